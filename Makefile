@@ -1,0 +1,65 @@
+# glint: what to type. `make` builds; `make test` and `make demo` do everything on a fresh machine.
+# The build itself is CMakeLists.txt.
+
+.PHONY: all deps demo test lint bench fuzz asan tsan x86_64 aarch64 format clean help configure
+
+.NOTPARALLEL: # ninja and ctest use all cores themselves
+
+FUZZ_SECONDS ?= 60
+
+all: configure # build glint into build/bin
+	@cmake --build build
+
+configure:
+	@for tool in cc cmake ninja; do \
+	    command -v $$tool >/dev/null || { echo "make: $$tool is missing: 'make deps' installs what glint needs" >&2; exit 1; }; \
+	done
+	@cmake --preset dev >/dev/null
+
+deps: # install the packages needed (Debian, Ubuntu)
+	@scripts/bootstrap
+
+demo: # build, and look at an example
+	@scripts/bootstrap --build
+	@$(MAKE) --no-print-directory configure
+	@cmake --build build --target glint
+	@scripts/demo
+
+test: deps # build and run all tests
+	@$(MAKE) --no-print-directory all
+	@scripts/test build
+
+lint: deps configure # check layout, include law and source
+	@scripts/lint
+
+bench: configure # run the benchmarks
+	@cmake --build build --target bench-programs
+	@found=; for program in build/bench/bench_*; do \
+	    [ -x "$$program" ] || continue; found=1; echo "== $${program##*/}"; "$$program" || exit 1; \
+	done; [ "$$found" ] || echo "no benchmarks yet"
+
+fuzz: deps # fuzz every target for FUZZ_SECONDS (60)
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz
+	@for target in build-fuzz/fuzz/fuzz_*; do \
+	    [ -x "$$target" ] || continue; name=$${target##*/fuzz_}; mkdir -p build-fuzz/corpus/$$name; \
+	    echo "== $$name, $(FUZZ_SECONDS) s"; \
+	    "$$target" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build-fuzz/$$name- \
+	        build-fuzz/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	done
+
+asan tsan: deps # run the tests with address or thread sanitizer
+	@cmake --preset $@ >/dev/null && cmake --build --preset $@
+	@scripts/test build-$@
+
+x86_64 aarch64: # build for that architecture into build-ARCH/bin, to run on any glibc from 2.36 on
+	@scripts/bootstrap --cross $@
+	@cmake --preset $@ && cmake --build --preset $@
+
+format: # lay out all C files
+	@tool=$$(scripts/have clang-format) && find src tests bench -name '*.[ch]' 2>/dev/null | xargs -r "$$tool" -i
+
+clean: # remove all build folders
+	rm -rf build build-release build-asan build-tsan build-fuzz build-x86_64 build-aarch64
+
+help: # show this list
+	@sed -n 's/^\([a-z0-9_ ]*\):[^#=]*# \(.*\)/  \1\t\2/p' Makefile | expand -t 20

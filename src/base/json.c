@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// The streaming JSON writer. Text is gathered in a buffer inside the writer, because a call of the
+// sink for every comma would cost more than the formatting.
+#include "json.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+_Static_assert(BASE_JSON_DEPTH % 64 == 0, "levels fill whole words");
+
+static bool write_to_buf(void *user, const char *bytes, size_t length)
+{
+    struct base_buf *buf = user;
+    base_buf_add(buf, bytes, length);
+    return !buf->failed;
+}
+
+void base_json_init(struct base_json *json, base_json_write *write, void *user, unsigned indent)
+{
+    json->write = write;
+    json->user = user;
+    json->indent = indent < 16 ? indent : 16;
+    json->depth = 0;
+    memset(json->is_object, 0, sizeof(json->is_object));
+    json->has_items = json->after_key = json->done = json->failed = false;
+    json->used_bytes = 0;
+}
+
+void base_json_init_buf(struct base_json *json, struct base_buf *buf, unsigned indent)
+{
+    base_json_init(json, write_to_buf, buf, indent);
+}
+
+// --- Text on its way to the sink -----------------------------------------------------------------
+
+static void flush(struct base_json *json)
+{
+    if (!json->failed && json->used_bytes &&
+        !json->write(json->user, json->buffer, json->used_bytes))
+        json->failed = true;
+    json->used_bytes = 0;
+}
+
+static void put(struct base_json *json, const char *bytes, size_t length)
+{
+    if (length > sizeof(json->buffer) - json->used_bytes)
+        flush(json);
+    if (json->failed)
+        return;
+    if (length > sizeof(json->buffer)) {
+        json->failed = !json->write(json->user, bytes, length);
+        return;
+    }
+    memcpy(json->buffer + json->used_bytes, bytes, length);
+    json->used_bytes += length;
+}
+
+static void put_char(struct base_json *json, char c)
+{
+    put(json, &c, 1);
+}
+
+static void put_line(struct base_json *json)
+{
+    static const char spaces[] = "                ";
+    if (!json->indent)
+        return;
+    put_char(json, '\n');
+    for (unsigned i = 0; i < json->depth; i++)
+        put(json, spaces, json->indent);
+}
+
+// --- Structure -----------------------------------------------------------------------------------
+
+static bool sound(struct base_json *json, bool condition)
+{
+    assert(condition && "these JSON calls make no valid document");
+    if (!condition)
+        json->failed = true;
+    return condition;
+}
+
+static bool in_object(const struct base_json *json)
+{
+    return json->depth && json->is_object[(json->depth - 1) / 64] >> ((json->depth - 1) % 64) & 1;
+}
+
+static void separate(struct base_json *json)
+{
+    if (json->has_items)
+        put_char(json, ',');
+    json->has_items = true;
+    put_line(json);
+}
+
+// Before every value; false where it must not be written.
+static bool begin_value(struct base_json *json)
+{
+    if (json->failed)
+        return false;
+    if (!json->depth)
+        return sound(json, !json->done);
+    if (!in_object(json)) {
+        separate(json);
+        return true;
+    }
+    bool named = json->after_key;
+    json->after_key = false;
+    return sound(json, named);
+}
+
+static void end_value(struct base_json *json)
+{
+    json->done = json->depth == 0;
+}
+
+static void begin(struct base_json *json, char bracket, bool object)
+{
+    if (!begin_value(json) || !sound(json, json->depth < BASE_JSON_DEPTH))
+        return;
+    put_char(json, bracket);
+    uint64_t bit = (uint64_t)1 << (json->depth % 64);
+    if (object)
+        json->is_object[json->depth / 64] |= bit;
+    else
+        json->is_object[json->depth / 64] &= ~bit;
+    json->depth++;
+    json->has_items = false;
+}
+
+static void end(struct base_json *json, char bracket, bool object)
+{
+    if (json->failed || !sound(json, json->depth && in_object(json) == object && !json->after_key))
+        return;
+    json->depth--;
+    if (json->has_items)
+        put_line(json);
+    put_char(json, bracket);
+    json->has_items = true;
+    end_value(json);
+}
+
+void base_json_begin_object(struct base_json *json)
+{
+    begin(json, '{', true);
+}
+
+void base_json_end_object(struct base_json *json)
+{
+    end(json, '}', true);
+}
+
+void base_json_begin_array(struct base_json *json)
+{
+    begin(json, '[', false);
+}
+
+void base_json_end_array(struct base_json *json)
+{
+    end(json, ']', false);
+}
+
+bool base_json_finish(struct base_json *json)
+{
+    if (!json->failed)
+        sound(json, json->done);
+    flush(json);
+    return !json->failed;
+}
+
+// --- Text ----------------------------------------------------------------------------------------
+
+// The length of the character at text, or, where it is not one (*valid says so), of the longest
+// part that could have begun one: the replacement that Unicode recommends and Python does too.
+static size_t utf8_length(const unsigned char *text, size_t left, bool *valid)
+{
+    unsigned char first = text[0];
+    unsigned char low = 0x80, high = 0xBF; // of the second byte
+    size_t length;
+    *valid = false;
+    if (first < 0x80)
+        length = 1;
+    else if (first >= 0xC2 && first <= 0xDF)
+        length = 2;
+    else if (first >= 0xE0 && first <= 0xEF)
+        length = 3;
+    else if (first >= 0xF0 && first <= 0xF4)
+        length = 4;
+    else
+        return 1;
+    if (first == 0xE0)
+        low = 0xA0; // shorter forms exist
+    else if (first == 0xED)
+        high = 0x9F; // surrogates
+    else if (first == 0xF0)
+        low = 0x90; // shorter forms exist
+    else if (first == 0xF4)
+        high = 0x8F; // beyond U+10FFFF
+    for (size_t i = 1; i < length; i++) {
+        if (i >= left || text[i] < low || text[i] > high)
+            return i;
+        low = 0x80;
+        high = 0xBF;
+    }
+    *valid = true;
+    return length;
+}
+
+static void put_escape(struct base_json *json, unsigned char c)
+{
+    static const char figures[] = "0123456789abcdef";
+    static const char letters[32] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    if (c == '"' || c == '\\') {
+        put(json, (char[]){'\\', (char)c}, 2);
+    } else if (letters[c]) {
+        put(json, (char[]){'\\', letters[c]}, 2);
+    } else {
+        put(json, (char[]){'\\', 'u', '0', '0', figures[c >> 4], figures[c & 15]}, 6);
+    }
+}
+
+static void put_quoted(struct base_json *json, struct base_str text)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    const unsigned char *bytes = (const unsigned char *)text.text;
+    size_t written = 0; // of text; what follows up to `next` goes out unchanged
+    size_t next = 0;
+    put_char(json, '"');
+    while (next < text.length) {
+        bool valid;
+        size_t length = utf8_length(bytes + next, text.length - next, &valid);
+        if (valid && bytes[next] >= 0x20 && bytes[next] != '"' && bytes[next] != '\\') {
+            next += length;
+            continue;
+        }
+        if (next > written)
+            put(json, text.text + written, next - written);
+        if (valid)
+            put_escape(json, bytes[next]);
+        else
+            put(json, replacement, sizeof(replacement) - 1);
+        next += length;
+        written = next;
+    }
+    if (next > written)
+        put(json, text.text + written, next - written);
+    put_char(json, '"');
+}
+
+void base_json_key_str(struct base_json *json, struct base_str key)
+{
+    if (json->failed || !sound(json, in_object(json) && !json->after_key))
+        return;
+    separate(json);
+    put_quoted(json, key);
+    put_char(json, ':');
+    if (json->indent)
+        put_char(json, ' ');
+    json->after_key = true;
+}
+
+void base_json_key(struct base_json *json, const char *key)
+{
+    base_json_key_str(json, base_str(key));
+}
+
+void base_json_str(struct base_json *json, struct base_str text)
+{
+    if (!text.text) {
+        base_json_null(json);
+        return;
+    }
+    if (!begin_value(json))
+        return;
+    put_quoted(json, text);
+    end_value(json);
+}
+
+void base_json_string(struct base_json *json, const char *text)
+{
+    base_json_str(json, text ? base_str(text) : (struct base_str){0});
+}
+
+// --- Numbers and the rest ------------------------------------------------------------------------
+
+static void put_literal(struct base_json *json, const char *text, size_t length)
+{
+    if (!begin_value(json))
+        return;
+    put(json, text, length);
+    end_value(json);
+}
+
+static void put_integer(struct base_json *json, bool negative, uint64_t magnitude)
+{
+    char digits[21];
+    size_t start = sizeof(digits);
+    do {
+        digits[--start] = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude);
+    if (negative)
+        digits[--start] = '-';
+    put_literal(json, digits + start, sizeof(digits) - start);
+}
+
+void base_json_u64(struct base_json *json, uint64_t value)
+{
+    put_integer(json, false, value);
+}
+
+void base_json_i64(struct base_json *json, int64_t value)
+{
+    put_integer(json, value < 0, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+struct decimal {
+    char digits[20];
+    int count;    // at least 1; the last digit is not 0 unless it is the only one
+    int exponent; // of the first digit
+};
+
+// The decimal with the fewest digits that printf's rounding finds and that reads back as value,
+// which is finite and not negative. (At a power of two a shorter one may exist that lies on the
+// farther side; a whole algorithm for one digit in rare numbers was not worth it.)
+static struct decimal shortest(double value)
+{
+    // A number written with 15 digits survives the way to double and back, so that fewer need no
+    // trying; below DBL_MIN precision fades and they do.
+    int precision = value < DBL_MIN ? 1 : DBL_DIG;
+    char text[48];
+    for (;; precision++) {
+        snprintf(text, sizeof(text), "%.*e", precision - 1, value);
+        if (precision >= DBL_DECIMAL_DIG || strtod(text, NULL) == value)
+            break;
+    }
+    // Only digits are taken over, because the locale may put anything between them for a point.
+    struct decimal decimal = {.count = 0};
+    const char *next = text;
+    for (; *next != 'e'; next++) {
+        if (*next >= '0' && *next <= '9')
+            decimal.digits[decimal.count++] = *next;
+    }
+    while (decimal.count > 1 && decimal.digits[decimal.count - 1] == '0')
+        decimal.count--;
+    decimal.exponent = (int)strtol(next + 1, NULL, 10);
+    return decimal;
+}
+
+void base_json_double(struct base_json *json, double value)
+{
+    if (!isfinite(value)) {
+        base_json_null(json);
+        return;
+    }
+    struct decimal decimal = shortest(fabs(value));
+    int exponent = decimal.exponent;
+    bool scientific = exponent < -5 || exponent > 15;
+    int whole = scientific ? 1 : exponent + 1; // digits before the point
+    char text[48];
+    int length = 0;
+    if (signbit(value))
+        text[length++] = '-';
+    if (whole <= 0)
+        text[length++] = '0';
+    for (int i = 0; i < whole; i++)
+        text[length++] = i < decimal.count ? decimal.digits[i] : '0';
+    if (!scientific || decimal.count > 1)
+        text[length++] = '.';
+    for (int i = whole; i < 0; i++)
+        text[length++] = '0';
+    for (int i = whole > 0 ? whole : 0; i < decimal.count; i++)
+        text[length++] = decimal.digits[i];
+    if (!scientific && whole >= decimal.count)
+        text[length++] = '0';
+    if (scientific)
+        length += snprintf(text + length, sizeof(text) - (size_t)length, "e%d", exponent);
+    put_literal(json, text, (size_t)length);
+}
+
+void base_json_bool(struct base_json *json, bool value)
+{
+    put_literal(json, value ? "true" : "false", value ? 4 : 5);
+}
+
+void base_json_null(struct base_json *json)
+{
+    put_literal(json, "null", 4);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text: a view (pointer and length, not owned) and a builder (owned, growing).
+#ifndef GLINT_BASE_STR_H
+#define GLINT_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// A view: somebody else owns the bytes; not NUL-terminated. text may be NULL where length is 0.
+struct base_str {
+    const char *text;
+    size_t length;
+};
+
+static inline struct base_str base_str(const char *text)
+{
+    return (struct base_str){text, strlen(text)};
+}
+
+static inline bool base_str_is(struct base_str view, const char *text)
+{
+    size_t length = strlen(text);
+    return view.length == length && (length == 0 || memcmp(view.text, text, length) == 0);
+}
+
+static inline bool base_str_equal(struct base_str a, struct base_str b)
+{
+    return a.length == b.length && (a.length == 0 || memcmp(a.text, b.text, a.length) == 0);
+}
+
+// For printf's "%.*s".
+#define BASE_STR_ARG(view) (int)(view).length, (view).text
+
+// A builder. When memory runs out it stops taking text and says so in `failed`: check once at the
+// end. The text is NUL-terminated whenever it is not NULL. Begins as {0}. What is added must not be
+// a part of the builder's own text, which moves.
+struct base_buf {
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool failed;
+};
+
+void base_buf_fini(struct base_buf *buf);
+
+// Makes room, so that adding more_bytes will not need memory.
+void base_buf_reserve(struct base_buf *buf, size_t more_bytes);
+void base_buf_add(struct base_buf *buf, const char *text, size_t length);
+void base_buf_puts(struct base_buf *buf, const char *text);
+void base_buf_putc(struct base_buf *buf, char c);
+void base_buf_u64(struct base_buf *buf, uint64_t value);
+void base_buf_i64(struct base_buf *buf, int64_t value);
+
+// Upper-case figures without a prefix, at least `digits` of them (at most 16).
+void base_buf_hex(struct base_buf *buf, uint64_t value, unsigned digits);
+void base_buf_printf(struct base_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Adds spaces until the text since its last newline is at least column characters wide.
+void base_buf_pad(struct base_buf *buf, size_t column);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++ names for people. The demangler is the C++ runtime's own.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+// Declared here because its header is C++.
+char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status); // NOLINT
+
+char *cli_demangle(const char *name)
+{
+    int status = 0;
+    char *plain =
+        name[0] == '_' && name[1] == 'Z' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+    return plain ? plain : strdup(name);
+}

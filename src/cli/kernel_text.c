@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel as text for a terminal: parameters, shared arrays, loops, and a table of memory sites.
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel_view.h"
+
+enum { WIDEST_COLUMN = 32 };
+
+// A column of the table of sites: its header, and how a site's cell is written.
+struct column {
+    const char *header;
+    bool right;
+    void (*cell)(const struct kernel_view *view, const struct ptx_site *site, struct base_buf *out);
+};
+
+static void cell_line(const struct kernel_view *view, const struct ptx_site *site,
+                      struct base_buf *out)
+{
+    kernel_view_line(view, site->instr, out);
+}
+
+static void cell_access(const struct kernel_view *view, const struct ptx_site *site,
+                        struct base_buf *out)
+{
+    (void)view;
+    base_buf_puts(out, ptx_access_name((enum ptx_access)site->access));
+}
+
+static void cell_space(const struct kernel_view *view, const struct ptx_site *site,
+                       struct base_buf *out)
+{
+    (void)view;
+    base_buf_puts(out, ptx_space_name((enum ptx_space)site->actual_space));
+    if (site->space == PTX_SPACE_GENERIC && site->actual_space != PTX_SPACE_GENERIC)
+        base_buf_puts(out, "*");
+}
+
+static void cell_bytes(const struct kernel_view *view, const struct ptx_site *site,
+                       struct base_buf *out)
+{
+    (void)view;
+    if (site->bytes)
+        base_buf_u64(out, site->bytes);
+    else
+        base_buf_puts(out, "-");
+}
+
+static void cell_type(const struct kernel_view *view, const struct ptx_site *site,
+                      struct base_buf *out)
+{
+    (void)view;
+    kernel_view_type(site, out);
+}
+
+static void cell_origin(const struct kernel_view *view, const struct ptx_site *site,
+                        struct base_buf *out)
+{
+    kernel_view_origin(view, &site->origin, out);
+}
+
+static void cell_class(const struct kernel_view *view, const struct ptx_site *site,
+                       struct base_buf *out)
+{
+    (void)view;
+    base_buf_puts(out, ptx_site_class_name((enum ptx_site_class)site->kind));
+}
+
+static void cell_depth(const struct kernel_view *view, const struct ptx_site *site,
+                       struct base_buf *out)
+{
+    (void)view;
+    base_buf_u64(out, site->loop_depth);
+    if (site->loop_invariant)
+        base_buf_putc(out, '=');
+}
+
+static void cell_address(const struct kernel_view *view, const struct ptx_site *site,
+                         struct base_buf *out)
+{
+    ptx_form_print(view->facts->affine, &site->form, &view->namer, out);
+}
+
+static const struct column columns[] = {
+    {"line", false, cell_line},   {"access", false, cell_access}, {"space", false, cell_space},
+    {"bytes", true, cell_bytes},  {"type", false, cell_type},     {"from", false, cell_origin},
+    {"class", false, cell_class}, {"loop", false, cell_depth},    {"address", false, cell_address},
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), ADDRESS = COLUMNS - 1 };
+
+// A row of the table: one site, or several that are alike but for a constant in their address.
+struct row {
+    const struct ptx_site *first;
+    uint32_t count;
+    int64_t least, most;
+    char *cells[COLUMNS];
+};
+
+struct rows {
+    BASE_ARRAY(struct row) list;
+    struct base_map by_text; // what makes sites alike, as text, to 1 + the row's index
+    BASE_ARRAY(char *) keys;
+};
+
+// Everything that the table shows of a site, its address without the constant.
+static char *likeness(const struct kernel_view *view, const struct ptx_site *site)
+{
+    struct base_buf key = {0};
+    struct ptx_site shifted = *site;
+    shifted.form.constant = 0;
+    for (int c = 0; c < COLUMNS; c++) {
+        columns[c].cell(view, &shifted, &key);
+        base_buf_putc(&key, '\n');
+    }
+    if (key.failed)
+        base_buf_fini(&key);
+    return key.text;
+}
+
+static struct row *add_row(struct rows *rows, const struct ptx_site *site)
+{
+    struct row *row = base_array_push(&rows->list);
+    if (row)
+        *row = (struct row){.first = site, .least = INT64_MAX, .most = INT64_MIN};
+    return row;
+}
+
+// The row that a site belongs to; NULL when memory ran out.
+static struct row *find_row(const struct kernel_view *view, const struct ptx_site *site, bool all,
+                            struct rows *rows)
+{
+    if (all)
+        return add_row(rows, site);
+    char *key = likeness(view, site);
+    char **kept = key ? base_array_push(&rows->keys) : NULL;
+    if (!kept) {
+        free(key);
+        return NULL;
+    }
+    *kept = key;
+    uint64_t *place = base_map_put_str(&rows->by_text, base_str(key), NULL);
+    if (!place)
+        return NULL;
+    if (*place)
+        return &rows->list.items[*place - 1];
+    struct row *row = add_row(rows, site);
+    *place = rows->list.count;
+    return row;
+}
+
+static void fill_cells(const struct kernel_view *view, struct row *row)
+{
+    for (int c = 0; c < COLUMNS; c++) {
+        struct base_buf cell = {0};
+        struct ptx_site site = *row->first;
+        if (row->count > 1 && row->least != row->most)
+            site.form.constant = 0;
+        columns[c].cell(view, &site, &cell);
+        if (c == ADDRESS && row->count > 1 && row->least != row->most)
+            base_buf_printf(&cell, " + %lld...%lld", (long long)row->least, (long long)row->most);
+        if (c == ADDRESS && row->count > 1)
+            base_buf_printf(&cell, "  (%u sites)", row->count);
+        if (cell.failed)
+            base_buf_fini(&cell);
+        row->cells[c] = cell.text;
+    }
+}
+
+static void put_cell(struct base_buf *out, const char *text, size_t width, bool right, bool last)
+{
+    size_t length = strlen(text);
+    for (size_t i = length; right && i < width; i++)
+        base_buf_putc(out, ' ');
+    base_buf_puts(out, text);
+    for (size_t i = length; !right && !last && i < width; i++)
+        base_buf_putc(out, ' ');
+    base_buf_puts(out, last ? "\n" : "  ");
+}
+
+static void print_rows(const struct rows *rows, struct base_buf *out)
+{
+    size_t widths[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++)
+        widths[c] = strlen(columns[c].header);
+    for (size_t i = 0; i < rows->list.count; i++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            // A cell wider than that pushes its own row only.
+            size_t width = rows->list.items[i].cells[c] ? strlen(rows->list.items[i].cells[c]) : 0;
+            if (width > widths[c] && width <= WIDEST_COLUMN)
+                widths[c] = width;
+        }
+    }
+    base_buf_puts(out, "    ");
+    for (int c = 0; c < COLUMNS; c++)
+        put_cell(out, columns[c].header, widths[c], columns[c].right, c == ADDRESS);
+    for (size_t i = 0; i < rows->list.count; i++) {
+        base_buf_puts(out, "    ");
+        for (int c = 0; c < COLUMNS; c++) {
+            const char *cell = rows->list.items[i].cells[c];
+            put_cell(out, cell ? cell : "?", widths[c], columns[c].right, c == ADDRESS);
+        }
+    }
+}
+
+static void print_sites(const struct kernel_view *view, bool all, struct base_buf *out)
+{
+    struct rows rows = {0};
+    for (uint32_t i = 0; i < view->site_count && !out->failed; i++) {
+        struct row *row = find_row(view, &view->sites[i], all, &rows);
+        if (!row) {
+            out->failed = true;
+            break;
+        }
+        int64_t constant = view->sites[i].form.constant;
+        row->count++;
+        row->least = constant < row->least ? constant : row->least;
+        row->most = constant > row->most ? constant : row->most;
+    }
+    for (size_t i = 0; i < rows.list.count; i++)
+        fill_cells(view, &rows.list.items[i]);
+    print_rows(&rows, out);
+    for (size_t i = 0; i < rows.list.count; i++) {
+        for (int c = 0; c < COLUMNS; c++)
+            free(rows.list.items[i].cells[c]);
+    }
+    for (size_t i = 0; i < rows.keys.count; i++)
+        free(rows.keys.items[i]);
+    base_array_fini(&rows.list);
+    base_array_fini(&rows.keys);
+    base_map_fini(&rows.by_text);
+}
+
+static void print_trip(const struct kernel_view *view, const struct ptx_trip *trip,
+                       struct base_buf *out)
+{
+    if (!trip->known) {
+        base_buf_puts(out, "unknown how often");
+        return;
+    }
+    if (!trip->exact)
+        base_buf_puts(out, "at most ");
+    if (trip->is_constant) {
+        base_buf_printf(out, "%llu times", (unsigned long long)trip->constant);
+        return;
+    }
+    // ceil(n / s) + 1 is ceil((n + s) / s); where equality goes on too, it is floor((n + 2s) / s).
+    struct ptx_linear rounds = trip->numerator;
+    rounds.constant += trip->inclusive ? 2 * trip->step : trip->step;
+    bool divided = trip->step != 1;
+    bool several = rounds.term_count > 1 || rounds.constant;
+    if (divided)
+        base_buf_printf(out, "%s(%s", trip->inclusive ? "floor" : "ceil", several ? "(" : "");
+    ptx_form_print(view->facts->affine, &rounds, &view->namer, out);
+    if (divided)
+        base_buf_printf(out, "%s / %lld)", several ? ")" : "", (long long)trip->step);
+    base_buf_puts(out, " times");
+}
+
+static void print_loops(const struct kernel_view *view, struct base_buf *out)
+{
+    const struct ptx_cfg *cfg = view->facts->cfg;
+    if (!cfg->loop_count)
+        return;
+    base_buf_puts(out, "  loops\n");
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        const struct ptx_loop *loop = &cfg->loops[i];
+        const struct ptx_block *header = &cfg->blocks[loop->header];
+        base_buf_puts(out, "    ");
+        for (uint32_t k = 1; k < loop->depth; k++)
+            base_buf_puts(out, "  ");
+        base_buf_printf(out, "i%u  ", i);
+        if (header->instr_count)
+            kernel_view_line(view, header->instrs[0], out);
+        base_buf_puts(out, "  runs ");
+        print_trip(view, &view->facts->affine->trips[i], out);
+        if (view->facts->uniformity->exit_deps[i] & PTX_DEP_ANY_THREAD)
+            base_buf_puts(out, ", not the same for all threads");
+        base_buf_putc(out, '\n');
+    }
+}
+
+static void print_params(const struct kernel_view *view, struct base_buf *out)
+{
+    const struct ptx_function *function = view->function;
+    static const char *const uses[] = {"", "read", "written", "read and written"};
+    if (!function->param_count)
+        return;
+    base_buf_puts(out, "  parameters\n");
+    for (uint32_t i = 0; i < function->param_count; i++) {
+        const struct ptx_var *var = function->params[i];
+        base_buf_printf(out, "    p%-3u %5llu B  %-8s", i, (unsigned long long)var->size_bytes,
+                        var->dim_count ? "struct" : ptx_type_info((enum ptx_type)var->type)->name);
+        base_buf_printf(out, "  %-16s", uses[view->param_use[i]]);
+        if (view->param_types[i])
+            base_buf_printf(out, "  %s", view->param_types[i]);
+        while (out->length && out->text[out->length - 1] == ' ')
+            out->text[--out->length] = '\0';
+        base_buf_putc(out, '\n');
+    }
+}
+
+static void print_shared(const struct kernel_view *view, struct base_buf *out)
+{
+    if (!view->shared_count)
+        return;
+    base_buf_puts(out, "  shared memory\n");
+    for (uint32_t i = 0; i < view->shared_count; i++) {
+        const struct ptx_var *var = view->shared[i];
+        if (var->size_bytes)
+            base_buf_printf(out, "    %6llu B  %s\n", (unsigned long long)var->size_bytes,
+                            kernel_view_name(view, var));
+        else
+            base_buf_printf(out, "   dynamic  %s\n", kernel_view_name(view, var));
+    }
+}
+
+void kernel_view_text(const struct kernel_view *view, bool all, struct base_buf *out)
+{
+    const struct ptx_attr *threads = ptx_function_attr(view->function, ".maxntid");
+    base_buf_printf(out, "%s%s\n", view->function->is_entry ? "" : "device function ", view->title);
+    if (threads && threads->count)
+        base_buf_printf(out, "  at most %llu x %llu x %llu threads in a block\n",
+                        (unsigned long long)threads->values[0],
+                        (unsigned long long)(threads->count > 1 ? threads->values[1] : 1),
+                        (unsigned long long)(threads->count > 2 ? threads->values[2] : 1));
+    print_params(view, out);
+    print_shared(view, out);
+    print_loops(view, out);
+    if (!view->site_count) {
+        base_buf_puts(out, "  no memory sites\n");
+    } else {
+        base_buf_printf(out, "  %u memory site%s\n", view->site_count,
+                        view->site_count == 1 ? "" : "s");
+        print_sites(view, all, out);
+    }
+    base_buf_putc(out, '\n');
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint's main(): finds the verb and hands over.
+#include <string.h>
+
+#include "cli.h"
+
+static const struct cli_verb *const verbs[] = {&cli_ptx};
+
+enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
+
+static void print_usage(FILE *out)
+{
+    fputs("glint finds what CUDA programs waste: GPU memory, redundant data, needless\n"
+          "synchronisation, poor use of caches and shared memory.\n\n"
+          "Usage: glint VERB [OPTION...] [ARGUMENT...]\n\n",
+          out);
+    for (int i = 0; i < VERB_COUNT; i++)
+        fprintf(out, "  %-10s%s\n", verbs[i]->name, verbs[i]->summary);
+    fputs("\n'glint VERB --help' tells more; 'glint --version' the version.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : NULL;
+    if (!verb) {
+        print_usage(stderr);
+        return CLI_OWN_FAILURE;
+    }
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(verb, "--version") == 0) {
+        puts("glint " GLINT_VERSION);
+        return 0;
+    }
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(verb, verbs[i]->name) == 0)
+            return verbs[i]->run(verbs[i], argc - 1, argv + 1);
+    }
+    cli_message("'%s' is not a verb of glint; 'glint --help' lists them", verb);
+    return CLI_OWN_FAILURE;
+}

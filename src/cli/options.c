@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options from a table, by getopt_long, and the help text from the same table.
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { MOST_OPTIONS = 32, HELP_COLUMN = 28 };
+
+void cli_message(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("glint: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+void cli_error(const struct base_error *error)
+{
+    char text[BASE_ERROR_CAUSES * BASE_ERROR_TEXT + 16];
+    base_error_text(error, text, sizeof(text));
+    cli_message("%s", text);
+}
+
+bool cli_write(const char *path, const struct base_buf *text)
+{
+    bool to_stdout = !path || strcmp(path, "-") == 0;
+    FILE *file = to_stdout ? stdout : fopen(path, "w");
+    if (!file) {
+        cli_message("cannot write %s: %m", path);
+        return false;
+    }
+    bool good = text->length == 0 || fwrite(text->text, text->length, 1, file) == 1;
+    good &= to_stdout ? fflush(file) == 0 : fclose(file) == 0;
+    if (!good)
+        cli_message("cannot write %s: %m", to_stdout ? "the output" : path);
+    return good;
+}
+
+static void print_row(FILE *out, const struct cli_option *option)
+{
+    char left[80];
+    int width = option->letter ? snprintf(left, sizeof(left), "  -%c, ", option->letter)
+                               : snprintf(left, sizeof(left), "      ");
+    width += snprintf(left + width, sizeof(left) - (size_t)width, "--%s%s%s", option->name,
+                      option->argument ? " " : "", option->argument ? option->argument : "");
+    fprintf(out, "%-*s%s%s\n", HELP_COLUMN, left, width < HELP_COLUMN ? "" : "  ", option->help);
+}
+
+void cli_print_help(const struct cli_verb *verb, FILE *out)
+{
+    fprintf(out, "Usage: glint %s [OPTION...] %s\n\n%s\n\n", verb->name, verb->arguments,
+            verb->summary);
+    for (const struct cli_option *option = verb->options; option->name; option++)
+        print_row(out, option);
+    print_row(out, &(struct cli_option){'h', "help", NULL, "show this"});
+    if (verb->details)
+        fprintf(out, "\n%s", verb->details);
+}
+
+int cli_options(const struct cli_verb *verb, int argc, char **argv,
+                bool (*take)(void *user, const struct cli_option *option, const char *argument),
+                void *user)
+{
+    struct option table[MOST_OPTIONS + 2] = {{0}};
+    char letters[2 * MOST_OPTIONS + 4] = "+:h";
+    int count = 0;
+    for (const struct cli_option *option = verb->options; option->name; option++, count++) {
+        table[count] = (struct option){
+            option->name, option->argument ? required_argument : no_argument, NULL, 256 + count};
+        if (option->letter) {
+            size_t used = strlen(letters);
+            letters[used] = option->letter;
+            letters[used + 1] = option->argument ? ':' : '\0';
+        }
+    }
+    table[count] = (struct option){"help", no_argument, NULL, 'h'};
+    optind = 0; // getopt's own way to say: from the start
+    opterr = 0;
+    int found;
+    while ((found = getopt_long(argc, argv, letters, table, NULL)) != -1) {
+        if (found == 'h') {
+            cli_print_help(verb, stdout);
+            return -2;
+        }
+        if (found == '?' || found == ':') {
+            const char *word = argv[optind - 1];
+            cli_message(found == ':' ? "%s needs an argument" : "unknown option %s", word);
+            cli_message("try 'glint %s --help'", verb->name);
+            return -1;
+        }
+        const struct cli_option *option = NULL;
+        for (int i = 0; i < count; i++) {
+            if (found == 256 + i || (found < 256 && verb->options[i].letter == found))
+                option = &verb->options[i];
+        }
+        if (!option || !take(user, option, optarg))
+            return -1;
+    }
+    return optind;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the files of src/fatbin: the reader passed down while an image is being enumerated.
+#ifndef GLINT_FATBIN_READER_H
+#define GLINT_FATBIN_READER_H
+
+#include <inttypes.h>
+
+#include "fatbin.h"
+
+// All of the formats are little-endian and read by memcpy into structs, as are both hosts glint
+// supports.
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "glint needs a little-endian host");
+
+#define FATBIN_MAGIC         UINT32_C(0xba55ed50)
+#define FATBIN_WRAPPER_MAGIC UINT32_C(0x466243b1)
+#define FATBIN_ARCHIVE_MAGIC "!<arch>\n"
+
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t header_bytes;
+    uint64_t entries_bytes;
+};
+_Static_assert(sizeof(struct fatbin_header) == 16, "as in the file");
+
+// Offsets count from the first byte of `bytes`, which is a file, an archive's member or an image in
+// memory; errors and entries state them from the start of the file.
+struct fatbin_reader {
+    struct fatbin_image *image;
+    const unsigned char *bytes;
+    size_t length;
+    size_t file_offset; // of bytes[0] in the file
+    struct base_str member;
+    struct base_error *error;
+};
+
+static inline bool fatbin_starts_with(const struct fatbin_reader *reader, const void *magic,
+                                      size_t magic_bytes)
+{
+    return reader->length >= magic_bytes && memcmp(reader->bytes, magic, magic_bytes) == 0;
+}
+
+// image.c: adds a copy of an entry whose offset counts from the reader's bytes, its section's name
+// being NULL where there is none.
+enum base_code fatbin_add_entry(struct fatbin_reader *reader, const struct fatbin_entry *entry);
+
+// image.c: reads anything but an archive. *recognised: whether it has the form of something that
+// may hold device code; BASE_OK where it has not.
+enum base_code fatbin_read_single(struct fatbin_reader *reader, enum fatbin_form *form,
+                                  bool *recognised);
+
+// archive.c: all members of a static archive.
+enum base_code fatbin_read_archive(struct fatbin_reader *reader);
+
+// entries.c: all the entries of the fatbins in [start, end), with zeroed padding between them. The
+// caller has checked that the range lies in the reader's bytes.
+enum base_code fatbin_read_fatbins(struct fatbin_reader *reader, size_t start, size_t end,
+                                   const char *section, bool relocatable);
+
+// elf.c: what an ELF file holds. The reader's bytes start with ELF's magic.
+enum base_code fatbin_read_elf(struct fatbin_reader *reader, enum fatbin_form *form);
+
+// elf.c: the size of an ELF file by its headers, of which none lies past limit; 0 where they
+// contradict themselves or limit.
+size_t fatbin_elf_size(const unsigned char *bytes, size_t limit);
+
+// ptx.c: whether text is PTX by its first directive; if so sets the entry's version and
+// architecture. Reads no further than it needs to know, and never past a NUL unless nul_is_newline.
+bool fatbin_describe_ptx(const unsigned char *text, size_t length, bool nul_is_newline,
+                         struct fatbin_entry *entry);
+
+#endif

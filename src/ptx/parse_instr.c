@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// One instruction: guard, opcode with modifiers, operands of every form. What an opcode is and how
+// many operands it takes comes from the tables; an opcode they do not have is read all the same.
+#include <string.h>
+
+#include "parser.h"
+
+enum { DEEPEST_OPERAND = 8, MOST_OPERANDS = 64 };
+
+static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op,
+                          unsigned depth);
+
+// Copies what was collected on the scratch stack since mark into the module, and gives it back.
+static struct ptx_operand *keep(struct ptx_parser *parser, size_t mark, uint16_t *count)
+{
+    size_t n = parser->scratch.count - mark;
+    struct ptx_operand *kept = base_new_array(parser->arena, struct ptx_operand, n);
+    if (n)
+        memcpy(kept, parser->scratch.items + mark, n * sizeof(*kept));
+    parser->scratch.count = mark;
+    *count = (uint16_t)n;
+    return kept;
+}
+
+static void push(struct ptx_parser *parser, const struct ptx_operand *operand)
+{
+    struct ptx_operand *slot = base_array_push(&parser->scratch);
+    if (!slot) {
+        base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
+        longjmp(parser->escape, 1);
+    }
+    *slot = *operand;
+}
+
+// Labels may be used before they are declared, so they wait in their scope. The waiting list holds
+// the name until the operand has its final place in memory: see wait_for_labels.
+static void name_operand(struct ptx_operand *operand, struct ptx_name *name)
+{
+    operand->kind = PTX_OPERAND_NONE;
+    operand->text = (const char *)name;
+}
+
+static void wait_for_labels(struct ptx_parser *parser, struct ptx_operand *operands, size_t count,
+                            struct ptx_place place)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ptx_operand *operand = &operands[i];
+        if (operand->kind == PTX_OPERAND_NONE) {
+            struct ptx_open_scope *open = &parser->scopes.items[parser->scopes.count - 1];
+            struct ptx_pending *pending = base_new(parser->arena, struct ptx_pending);
+            pending->operand = operand;
+            pending->name = (struct ptx_name *)operand->text;
+            pending->line = place.line;
+            pending->column = place.column;
+            pending->next = open->pending;
+            open->pending = pending;
+        } else if (operand->kind >= PTX_OPERAND_ADDRESS && operand->kind <= PTX_OPERAND_PAIR) {
+            wait_for_labels(parser, operand->elements, operand->count, place);
+        }
+    }
+}
+
+static void parse_select(struct ptx_parser *parser, struct ptx_operand *operand)
+{
+    if (parser->at == parser->end || *parser->at != '.')
+        return;
+    parser->at++;
+    struct ptx_place place = ptx_scan_place(parser);
+    struct base_str word = ptx_scan_word(parser, "a component");
+    enum ptx_mod mod = ptx_mod_find(word);
+    if (mod == PTX_MOD_UNKNOWN)
+        ptx_scan_fail(parser, place, "expected a component such as .x, .b0 or .h1, found '.%.*s'",
+                      BASE_STR_ARG(word));
+    operand->select = (uint16_t)mod;
+}
+
+static void parse_offset(struct ptx_parser *parser, struct ptx_operand *operand)
+{
+    char sign = ptx_scan_peek(parser);
+    if (sign == '+' || sign == '-') {
+        operand->offset = ptx_parse_offset(parser);
+        operand->flags |= PTX_OPERAND_OFFSET;
+    }
+}
+
+static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op)
+{
+    struct ptx_place place = ptx_scan_place(parser);
+    struct ptx_name *name = ptx_scan_name(parser, "an operand");
+    struct ptx_binding *bound = name->bound;
+    struct ptx_family *family = ptx_name_family(parser->names, name);
+    if (family) {
+        struct ptx_open_scope *open = parser->scopes.items;
+        while (open->scope != family->scope)
+            open++;
+        bound = ptx_name_bind(parser->names, name, family->scope, PTX_BOUND_REG, &open->bindings);
+        bound->reg = ptx_new_reg(parser, name->text, family->type, family->vec, family->scope);
+    }
+    if (bound && bound->kind == PTX_BOUND_REG) {
+        operand->kind = PTX_OPERAND_REG;
+        operand->reg = bound->reg;
+        parse_select(parser, operand);
+    } else if (bound && bound->kind == PTX_BOUND_VAR) {
+        operand->kind = PTX_OPERAND_VAR;
+        operand->var = bound->var;
+        if (ptx_scan_take(parser, '[')) {
+            operand->flags |= PTX_OPERAND_INDEXED;
+            operand->offset = (int64_t)ptx_parse_constant(parser).bits;
+            ptx_scan_need(parser, ']');
+        } else {
+            parse_offset(parser, operand);
+        }
+    } else if (bound && bound->kind == PTX_BOUND_FUNCTION) {
+        operand->kind = PTX_OPERAND_FUNCTION;
+        operand->function = bound->function;
+    } else if (ptx_name_sreg(name) != PTX_SREG_UNKNOWN) {
+        operand->kind = PTX_OPERAND_SREG;
+        operand->sreg = ptx_name_sreg(name);
+        operand->number = name->sreg_number;
+        parse_select(parser, operand);
+    } else if (strcmp(name->text, "WARP_SZ") == 0) {
+        operand->kind = PTX_OPERAND_INT;
+        operand->bits = 32;
+    } else if (name->text[0] == '%' && op == PTX_OP_UNKNOWN) {
+        operand->kind = PTX_OPERAND_NAME; // a special register newer than the tables
+        operand->text = name->text;
+        parse_select(parser, operand);
+    } else if (name->text[0] == '%') {
+        ptx_scan_fail(parser, place, "register '%.60s' is not declared", name->text);
+    } else {
+        name_operand(operand, name);
+    }
+}
+
+static void parse_number(struct ptx_parser *parser, struct ptx_operand *operand)
+{
+    struct ptx_constant value = ptx_parse_constant(parser);
+    operand->kind = value.kind == PTX_CONSTANT_INT   ? PTX_OPERAND_INT
+                    : value.kind == PTX_CONSTANT_F32 ? PTX_OPERAND_F32
+                                                     : PTX_OPERAND_F64;
+    operand->bits = value.bits;
+    operand->flags |= (uint8_t)((value.hex ? PTX_OPERAND_HEX : 0) |
+                                (value.is_unsigned ? PTX_OPERAND_UNSIGNED : 0));
+}
+
+// [base + offset], [base, {coordinates}, ...]
+static void parse_address(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op,
+                          unsigned depth)
+{
+    size_t mark = parser->scratch.count;
+    ptx_scan_need(parser, '[');
+    do {
+        struct ptx_operand element = {0};
+        parse_operand(parser, &element, op, depth + 1);
+        if (parser->scratch.count == mark && element.kind != PTX_OPERAND_VAR) {
+            parse_offset(parser, operand);
+        } else if (parser->scratch.count == mark && !(element.flags & PTX_OPERAND_INDEXED)) {
+            operand->offset = element.offset;
+            operand->flags |= element.flags & PTX_OPERAND_OFFSET;
+            element.offset = 0;
+            element.flags &= (uint8_t)~PTX_OPERAND_OFFSET;
+        }
+        push(parser, &element);
+    } while (ptx_scan_take(parser, ','));
+    if (!ptx_scan_take(parser, ']'))
+        ptx_scan_expected(parser, "'+', ',' or ']'");
+    operand->kind = PTX_OPERAND_ADDRESS;
+    operand->elements = keep(parser, mark, &operand->count);
+}
+
+static void parse_elements(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op,
+                           unsigned depth, char close, enum ptx_operand_kind kind)
+{
+    size_t mark = parser->scratch.count;
+    parser->at++;
+    if (ptx_scan_peek(parser) != close) {
+        do {
+            struct ptx_operand element = {0};
+            parse_operand(parser, &element, op, depth + 1);
+            push(parser, &element);
+            if (parser->scratch.count - mark > UINT16_MAX)
+                ptx_scan_expected(parser, "fewer elements");
+        } while (ptx_scan_take(parser, ','));
+    }
+    ptx_scan_need(parser, close);
+    operand->kind = (uint8_t)kind;
+    operand->elements = keep(parser, mark, &operand->count);
+}
+
+// #0, #1, ...: what the caller of a snippet passed.
+static void parse_argument(struct ptx_parser *parser, struct ptx_operand *operand)
+{
+    struct ptx_place place = ptx_scan_place(parser);
+    parser->at++;
+    uint32_t index = ptx_parse_u32(parser, "an argument's number");
+    if (index >= parser->argument_count)
+        ptx_scan_fail(parser, place, "argument #%u was not passed", index);
+    *operand = parser->arguments[index];
+}
+
+static bool is_sink(const struct ptx_parser *parser)
+{
+    const char *next = parser->at + 1;
+    return next == parser->end || !(ptx_scan_is_name(*next) || (*next >= '0' && *next <= '9')) ||
+           *next == '%';
+}
+
+static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op,
+                          unsigned depth)
+{
+    char c = ptx_scan_peek(parser);
+    if (depth > DEEPEST_OPERAND)
+        ptx_scan_expected(parser, "an operand that is less deeply nested");
+    const char *next = parser->at + 1;
+    bool named_next = parser->at < parser->end && next < parser->end && ptx_scan_is_name(*next);
+    if (c == '!' && named_next) {
+        operand->flags |= PTX_OPERAND_NOT;
+        c = *++parser->at;
+    } else if (c == '-' && named_next && *next != 'W') {
+        operand->flags |= PTX_OPERAND_NEGATED;
+        c = *++parser->at;
+    }
+    if (c == '[') {
+        parse_address(parser, operand, op, depth);
+    } else if (c == '{') {
+        parse_elements(parser, operand, op, depth, '}', PTX_OPERAND_VECTOR);
+    } else if (c == '(' && op == PTX_OP_CALL) {
+        parse_elements(parser, operand, op, depth, ')', PTX_OPERAND_LIST);
+    } else if (c == '_' && is_sink(parser)) {
+        parser->at++;
+        operand->kind = PTX_OPERAND_SINK;
+    } else if (c == '#' && parser->argument_count) {
+        parse_argument(parser, operand);
+    } else if (ptx_scan_is_name(c)) {
+        parse_named(parser, operand, op);
+    } else if (ptx_scan_is_constant(parser)) {
+        parse_number(parser, operand);
+    } else {
+        ptx_scan_expected(parser, "an operand");
+    }
+    if (ptx_scan_peek(parser) != '|')
+        return;
+    parser->at++;
+    size_t mark = parser->scratch.count;
+    struct ptx_operand second = {0};
+    parse_operand(parser, &second, op, depth + 1);
+    push(parser, operand);
+    push(parser, &second);
+    memset(operand, 0, sizeof(*operand));
+    operand->kind = PTX_OPERAND_PAIR;
+    operand->elements = keep(parser, mark, &operand->count);
+}
+
+void ptx_parse_names(struct ptx_parser *parser, struct ptx_operand **operands, uint32_t *count)
+{
+    struct ptx_place place = ptx_scan_place(parser);
+    size_t mark = parser->scratch.count;
+    do {
+        struct ptx_operand operand = {0};
+        parse_operand(parser, &operand, PTX_OP_BRA, 0);
+        push(parser, &operand);
+        if (parser->scratch.count - mark > UINT16_MAX)
+            ptx_scan_expected(parser, "fewer targets");
+    } while (ptx_scan_take(parser, ','));
+    uint16_t kept;
+    *operands = keep(parser, mark, &kept);
+    *count = kept;
+    wait_for_labels(parser, *operands, kept, place);
+}
+
+// The opcode's whole spelling: the first word was read already, its modifiers may have space
+// between.
+static const struct ptx_form *parse_form(struct ptx_parser *parser, struct ptx_name *first,
+                                         struct ptx_place place)
+{
+    const char *at = parser->name_end;
+    const char *start = at - first->length;
+    bool spaced = false;
+    struct base_buf text = {0};
+    while (ptx_scan_peek(parser) == '.') {
+        spaced |= parser->at != at;
+        if (spaced && !text.length)
+            base_buf_add(&text, start, (size_t)(at - start));
+        parser->at++;
+        struct base_str word = ptx_scan_word(parser, "a modifier");
+        if (spaced) {
+            base_buf_putc(&text, '.');
+            base_buf_add(&text, word.text, word.length);
+        }
+        at = parser->at;
+    }
+    struct ptx_name *name = spaced && !text.failed
+                                ? ptx_name_intern(parser->names, text.text, text.length)
+                                : ptx_name_intern(parser->names, start, (size_t)(at - start));
+    base_buf_fini(&text);
+    const struct ptx_form *form = ptx_name_form(parser->names, name);
+    if (!form)
+        ptx_scan_fail(parser, place, "expected an instruction, found '%.60s'", name->text);
+    return form;
+}
+
+void ptx_parse_instr(struct ptx_parser *parser, struct ptx_name *opcode, struct ptx_place place)
+{
+    struct ptx_reg *guard = NULL;
+    bool negated = false;
+    if (!opcode) {
+        parser->at++;
+        negated = ptx_scan_take(parser, '!');
+        struct ptx_operand operand = {0};
+        ptx_scan_space(parser);
+        struct ptx_place guard_place = ptx_scan_place(parser);
+        if (ptx_scan_peek(parser) == '#' && parser->argument_count)
+            parse_argument(parser, &operand);
+        else
+            parse_named(parser, &operand, PTX_OP_BRA);
+        if (operand.kind != PTX_OPERAND_REG || operand.reg->type != PTX_PRED)
+            ptx_scan_fail(parser, guard_place, "expected a predicate register behind '@'");
+        guard = operand.reg;
+        ptx_scan_space(parser);
+        place = ptx_scan_place(parser);
+        opcode = ptx_scan_name(parser, "an instruction");
+    }
+    const struct ptx_form *form = parse_form(parser, opcode, place);
+    enum ptx_op op = (enum ptx_op)form->op;
+    size_t mark = parser->scratch.count;
+    while (ptx_scan_peek(parser) != ';') {
+        if (parser->scratch.count > mark && !ptx_scan_take(parser, ','))
+            ptx_scan_expected(parser, "',' or ';'");
+        struct ptx_operand operand = {0};
+        parse_operand(parser, &operand, op, 0);
+        push(parser, &operand);
+        if (parser->scratch.count - mark > MOST_OPERANDS)
+            ptx_scan_expected(parser, "fewer operands");
+    }
+    parser->at++;
+    struct ptx_instr *instr = ptx_add_stmt(parser, sizeof(*instr), PTX_STMT_INSTR, place);
+    uint16_t count;
+    instr->form = form;
+    instr->operands = keep(parser, mark, &count);
+    instr->operand_count = (uint8_t)count;
+    instr->guard = guard;
+    instr->guard_negated = negated;
+    instr->loc = parser->loc;
+    wait_for_labels(parser, instr->operands, count, place);
+    unsigned least, most;
+    ptx_op_operand_range(op, &least, &most);
+    if (count < least || count > most)
+        ptx_scan_fail(parser, place, "'%.60s' takes %s%u operands, found %u", form->text,
+                      count < least ? (least == most ? "" : "at least ")
+                                    : (least == most ? "" : "at most "),
+                      count < least ? least : most, count);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Provenance as a fixed point: the set of roots of a value only grows. A sum of an address and a
+// number has the address's roots; which of two is the address is told by what else is done with
+// them: only addresses are converted between spaces.
+#include "provenance.h"
+
+#include <string.h>
+
+#define UNKNOWN_SPACE    1u
+#define SPACE_BIT(space) ((uint16_t)(1u << (space)))
+
+static bool same_root(const struct ptx_root *a, const struct ptx_root *b)
+{
+    return a->kind == b->kind && a->index == b->index && a->offset == b->offset &&
+           a->var == b->var && a->instr == b->instr;
+}
+
+static void join(struct ptx_origin *into, const struct ptx_origin *from)
+{
+    into->many |= from->many;
+    into->spaces |= from->spaces;
+    into->is_pointer |= from->is_pointer;
+    for (uint8_t i = 0; i < from->count; i++) {
+        uint8_t k = 0;
+        while (k < into->count && !same_root(&into->roots[k], &from->roots[i]))
+            k++;
+        if (k < into->count)
+            continue;
+        if (into->count == PTX_ORIGIN_ROOTS)
+            into->many = true;
+        else
+            into->roots[into->count++] = from->roots[i];
+    }
+}
+
+static struct ptx_origin single(struct ptx_root root, uint16_t spaces, bool is_pointer)
+{
+    struct ptx_origin origin = {.count = 1, .is_pointer = is_pointer, .spaces = spaces};
+    origin.roots[0] = root;
+    return origin;
+}
+
+// A sum: an address and a number. Where both sides have roots, the one that is surely an address
+// wins.
+static struct ptx_origin sum(const struct ptx_origin *a, const struct ptx_origin *b)
+{
+    if (!b->count || (a->is_pointer && !b->is_pointer))
+        return *a;
+    if (!a->count || (b->is_pointer && !a->is_pointer))
+        return *b;
+    struct ptx_origin both = *a;
+    join(&both, b);
+    return both;
+}
+
+struct ptx_origin ptx_operand_origin(const struct ptx_provenance *provenance,
+                                     const struct ptx_instr *instr,
+                                     const struct ptx_operand *operand)
+{
+    switch ((enum ptx_operand_kind)operand->kind) {
+    case PTX_OPERAND_REG: {
+        uint32_t value = ptx_ssa_value(provenance->ssa, instr, operand);
+        if (value != PTX_NO_VALUE)
+            return provenance->origins[value];
+        break;
+    }
+    case PTX_OPERAND_VAR:
+        return single((struct ptx_root){.kind = PTX_ROOT_VAR, .var = operand->var},
+                      SPACE_BIT(operand->var->space), true);
+    case PTX_OPERAND_ADDRESS:
+        if (operand->count)
+            return ptx_operand_origin(provenance, instr, &operand->elements[0]);
+        break;
+    default: break;
+    }
+    return (struct ptx_origin){0};
+}
+
+static bool is_address_wide(const struct ptx_provenance *provenance, enum ptx_type type)
+{
+    const struct ptx_type_info *info = ptx_type_info(type);
+    return info->bits == provenance->ssa->cfg->function->module->address_size &&
+           info->kind != PTX_CLASS_FLOAT && info->packed == 1;
+}
+
+// The call whose result a local parameter holds: the nearest one above.
+static const struct ptx_instr *call_above(const struct ptx_instr *instr, const struct ptx_var *var)
+{
+    for (const struct ptx_stmt *stmt = instr->stmt.prev; stmt; stmt = stmt->prev) {
+        struct ptx_call call;
+        if (stmt->kind != PTX_STMT_INSTR || !ptx_call_parts((const struct ptx_instr *)stmt, &call))
+            continue;
+        for (uint16_t i = 0; call.returns && i < call.returns->count; i++) {
+            if (call.returns->elements[i].kind == PTX_OPERAND_VAR &&
+                call.returns->elements[i].var == var)
+                return (const struct ptx_instr *)stmt;
+        }
+    }
+    return instr;
+}
+
+static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
+                                     const struct ptx_instr *instr)
+{
+    struct ptx_origin none = {0};
+    const struct ptx_function *function = provenance->ssa->cfg->function;
+    if (!is_address_wide(provenance, (enum ptx_type)instr->form->types[0]))
+        return none;
+    const struct ptx_operand *address = &instr->operands[1];
+    const struct ptx_operand *base =
+        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+    if (instr->form->space != PTX_SPACE_PARAM || base->kind != PTX_OPERAND_VAR)
+        return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, UNKNOWN_SPACE,
+                      false);
+    if (!base->var->is_param)
+        return single(
+            (struct ptx_root){.kind = PTX_ROOT_CALL, .instr = call_above(instr, base->var)},
+            UNKNOWN_SPACE, false);
+    // What the host passes to a kernel can only point into memory that the host can name.
+    struct ptx_root root = {
+        .kind = PTX_ROOT_PARAM, .index = base->var->index, .offset = (uint32_t)address->offset};
+    uint16_t spaces = function->is_entry ? SPACE_BIT(PTX_SPACE_GLOBAL) : UNKNOWN_SPACE;
+    return single(root, spaces, provenance->param_is_pointer[base->var->index]);
+}
+
+static struct ptx_origin join_sources(const struct ptx_provenance *provenance,
+                                      const struct ptx_instr *instr, unsigned first, unsigned last)
+{
+    struct ptx_origin origin = {0};
+    for (unsigned i = first; i <= last && i < instr->operand_count; i++) {
+        struct ptx_origin source = ptx_operand_origin(provenance, instr, &instr->operands[i]);
+        join(&origin, &source);
+    }
+    return origin;
+}
+
+static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
+                                    const struct ptx_instr *instr)
+{
+    struct ptx_origin a, b;
+    const struct ptx_form *form = instr->form;
+    unsigned kind = ptx_type_info((enum ptx_type)form->types[0])->kind;
+    if (kind == PTX_CLASS_FLOAT || kind == PTX_CLASS_PREDICATE)
+        return (struct ptx_origin){0};
+    switch (ptx_op(instr)) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU: return load_origin(provenance, instr);
+    case PTX_OP_ATOM:
+        if (!is_address_wide(provenance, (enum ptx_type)form->types[0]))
+            return (struct ptx_origin){0};
+        return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, UNKNOWN_SPACE,
+                      false);
+    case PTX_OP_MOV:
+        if (instr->operands[0].kind == PTX_OPERAND_VECTOR ||
+            instr->operands[1].kind == PTX_OPERAND_VECTOR) {
+            a = (struct ptx_origin){0};
+            for (uint16_t i = 0; i < instr->operands[1].count; i++) {
+                b = ptx_operand_origin(provenance, instr, &instr->operands[1].elements[i]);
+                join(&a, &b);
+            }
+            if (instr->operands[1].kind == PTX_OPERAND_REG)
+                a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
+            // Halves of an address put together again may be any address.
+            if (a.count)
+                a = single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, UNKNOWN_SPACE,
+                           false);
+            return a;
+        }
+        return ptx_operand_origin(provenance, instr, &instr->operands[1]);
+    case PTX_OP_CVTA:
+        a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
+        a.is_pointer = true;
+        a.spaces = SPACE_BIT(form->space);
+        return a;
+    case PTX_OP_CVT:
+    case PTX_OP_SHFL:
+    case PTX_OP_AND:
+    case PTX_OP_OR:
+    case PTX_OP_MAPA: return ptx_operand_origin(provenance, instr, &instr->operands[1]);
+    case PTX_OP_ADD:
+        a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
+        b = ptx_operand_origin(provenance, instr, &instr->operands[2]);
+        return sum(&a, &b);
+    case PTX_OP_SUB: {
+        a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
+        b = ptx_operand_origin(provenance, instr, &instr->operands[2]);
+        // The distance of two addresses is a number.
+        return a.is_pointer && b.is_pointer ? (struct ptx_origin){0} : a;
+    }
+    case PTX_OP_MAD: return ptx_operand_origin(provenance, instr, &instr->operands[3]);
+    case PTX_OP_SELP:
+    case PTX_OP_MIN:
+    case PTX_OP_MAX:
+    case PTX_OP_SLCT: return join_sources(provenance, instr, 1, 2);
+    case PTX_OP_CALL:
+        return single((struct ptx_root){.kind = PTX_ROOT_CALL, .instr = instr}, UNKNOWN_SPACE,
+                      false);
+    case PTX_OP_ALLOCA:
+        return single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr},
+                      SPACE_BIT(PTX_SPACE_LOCAL), true);
+    case PTX_OP_UNKNOWN:
+        return single((struct ptx_root){.kind = PTX_ROOT_OTHER, .instr = instr}, UNKNOWN_SPACE,
+                      false);
+    default: return (struct ptx_origin){0};
+    }
+}
+
+static struct ptx_origin entry_origin(const struct ptx_provenance *provenance,
+                                      const struct ptx_value *value)
+{
+    const struct ptx_function *function = provenance->ssa->cfg->function;
+    for (uint32_t i = 0; i < function->param_count; i++) {
+        if (function->params[i]->reg == value->reg &&
+            is_address_wide(provenance, (enum ptx_type)value->reg->type))
+            return single((struct ptx_root){.kind = PTX_ROOT_PARAM, .index = i}, UNKNOWN_SPACE,
+                          false);
+    }
+    return (struct ptx_origin){0};
+}
+
+static struct ptx_origin value_origin(const struct ptx_provenance *provenance,
+                                      const struct ptx_value *value)
+{
+    const struct ptx_ssa *ssa = provenance->ssa;
+    struct ptx_origin origin = {0};
+    switch ((enum ptx_value_kind)value->kind) {
+    case PTX_VALUE_ENTRY: return entry_origin(provenance, value);
+    case PTX_VALUE_DEF:
+        origin = def_origin(provenance, value->instr);
+        if (value->previous != PTX_NO_VALUE)
+            join(&origin, &provenance->origins[value->previous]);
+        return origin;
+    case PTX_VALUE_PHI: break;
+    }
+    for (uint32_t i = 0; i < ssa->cfg->blocks[value->block].pred_count; i++) {
+        if (value->arguments[i] != PTX_NO_VALUE)
+            join(&origin, &provenance->origins[value->arguments[i]]);
+    }
+    return origin;
+}
+
+// A parameter is surely a pointer where it says so, or where its value as it was loaded is
+// converted to a space or dereferenced.
+static void find_pointers(struct ptx_provenance *provenance)
+{
+    const struct ptx_ssa *ssa = provenance->ssa;
+    const struct ptx_function *function = ssa->cfg->function;
+    for (uint32_t i = 0; i < function->param_count; i++)
+        provenance->param_is_pointer[i] = function->params[i]->is_ptr;
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        const struct ptx_value *value = &ssa->values[i];
+        if (value->kind != PTX_VALUE_DEF || ptx_op(value->instr) != PTX_OP_LD ||
+            value->instr->form->space != PTX_SPACE_PARAM ||
+            value->instr->operands[1].kind != PTX_OPERAND_ADDRESS)
+            continue;
+        const struct ptx_operand *base = &value->instr->operands[1].elements[0];
+        if (base->kind != PTX_OPERAND_VAR || !base->var->is_param)
+            continue;
+        for (uint32_t k = 0; k < value->use_count; k++) {
+            const struct ptx_instr *user = value->uses[k].instr;
+            const struct ptx_operand *operand = value->uses[k].operand;
+            if (!user || !operand)
+                continue;
+            bool converted = ptx_op(user) == PTX_OP_CVTA;
+            bool dereferenced = user->operand_count && !converted;
+            if (dereferenced) {
+                dereferenced = false;
+                for (uint8_t o = 0; o < user->operand_count; o++)
+                    dereferenced |= user->operands[o].kind == PTX_OPERAND_ADDRESS &&
+                                    user->operands[o].elements == operand;
+            }
+            provenance->param_is_pointer[base->var->index] |= converted || dereferenced;
+        }
+    }
+}
+
+struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct base_arena *arena)
+{
+    struct ptx_provenance *provenance = base_new(arena, struct ptx_provenance);
+    provenance->ssa = ssa;
+    provenance->origins = base_new_array(arena, struct ptx_origin, ssa->value_count);
+    provenance->param_is_pointer = base_new_array(arena, bool, ssa->cfg->function->param_count);
+    find_pointers(provenance);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < ssa->value_count; i++) {
+            struct ptx_origin *at = &provenance->origins[i];
+            struct ptx_origin now = value_origin(provenance, &ssa->values[i]);
+            uint8_t count = at->count;
+            uint16_t spaces = at->spaces;
+            bool many = at->many, is_pointer = at->is_pointer;
+            join(at, &now);
+            changed |= at->count != count || at->many != many || at->spaces != spaces ||
+                       at->is_pointer != is_pointer;
+        }
+    }
+    return provenance;
+}
+
+const struct ptx_root *ptx_origin_only(const struct ptx_origin *origin)
+{
+    return origin->count == 1 && !origin->many && origin->roots[0].kind != PTX_ROOT_OTHER
+               ? &origin->roots[0]
+               : NULL;
+}
+
+enum ptx_space ptx_origin_space(const struct ptx_origin *origin)
+{
+    for (unsigned space = 1; space < PTX_SPACE_COUNT; space++) {
+        if (origin->spaces == SPACE_BIT(space))
+            return (enum ptx_space)space;
+    }
+    return PTX_SPACE_GENERIC;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory sites from the facts of a function.
+#include "sites.h"
+
+#include <string.h>
+
+const char *ptx_access_name(enum ptx_access access)
+{
+    return access == PTX_ACCESS_LOAD ? "load" : access == PTX_ACCESS_STORE ? "store" : "atomic";
+}
+
+const char *ptx_site_class_name(enum ptx_site_class kind)
+{
+    static const char *const names[] = {"uniform", "affine", "computed", "indirect"};
+    return names[kind];
+}
+
+// Bytes that one thread moves; warp-wide matrix loads move a share that is not one address's.
+static uint32_t site_bytes(const struct ptx_instr *instr)
+{
+    const struct ptx_form *form = instr->form;
+    switch (ptx_op(instr)) {
+    case PTX_OP_CP_ASYNC:
+    case PTX_OP_CP_ASYNC_BULK:
+    case PTX_OP_CP_REDUCE_ASYNC_BULK:
+        return instr->operand_count > 2 && instr->operands[2].kind == PTX_OPERAND_INT
+                   ? (uint32_t)instr->operands[2].bits
+                   : 0;
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX: return 16; // a row of eight 16-bit elements for each address
+    case PTX_OP_WMMA_LOAD:
+    case PTX_OP_WMMA_STORE:
+    case PTX_OP_CP_ASYNC_BULK_TENSOR:
+    case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
+    case PTX_OP_TENSORMAP_REPLACE:
+    case PTX_OP_TENSORMAP_CP_FENCEPROXY:
+    case PTX_OP_ST_BULK: return 0;
+    default: break;
+    }
+    if (!form->type_count)
+        return ptx_flags(instr) & PTX_FLAG_SYNC ? 8 : 0; // mbarrier objects
+    // A reduction over several types names the one in memory first, except mbarrier's own .b64.
+    return ptx_type_bytes((enum ptx_type)form->types[0]) * form->vec;
+}
+
+static bool dominates_latches(const struct ptx_cfg *cfg, uint32_t loop, uint32_t block)
+{
+    for (uint32_t i = 0; i < cfg->loops[loop].latch_count; i++) {
+        if (!ptx_dominates(cfg, block, cfg->loops[loop].latches[i]))
+            return false;
+    }
+    return true;
+}
+
+// An affine form is worth the name where its only unknowns are indices, parameters, variables and
+// counters, or values that are the same for all threads of a block.
+static bool is_affine(const struct ptx_facts *facts, const struct ptx_linear *form)
+{
+    for (uint16_t i = 0; i < form->term_count; i++) {
+        for (uint8_t k = 0; k < form->terms[i].symbol_count; k++) {
+            const struct ptx_symbol *symbol = &facts->affine->symbols[form->terms[i].symbols[k]];
+            if (symbol->kind == PTX_SYMBOL_VALUE &&
+                (symbol->index == PTX_NO_VALUE ||
+                 facts->uniformity->deps[symbol->index] & (PTX_DEP_ANY_THREAD | PTX_DEP_MEMORY)))
+                return false;
+        }
+    }
+    return true;
+}
+
+static enum ptx_site_class classify(const struct ptx_facts *facts, const struct ptx_site *site)
+{
+    if (!(site->deps & PTX_DEP_ANY_THREAD))
+        return PTX_SITE_UNIFORM;
+    if (is_affine(facts, &site->form))
+        return PTX_SITE_AFFINE;
+    return site->deps & (PTX_DEP_MEMORY | PTX_DEP_CALLER) ? PTX_SITE_INDIRECT : PTX_SITE_COMPUTED;
+}
+
+static void fill(struct ptx_facts *facts, struct ptx_site *site, struct ptx_instr *instr,
+                 const struct ptx_operand *address, enum ptx_access access, enum ptx_space space)
+{
+    const struct ptx_cfg *cfg = facts->cfg;
+    site->instr = instr;
+    site->address = address;
+    site->access = (uint8_t)access;
+    site->space = (uint8_t)space;
+    site->block = cfg->block_of[instr->index];
+    site->reachable = cfg->blocks[site->block].order != PTX_NO_BLOCK;
+    site->origin = ptx_operand_origin(facts->provenance, instr, address);
+    site->actual_space =
+        (uint8_t)(space != PTX_SPACE_GENERIC ? space : ptx_origin_space(&site->origin));
+    site->bytes = site_bytes(instr);
+    site->type = ptx_access_type(facts->usage, instr);
+    site->form = ptx_operand_form(facts->affine, instr, address);
+    site->deps = ptx_operand_deps(facts->uniformity, instr, address);
+    site->block_deps = ptx_block_deps(facts->uniformity, site->block);
+    site->loop = cfg->blocks[site->block].loop;
+    site->loop_depth = site->loop == PTX_NO_LOOP ? 0 : cfg->loops[site->loop].depth;
+    site->loop_invariant = site->loop != PTX_NO_LOOP && !instr->guard &&
+                           ptx_form_invariant(facts->affine, &site->form, site->loop) &&
+                           dominates_latches(cfg, site->loop, site->block);
+    site->kind = (uint8_t)classify(facts, site);
+}
+
+// Address operands in the order written: what is copied to comes before what is copied from. An
+// address without brackets (a[1]) counts where the table says address.
+static uint32_t find_addresses(const struct ptx_instr *instr, const struct ptx_operand *out[2])
+{
+    uint32_t count = 0;
+    for (uint8_t i = 0; i < instr->operand_count && count < 2; i++) {
+        const struct ptx_operand *operand = &instr->operands[i];
+        if (operand->kind == PTX_OPERAND_ADDRESS ||
+            (operand->kind == PTX_OPERAND_VAR && ptx_op_cell(ptx_op(instr), i).role == 'a'))
+            out[count++] = operand;
+    }
+    return count;
+}
+
+static bool is_copy(const struct ptx_instr *instr)
+{
+    uint16_t flags = ptx_flags(instr);
+    return (flags & PTX_FLAG_LOAD) && (flags & (PTX_FLAG_STORE | PTX_FLAG_ATOMIC));
+}
+
+// A pointer that was loaded shows as one where some address comes from that load.
+static void mark_pointers(struct ptx_site *sites, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint8_t k = 0; k < sites[i].origin.count; k++) {
+            const struct ptx_root *root = &sites[i].origin.roots[k];
+            if (root->kind != PTX_ROOT_LOAD)
+                continue;
+            // Sites are in text order and so in order of their instructions' indices.
+            uint32_t low = 0, high = count;
+            while (low < high) {
+                uint32_t middle = (low + high) / 2;
+                if (sites[middle].instr->index < root->instr->index)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            if (low < count && sites[low].instr == root->instr) {
+                sites[low].type.is_pointer = true;
+                sites[low].type.is_sure = true;
+            }
+        }
+    }
+}
+
+enum base_code ptx_sites_find(struct ptx_facts *facts, struct ptx_site **sites, uint32_t *count,
+                              struct base_error *error)
+{
+    BASE_ARRAY(struct ptx_site) found = {0};
+    jmp_buf escape;
+    facts->arena.escape = &escape;
+    if (setjmp(escape)) {
+        facts->arena.escape = NULL;
+        return base_fail(error, BASE_NO_MEMORY, "out of memory listing the sites of %s",
+                         facts->function->name);
+    }
+    for (struct ptx_stmt *stmt = facts->function->first; stmt; stmt = stmt->next) {
+        struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        if (!instr || !(ptx_flags(instr) & PTX_FLAG_MEMORY) ||
+            (instr->form->space == PTX_SPACE_PARAM && !is_copy(instr)))
+            continue;
+        const struct ptx_operand *addresses[2];
+        uint32_t address_count = find_addresses(instr, addresses);
+        if (!address_count)
+            continue;
+        uint16_t flags = ptx_flags(instr);
+        enum ptx_access access = flags & PTX_FLAG_ATOMIC  ? PTX_ACCESS_ATOMIC
+                                 : flags & PTX_FLAG_STORE ? PTX_ACCESS_STORE
+                                                          : PTX_ACCESS_LOAD;
+        fill(facts, base_array_push_in(&found, &facts->arena), instr, addresses[0], access,
+             (enum ptx_space)instr->form->space);
+        if (is_copy(instr) && address_count == 2)
+            fill(facts, base_array_push_in(&found, &facts->arena), instr, addresses[1],
+                 PTX_ACCESS_LOAD, (enum ptx_space)instr->form->space2);
+    }
+    facts->arena.escape = NULL;
+    mark_pointers(found.items, (uint32_t)found.count);
+    *sites = found.items;
+    *count = (uint32_t)found.count;
+    return BASE_OK;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Access types by union: values joined by copies (mov, phi, selp, shuffles, guarded definitions)
+// form one class, and each instruction that is no copy adds what it says of its operands as
+// evidence to their classes. A class's type is what most of the evidence says.
+#include "usage.h"
+
+#include <string.h>
+
+struct ptx_evidence {
+    uint16_t floats[PTX_TYPE_COUNT]; // how many operands of each floating-point type
+    uint32_t is_signed, is_unsigned, integer, address;
+    uint32_t part; // 1 + one of the equal parts it is unpacked to or packed from; 0: none
+    uint8_t part_count;
+};
+
+static uint32_t find(const struct ptx_usage *usage, uint32_t value)
+{
+    while (usage->leader[value] != value) {
+        usage->leader[value] = usage->leader[usage->leader[value]];
+        value = usage->leader[value];
+    }
+    return value;
+}
+
+static void unite(struct ptx_usage *usage, uint32_t a, uint32_t b)
+{
+    if (a == PTX_NO_VALUE || b == PTX_NO_VALUE)
+        return;
+    a = find(usage, a);
+    b = find(usage, b);
+    usage->leader[a > b ? a : b] = a > b ? b : a;
+}
+
+static bool is_copy(const struct ptx_instr *instr)
+{
+    switch (ptx_op(instr)) {
+    case PTX_OP_MOV:
+    case PTX_OP_SELP:
+    case PTX_OP_SHFL: return true;
+    default: return false;
+    }
+}
+
+static uint32_t value_of(const struct ptx_usage *usage, const struct ptx_instr *instr,
+                         const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPERAND_REG ? ptx_ssa_value(usage->ssa, instr, operand)
+                                            : PTX_NO_VALUE;
+}
+
+// A move that packs or unpacks ties the parts to the whole instead of copying.
+static void unite_copies(struct ptx_usage *usage, const struct ptx_instr *instr)
+{
+    uint32_t to = value_of(usage, instr, &instr->operands[0]);
+    if (ptx_op(instr) == PTX_OP_SHFL && instr->operands[0].kind == PTX_OPERAND_PAIR)
+        to = value_of(usage, instr, &instr->operands[0].elements[0]);
+    unite(usage, to, value_of(usage, instr, &instr->operands[1]));
+    if (ptx_op(instr) == PTX_OP_SELP)
+        unite(usage, to, value_of(usage, instr, &instr->operands[2]));
+}
+
+static void note_type(struct ptx_evidence *evidence, const struct ptx_instr *instr,
+                      enum ptx_type type)
+{
+    const struct ptx_type_info *info = ptx_type_info(type);
+    enum ptx_op op = ptx_op(instr);
+    // The compiler writes .s32 for any sum or product and .u32 or .b32 for any load: that says
+    // "integer" at most. Comparisons, divisions, extremes and conversions depend on the sign.
+    bool signless =
+        op == PTX_OP_ADD || op == PTX_OP_SUB || op == PTX_OP_NEG || op == PTX_OP_SHL ||
+        ((op == PTX_OP_MUL || op == PTX_OP_MAD) && ptx_form_has(instr->form, PTX_MOD_LO));
+    bool equality =
+        op == PTX_OP_SETP && (instr->form->cmp == PTX_MOD_EQ || instr->form->cmp == PTX_MOD_NE);
+    if (info->kind == PTX_CLASS_FLOAT)
+        evidence->floats[type] += evidence->floats[type] < UINT16_MAX;
+    else if (info->kind == PTX_CLASS_PREDICATE || info->kind == PTX_CLASS_OPAQUE)
+        return;
+    else if (signless || equality || info->kind == PTX_CLASS_BITS)
+        evidence->integer++;
+    else if (info->kind == PTX_CLASS_SIGNED)
+        evidence->is_signed++;
+    else
+        evidence->is_unsigned++;
+}
+
+// The type that the instruction gives to its operand at that position, or none.
+static enum ptx_type stated_type(const struct ptx_instr *instr, uint8_t position)
+{
+    const struct ptx_form *form = instr->form;
+    struct ptx_cell cell = ptx_op_cell(ptx_op(instr), position);
+    if (cell.type >= '0' && cell.type <= '5') {
+        unsigned index = (unsigned)(cell.type - '0');
+        return index < form->type_count ? (enum ptx_type)form->types[index] : PTX_TYPE_NONE;
+    }
+    if (cell.type == 'w' && form->type_count && !ptx_form_has(form, PTX_MOD_WIDE))
+        return (enum ptx_type)form->types[0];
+    if (cell.type == 'w' && form->type_count) {
+        bool is_signed = ptx_type_info((enum ptx_type)form->types[0])->kind == PTX_CLASS_SIGNED;
+        bool from32 = ptx_type_info((enum ptx_type)form->types[0])->bits == 32;
+        return from32 ? (is_signed ? PTX_S64 : PTX_U64) : is_signed ? PTX_S32 : PTX_U32;
+    }
+    return PTX_TYPE_NONE;
+}
+
+static void note_operand(struct ptx_usage *usage, const struct ptx_instr *instr,
+                         const struct ptx_operand *operand, enum ptx_type type, bool in_address)
+{
+    if (operand->kind == PTX_OPERAND_REG) {
+        uint32_t value = ptx_ssa_value(usage->ssa, instr, operand);
+        if (value == PTX_NO_VALUE)
+            return;
+        struct ptx_evidence *evidence = &usage->evidence[find(usage, value)];
+        if (in_address)
+            evidence->address++;
+        else if (type != PTX_TYPE_NONE)
+            note_type(evidence, instr, type);
+        return;
+    }
+    if (operand->kind < PTX_OPERAND_ADDRESS || operand->kind > PTX_OPERAND_PAIR)
+        return;
+    bool address = operand->kind == PTX_OPERAND_ADDRESS;
+    for (uint16_t i = 0; i < operand->count; i++) {
+        // Only the base of an address is one; coordinates of textures are numbers. The second of a
+        // pair is a predicate.
+        enum ptx_type inner =
+            (address || (operand->kind == PTX_OPERAND_PAIR && i)) ? PTX_TYPE_NONE : type;
+        note_operand(usage, instr, &operand->elements[i], inner, address && i == 0);
+    }
+}
+
+// {a, b} on either side of a mov: the whole is made of the parts.
+static bool note_packing(struct ptx_usage *usage, const struct ptx_instr *instr)
+{
+    const struct ptx_operand *vector = NULL, *whole = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (instr->operands[i].kind == PTX_OPERAND_VECTOR)
+            vector = &instr->operands[i];
+        else
+            whole = &instr->operands[i];
+    }
+    if (ptx_op(instr) != PTX_OP_MOV || !vector)
+        return false;
+    uint32_t value = whole ? value_of(usage, instr, whole) : PTX_NO_VALUE;
+    for (uint16_t i = 0; value != PTX_NO_VALUE && i < vector->count; i++) {
+        uint32_t part = value_of(usage, instr, &vector->elements[i]);
+        struct ptx_evidence *evidence = &usage->evidence[find(usage, value)];
+        if (part != PTX_NO_VALUE && !evidence->part) {
+            evidence->part = part + 1;
+            evidence->part_count = (uint8_t)vector->count;
+        }
+    }
+    return true;
+}
+
+static void note_instr(struct ptx_usage *usage, const struct ptx_instr *instr)
+{
+    enum ptx_op op = ptx_op(instr);
+    if (op == PTX_OP_MOV && note_packing(usage, instr))
+        return;
+    if (op == PTX_OP_CVTA) {
+        note_operand(usage, instr, &instr->operands[1], PTX_TYPE_NONE, true);
+        uint32_t value = value_of(usage, instr, &instr->operands[1]);
+        if (value != PTX_NO_VALUE)
+            usage->evidence[find(usage, value)].address++;
+        return;
+    }
+    // Copies and memory instructions state a type only where it is a floating-point one.
+    bool vague = is_copy(instr) || (ptx_flags(instr) & (PTX_FLAG_LOAD | PTX_FLAG_STORE));
+    for (uint8_t i = 0; i < instr->operand_count; i++) {
+        enum ptx_type type = stated_type(instr, i);
+        if (vague && ptx_type_info(type)->kind != PTX_CLASS_FLOAT)
+            type = PTX_TYPE_NONE;
+        note_operand(usage, instr, &instr->operands[i], type, false);
+    }
+}
+
+struct ptx_usage *ptx_usage_build(const struct ptx_ssa *ssa, struct base_arena *arena)
+{
+    struct ptx_usage *usage = base_new(arena, struct ptx_usage);
+    const struct ptx_cfg *cfg = ssa->cfg;
+    usage->ssa = ssa;
+    usage->leader = base_new_array(arena, uint32_t, ssa->value_count);
+    usage->evidence = base_new_array(arena, struct ptx_evidence, ssa->value_count);
+    for (uint32_t i = 0; i < ssa->value_count; i++)
+        usage->leader[i] = i;
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        const struct ptx_value *value = &ssa->values[i];
+        unite(usage, i, value->previous);
+        for (uint32_t k = 0; value->arguments && k < cfg->blocks[value->block].pred_count; k++)
+            unite(usage, i, value->arguments[k]);
+        if (value->kind == PTX_VALUE_DEF && is_copy(value->instr))
+            unite_copies(usage, value->instr);
+    }
+    for (uint32_t i = 0; i < ssa->value_count; i++)
+        usage->leader[i] = find(usage, i);
+    for (uint32_t b = 0; b < cfg->order_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[cfg->order[b]];
+        for (uint32_t i = 0; i < block->instr_count; i++)
+            note_instr(usage, block->instrs[i]);
+    }
+    return usage;
+}
+
+static enum ptx_type integer_type(unsigned bits, bool is_signed)
+{
+    switch (bits) {
+    case 8: return is_signed ? PTX_S8 : PTX_U8;
+    case 16: return is_signed ? PTX_S16 : PTX_U16;
+    case 32: return is_signed ? PTX_S32 : PTX_U32;
+    case 64: return is_signed ? PTX_S64 : PTX_U64;
+    default: return PTX_TYPE_NONE;
+    }
+}
+
+// What the evidence on a class says of values of that many bits; PTX_TYPE_NONE where it says
+// nothing.
+static enum ptx_type decide(const struct ptx_evidence *evidence, unsigned bits, uint8_t *count,
+                            bool *is_pointer)
+{
+    enum ptx_type best = PTX_TYPE_NONE;
+    uint32_t most = 0;
+    *count = 1;
+    for (unsigned type = 1; type < PTX_TYPE_COUNT; type++) {
+        if (evidence->floats[type] > most && ptx_type_info((enum ptx_type)type)->bits == bits) {
+            most = evidence->floats[type];
+            best = (enum ptx_type)type;
+        }
+    }
+    uint32_t integers = evidence->is_signed + evidence->is_unsigned + evidence->integer;
+    if (best != PTX_TYPE_NONE && most >= integers) {
+        *count = ptx_type_info(best)->packed;
+        return best == PTX_F16X2    ? PTX_F16
+               : best == PTX_BF16X2 ? PTX_BF16
+               : best == PTX_F32X2  ? PTX_F32
+                                    : best;
+    }
+    *is_pointer |= evidence->address > 0;
+    if (evidence->address)
+        return integer_type(bits, false);
+    return integers ? integer_type(bits, evidence->is_signed >= evidence->is_unsigned)
+                    : PTX_TYPE_NONE;
+}
+
+// The same for a value, and where it says nothing, for the parts that it consists of.
+static enum ptx_type decide_value(const struct ptx_usage *usage, uint32_t value, unsigned bits,
+                                  uint8_t *count, bool *is_pointer)
+{
+    const struct ptx_evidence *evidence = &usage->evidence[find(usage, value)];
+    enum ptx_type type = decide(evidence, bits, count, is_pointer);
+    if (type != PTX_TYPE_NONE || !evidence->part || bits % evidence->part_count)
+        return type;
+    const struct ptx_evidence *part = &usage->evidence[find(usage, evidence->part - 1)];
+    uint8_t inner;
+    type = decide(part, bits / evidence->part_count, &inner, is_pointer);
+    *count = type == PTX_TYPE_NONE ? 1 : (uint8_t)(evidence->part_count * inner);
+    return type;
+}
+
+// The operand that holds the data: what is loaded, stored or combined.
+static const struct ptx_operand *data_operand(const struct ptx_instr *instr)
+{
+    for (uint8_t i = 0; i < instr->operand_count; i++) {
+        const struct ptx_operand *operand = &instr->operands[i];
+        if (operand->kind == PTX_OPERAND_REG || operand->kind == PTX_OPERAND_VECTOR)
+            return operand;
+    }
+    return NULL;
+}
+
+struct ptx_access_type ptx_access_type(const struct ptx_usage *usage, const struct ptx_instr *instr)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type written = (enum ptx_type)(form->type_count ? form->types[0] : PTX_TYPE_NONE);
+    const struct ptx_type_info *info = ptx_type_info(written);
+    struct ptx_access_type access = {.type = (uint8_t)written, .count = form->vec};
+    if (info->kind == PTX_CLASS_FLOAT ||
+        (ptx_flags(instr) & PTX_FLAG_ATOMIC && info->kind != PTX_CLASS_BITS)) {
+        access.is_sure = true;
+        return access;
+    }
+    // Bytes are extended as they are loaded, and the type says how.
+    if (info->bits == 8) {
+        access.is_sure = info->kind != PTX_CLASS_BITS && ptx_flags(instr) & PTX_FLAG_LOAD;
+        return access;
+    }
+    const struct ptx_operand *data = data_operand(instr);
+    if (!data)
+        return access;
+    uint16_t elements = data->kind == PTX_OPERAND_VECTOR ? data->count : 1;
+    enum ptx_type agreed = PTX_TYPE_NONE;
+    for (uint16_t i = 0; i < elements; i++) {
+        const struct ptx_operand *element =
+            data->kind == PTX_OPERAND_VECTOR ? &data->elements[i] : data;
+        uint32_t value = value_of(usage, instr, element);
+        uint8_t count = 1;
+        if (value == PTX_NO_VALUE)
+            continue;
+        enum ptx_type type = decide_value(usage, value, info->bits, &count, &access.is_pointer);
+        if (type == PTX_TYPE_NONE)
+            continue;
+        if (agreed != PTX_TYPE_NONE && agreed != type) {
+            return (struct ptx_access_type){.type = (uint8_t)written, .count = form->vec};
+        }
+        agreed = type;
+        access.count = (uint8_t)(form->vec * count);
+    }
+    if (agreed != PTX_TYPE_NONE) {
+        access.type = (uint8_t)agreed;
+        access.is_sure = true;
+    }
+    return access;
+}
