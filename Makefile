@@ -40,11 +40,12 @@ bench: configure # run the benchmarks
 
 fuzz: deps # fuzz every target for FUZZ_SECONDS (60)
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz
+	@ctest --test-dir build-fuzz -R '\.seeds$$' >/dev/null
 	@for target in build-fuzz/fuzz/fuzz_*; do \
 	    [ -x "$$target" ] || continue; name=$${target##*/fuzz_}; mkdir -p build-fuzz/corpus/$$name; \
 	    echo "== $$name, $(FUZZ_SECONDS) s"; \
 	    "$$target" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build-fuzz/$$name- \
-	        build-fuzz/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	        build-fuzz/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name build-fuzz/fuzz/corpus/$$name 2>/dev/null) || exit 1; \
 	done
 
 asan tsan: deps # run the tests with address or thread sanitizer

@@ -11,8 +11,9 @@ size_t base_array_grow(base_array_items *items, size_t *count, size_t *capacity,
     if (*count == *capacity) {
         size_t wanted = *capacity ? *capacity * 2 : 8;
         size_t bytes;
+        // A size beyond all memory is asked for all the same, so that an arena can escape.
         if (wanted < *capacity || __builtin_mul_overflow(wanted, item_bytes, &bytes))
-            return SIZE_MAX;
+            bytes = SIZE_MAX;
         void *larger = arena ? base_alloc(arena, bytes) : realloc(*items, bytes);
         if (!larger)
             return SIZE_MAX;

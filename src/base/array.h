@@ -39,6 +39,12 @@ size_t base_array_grow(base_array_items *items, size_t *count, size_t *capacity,
          ? NULL                                                                                \
          : &(array)->items[(array)->count - 1])
 
+// The same in an arena whose escape is set, which memory that runs out leaves by: never NULL.
+#define base_array_add(array, arena)                                                           \
+    (base_array_grow((base_array_items *)&(array)->items, &(array)->count, &(array)->capacity, \
+                     sizeof(*(array)->items), (arena)),                                        \
+     &(array)->items[(array)->count - 1])
+
 // Only for arrays on the heap.
 #define base_array_fini(array)                  \
     do {                                        \

@@ -153,6 +153,7 @@ static void fill_cells(const struct kernel_view *view, struct row *row)
 {
     for (int c = 0; c < COLUMNS; c++) {
         struct base_buf cell = {0};
+        // NOLINTNEXTLINE(*NullDereference): counted items exist
         struct ptx_site site = *row->first;
         if (row->count > 1 && row->least != row->most)
             site.form.constant = 0;
@@ -221,7 +222,7 @@ static void print_sites(const struct kernel_view *view, bool all, struct base_bu
         fill_cells(view, &rows.list.items[i]);
     print_rows(&rows, out);
     for (size_t i = 0; i < rows.list.count; i++) {
-        for (int c = 0; c < COLUMNS; c++)
+        for (int c = 0; c < COLUMNS; c++) // NOLINTNEXTLINE(*NullDereference): counted items exist
             free(rows.list.items[i].cells[c]);
     }
     for (size_t i = 0; i < rows.keys.count; i++)

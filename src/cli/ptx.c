@@ -174,7 +174,7 @@ static enum base_code show_image(const struct request *request, const struct fat
             code = show_module(request, entry, name.text, output, error);
         base_buf_fini(&name);
     }
-    if (code == BASE_OK && !output->shown)
+    if (code == BASE_OK && !output->shown && (request->has_kernels || request->arch))
         code =
             base_fail(error, BASE_NOT_FOUND, "%s: nothing matches what was asked for", image->name);
     return code;

@@ -188,7 +188,8 @@ static bool form_of(struct ptx_affine *affine, const struct ptx_instr *instr,
                              : operand->offset;
         return true;
     case PTX_OPERAND_ADDRESS:
-        if (!form_of(affine, instr, &operand->elements[0], form))
+        if (operand->flags & PTX_OPERAND_INDEXED ||
+            !form_of(affine, instr, &operand->elements[0], form))
             return false;
         form->constant = (int64_t)((uint64_t)form->constant + (uint64_t)operand->offset);
         return true;

@@ -73,7 +73,7 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
             fresh = true;
             // Several labels in a row, or a label at the very end, share a block.
             if (!starts.count || starts.items[starts.count - 1] != next)
-                *base_array_push_in(&starts, arena) = next;
+                *base_array_add(&starts, arena) = next;
             *target = starts.count - 1;
             continue;
         }
@@ -81,13 +81,13 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
         if (!instr)
             continue;
         if (fresh && (!starts.count || starts.items[starts.count - 1] != next))
-            *base_array_push_in(&starts, arena) = next;
+            *base_array_add(&starts, arena) = next;
         fresh = ends_block(instr);
         all[next] = instr;
         cfg->block_of[next++] = (uint32_t)starts.count - 1;
     }
     if (!starts.count)
-        *base_array_push_in(&starts, arena) = 0;
+        *base_array_add(&starts, arena) = 0;
     cfg->block_count = (uint32_t)starts.count;
     cfg->blocks = base_new_array(arena, struct ptx_block, starts.count);
     for (uint32_t i = 0; i < cfg->block_count; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and constant expressions of PTX, by the rules of the ISA manual: integers are 64 bits
 // wide, signed unless a suffix or the value says otherwise; floating-point literals stand alone.
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 enum { DEEPEST = 64 };
 
 static struct ptx_constant conditional(struct ptx_parser *parser, unsigned depth);
+static struct ptx_constant unary(struct ptx_parser *parser, unsigned depth);
 
 static bool is_digit(char c)
 {
@@ -26,7 +28,13 @@ static int digit_value(char c)
 
 bool ptx_scan_is_constant(struct ptx_parser *parser)
 {
+    static const char warp_size[] = "WARP_SZ";
+    enum { LENGTH = sizeof(warp_size) - 1 };
     char c = ptx_scan_peek(parser);
+    if (c == 'W' && parser->end - parser->at >= LENGTH &&
+        memcmp(parser->at, warp_size, LENGTH) == 0 &&
+        (parser->end - parser->at == LENGTH || !ptx_scan_is_name_rest(parser->at[LENGTH])))
+        return true;
     return is_digit(c) || c == '-' || c == '+' || c == '~' || c == '!' || c == '(' || c == '.';
 }
 
@@ -91,7 +99,12 @@ static struct ptx_constant number(struct ptx_parser *parser)
             ptx_scan_fail(parser, place, "this floating-point number is too long");
         memcpy(text, parser->at, length);
         text[length] = '\0';
-        double value = strtod(text, NULL);
+        // The program around us may have chosen a locale with another decimal point.
+        locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        double value = plain ? strtod_l(text, NULL, plain) : 0;
+        if (!plain)
+            ptx_scan_fail(parser, place, "out of memory reading a floating-point number");
+        freelocale(plain);
         struct ptx_constant constant = {PTX_CONSTANT_F64, false, false, 0};
         memcpy(&constant.bits, &value, sizeof(value));
         parser->at += length;
@@ -143,7 +156,7 @@ static struct ptx_constant primary(struct ptx_parser *parser, unsigned depth)
             ptx_scan_need(parser, ')');
             if (depth == DEEPEST)
                 ptx_scan_expected(parser, "a simpler expression");
-            struct ptx_constant value = primary(parser, depth + 1);
+            struct ptx_constant value = unary(parser, depth + 1);
             return integer(value.bits, is_unsigned);
         }
         struct ptx_constant value = conditional(parser, depth + 1);
@@ -207,13 +220,52 @@ static const struct operation *peek_operation(struct ptx_parser *parser)
     return NULL;
 }
 
+static double as_double(struct ptx_constant value)
+{
+    double wide;
+    float narrow;
+    uint32_t low = (uint32_t)value.bits;
+    switch (value.kind) {
+    case PTX_CONSTANT_F32: memcpy(&narrow, &low, sizeof(narrow)); return narrow;
+    case PTX_CONSTANT_F64: memcpy(&wide, &value.bits, sizeof(wide)); return wide;
+    default: return value.is_unsigned ? (double)value.bits : (double)(int64_t)value.bits;
+    }
+}
+
+static struct ptx_constant apply_float(struct ptx_parser *parser, struct ptx_place place,
+                                       const struct operation *operation, double a, double b)
+{
+    bool equal_too = operation->text[1] == '=';
+    double result = 0;
+    switch (operation->text[0]) {
+    case '+': result = a + b; break;
+    case '-': result = a - b; break;
+    case '*': result = a * b; break;
+    case '/': result = a / b; break;
+    case '=': return integer(a == b, false);
+    case '!': return integer(a != b, false);
+    case '<':
+    case '>':
+        if (operation->text[1] == '\0' || equal_too) {
+            bool before = operation->text[0] == '<' ? a < b : a > b;
+            return integer(before || (equal_too && a == b), false);
+        }
+        __attribute__((fallthrough));
+    default:
+        ptx_scan_fail(parser, place, "floating-point numbers cannot be combined with '%s'",
+                      operation->text);
+    }
+    struct ptx_constant constant = {PTX_CONSTANT_F64, false, false, 0};
+    memcpy(&constant.bits, &result, sizeof(result));
+    return constant;
+}
+
 static struct ptx_constant apply(struct ptx_parser *parser, struct ptx_place place,
                                  const struct operation *operation, struct ptx_constant a,
                                  struct ptx_constant b)
 {
     if (a.kind != PTX_CONSTANT_INT || b.kind != PTX_CONSTANT_INT)
-        ptx_scan_fail(parser, place, "floating-point numbers cannot be combined with '%s'",
-                      operation->text);
+        return apply_float(parser, place, operation, as_double(a), as_double(b));
     bool is_unsigned = a.is_unsigned || b.is_unsigned;
     int64_t sa = (int64_t)a.bits, sb = (int64_t)b.bits;
     bool less = is_unsigned ? a.bits < b.bits : sa < sb;

@@ -147,12 +147,7 @@ static void parse_init_value(struct ptx_parser *parser)
         parser->at++;
     }
     struct ptx_name *name = ptx_scan_name(parser, "a value");
-    bool generic = strcmp(name->text, "generic") == 0 && ptx_scan_take(parser, '(');
-    bool masked =
-        !generic && !mask && strcmp(name->text, "mask") == 0 && ptx_scan_peek(parser) == '(';
-    if (masked)
-        ptx_scan_expected(parser, "a mask such as 0xFF before its parenthesis");
-    if (!generic && !mask && ptx_scan_take(parser, '=')) {
+    if (!mask && ptx_scan_take(parser, '=')) {
         add_init(parser, PTX_INIT_FIELD)->name = name->text;
         if (ptx_scan_is_constant(parser))
             add_constant(parser);
@@ -160,23 +155,18 @@ static void parse_init_value(struct ptx_parser *parser)
             add_init(parser, PTX_INIT_NAME)->name = ptx_scan_name(parser, "a value")->text;
         return;
     }
-    bool inner = false;
-    if (generic) {
+    bool generic = strcmp(name->text, "generic") == 0 && ptx_scan_take(parser, '(');
+    if (generic)
         name = ptx_scan_name(parser, "a variable");
-    } else if (mask && strcmp(name->text, "generic") == 0) {
-        ptx_scan_need(parser, '(');
-        name = ptx_scan_name(parser, "a variable");
-        generic = inner = true;
-    }
     add_named(parser, name, generic, mask);
-    int64_t offset = ptx_parse_offset(parser);
-    if (inner || (generic && !mask)) {
+    uint64_t offset = (uint64_t)ptx_parse_offset(parser);
+    if (generic) {
         ptx_scan_need(parser, ')');
-        offset += ptx_parse_offset(parser);
+        offset += (uint64_t)ptx_parse_offset(parser);
     }
     if (mask)
         ptx_scan_need(parser, ')');
-    parser->data.items[parser->data.count - 1].offset = offset;
+    parser->data.items[parser->data.count - 1].offset = (int64_t)offset;
 }
 
 static void parse_initialiser(struct ptx_parser *parser, struct ptx_var *var)
@@ -295,7 +285,7 @@ void ptx_parse_params(struct ptx_parser *parser, struct ptx_function *function, 
         var->name = name->text;
         var->index = (uint32_t)list.count;
         parse_dimensions(parser, var);
-        *base_array_push_in(&list, parser->arena) = var;
+        *base_array_add(&list, parser->arena) = var;
     }
     ptx_scan_need(parser, ')');
     if (returns) {

@@ -94,7 +94,7 @@ enum base_code ptx_insert_text(struct ptx_function *function, struct ptx_stmt *b
                                const char *text, const struct ptx_operand *arguments,
                                unsigned argument_count, struct base_error *error)
 {
-    struct base_error own;
+    struct base_error own = {0};
     struct base_error *problem = error ? error : &own;
     enum base_code code = insert_text(function, before, text, arguments, argument_count, problem);
     return code == BASE_OK ? BASE_OK : base_fail_while(problem, "editing %s", function->name);
@@ -288,14 +288,14 @@ enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop_index, const 
         struct ptx_instr *last = from->instrs[from->instr_count - 1];
         const struct ptx_operand *where =
             last->operand_count ? &last->operands[last->operand_count - 1] : NULL;
-        bool branches = ptx_flags(last) & PTX_FLAG_BRANCH;
+        bool branches = where && ptx_flags(last) & PTX_FLAG_BRANCH;
         bool jumps = branches && (ptx_op(last) != PTX_OP_BRA || is_label_of(cfg, where, edge->to));
         if (!jumps) {
             code = ptx_insert_text(cfg->function, ptx_place_after(last), text, arguments,
                                    argument_count, error);
             continue;
         }
-        struct ptx_label *label;
+        struct ptx_label *label = NULL;
         code = insert_block(cfg, edge->to, false, text, arguments, argument_count, &label, error);
         if (code == BASE_OK)
             retarget(cfg, edge->from, edge->to, label);
@@ -389,7 +389,7 @@ static enum base_code add_var(struct ptx_module *module, const char *text,
 
 enum base_code ptx_add_var(struct ptx_module *module, const char *text, struct base_error *error)
 {
-    struct base_error own;
+    struct base_error own = {0};
     struct base_error *problem = error ? error : &own;
     enum base_code code = add_var(module, text, problem);
     return code == BASE_OK ? BASE_OK : base_fail_while(problem, "editing %s", module->name);

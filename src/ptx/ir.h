@@ -42,7 +42,8 @@ enum ptx_operand_kind {
     PTX_OPERAND_VAR,      // the address of var plus offset
     PTX_OPERAND_FUNCTION, // function
     PTX_OPERAND_LABEL,    // label: of code, targets or a prototype
-    PTX_OPERAND_ADDRESS,  // [elements[0] + offset]; further elements as in [tex, {x, y}]
+    PTX_OPERAND_ADDRESS,  // [elements[0] + offset]; further elements as in [tex, {x, y}]; where
+                          // INDEXED: elements[0] is a variable and elements[1] a register
     PTX_OPERAND_VECTOR,   // {elements}
     PTX_OPERAND_LIST,     // (elements) of a call
     PTX_OPERAND_PAIR,     // elements[0] | elements[1]
@@ -64,7 +65,7 @@ struct ptx_operand {
     uint8_t kind;    // enum ptx_operand_kind
     uint8_t flags;   // enum ptx_operand_flag
     uint16_t count;  // elements
-    uint16_t select; // enum ptx_mod of a selector, or 0
+    uint16_t select; // see ptx_select_find, or 0
     uint16_t number; // of a special register's family
     union {
         struct ptx_reg *reg;
@@ -308,8 +309,9 @@ struct ptx_module {
     struct base_arena arena;
     const char *name; // for messages: the file
     uint32_t version_major, version_minor;
-    const char *target;    // as written: "sm_90a, debug"
-    uint32_t address_size; // 32 or 64
+    const char *target;       // as written: "sm_90a, debug"
+    uint32_t address_size;    // 32 or 64
+    bool states_address_size; // old modules leave it out
     struct ptx_item *first, *last;
     struct ptx_names *names; // the parser's table, kept for edits
     uint32_t edits;          // how many names edits have made

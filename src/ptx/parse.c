@@ -98,8 +98,9 @@ static void parse_target(struct ptx_parser *parser)
 
 static void parse_version(struct ptx_parser *parser)
 {
-    char c = ptx_scan_peek(parser);
+    char c;
     uint32_t numbers[2] = {0, 0};
+    ptx_scan_space(parser);
     for (int i = 0; i < 2; i++) {
         if (parser->at == parser->end || *parser->at < '0' || *parser->at > '9')
             ptx_scan_expected(parser, "a version such as 9.0");
@@ -139,6 +140,7 @@ void ptx_parse_item(struct ptx_parser *parser)
     } else if (base_str_is(word, "target")) {
         parse_target(parser);
     } else if (base_str_is(word, "address_size")) {
+        module->states_address_size = true;
         module->address_size = ptx_parse_u32(parser, "32 or 64");
         if (module->address_size != 32 && module->address_size != 64)
             ptx_scan_fail(parser, place, "expected an address size of 32 or 64, found %u",
@@ -189,7 +191,7 @@ enum base_code ptx_parse_within(const char *text, size_t length, const char *nam
                                 size_t limit_bytes, struct ptx_module **module,
                                 struct base_error *error)
 {
-    struct base_error ignored;
+    struct base_error ignored = {0};
     struct base_error *problem = error ? error : &ignored;
     memset(problem, 0, sizeof(*problem));
     *module = NULL;

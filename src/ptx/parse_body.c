@@ -122,7 +122,7 @@ static void parse_regs(struct ptx_parser *parser, struct ptx_place place)
         ptx_scan_expected(parser, "a type");
     BASE_ARRAY(struct ptx_regs_name) names = {0};
     do {
-        struct ptx_regs_name *entry = base_array_push_in(&names, parser->arena);
+        struct ptx_regs_name *entry = base_array_add(&names, parser->arena);
         struct ptx_place name_place = (ptx_scan_space(parser), ptx_scan_place(parser));
         struct ptx_name *name = ptx_scan_name(parser, "a register's name");
         entry->name = name->text;
@@ -300,7 +300,7 @@ void ptx_parse_attrs(struct ptx_parser *parser, struct ptx_function *function)
     while (ptx_scan_peek(parser) == '.') {
         const char *dot = parser->at++;
         struct base_str word = ptx_scan_word(parser, "a directive");
-        struct ptx_attr *attr = base_array_push_in(&attrs, parser->arena);
+        struct ptx_attr *attr = base_array_add(&attrs, parser->arena);
         attr->name = base_alloc_text(parser->arena, dot, word.length + 1);
         char c = ptx_scan_peek(parser);
         if (c == '"') {

@@ -9,6 +9,7 @@ enum { DEEPEST_OPERAND = 8, MOST_OPERANDS = 64 };
 
 static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op,
                           unsigned depth);
+static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op);
 
 // Copies what was collected on the scratch stack since mark into the module, and gives it back.
 static struct ptx_operand *keep(struct ptx_parser *parser, size_t mark, uint16_t *count)
@@ -67,11 +68,10 @@ static void parse_select(struct ptx_parser *parser, struct ptx_operand *operand)
     parser->at++;
     struct ptx_place place = ptx_scan_place(parser);
     struct base_str word = ptx_scan_word(parser, "a component");
-    enum ptx_mod mod = ptx_mod_find(word);
-    if (mod == PTX_MOD_UNKNOWN)
-        ptx_scan_fail(parser, place, "expected a component such as .x, .b0 or .h1, found '.%.*s'",
+    operand->select = ptx_select_find(word);
+    if (!operand->select)
+        ptx_scan_fail(parser, place, "expected a component such as .x, .b0 or .h10, found '.%.*s'",
                       BASE_STR_ARG(word));
-    operand->select = (uint16_t)mod;
 }
 
 static void parse_offset(struct ptx_parser *parser, struct ptx_operand *operand)
@@ -81,6 +81,25 @@ static void parse_offset(struct ptx_parser *parser, struct ptx_operand *operand)
         operand->offset = ptx_parse_offset(parser);
         operand->flags |= PTX_OPERAND_OFFSET;
     }
+}
+
+// a[3], or a[%r1]: an address without brackets around it.
+static void parse_index(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op)
+{
+    operand->flags |= PTX_OPERAND_INDEXED;
+    if (ptx_scan_is_constant(parser)) {
+        operand->offset = (int64_t)ptx_parse_constant(parser).bits;
+    } else {
+        struct ptx_operand *parts = base_new_array(parser->arena, struct ptx_operand, 2);
+        parts[0] = (struct ptx_operand){.kind = PTX_OPERAND_VAR, .var = operand->var};
+        parse_named(parser, &parts[1], op);
+        if (parts[1].kind != PTX_OPERAND_REG)
+            ptx_scan_expected(parser, "a constant or a register as index");
+        operand->kind = PTX_OPERAND_ADDRESS;
+        operand->elements = parts;
+        operand->count = 2;
+    }
+    ptx_scan_need(parser, ']');
 }
 
 static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op)
@@ -103,13 +122,10 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, 
     } else if (bound && bound->kind == PTX_BOUND_VAR) {
         operand->kind = PTX_OPERAND_VAR;
         operand->var = bound->var;
-        if (ptx_scan_take(parser, '[')) {
-            operand->flags |= PTX_OPERAND_INDEXED;
-            operand->offset = (int64_t)ptx_parse_constant(parser).bits;
-            ptx_scan_need(parser, ']');
-        } else {
+        if (ptx_scan_take(parser, '['))
+            parse_index(parser, operand, op);
+        else
             parse_offset(parser, operand);
-        }
     } else if (bound && bound->kind == PTX_BOUND_FUNCTION) {
         operand->kind = PTX_OPERAND_FUNCTION;
         operand->function = bound->function;
@@ -118,14 +134,11 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, 
         operand->sreg = ptx_name_sreg(name);
         operand->number = name->sreg_number;
         parse_select(parser, operand);
-    } else if (strcmp(name->text, "WARP_SZ") == 0) {
-        operand->kind = PTX_OPERAND_INT;
-        operand->bits = 32;
     } else if (name->text[0] == '%' && op == PTX_OP_UNKNOWN) {
         operand->kind = PTX_OPERAND_NAME; // a special register newer than the tables
         operand->text = name->text;
         parse_select(parser, operand);
-    } else if (name->text[0] == '%') {
+    } else if (name->text[0] == '%' && !(ptx_op_info(op)->flags & PTX_FLAG_BRANCH)) {
         ptx_scan_fail(parser, place, "register '%.60s' is not declared", name->text);
     } else {
         name_operand(operand, name);
@@ -231,10 +244,10 @@ static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand
         operand->kind = PTX_OPERAND_SINK;
     } else if (c == '#' && parser->argument_count) {
         parse_argument(parser, operand);
-    } else if (ptx_scan_is_name(c)) {
-        parse_named(parser, operand, op);
     } else if (ptx_scan_is_constant(parser)) {
         parse_number(parser, operand);
+    } else if (ptx_scan_is_name(c)) {
+        parse_named(parser, operand, op);
     } else {
         ptx_scan_expected(parser, "an operand");
     }

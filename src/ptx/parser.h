@@ -72,7 +72,8 @@ char ptx_scan_peek(struct ptx_parser *parser);
 // Takes the character if it is next.
 bool ptx_scan_take(struct ptx_parser *parser, char c);
 void ptx_scan_need(struct ptx_parser *parser, char c);
-bool ptx_scan_is_name(char c); // may start an identifier
+bool ptx_scan_is_name(char c);      // may start an identifier
+bool ptx_scan_is_name_rest(char c); // may go on with one
 // An identifier; fails where there is none.
 struct ptx_name *ptx_scan_name(struct ptx_parser *parser, const char *what);
 // The word behind a dot, as a view of the text; fails where there is none.

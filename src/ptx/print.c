@@ -46,6 +46,13 @@ static void print_elements(struct base_buf *out, const struct ptx_operand *opera
 
 static void print_address(struct base_buf *out, const struct ptx_operand *operand)
 {
+    if (operand->flags & PTX_OPERAND_INDEXED) {
+        ptx_print_operand(&operand->elements[0], out);
+        base_buf_putc(out, '[');
+        ptx_print_operand(&operand->elements[1], out);
+        base_buf_putc(out, ']');
+        return;
+    }
     base_buf_putc(out, '[');
     for (uint16_t i = 0; i < operand->count; i++) {
         if (i)
@@ -108,8 +115,10 @@ void ptx_print_operand(const struct ptx_operand *operand, struct base_buf *out)
     case PTX_OPERAND_NAME: base_buf_puts(out, operand->text); break;
     }
     if (operand->select) {
+        char name[8];
+        ptx_select_name(operand->select, name);
         base_buf_putc(out, '.');
-        base_buf_puts(out, ptx_mod_name((enum ptx_mod)operand->select));
+        base_buf_puts(out, name);
     }
 }
 
@@ -400,8 +409,11 @@ static void print_item(struct base_buf *out, const struct ptx_item *item)
 
 void ptx_print(const struct ptx_module *module, struct base_buf *out)
 {
-    base_buf_printf(out, ".version %u.%u\n.target %s\n.address_size %u\n\n", module->version_major,
-                    module->version_minor, module->target, module->address_size);
+    base_buf_printf(out, ".version %u.%u\n.target %s\n", module->version_major,
+                    module->version_minor, module->target);
+    if (module->states_address_size)
+        base_buf_printf(out, ".address_size %u\n", module->address_size);
+    base_buf_putc(out, '\n');
     for (const struct ptx_item *item = module->first; item; item = item->next)
         print_item(out, item);
 }

@@ -185,7 +185,9 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
         a = ptx_operand_origin(provenance, instr, &instr->operands[1]);
         b = ptx_operand_origin(provenance, instr, &instr->operands[2]);
         // The distance of two addresses is a number.
-        return a.is_pointer && b.is_pointer ? (struct ptx_origin){0} : a;
+        if (a.is_pointer && b.is_pointer)
+            memset(&a, 0, sizeof(a));
+        return a;
     }
     case PTX_OP_MAD: return ptx_operand_origin(provenance, instr, &instr->operands[3]);
     case PTX_OP_SELP:

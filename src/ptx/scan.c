@@ -143,6 +143,11 @@ bool ptx_scan_is_name(char c)
     return classes[(unsigned char)c] & NAME_START;
 }
 
+bool ptx_scan_is_name_rest(char c)
+{
+    return classes[(unsigned char)c] & NAME_REST;
+}
+
 struct ptx_name *ptx_scan_name(struct ptx_parser *parser, const char *what)
 {
     if (!ptx_scan_is_name(ptx_scan_peek(parser)))

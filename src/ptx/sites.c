@@ -172,11 +172,11 @@ enum base_code ptx_sites_find(struct ptx_facts *facts, struct ptx_site **sites, 
         enum ptx_access access = flags & PTX_FLAG_ATOMIC  ? PTX_ACCESS_ATOMIC
                                  : flags & PTX_FLAG_STORE ? PTX_ACCESS_STORE
                                                           : PTX_ACCESS_LOAD;
-        fill(facts, base_array_push_in(&found, &facts->arena), instr, addresses[0], access,
+        fill(facts, base_array_add(&found, &facts->arena), instr, addresses[0], access,
              (enum ptx_space)instr->form->space);
         if (is_copy(instr) && address_count == 2)
-            fill(facts, base_array_push_in(&found, &facts->arena), instr, addresses[1],
-                 PTX_ACCESS_LOAD, (enum ptx_space)instr->form->space2);
+            fill(facts, base_array_add(&found, &facts->arena), instr, addresses[1], PTX_ACCESS_LOAD,
+                 (enum ptx_space)instr->form->space2);
     }
     facts->arena.escape = NULL;
     mark_pointers(found.items, (uint32_t)found.count);

@@ -111,7 +111,7 @@ static void survey(void *context, struct ptx_instr *instr, const struct ptx_oper
 static uint32_t new_value(struct builder *builder, enum ptx_value_kind kind, struct ptx_reg *reg,
                           uint32_t block)
 {
-    struct ptx_value *value = base_array_push_in(&builder->values, builder->arena);
+    struct ptx_value *value = base_array_add(&builder->values, builder->arena);
     value->kind = (uint8_t)kind;
     value->reg = reg;
     value->block = block;
@@ -207,7 +207,7 @@ static uint32_t current_value(struct builder *builder, struct ptx_reg *reg)
 
 static void set_current(struct builder *builder, uint32_t reg, uint32_t value)
 {
-    *base_array_push_in(&builder->undo, builder->arena) = (struct undo){reg, builder->current[reg]};
+    *base_array_add(&builder->undo, builder->arena) = (struct undo){reg, builder->current[reg]};
     builder->current[reg] = value;
 }
 
@@ -274,9 +274,9 @@ static void rename(struct builder *builder, struct phi_list **lists, const uint3
         uint32_t at = stack[depth - 1];
         if (entered[at]) {
             while (builder->undo.count > undo_mark[at]) {
-                builder->undo.count--;
-                builder->current[builder->undo.items[builder->undo.count].reg] =
-                    builder->undo.items[builder->undo.count].value;
+                const struct undo *last = &builder->undo.items[--builder->undo.count];
+                // NOLINTNEXTLINE(*NullDereference): counted items exist
+                builder->current[last->reg] = last->value;
             }
             depth--;
             if (sibling[at] != PTX_NO_BLOCK)

@@ -156,6 +156,40 @@ enum ptx_mod ptx_mod_find(struct base_str text)
     return PTX_MOD_UNKNOWN;
 }
 
+// Lanes: the top bit, then b or h, how many digits less one, and three bits a digit.
+enum { LANES = 0x8000, LANES_B = 0x4000, LANES_COUNT_SHIFT = 12, LANES_DIGIT_BITS = 3 };
+
+_Static_assert((int)PTX_MOD_UNKNOWN < (int)LANES, "lanes are told from modifiers by their top bit");
+
+uint16_t ptx_select_find(struct base_str text)
+{
+    enum ptx_mod mod = ptx_mod_find(text);
+    if (mod != PTX_MOD_UNKNOWN)
+        return (uint16_t)mod;
+    if (text.length < 2 || text.length > 5 || (text.text[0] != 'b' && text.text[0] != 'h'))
+        return 0;
+    unsigned select = LANES | (text.text[0] == 'b' ? LANES_B : 0);
+    select |= (unsigned)(text.length - 2) << LANES_COUNT_SHIFT;
+    for (size_t i = 1; i < text.length; i++) {
+        if (text.text[i] < '0' || text.text[i] > '7')
+            return 0;
+        select |= (unsigned)(text.text[i] - '0') << (i - 1) * LANES_DIGIT_BITS;
+    }
+    return (uint16_t)select;
+}
+
+void ptx_select_name(uint16_t select, char out[8])
+{
+    memset(out, 0, 8);
+    if (!(select & LANES)) {
+        strncpy(out, ptx_mod_name((enum ptx_mod)select), 7);
+        return;
+    }
+    out[0] = select & LANES_B ? 'b' : 'h';
+    for (unsigned i = 0; i <= (select >> LANES_COUNT_SHIFT & 3u); i++)
+        out[1 + i] = (char)('0' + (select >> i * LANES_DIGIT_BITS & 7u));
+}
+
 enum ptx_sreg ptx_sreg_find(struct base_str text, unsigned *number)
 {
     *number = 0;

@@ -175,6 +175,12 @@ enum ptx_sreg ptx_sreg_find(struct base_str text, unsigned *number);
 // The state space of a declaration such as "global"; PTX_SPACE_COUNT if it is none.
 enum ptx_space ptx_space_find(struct base_str text);
 
+// A selector behind a register: a modifier such as .x, or lanes of a packed value such as .h10 and
+// .b3210, which have numbers of their own beyond the modifiers. 0 where it is none.
+uint16_t ptx_select_find(struct base_str text);
+// Writes its spelling without the dot; out has room for 8 bytes.
+void ptx_select_name(uint16_t select, char out[8]);
+
 // Decodes a spelled opcode. text must stay alive as long as the form. False where the spelling is
 // malformed (an empty modifier) or longer than any instruction.
 bool ptx_form_decode(const char *text, struct ptx_form *form);

@@ -3,10 +3,6 @@
 // runs out. Random steps are in test_intervals_random.c.
 #include "testing.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "failing_memory.h"
 
 #define TOP UINT64_MAX

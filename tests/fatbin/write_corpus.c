@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the first inputs of tests/fuzz/fuzz_fatbin.c: write_corpus tests/fuzz/corpus/fatbin. Run
-// it again when the writer or the list changes.
+// Writes the first inputs of tests/fuzz/fuzz_fatbin.c: write_corpus FOLDER. They are not text, so
+// they are made when they are needed and not kept in the tree.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: Apache-2.0
+// Known answers of the analyses. Each folder of facts/ belongs to one analysis; its files are PTX in
+// which comments `//! fact; fact` state all that the analysis finds at that line of text. A comment
+// that stands alone belongs to the next line that has code. The facts computed are compared with
+// those stated in both directions: one that is missing and one that nobody stated both fail.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "ptx/ptx.h"
+
+struct fact {
+    unsigned line;
+    char *text;
+};
+
+struct fact_list {
+    struct fact *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void add_fact(struct fact_list *list, unsigned line, const char *text, size_t length)
+{
+    while (length && (*text == ' ' || *text == '\t')) {
+        text++;
+        length--;
+    }
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\r'))
+        length--;
+    if (!length)
+        return;
+    struct fact *fact = base_array_push(list);
+    assert_non_null(fact);
+    fact->line = line;
+    fact->text = strndup(text, length);
+    assert_non_null(fact->text);
+}
+
+// Takes what the buffer holds as one fact and empties it.
+static void take_fact(struct fact_list *list, unsigned line, struct base_buf *text)
+{
+    assert_false(text->failed);
+    add_fact(list, line, text->text ? text->text : "", text->length);
+    text->length = 0;
+}
+
+static void free_facts(struct fact_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].text);
+    base_array_fini(list);
+}
+
+static int compare_facts(const void *a, const void *b)
+{
+    const struct fact *left = a, *right = b;
+    if (left->line != right->line)
+        return left->line < right->line ? -1 : 1;
+    return strcmp(left->text, right->text);
+}
+
+static void read_stated(const char *text, struct fact_list *stated)
+{
+    unsigned line = 1;
+    struct base_buf waiting = {0};
+    for (const char *at = text; *at; line++) {
+        const char *end = strchrnul(at, '\n');
+        const char *mark = memmem(at, (size_t)(end - at), "//!", 3);
+        size_t blank = strspn(at, " \t\r");
+        bool code = at + blank < end && strncmp(at + blank, "//", 2) != 0;
+        if (mark) {
+            base_buf_add(&waiting, mark + 3, (size_t)(end - mark - 3));
+            base_buf_putc(&waiting, ';');
+        }
+        if (code && waiting.length) {
+            for (const char *fact = waiting.text; *fact;) {
+                const char *stop = strchrnul(fact, ';');
+                add_fact(stated, line, fact, (size_t)(stop - fact));
+                fact = *stop ? stop + 1 : stop;
+            }
+            waiting.length = 0;
+            waiting.text[0] = '\0';
+        }
+        at = *end ? end + 1 : end;
+    }
+    base_buf_fini(&waiting);
+}
+
+// Where things stand in the text ------------------------------------------------------------------
+
+static unsigned block_line(const struct ptx_cfg *cfg, uint32_t block)
+{
+    const struct ptx_block *at = &cfg->blocks[block];
+    if (at->instr_count)
+        return at->instrs[0]->stmt.line;
+    if (block == 0)
+        return cfg->function->line;
+    const struct ptx_stmt *stmt = cfg->function->last;
+    while (stmt->kind != PTX_STMT_LABEL)
+        stmt = stmt->prev;
+    return stmt->line;
+}
+
+static void put_number(struct base_buf *out, uint32_t number)
+{
+    if (number == UINT32_MAX)
+        base_buf_putc(out, '-');
+    else
+        base_buf_u64(out, number);
+}
+
+// cfg: blocks, edges, dominators, loops -----------------------------------------------------------
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static void put_numbers(struct base_buf *out, const uint32_t *numbers, uint32_t count, bool sorted)
+{
+    uint32_t *copy = calloc(count + 1, sizeof(*copy));
+    assert_non_null(copy);
+    if (count)
+        memcpy(copy, numbers, count * sizeof(*copy));
+    if (sorted)
+        qsort(copy, count, sizeof(*copy), compare_numbers);
+    for (uint32_t i = 0; i < count; i++) {
+        base_buf_putc(out, ' ');
+        base_buf_u64(out, copy[i]);
+    }
+    free(copy);
+}
+
+static void find_cfg(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    const struct ptx_cfg *cfg = facts->cfg;
+    if (cfg->irreducible)
+        add_fact(found, cfg->function->line, "irreducible", 11);
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[b];
+        base_buf_printf(text, "B%u <-", b);
+        put_numbers(text, block->preds, block->pred_count, true);
+        base_buf_puts(text, " ->");
+        put_numbers(text, block->succs, block->succ_count, false);
+        if (block->order == PTX_NO_BLOCK) {
+            base_buf_puts(text, " unreachable");
+        } else {
+            base_buf_puts(text, " idom ");
+            put_number(text, block->idom);
+            base_buf_puts(text, " ipdom ");
+            put_number(text, block->ipdom);
+        }
+        if (block->loop != PTX_NO_LOOP)
+            base_buf_printf(text, " in %u", block->loop);
+        if (block->ends)
+            base_buf_puts(text, " ends");
+        take_fact(found, block_line(cfg, b), text);
+    }
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        const struct ptx_loop *loop = &cfg->loops[i];
+        base_buf_printf(text, "loop %u depth %u parent ", i, loop->depth);
+        put_number(text, loop->parent);
+        base_buf_puts(text, " preheader ");
+        put_number(text, loop->preheader);
+        base_buf_puts(text, " blocks");
+        put_numbers(text, loop->blocks, loop->block_count, true);
+        base_buf_puts(text, " latches");
+        put_numbers(text, loop->latches, loop->latch_count, true);
+        base_buf_puts(text, " exits");
+        for (uint32_t from = 0; from < cfg->block_count; from++) {
+            for (uint32_t k = 0; k < loop->exit_count; k++) {
+                if (loop->exits[k].from == from)
+                    base_buf_printf(text, " %u>%u", from, loop->exits[k].to);
+            }
+        }
+        assert_int_equal(loop->blocks[0], loop->header);
+        take_fact(found, block_line(cfg, loop->header), text);
+    }
+}
+
+// ssa: what every use reads, phis, what guarded definitions fall back on --------------------------
+
+static void put_value(struct base_buf *out, const struct ptx_ssa *ssa, uint32_t index)
+{
+    if (index == PTX_NO_VALUE) {
+        base_buf_puts(out, "none");
+        return;
+    }
+    const struct ptx_value *value = &ssa->values[index];
+    switch ((enum ptx_value_kind)value->kind) {
+    case PTX_VALUE_ENTRY: base_buf_puts(out, "entry"); break;
+    case PTX_VALUE_DEF: base_buf_u64(out, value->instr->stmt.line); break;
+    case PTX_VALUE_PHI: base_buf_printf(out, "phi%u", value->block); break;
+    }
+}
+
+// Every reference is in the list of uses of its value exactly once, and nothing else is.
+static void check_uses(const struct ptx_ssa *ssa)
+{
+    uint32_t refs = 0, uses = 0;
+    for (uint32_t i = 0; i < ssa->ref_start[ssa->cfg->function->instr_count]; i++)
+        refs += !ssa->refs[i].is_def && ssa->refs[i].value != PTX_NO_VALUE;
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        const struct ptx_value *value = &ssa->values[i];
+        if (value->kind == PTX_VALUE_PHI) {
+            for (uint32_t k = 0; k < ssa->cfg->blocks[value->block].pred_count; k++)
+                refs += value->arguments[k] != PTX_NO_VALUE;
+        }
+        uses += value->use_count;
+        for (uint32_t k = 0; k < value->use_count; k++) {
+            const struct ptx_use *use = &value->uses[k];
+            bool matches = false;
+            if (use->instr) {
+                matches = ptx_ssa_value(ssa, use->instr, use->operand) == i;
+            } else {
+                const struct ptx_value *phi = &ssa->values[use->phi];
+                for (uint32_t a = 0; a < ssa->cfg->blocks[phi->block].pred_count; a++)
+                    matches |= phi->arguments[a] == i;
+            }
+            assert_true(matches);
+        }
+    }
+    assert_int_equal(refs, uses);
+}
+
+static void find_ssa(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    const struct ptx_ssa *ssa = facts->ssa;
+    const struct ptx_cfg *cfg = facts->cfg;
+    check_uses(ssa);
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        for (const uint32_t *phi = ssa->phis[b]; phi && *phi != PTX_NO_VALUE; phi++) {
+            const struct ptx_value *value = &ssa->values[*phi];
+            base_buf_printf(text, "phi%u %s =", b, value->reg->name);
+            for (uint32_t i = 0; i < cfg->blocks[b].pred_count; i++) {
+                base_buf_putc(text, ' ');
+                put_value(text, ssa, value->arguments[i]);
+            }
+            take_fact(found, block_line(cfg, b), text);
+        }
+        for (uint32_t i = 0; i < cfg->blocks[b].instr_count; i++) {
+            const struct ptx_instr *instr = cfg->blocks[b].instrs[i];
+            for (uint32_t r = ssa->ref_start[instr->index]; r < ssa->ref_start[instr->index + 1];
+                 r++) {
+                const struct ptx_ref *ref = &ssa->refs[r];
+                const struct ptx_reg *reg = ref->operand ? ref->operand->reg : instr->guard;
+                if (cfg->blocks[b].order == PTX_NO_BLOCK)
+                    continue;
+                if (ref->is_def && ssa->values[ref->value].previous == PTX_NO_VALUE)
+                    continue;
+                base_buf_printf(text, "%s%s %s ", ref->operand ? "" : "@", reg->name,
+                                ref->is_def ? "over" : "is");
+                put_value(text, ssa,
+                          ref->is_def ? ssa->values[ref->value].previous : ref->value);
+                take_fact(found, instr->stmt.line, text);
+            }
+        }
+    }
+}
+
+// uniformity: what each definition depends on, and what decides whether a store is reached --------
+
+static void put_deps(struct base_buf *out, unsigned deps)
+{
+    static const char *const names[] = {"tid.x",   "tid.y",   "tid.z", "lane",   "thread",
+                                        "warp",    "ctaid.x", "ctaid.y", "ctaid.z", "block",
+                                        "memory",  "machine", "caller"};
+    if (!deps)
+        base_buf_puts(out, "nothing");
+    bool first = true;
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (deps >> i & 1) {
+            base_buf_printf(out, "%s%s", first ? "" : "+", names[i]);
+            first = false;
+        }
+    }
+}
+
+static void find_uniform(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    const struct ptx_ssa *ssa = facts->ssa;
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        const struct ptx_value *value = &ssa->values[i];
+        if (value->kind != PTX_VALUE_DEF)
+            continue;
+        base_buf_printf(text, "%s: ", value->reg->name);
+        put_deps(text, facts->uniformity->deps[i]);
+        take_fact(found, value->instr->stmt.line, text);
+    }
+    for (struct ptx_stmt *stmt = facts->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        if (!instr || ptx_op(instr) != PTX_OP_ST)
+            continue;
+        base_buf_puts(text, "reached by ");
+        put_deps(text, ptx_block_deps(facts->uniformity, facts->cfg->block_of[instr->index]));
+        take_fact(found, stmt->line, text);
+        base_buf_puts(text, "address by ");
+        put_deps(text, ptx_operand_deps(facts->uniformity, instr, &instr->operands[0]));
+        take_fact(found, stmt->line, text);
+    }
+}
+
+// affine: forms and trip counts -------------------------------------------------------------------
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+// The form with its terms in alphabetical order, so that the order of discovery does not matter.
+static void put_form(struct base_buf *out, const struct ptx_affine *affine,
+                     const struct ptx_linear *form)
+{
+    char *terms[PTX_FORM_TERMS];
+    for (uint16_t i = 0; i < form->term_count; i++) {
+        struct ptx_term term = form->terms[i];
+        int64_t coefficient = term.coefficient;
+        char *symbols[PTX_TERM_SYMBOLS];
+        for (uint8_t k = 0; k < term.symbol_count; k++) {
+            struct ptx_term one = {1, {form->terms[i].symbols[k]}, 1};
+            struct ptx_linear alone = {.terms = &one, .term_count = 1};
+            struct base_buf name = {0};
+            ptx_form_print(affine, &alone, &name);
+            symbols[k] = name.text;
+        }
+        qsort(symbols, term.symbol_count, sizeof(symbols[0]), compare_texts);
+        struct base_buf text = {0};
+        for (uint8_t k = 0; k < term.symbol_count; k++) {
+            base_buf_printf(&text, "%s%s", k ? "*" : "", symbols[k]);
+            free(symbols[k]);
+        }
+        if (coefficient != 1)
+            base_buf_printf(&text, "*%lld", (long long)coefficient);
+        terms[i] = text.text;
+    }
+    qsort(terms, form->term_count, sizeof(terms[0]), compare_texts);
+    for (uint16_t i = 0; i < form->term_count; i++) {
+        base_buf_printf(out, "%s%s", i ? " + " : "", terms[i]);
+        free(terms[i]);
+    }
+    if (form->constant || !form->term_count)
+        base_buf_printf(out, "%s%lld", form->term_count ? " + " : "", (long long)form->constant);
+    if (form->assumes_no_wrap)
+        base_buf_puts(out, " if no wrap");
+}
+
+static void find_affine(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    const struct ptx_ssa *ssa = facts->ssa;
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        const struct ptx_value *value = &ssa->values[i];
+        if (value->kind == PTX_VALUE_ENTRY || value->reg->type == PTX_PRED)
+            continue;
+        base_buf_printf(text, "%s%s = ", value->kind == PTX_VALUE_PHI ? "phi " : "",
+                        value->reg->name);
+        put_form(text, facts->affine, &facts->affine->forms[i]);
+        unsigned line = value->kind == PTX_VALUE_PHI ? block_line(facts->cfg, value->block)
+                                                     : value->instr->stmt.line;
+        take_fact(found, line, text);
+    }
+}
+
+static void find_trips(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    for (uint32_t i = 0; i < facts->cfg->loop_count; i++) {
+        const struct ptx_trip *trip = &facts->affine->trips[i];
+        base_buf_puts(text, "trip ");
+        if (!trip->known) {
+            base_buf_putc(text, '?');
+        } else if (trip->is_constant) {
+            base_buf_u64(text, trip->constant);
+        } else {
+            base_buf_putc(text, '(');
+            put_form(text, facts->affine, &trip->numerator);
+            base_buf_printf(text, ") / %lld%s", (long long)trip->step,
+                            trip->inclusive ? " inclusive" : "");
+        }
+        if (trip->known && !trip->exact)
+            base_buf_puts(text, " at most");
+        take_fact(found, block_line(facts->cfg, facts->cfg->loops[i].header), text);
+    }
+}
+
+// Sites: provenance, access types, classes --------------------------------------------------------
+
+static void put_roots(struct base_buf *out, const struct ptx_origin *origin)
+{
+    char *texts[PTX_ORIGIN_ROOTS];
+    for (uint8_t i = 0; i < origin->count; i++) {
+        const struct ptx_root *root = &origin->roots[i];
+        struct base_buf text = {0};
+        unsigned line = root->instr ? root->instr->stmt.line : 0;
+        switch ((enum ptx_root_kind)root->kind) {
+        case PTX_ROOT_PARAM:
+            base_buf_printf(&text, "param %u", root->index);
+            if (root->offset)
+                base_buf_printf(&text, "+%u", root->offset);
+            break;
+        case PTX_ROOT_VAR: base_buf_printf(&text, "var %s", root->var->name); break;
+        case PTX_ROOT_LOAD: base_buf_printf(&text, "load %u", line); break;
+        case PTX_ROOT_CALL: base_buf_printf(&text, "call %u", line); break;
+        case PTX_ROOT_OTHER: base_buf_printf(&text, "other %u", line); break;
+        }
+        texts[i] = text.text;
+    }
+    qsort(texts, origin->count, sizeof(texts[0]), compare_texts);
+    for (uint8_t i = 0; i < origin->count; i++) {
+        base_buf_printf(out, "%s%s", i ? " or " : "", texts[i]);
+        free(texts[i]);
+    }
+    if (!origin->count)
+        base_buf_puts(out, "no root");
+    if (origin->many)
+        base_buf_puts(out, " or more");
+}
+
+static struct ptx_site *list_sites(struct ptx_facts *facts, uint32_t *count)
+{
+    struct ptx_site *sites;
+    struct base_error error = {0};
+    assert_int_equal(ptx_sites_find(facts, &sites, count, &error), BASE_OK);
+    return sites;
+}
+
+static void find_provenance(struct ptx_facts *facts, struct fact_list *found,
+                            struct base_buf *text)
+{
+    uint32_t count;
+    const struct ptx_site *sites = list_sites(facts, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_roots(text, &sites[i].origin);
+        base_buf_printf(text, " in %s", ptx_space_name((enum ptx_space)sites[i].actual_space));
+        if (!ptx_origin_only(&sites[i].origin))
+            base_buf_puts(text, " unsure");
+        take_fact(found, sites[i].instr->stmt.line, text);
+    }
+    for (uint32_t i = 0; i < facts->function->param_count; i++) {
+        if (facts->provenance->param_is_pointer[i]) {
+            base_buf_printf(text, "param %u is a pointer", i);
+            take_fact(found, facts->function->line, text);
+        }
+    }
+}
+
+static void find_types(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    uint32_t count;
+    const struct ptx_site *sites = list_sites(facts, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_access_type *type = &sites[i].type;
+        base_buf_printf(text, "%s", ptx_type_info((enum ptx_type)type->type)->name);
+        if (type->count != 1)
+            base_buf_printf(text, " x%u", type->count);
+        if (type->is_pointer)
+            base_buf_puts(text, " pointer");
+        if (!type->is_sure)
+            base_buf_puts(text, " as written");
+        take_fact(found, sites[i].instr->stmt.line, text);
+    }
+}
+
+static void find_sites(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
+{
+    uint32_t count;
+    const struct ptx_site *sites = list_sites(facts, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_site *site = &sites[i];
+        base_buf_printf(text, "%s %s %s", ptx_site_class_name((enum ptx_site_class)site->kind),
+                        ptx_access_name((enum ptx_access)site->access),
+                        ptx_space_name((enum ptx_space)site->actual_space));
+        if (site->bytes)
+            base_buf_printf(text, " %u", site->bytes);
+        if (site->loop_depth)
+            base_buf_printf(text, " depth %u", site->loop_depth);
+        if (site->loop_invariant)
+            base_buf_puts(text, " invariant");
+        if (!site->reachable)
+            base_buf_puts(text, " unreachable");
+        if (site->block_deps) {
+            base_buf_puts(text, " when ");
+            put_deps(text, site->block_deps);
+        }
+        take_fact(found, site->instr->stmt.line, text);
+    }
+}
+
+// The comparison ----------------------------------------------------------------------------------
+
+typedef void (*finder)(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text);
+
+static unsigned report_differences(const char *path, struct fact_list *stated,
+                                   struct fact_list *found)
+{
+    unsigned wrong = 0;
+    qsort(stated->items, stated->count, sizeof(*stated->items), compare_facts);
+    qsort(found->items, found->count, sizeof(*found->items), compare_facts);
+    size_t s = 0, f = 0;
+    while (s < stated->count || f < found->count) {
+        int order = s == stated->count  ? 1
+                    : f == found->count ? -1
+                                        : compare_facts(&stated->items[s], &found->items[f]);
+        if (order == 0) {
+            s++;
+            f++;
+            continue;
+        }
+        const struct fact *fact = order < 0 ? &stated->items[s++] : &found->items[f++];
+        print_error("%s:%u: %s: %s\n", path, fact->line, order < 0 ? "not found" : "not stated",
+                    fact->text);
+        wrong++;
+    }
+    return wrong;
+}
+
+static unsigned check_file(const char *path, finder find)
+{
+    char *text;
+    size_t length;
+    struct base_error error = {0};
+    if (base_file_read(path, &text, &length, &error) != BASE_OK)
+        fail_msg("%s", error.text[0]);
+    struct ptx_module *module;
+    if (ptx_parse(text, length, path, &module, &error) != BASE_OK)
+        fail_msg("%s", error.text[0]);
+    struct fact_list stated = {0}, found = {0};
+    struct base_buf line = {0};
+    read_stated(text, &stated);
+    for (const struct ptx_item *item = module->first; item; item = item->next) {
+        struct ptx_facts *facts;
+        if (item->kind != PTX_ITEM_FUNCTION || !item->function->has_body)
+            continue;
+        assert_int_equal(ptx_facts_create(item->function, 0, &facts, &error), BASE_OK);
+        find(facts, &found, &line);
+        ptx_facts_destroy(facts);
+    }
+    assert_true(stated.count > 0);
+    unsigned wrong = report_differences(path, &stated, &found);
+    base_buf_fini(&line);
+    free_facts(&stated);
+    free_facts(&found);
+    ptx_module_destroy(module);
+    free(text);
+    return wrong;
+}
+
+static void check_folder(const char *folder, finder find)
+{
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    unsigned files = 0, wrong = 0;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        size_t length = strlen(entry->d_name);
+        if (length < 4 || strcmp(entry->d_name + length - 4, ".ptx") != 0)
+            continue;
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        wrong += check_file(path, find);
+        files++;
+    }
+    closedir(dir);
+    assert_true(files > 0);
+    if (wrong)
+        fail_msg("%u facts of %s differ", wrong, folder);
+}
+
+static void control_flow_is_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/cfg", find_cfg);
+}
+
+static void definitions_and_uses_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/ssa", find_ssa);
+}
+
+static void dependences_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/uniform", find_uniform);
+}
+
+static void affine_forms_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/affine", find_affine);
+}
+
+static void trip_counts_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/trips", find_trips);
+}
+
+static void origins_of_addresses_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/provenance", find_provenance);
+}
+
+static void access_types_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/types", find_types);
+}
+
+static void memory_sites_are_as_stated(void **state)
+{
+    (void)state;
+    check_folder("facts/sites", find_sites);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_flow_is_as_stated),
+        cmocka_unit_test(definitions_and_uses_are_as_stated),
+        cmocka_unit_test(dependences_are_as_stated),
+        cmocka_unit_test(affine_forms_are_as_stated),
+        cmocka_unit_test(trip_counts_are_as_stated),
+        cmocka_unit_test(origins_of_addresses_are_as_stated),
+        cmocka_unit_test(access_types_are_as_stated),
+        cmocka_unit_test(memory_sites_are_as_stated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
