@@ -210,7 +210,22 @@ static const struct operation operations[] = {
 
 static const struct operation *peek_operation(struct ptx_parser *parser)
 {
-    ptx_scan_space(parser);
+    // Most constants stand alone, before a comma or a bracket.
+    switch (ptx_scan_peek(parser)) {
+    case '<':
+    case '>':
+    case '=':
+    case '!':
+    case '&':
+    case '|':
+    case '*':
+    case '/':
+    case '%':
+    case '+':
+    case '-':
+    case '^': break;
+    default: return NULL;
+    }
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         size_t length = strlen(operations[i].text);
         if ((size_t)(parser->end - parser->at) >= length &&

@@ -1,0 +1,1 @@
+cd ../../.. && "$GLINT" ptx --kernels '^clear' examples/linked_list/linked_list.ptx

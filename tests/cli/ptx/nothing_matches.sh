@@ -1,0 +1,1 @@
+cd ../../.. && "$GLINT" ptx --kernels nosuchkernel examples/sgemm/sgemm.ptx

@@ -1,0 +1,1 @@
+cd ../../.. && "$GLINT" ptx examples/linked_list/linked_list.ptx

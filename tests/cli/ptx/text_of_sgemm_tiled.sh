@@ -1,0 +1,1 @@
+cd ../../.. && "$GLINT" ptx examples/sgemm_tiled/sgemm_tiled.ptx

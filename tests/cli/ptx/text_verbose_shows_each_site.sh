@@ -1,0 +1,1 @@
+cd ../../.. && "$GLINT" ptx -v examples/sgemm/sgemm.ptx

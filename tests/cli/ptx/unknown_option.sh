@@ -1,0 +1,1 @@
+"$GLINT" ptx --colour file
