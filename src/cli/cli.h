@@ -30,6 +30,7 @@ struct cli_verb {
 };
 
 extern const struct cli_verb cli_ptx;
+extern const struct cli_verb cli_run;
 
 // Takes options from the front of argv, handing each to take(user, row, argument), which returns
 // false where it does not like the argument and has said so. Returns the index of the first

@@ -16,25 +16,46 @@ struct draft {
     bool failed; // too many terms or symbols, or a coefficient beyond 64 bits
 };
 
+static uint32_t symbol_hash(const struct ptx_symbol *symbol)
+{
+    uint64_t key = (uint64_t)symbol->kind << 40 ^ (uint64_t)symbol->component << 32 ^
+                   symbol->index ^ (uint64_t)symbol->offset << 13 ^ (uintptr_t)symbol->var;
+    return (uint32_t)base_hash(&key, sizeof(key));
+}
+
+static void grow_buckets(struct ptx_affine *affine)
+{
+    uint32_t count = affine->bucket_count ? affine->bucket_count * 4 : 64;
+    uint32_t *buckets = base_new_array(affine->arena, uint32_t, count);
+    for (uint32_t i = 0; i < affine->symbol_count; i++) {
+        struct ptx_symbol *symbol = &affine->symbols[i];
+        uint32_t *bucket = &buckets[symbol_hash(symbol) & (count - 1)];
+        symbol->next = *bucket;
+        *bucket = i + 1;
+    }
+    affine->buckets = buckets;
+    affine->bucket_count = count;
+}
+
+// The number of a symbol; the same symbol has one number.
 static uint32_t intern(struct ptx_affine *affine, struct ptx_symbol symbol)
 {
-    if (symbol.kind == PTX_SYMBOL_VALUE && symbol.index != PTX_NO_VALUE &&
-        affine->value_symbols[symbol.index])
-        return affine->value_symbols[symbol.index] - 1;
-    bool search = symbol.kind != PTX_SYMBOL_VALUE || symbol.index == PTX_NO_VALUE;
-    for (uint32_t i = search ? affine->symbol_count : 0; i-- > 0;) {
-        const struct ptx_symbol *have = &affine->symbols[i];
+    if (affine->symbol_count >= affine->bucket_count)
+        grow_buckets(affine);
+    uint32_t *bucket = &affine->buckets[symbol_hash(&symbol) & (affine->bucket_count - 1)];
+    for (uint32_t i = *bucket; i; i = affine->symbols[i - 1].next) {
+        const struct ptx_symbol *have = &affine->symbols[i - 1];
         if (have->kind == symbol.kind && have->component == symbol.component &&
             have->index == symbol.index && have->offset == symbol.offset && have->var == symbol.var)
-            return i;
+            return i - 1;
     }
     size_t count = affine->symbol_count;
     base_array_grow((void *)&affine->symbols, &count, &affine->symbol_capacity,
                     sizeof(*affine->symbols), affine->arena);
+    symbol.next = *bucket;
     affine->symbols[affine->symbol_count] = symbol;
-    if (symbol.kind == PTX_SYMBOL_VALUE && symbol.index != PTX_NO_VALUE)
-        affine->value_symbols[symbol.index] = affine->symbol_count + 1;
-    return affine->symbol_count++;
+    *bucket = ++affine->symbol_count;
+    return affine->symbol_count - 1;
 }
 
 static int compare_symbols(const struct ptx_term *a, const struct ptx_term *b)
@@ -102,6 +123,25 @@ static void add_product(struct draft *draft, const struct ptx_linear *a, const s
         for (uint16_t i = 0; i < a->term_count && !draft->failed; i++)
             multiply_terms(draft, &a->terms[i], &b->terms[k]);
     }
+}
+
+// Cuts numbers to what a register of that many bits can tell apart, and takes those of 32 and 16
+// bits as signed: tid.x + 4294967295 is tid.x - 1.
+static int64_t cut_number(int64_t number, unsigned bits)
+{
+    return bits == 32 ? (int32_t)number : bits == 16 ? (int16_t)number : number;
+}
+
+static void cut(struct draft *draft, unsigned bits)
+{
+    draft->constant = cut_number(draft->constant, bits);
+    uint16_t kept = 0;
+    for (uint16_t i = 0; i < draft->count; i++) {
+        draft->terms[kept] = draft->terms[i];
+        draft->terms[kept].coefficient = cut_number(draft->terms[i].coefficient, bits);
+        kept += draft->terms[kept].coefficient != 0;
+    }
+    draft->count = kept;
 }
 
 static struct ptx_linear finish(struct ptx_affine *affine, const struct draft *draft)
@@ -183,9 +223,10 @@ static bool form_of(struct ptx_affine *affine, const struct ptx_instr *instr,
     case PTX_OPERAND_SREG: return of_sreg(affine, operand, form);
     case PTX_OPERAND_VAR:
         *form = of_symbol(affine, (struct ptx_symbol){.kind = PTX_SYMBOL_VAR, .var = operand->var});
-        form->constant = operand->flags & PTX_OPERAND_INDEXED
-                             ? operand->offset * element_bytes(operand->var)
-                             : operand->offset;
+        form->constant =
+            operand->flags & PTX_OPERAND_INDEXED
+                ? (int64_t)((uint64_t)operand->offset * (uint64_t)element_bytes(operand->var))
+                : operand->offset;
         return true;
     case PTX_OPERAND_ADDRESS:
         if (operand->flags & PTX_OPERAND_INDEXED ||
@@ -318,6 +359,9 @@ static bool convert_form(struct ptx_affine *affine, const struct ptx_instr *inst
     const struct ptx_type_info *from = ptx_type_info((enum ptx_type)form->types[1]);
     if (from->kind == PTX_CLASS_FLOAT || to->kind == PTX_CLASS_FLOAT || from->bits < 32)
         return false;
+    // A register may be wider than the type, and is filled then by another rule.
+    if (ptx_type_info((enum ptx_type)instr->operands[0].reg->type)->bits > to->bits)
+        return false;
     if (to->bits > from->bits)
         source = widened(affine, source, (enum ptx_type)form->types[1]);
     else if (to->bits < from->bits && to->bits < 32)
@@ -343,8 +387,8 @@ static bool instr_form(struct ptx_affine *affine, const struct ptx_instr *instr,
     case PTX_OP_CVTA:
         if (instr->operands[0].kind != PTX_OPERAND_REG || !sources(affine, instr, in, 1))
             return false;
-        *out = in[0];
-        return true;
+        add_form(&draft, &in[0], 1);
+        break;
     case PTX_OP_CVT:
         if (!convert_form(affine, instr, &draft))
             return false;
@@ -384,6 +428,8 @@ static bool instr_form(struct ptx_affine *affine, const struct ptx_instr *instr,
     }
     if (draft.failed)
         return false;
+    unsigned bits = ptx_type_info((enum ptx_type)form->types[0])->bits;
+    cut(&draft, ptx_form_has(form, PTX_MOD_WIDE) ? 2 * bits : bits);
     *out = finish(affine, &draft);
     return true;
 }
@@ -448,7 +494,8 @@ static bool find_step(struct ptx_affine *affine, uint32_t phi, uint32_t back, ui
         const struct ptx_instr *instr = value->instr;
         enum ptx_op op = ptx_op(instr);
         if (!is_integer(instr->form) || ptx_form_has(instr->form, PTX_MOD_CC) ||
-            ptx_form_has(instr->form, PTX_MOD_SAT) || instr->operands[0].kind != PTX_OPERAND_REG)
+            ptx_form_has(instr->form, PTX_MOD_SAT) || instr->operands[0].kind != PTX_OPERAND_REG ||
+            ptx_type_info((enum ptx_type)instr->form->types[0])->packed > 1)
             return false;
         if (op == PTX_OP_MOV) {
             at = ptx_ssa_value(ssa, instr, &instr->operands[1]);
@@ -479,12 +526,13 @@ static struct ptx_linear phi_form(struct ptx_affine *affine, uint32_t index, boo
     uint32_t loop = block->loop;
     bool header = loop != PTX_NO_LOOP && ssa->cfg->loops[loop].header == phi->block;
     uint32_t entry = PTX_NO_VALUE, back = PTX_NO_VALUE;
-    bool one_entry = true, one_back = true;
+    bool one_entry = true, one_back = true, assumes_no_wrap = false;
     for (uint32_t i = 0; i < block->pred_count; i++) {
         uint32_t argument = phi->arguments[i];
         if (argument == PTX_NO_VALUE)
             continue;
         bool round = header && ptx_loop_contains(ssa->cfg, loop, block->preds[i]);
+        assumes_no_wrap |= !round && affine->forms[argument].assumes_no_wrap;
         uint32_t *slot = round ? &back : &entry;
         if (*slot != PTX_NO_VALUE && *slot != argument) {
             // Several ways in may still bring equal forms.
@@ -497,8 +545,11 @@ static struct ptx_linear phi_form(struct ptx_affine *affine, uint32_t index, boo
     struct draft draft = {0}, step = {0};
     if (entry == PTX_NO_VALUE || !one_entry || !one_back || !done[entry])
         return of_value(affine, index);
-    if (!header)
-        return affine->forms[entry];
+    if (!header) {
+        struct ptx_linear form = affine->forms[entry];
+        form.assumes_no_wrap = assumes_no_wrap;
+        return form;
+    }
     if (back == PTX_NO_VALUE || !find_step(affine, index, back, loop, done, &step))
         return of_value(affine, index);
     struct ptx_linear counter =
@@ -506,6 +557,8 @@ static struct ptx_linear phi_form(struct ptx_affine *affine, uint32_t index, boo
     struct ptx_linear by = finish(affine, &step);
     add_form(&draft, &affine->forms[entry], 1);
     add_product(&draft, &counter, &by);
+    draft.assumes_no_wrap |= assumes_no_wrap;
+    cut(&draft, ptx_type_info((enum ptx_type)phi->reg->type)->bits);
     return draft.failed ? of_value(affine, index) : finish(affine, &draft);
 }
 
@@ -516,7 +569,6 @@ struct ptx_affine *ptx_affine_build(const struct ptx_ssa *ssa, struct base_arena
     affine->ssa = ssa;
     affine->arena = arena;
     affine->forms = base_new_array(arena, struct ptx_linear, ssa->value_count);
-    affine->value_symbols = base_new_array(arena, uint32_t, ssa->value_count);
     bool *done = base_new_array(arena, bool, ssa->value_count);
     for (uint32_t i = 0; i < ssa->value_count; i++) {
         if (ssa->values[i].kind == PTX_VALUE_ENTRY) {

@@ -29,6 +29,7 @@ struct ptx_symbol {
     uint32_t index;    // parameter, loop or value
     uint32_t offset;   // in a parameter
     const struct ptx_var *var;
+    uint32_t next; // 1 + another symbol of the same bucket
 };
 
 enum { PTX_TERM_SYMBOLS = 4, PTX_FORM_TERMS = 16 };
@@ -66,7 +67,8 @@ struct ptx_affine {
     struct ptx_trip *trips;   // by loop
     struct base_arena *arena;
     size_t symbol_capacity;
-    uint32_t *value_symbols; // by value: 1 + its symbol, so that there is no search for it
+    uint32_t *buckets; // by hash: 1 + the newest symbol there
+    uint32_t bucket_count;
 };
 
 struct ptx_affine *ptx_affine_build(const struct ptx_ssa *ssa, struct base_arena *arena);

@@ -23,6 +23,14 @@ bool ptx_call_parts(const struct ptx_instr *instr, struct ptx_call *call)
     return true;
 }
 
+uint32_t ptx_cfg_block_of_label(const struct ptx_cfg *cfg, const struct ptx_label *label)
+{
+    const struct ptx_stmt *stmt = &label->stmt;
+    while (stmt && stmt->kind != PTX_STMT_INSTR)
+        stmt = stmt->next;
+    return stmt ? cfg->block_of[((const struct ptx_instr *)stmt)->index] : cfg->block_count - 1;
+}
+
 static bool ends_block(const struct ptx_instr *instr)
 {
     return ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END);
@@ -71,8 +79,11 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
             if (!target)
                 continue;
             fresh = true;
+            // What a loop starts with must come from somewhere: an empty block.
+            if (!starts.count)
+                *base_array_push_in(&starts, arena) = 0;
             // Several labels in a row, or a label at the very end, share a block.
-            if (!starts.count || starts.items[starts.count - 1] != next)
+            if (starts.count == 1 || starts.items[starts.count - 1] != next)
                 *base_array_add(&starts, arena) = next;
             *target = starts.count - 1;
             continue;
@@ -97,17 +108,17 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
     }
 }
 
-static void add_succ(struct ptx_block *block, uint32_t to)
+// mark has for each block 1 + the newest of whose successors it is: lists of targets may be long.
+static void add_succ(struct ptx_block *block, uint32_t from, uint32_t to, uint32_t *mark)
 {
-    for (uint32_t i = 0; i < block->succ_count; i++) {
-        if (block->succs[i] == to)
-            return;
-    }
+    if (mark[to] == from + 1)
+        return;
+    mark[to] = from + 1;
     block->succs[block->succ_count++] = to;
 }
 
 static void find_succs(struct ptx_cfg *cfg, uint32_t index, const struct base_map *targets,
-                       struct base_arena *arena)
+                       uint32_t *mark, struct base_arena *arena)
 {
     struct ptx_block *block = &cfg->blocks[index];
     const struct ptx_instr *last =
@@ -116,7 +127,7 @@ static void find_succs(struct ptx_cfg *cfg, uint32_t index, const struct base_ma
     if (!last || !ends_block(last)) {
         block->succs = base_new_array(arena, uint32_t, 1);
         if (has_next)
-            add_succ(block, index + 1);
+            add_succ(block, index, index + 1, mark);
         block->ends = !has_next;
         return;
     }
@@ -135,11 +146,11 @@ static void find_succs(struct ptx_cfg *cfg, uint32_t index, const struct base_ma
                                              : NULL;
             const uint64_t *at = to ? base_map_get(targets, (uintptr_t)to) : NULL;
             if (at)
-                add_succ(block, (uint32_t)*at);
+                add_succ(block, index, (uint32_t)*at, mark);
         }
     }
     if (last->guard && has_next)
-        add_succ(block, index + 1);
+        add_succ(block, index, index + 1, mark);
     else if (last->guard)
         block->ends = true;
 }
@@ -217,8 +228,9 @@ struct ptx_cfg *ptx_cfg_build(struct ptx_function *function, struct base_arena *
     if (!mark_targets(function, &targets))
         longjmp(here, 1);
     cut_blocks(cfg, &targets, arena);
+    uint32_t *mark = base_new_array(arena, uint32_t, cfg->block_count);
     for (uint32_t i = 0; i < cfg->block_count; i++)
-        find_succs(cfg, i, &targets, arena);
+        find_succs(cfg, i, &targets, mark, arena);
     base_map_fini(&targets);
     arena->escape = outer;
     find_preds(cfg, arena);

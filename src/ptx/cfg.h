@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control flow of one function: basic blocks in text order, edges, dominators and post-dominators,
-// natural loops. Built once into an arena; an edit of the function makes it stale.
+// natural loops. Built once into an arena; an edit of the function makes it stale. Nothing leads to
+// the first block: where the text branches to its first instruction, an empty block comes before
+// it.
 #ifndef GLINT_PTX_CFG_H
 #define GLINT_PTX_CFG_H
 
@@ -21,6 +23,9 @@ struct ptx_block {
     uint32_t order; // in reverse post-order; PTX_NO_BLOCK where unreachable
     uint32_t loop;  // the innermost loop around it, or PTX_NO_LOOP
     bool ends;      // leaves the function here, at least for some threads
+    // Its place in the trees of dominators and of post-dominators: those below it are numbered from
+    // first to last.
+    uint32_t dom_first, dom_last, pdom_first, pdom_last;
 };
 
 struct ptx_loop {
@@ -32,6 +37,7 @@ struct ptx_loop {
     uint32_t block_count;
     uint32_t *latches; // members that branch back to the header
     uint32_t latch_count;
+    uint32_t last_common; // the last block that every round passes: it dominates all latches
     struct ptx_edge {
         uint32_t from, to;
     } * exits; // edges from a member to a block outside
@@ -57,6 +63,9 @@ struct ptx_cfg *ptx_cfg_build(struct ptx_function *function, struct base_arena *
 bool ptx_dominates(const struct ptx_cfg *cfg, uint32_t above, uint32_t below);
 bool ptx_postdominates(const struct ptx_cfg *cfg, uint32_t after, uint32_t before);
 bool ptx_loop_contains(const struct ptx_cfg *cfg, uint32_t loop, uint32_t block);
+
+// The block that a label of code leads to.
+uint32_t ptx_cfg_block_of_label(const struct ptx_cfg *cfg, const struct ptx_label *label);
 
 // The parts of a call: whom it calls, what it passes and gets. target is a function, or a register
 // with a prototype or list of targets.

@@ -22,12 +22,13 @@ void ptx_bind_var(struct ptx_parser *parser, struct ptx_var *var)
     struct ptx_open_scope *open =
         parser->scopes.count ? &parser->scopes.items[parser->scopes.count - 1] : NULL;
     struct ptx_name *name = ptx_name_intern(parser->names, var->name, strlen(var->name));
-    struct ptx_binding *binding = ptx_name_bind(parser->names, name, open ? open->scope : NULL,
-                                                PTX_BOUND_VAR, open ? &open->bindings : NULL);
+    struct ptx_binding *binding =
+        ptx_name_bind(parser->names, name, open ? open->scope : NULL, PTX_BOUND_VAR,
+                      open ? &open->bindings : parser->module_bindings);
     if (!binding) {
         // A declaration may be repeated at the module's level: .extern first, the definition later.
         binding = name->bound;
-        if (open || binding->kind != PTX_BOUND_VAR)
+        if (open || parser->module_bindings || binding->kind != PTX_BOUND_VAR)
             ptx_scan_fail(parser, (struct ptx_place){var->line, 1}, "'%.60s' is declared twice",
                           var->name);
     }
@@ -97,10 +98,8 @@ static void parse_dimensions(struct ptx_parser *parser, struct ptx_var *var)
 static struct ptx_init *add_init(struct ptx_parser *parser, enum ptx_init_kind kind)
 {
     struct ptx_init *init = base_array_push(&parser->data);
-    if (!init) {
-        base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
-        longjmp(parser->escape, 1);
-    }
+    if (!init)
+        ptx_parser_no_memory(parser);
     init->kind = (uint8_t)kind;
     return init;
 }
@@ -182,16 +181,18 @@ static void parse_initialiser(struct ptx_parser *parser, struct ptx_var *var)
         } else {
             parse_init_value(parser);
         }
-        while (depth && ptx_scan_take(parser, '}')) {
-            add_init(parser, PTX_INIT_CLOSE);
-            depth--;
-        }
-        if (depth) {
-            ptx_scan_need(parser, ',');
-            // A comma may stand before the closing brace.
-            while (depth && ptx_scan_take(parser, '}')) {
+        // Braces close behind a value; a comma may stand before each, and must where more follows.
+        bool comma = false;
+        while (depth) {
+            if (ptx_scan_take(parser, '}')) {
                 add_init(parser, PTX_INIT_CLOSE);
                 depth--;
+                comma = false;
+            } else if (!comma) {
+                ptx_scan_need(parser, ',');
+                comma = true;
+            } else {
+                break;
             }
         }
     } while (depth);
@@ -243,11 +244,9 @@ void ptx_parse_vars(struct ptx_parser *parser, enum ptx_space space, uint8_t lin
             for (unsigned i = 0; i < count; i++) {
                 struct ptx_var *member = base_new(parser->arena, struct ptx_var);
                 *member = *var;
-                struct base_buf text = {0};
-                base_buf_printf(&text, "%s%u", name->text, i);
-                if (!text.failed)
-                    member->name = base_alloc_text(parser->arena, text.text, text.length);
-                base_buf_fini(&text);
+                parser->text.length = 0;
+                base_buf_printf(&parser->text, "%s%u", name->text, i);
+                member->name = ptx_parser_text(parser);
                 ptx_bind_var(parser, member);
                 take(parser, member);
             }
@@ -355,11 +354,8 @@ void ptx_parse_section(struct ptx_parser *parser, struct ptx_item *item)
             ptx_scan_need(parser, ':');
         }
         struct ptx_section_line *slot = base_array_push(&parser->section);
-        if (!slot) {
-            base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s",
-                      parser->module->name);
-            longjmp(parser->escape, 1);
-        }
+        if (!slot)
+            ptx_parser_no_memory(parser);
         *slot = line;
     }
     item->section.count = (uint32_t)parser->section.count;

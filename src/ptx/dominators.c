@@ -28,7 +28,8 @@ void ptx_dominators(uint32_t count, const uint32_t *order, uint32_t order_count,
         changed = false;
         for (uint32_t i = 1; i < order_count; i++) {
             uint32_t node = order[i], best = PTX_NO_BLOCK;
-            for (uint32_t k = pred_start[node]; k < pred_start[node + 1]; k++) {
+            // From the last: what is met moves up, and many ways into one block need few steps.
+            for (uint32_t k = pred_start[node + 1]; k-- > pred_start[node];) {
                 uint32_t pred = preds[k];
                 if (position[pred] == PTX_NO_BLOCK || idom[pred] == PTX_NO_BLOCK)
                     continue;
@@ -41,6 +42,35 @@ void ptx_dominators(uint32_t count, const uint32_t *order, uint32_t order_count,
         }
     }
     idom[order[0]] = PTX_NO_BLOCK;
+}
+
+// The nodes of a tree in the order of a walk down it: below a node are those from first to last.
+struct span {
+    uint32_t first, last;
+};
+
+// order has parents before their children. What it does not list is below nothing.
+static struct span *number_tree(uint32_t count, const uint32_t *order, uint32_t order_count,
+                                const uint32_t *idom, struct base_arena *arena)
+{
+    struct span *spans = base_new_array(arena, struct span, count);
+    uint32_t *size = base_new_array(arena, uint32_t, count);
+    uint32_t *next = base_new_array(arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        spans[i] = (struct span){PTX_NO_BLOCK, 0};
+    for (uint32_t i = order_count; i-- > 0;) {
+        size[order[i]]++;
+        if (i)
+            size[idom[order[i]]] += size[order[i]];
+    }
+    for (uint32_t i = 0; i < order_count; i++) {
+        uint32_t node = order[i], first = i ? next[idom[node]] : 0;
+        if (i)
+            next[idom[node]] += size[node];
+        spans[node] = (struct span){first, first + size[node] - 1};
+        next[node] = first + 1;
+    }
+    return spans;
 }
 
 static void find_forward(struct ptx_cfg *cfg, struct base_arena *arena)
@@ -59,15 +89,17 @@ static void find_forward(struct ptx_cfg *cfg, struct base_arena *arena)
     }
     uint32_t *idom = base_new_array(arena, uint32_t, count);
     ptx_dominators(count, cfg->order, cfg->order_count, position, start, preds, idom);
-    for (uint32_t i = 0; i < count; i++)
+    struct span *spans = number_tree(count, cfg->order, cfg->order_count, idom, arena);
+    for (uint32_t i = 0; i < count; i++) {
         cfg->blocks[i].idom = idom[i];
+        cfg->blocks[i].dom_first = spans[i].first;
+        cfg->blocks[i].dom_last = spans[i].last;
+    }
 }
 
 // The reversed graph: node `count` is the virtual end.
 struct reversed {
-    uint32_t end;
     bool *leaves; // has an edge to the virtual end
-    uint32_t *order, *position, order_count;
     bool *seen;
     uint32_t *stack, *next, *post;
     uint32_t posted;
@@ -97,7 +129,7 @@ static void walk_back(const struct ptx_cfg *cfg, struct reversed *graph, uint32_
 static void find_backward(struct ptx_cfg *cfg, struct base_arena *arena)
 {
     uint32_t count = cfg->block_count, end = count;
-    struct reversed graph = {.end = end};
+    struct reversed graph = {0};
     graph.leaves = base_new_array(arena, bool, count);
     graph.seen = base_new_array(arena, bool, count);
     graph.stack = base_new_array(arena, uint32_t, count);
@@ -143,8 +175,12 @@ static void find_backward(struct ptx_cfg *cfg, struct base_arena *arena)
     start[count] = start[count + 1] = at;
     uint32_t *idom = base_new_array(arena, uint32_t, (size_t)count + 1);
     ptx_dominators(count + 1, order, graph.posted, position, start, preds, idom);
-    for (uint32_t i = 0; i < count; i++)
+    struct span *spans = number_tree(count + 1, order, graph.posted, idom, arena);
+    for (uint32_t i = 0; i < count; i++) {
         cfg->blocks[i].ipdom = idom[i] == end ? PTX_NO_BLOCK : idom[i];
+        cfg->blocks[i].pdom_first = spans[i].first;
+        cfg->blocks[i].pdom_last = spans[i].last;
+    }
 }
 
 void ptx_cfg_find_dominators(struct ptx_cfg *cfg, struct base_arena *arena)
@@ -155,14 +191,16 @@ void ptx_cfg_find_dominators(struct ptx_cfg *cfg, struct base_arena *arena)
 
 bool ptx_dominates(const struct ptx_cfg *cfg, uint32_t above, uint32_t below)
 {
-    while (below != PTX_NO_BLOCK && below != above)
-        below = cfg->blocks[below].idom;
-    return below == above;
+    const struct ptx_block *top = &cfg->blocks[above], *bottom = &cfg->blocks[below];
+    return above == below ||
+           (top->order != PTX_NO_BLOCK && bottom->order != PTX_NO_BLOCK &&
+            top->dom_first <= bottom->dom_first && bottom->dom_first <= top->dom_last);
 }
 
 bool ptx_postdominates(const struct ptx_cfg *cfg, uint32_t after, uint32_t before)
 {
-    while (before != PTX_NO_BLOCK && before != after)
-        before = cfg->blocks[before].ipdom;
-    return before == after;
+    const struct ptx_block *top = &cfg->blocks[after], *bottom = &cfg->blocks[before];
+    return after == before ||
+           (top->order != PTX_NO_BLOCK && bottom->order != PTX_NO_BLOCK &&
+            top->pdom_first <= bottom->pdom_first && bottom->pdom_first <= top->pdom_last);
 }

@@ -123,17 +123,120 @@ struct ptx_stmt *ptx_place_entry(struct ptx_function *function)
     return stmt;
 }
 
-// The first label of a block, or NULL where nothing branches to it.
-static struct ptx_label *first_label(const struct ptx_cfg *cfg, uint32_t block)
+// An edit in several places, which can be taken back as a whole when one of them fails. Its changes
+// are noted in the order in which they are made.
+enum change_kind {
+    CHANGE_INSERT, // statements between above and below
+    CHANGE_REMOVE, // a statement from between above and below
+    CHANGE_TARGET, // where a branch leads
+};
+
+struct change {
+    enum change_kind kind;
+    struct ptx_stmt *above, *below, *removed;
+    struct ptx_operand *operand, was;
+};
+
+struct edit {
+    struct ptx_cfg *cfg;
+    const char *text;
+    struct ptx_operand arguments[16];
+    unsigned argument_count;
+    struct base_error *error;
+    size_t regs;
+    uint32_t scopes;
+    BASE_ARRAY(struct change) changes;
+};
+
+static enum base_code start_edit(struct edit *edit, struct ptx_cfg *cfg, const char *text,
+                                 const struct ptx_operand *arguments, unsigned argument_count,
+                                 struct base_error *error)
 {
-    const struct ptx_block *at = &cfg->blocks[block];
-    struct ptx_stmt *stmt = at->instr_count ? at->instrs[0]->stmt.prev : cfg->function->last;
-    struct ptx_label *label = NULL;
-    for (; stmt && stmt->kind != PTX_STMT_INSTR; stmt = stmt->prev) {
-        if (stmt->kind == PTX_STMT_LABEL && ((struct ptx_label *)stmt)->kind == PTX_LABEL_CODE)
-            label = (struct ptx_label *)stmt;
+    memset(edit, 0, sizeof(*edit));
+    // Two places are for labels of our own.
+    BASE_RETURN_IF(argument_count + 2 > sizeof(edit->arguments) / sizeof(edit->arguments[0]), error,
+                   BASE_INVALID, "%s: an edit takes at most 14 arguments", cfg->function->name);
+    edit->cfg = cfg;
+    edit->text = text;
+    edit->error = error;
+    edit->regs = cfg->function->reg_count;
+    edit->scopes = cfg->function->scope_count;
+    edit->argument_count = argument_count;
+    if (argument_count)
+        memcpy(edit->arguments, arguments, argument_count * sizeof(*arguments));
+    return BASE_OK;
+}
+
+// Puts a row of statements, NULL for none, between two others, which need not be neighbours.
+static void link_between(struct ptx_function *function, struct ptx_stmt *above,
+                         struct ptx_stmt *row, struct ptx_stmt *below)
+{
+    struct ptx_stmt *top = row ? row : below, *bottom = row ? row : above;
+    *(above ? &above->next : &function->first) = top;
+    *(below ? &below->prev : &function->last) = bottom;
+    if (row) {
+        row->prev = above;
+        row->next = below;
     }
-    return label;
+}
+
+static void take_back(struct edit *edit)
+{
+    struct ptx_function *function = edit->cfg->function;
+    while (edit->changes.count) {
+        struct change *change = &edit->changes.items[--edit->changes.count];
+        if (change->kind == CHANGE_TARGET)
+            *change->operand = change->was;
+        else
+            link_between(function, change->above, change->removed, change->below);
+    }
+    function->reg_count = edit->regs;
+    function->scope_count = edit->scopes;
+}
+
+// Ends the edit: with success it stands, else nothing is left of it.
+static enum base_code end_edit(struct edit *edit, enum base_code code)
+{
+    if (code != BASE_OK)
+        take_back(edit);
+    base_array_fini(&edit->changes);
+    return code;
+}
+
+static enum base_code no_memory(struct edit *edit)
+{
+    return base_fail(edit->error, BASE_NO_MEMORY, "out of memory editing %s",
+                     edit->cfg->function->name);
+}
+
+// Inserts text before a statement (NULL: at the end); extra arguments come behind the edit's own.
+static enum base_code insert(struct edit *edit, struct ptx_stmt *below, const char *text,
+                             const struct ptx_operand *extra, unsigned extra_count)
+{
+    struct ptx_function *function = edit->cfg->function;
+    struct change *change = base_array_push(&edit->changes);
+    if (!change)
+        return no_memory(edit);
+    *change = (struct change){
+        .kind = CHANGE_INSERT, .above = below ? below->prev : function->last, .below = below};
+    if (extra_count)
+        memcpy(edit->arguments + edit->argument_count, extra, extra_count * sizeof(*extra));
+    enum base_code code = ptx_insert_text(function, below, text, edit->arguments,
+                                          edit->argument_count + extra_count, edit->error);
+    if (code != BASE_OK)
+        edit->changes.count--;
+    return code;
+}
+
+static enum base_code set_target(struct edit *edit, struct ptx_operand *operand,
+                                 struct ptx_label *label)
+{
+    struct change *change = base_array_push(&edit->changes);
+    if (!change)
+        return no_memory(edit);
+    *change = (struct change){.kind = CHANGE_TARGET, .operand = operand, .was = *operand};
+    operand->label = label;
+    return BASE_OK;
 }
 
 static bool is_label_of(const struct ptx_cfg *cfg, const struct ptx_operand *operand,
@@ -148,72 +251,222 @@ static bool is_label_of(const struct ptx_cfg *cfg, const struct ptx_operand *ope
     return at->instr_count ? stmt == &at->instrs[0]->stmt : stmt == NULL;
 }
 
-// Leads the branch at the end of `from` to a new label instead of the block `to`. The label need
-// not stand anywhere yet.
-static void retarget(const struct ptx_cfg *cfg, uint32_t from, uint32_t to, struct ptx_label *label)
+static struct ptx_instr *last_instr(const struct ptx_block *block)
 {
-    const struct ptx_block *block = &cfg->blocks[from];
-    struct ptx_instr *last = block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
-    if (!last || !(ptx_flags(last) & PTX_FLAG_BRANCH))
-        return;
-    struct ptx_operand *where = &last->operands[last->operand_count - 1];
-    if (is_label_of(cfg, where, to)) {
-        where->label = label;
-    } else if (where->kind == PTX_OPERAND_LABEL && where->label->kind == PTX_LABEL_BRANCH_TARGETS) {
-        for (uint32_t i = 0; i < where->label->target_count; i++) {
-            if (is_label_of(cfg, &where->label->targets[i], to))
-                where->label->targets[i].label = label;
+    return block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
+}
+
+// The last operand of a branch: where it leads.
+static struct ptx_operand *target_operand(const struct ptx_instr *instr)
+{
+    return instr && ptx_flags(instr) & PTX_FLAG_BRANCH ? &instr->operands[instr->operand_count - 1]
+                                                       : NULL;
+}
+
+static bool is_list(const struct ptx_operand *where)
+{
+    return where->kind == PTX_OPERAND_LABEL && where->label->kind == PTX_LABEL_BRANCH_TARGETS;
+}
+
+// True where the branch at the end of one block names a label of the other.
+static bool jumps_to(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
+{
+    const struct ptx_operand *where = target_operand(last_instr(&cfg->blocks[from]));
+    if (!where || !is_list(where))
+        return where && is_label_of(cfg, where, to);
+    for (uint32_t i = 0; i < where->label->target_count; i++) {
+        if (is_label_of(cfg, &where->label->targets[i], to))
+            return true;
+    }
+    return false;
+}
+
+// True where control can run on behind the instruction.
+static bool runs_on(const struct ptx_instr *instr)
+{
+    return !instr || instr->guard || !(ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END));
+}
+
+static bool falls_to(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
+{
+    return to == from + 1 && runs_on(last_instr(&cfg->blocks[from]));
+}
+
+static bool is_shared(const struct ptx_function *function, const struct ptx_instr *branch)
+{
+    const struct ptx_label *list = target_operand(branch)->label;
+    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *other = ptx_stmt_instr(stmt);
+        const struct ptx_operand *where = target_operand(other);
+        if (other != branch && where && where->kind == PTX_OPERAND_LABEL && where->label == list)
+            return true;
+    }
+    return false;
+}
+
+// A list of targets of the branch's own, so that changing it changes no other branch.
+static enum base_code own_targets(struct edit *edit, struct ptx_instr *branch)
+{
+    struct ptx_operand *where = target_operand(branch);
+    struct ptx_function *function = edit->cfg->function;
+    struct base_arena *arena = &function->module->arena;
+    const char *name = fresh_name(function->module, "$glint_targets");
+    struct change *change = base_array_push(&edit->changes);
+    if (!name || !change) {
+        edit->changes.count -= change != NULL;
+        return no_memory(edit);
+    }
+    struct ptx_label *list = where->label;
+    struct ptx_label *volatile copy = NULL;
+    jmp_buf escape;
+    arena->escape = &escape;
+    if (setjmp(escape) == 0) {
+        struct ptx_label *made = base_new(arena, struct ptx_label);
+        *made = *list;
+        made->name = name;
+        made->stmt.line = made->stmt.column = 0;
+        made->targets = base_new_array(arena, struct ptx_operand, list->target_count);
+        memcpy(made->targets, list->targets, list->target_count * sizeof(*list->targets));
+        copy = made;
+    }
+    arena->escape = NULL;
+    if (!copy) {
+        edit->changes.count--;
+        return no_memory(edit);
+    }
+    *change =
+        (struct change){.kind = CHANGE_INSERT, .above = list->stmt.prev, .below = &list->stmt};
+    link_between(function, list->stmt.prev, &copy->stmt, &list->stmt);
+    return set_target(edit, where, copy);
+}
+
+// Leads the branch at the end of `from` to the label instead of the block `to`.
+static enum base_code retarget(struct edit *edit, uint32_t from, uint32_t to,
+                               struct ptx_label *label)
+{
+    struct ptx_instr *branch = last_instr(&edit->cfg->blocks[from]);
+    struct ptx_operand *where = target_operand(branch);
+    enum base_code code = BASE_OK;
+    if (!is_list(where))
+        return set_target(edit, where, label);
+    if (is_shared(edit->cfg->function, branch))
+        code = own_targets(edit, branch);
+    for (uint32_t i = 0; code == BASE_OK && i < where->label->target_count; i++) {
+        if (is_label_of(edit->cfg, &where->label->targets[i], to))
+            code = set_target(edit, &where->label->targets[i], label);
+    }
+    return code;
+}
+
+static bool is_visible(const struct ptx_scope *scope, const struct ptx_stmt *from)
+{
+    const struct ptx_scope *at = from->scope;
+    while (at && at->depth > scope->depth)
+        at = at->outer;
+    return at == scope;
+}
+
+// Where a new block goes that runs into a block of the cfg: before one of its labels, or, where no
+// label is visible to all that are to branch to the new block, as far out as there is room. Between
+// the instruction above and the block there may be several labels and braces.
+struct room {
+    struct ptx_stmt *top;    // the first statement behind the instruction above
+    struct ptx_stmt *place;  // before which the new block goes; NULL: at the end of the body
+    struct ptx_label *label; // of the block, which place is; NULL: none
+    bool labels_above;       // between the instruction above and place
+    bool runs_in;            // from the instruction above
+};
+
+static struct room find_room(const struct edit *edit, uint32_t block, const bool *branches,
+                             bool only_outermost)
+{
+    const struct ptx_cfg *cfg = edit->cfg;
+    struct ptx_function *function = cfg->function;
+    struct ptx_stmt *end =
+        cfg->blocks[block].instr_count ? &cfg->blocks[block].instrs[0]->stmt : NULL;
+    struct ptx_stmt *above = end ? end->prev : function->last;
+    while (above && above->kind != PTX_STMT_INSTR)
+        above = above->prev;
+    struct room room = {.top = above ? above->next : function->first, .place = end};
+    if (end)
+        room.place = ptx_place_before(cfg->blocks[block].instrs[0]);
+    room.runs_in = runs_on((struct ptx_instr *)above);
+    uint32_t depth = end ? end->scope->depth : function->scope->depth;
+    for (struct ptx_stmt *stmt = room.top; stmt != end; stmt = stmt->next) {
+        bool is_code =
+            stmt->kind == PTX_STMT_LABEL && ((struct ptx_label *)stmt)->kind == PTX_LABEL_CODE;
+        bool seen = is_code && !only_outermost;
+        for (uint32_t i = 0; seen && i < cfg->block_count; i++)
+            seen = !branches[i] || is_visible(stmt->scope, &last_instr(&cfg->blocks[i])->stmt);
+        if (seen) {
+            room.place = stmt;
+            room.label = (struct ptx_label *)stmt;
+            break;
+        }
+        if (stmt->scope->depth < depth) {
+            depth = stmt->scope->depth;
+            room.place = stmt;
         }
     }
+    for (struct ptx_stmt *stmt = room.top; stmt != room.place; stmt = stmt->next)
+        room.labels_above |= stmt->kind == PTX_STMT_LABEL;
+    return room;
 }
 
-// True where control can run from the statement above into this place.
-static bool falls_into(const struct ptx_stmt *place)
+// The label of that name between two statements.
+static struct ptx_label *find_label(struct ptx_stmt *first, const char *name)
 {
-    const struct ptx_stmt *stmt = place->prev;
-    while (stmt && stmt->kind != PTX_STMT_INSTR)
-        stmt = stmt->prev;
-    if (!stmt)
-        return true;
-    const struct ptx_instr *instr = (const struct ptx_instr *)stmt;
-    return instr->guard || !(ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END));
+    for (struct ptx_stmt *stmt = first; stmt; stmt = stmt->next) {
+        if (stmt->kind == PTX_STMT_LABEL && strcmp(((struct ptx_label *)stmt)->name, name) == 0)
+            return (struct ptx_label *)stmt;
+    }
+    return NULL;
 }
 
-// Puts `name: text` just before a block's first label, into which it runs. Who runs into the block
-// from above passes through the new code where `through` says so, and around it otherwise.
-static enum base_code insert_block(struct ptx_cfg *cfg, uint32_t block, bool through,
-                                   const char *text, const struct ptx_operand *arguments,
-                                   unsigned argument_count, struct ptx_label **made,
-                                   struct base_error *error)
+// Puts the edit's text into a block of its own that runs into `to`, and leads there the branches of
+// the blocks that are marked. What runs into `to` from the text above passes through the new block
+// where `through` says so, and around it otherwise.
+static enum base_code insert_block(struct edit *edit, uint32_t to, const bool *branches,
+                                   bool through)
 {
+    struct ptx_cfg *cfg = edit->cfg;
     struct ptx_function *function = cfg->function;
-    struct ptx_label *label = first_label(cfg, block);
-    BASE_RETURN_IF(!label, error, BASE_INVALID, "%s: a block without a label was to be entered",
-                   function->name);
-    BASE_RETURN_IF(argument_count >= 15, error, BASE_INVALID, "too many arguments for an edit");
+    struct room room = find_room(edit, to, branches, false);
+    // Labels above lead in branches that must go round, and what runs in must not: far out, a jump
+    // from the top reaches the new block.
+    if (through && room.runs_in && room.labels_above)
+        room = find_room(edit, to, branches, true);
     const char *name = fresh_name(function->module, "$glint_at");
+    const char *past = room.label ? room.label->name : fresh_name(function->module, "$glint_past");
     struct base_buf full = {0};
-    if (!through && falls_into(&label->stmt))
-        base_buf_printf(&full, "bra.uni #%u;\n", argument_count);
-    base_buf_printf(&full, "%s:\n", name ? name : "");
-    base_buf_puts(&full, text);
-    struct ptx_operand all[16];
-    if (argument_count)
-        memcpy(all, arguments, argument_count * sizeof(*all));
-    all[argument_count] = (struct ptx_operand){.kind = PTX_OPERAND_LABEL, .label = label};
-    struct ptx_stmt *above = label->stmt.prev;
-    enum base_code code =
-        !name || full.failed
-            ? base_fail(error, BASE_NO_MEMORY, "out of memory editing %s", function->name)
-            : ptx_insert_text(function, &label->stmt, full.text, all, argument_count + 1, error);
+    bool around = room.labels_above || (room.runs_in && !through);
+    if (around && room.label)
+        base_buf_printf(&full, "bra.uni #%u;\n", edit->argument_count);
+    else if (around)
+        base_buf_printf(&full, "bra.uni %s;\n", past ? past : "");
+    base_buf_printf(&full, "%s:\n%s\n", name ? name : "", edit->text);
+    if (!room.label)
+        base_buf_printf(&full, "%s:\n", past ? past : "");
+    struct ptx_stmt *above = room.place ? room.place->prev : function->last;
+    struct ptx_operand extra = {.kind = PTX_OPERAND_LABEL, .label = room.label};
+    enum base_code code = !name || !past || full.failed
+                              ? no_memory(edit)
+                              : insert(edit, room.place, full.text, &extra, room.label ? 1 : 0);
     base_buf_fini(&full);
     if (code != BASE_OK)
         return code;
-    struct ptx_stmt *stmt = above ? above->next : function->first;
-    while (stmt->kind != PTX_STMT_LABEL)
-        stmt = stmt->next;
-    *made = (struct ptx_label *)stmt;
-    return BASE_OK;
+    struct ptx_label *label = find_label(above ? above->next : function->first, name);
+    if (through && room.runs_in && room.labels_above) {
+        char jump[32];
+        snprintf(jump, sizeof(jump), "bra.uni #%u;", edit->argument_count);
+        extra.label = label;
+        code = insert(edit, room.top, jump, &extra, 1);
+    }
+    for (uint32_t i = 0; code == BASE_OK && i < cfg->block_count; i++) {
+        if (branches[i])
+            code = retarget(edit, i, to, label);
+    }
+    return code;
 }
 
 enum base_code ptx_insert_preheader(struct ptx_cfg *cfg, uint32_t loop_index, const char *text,
@@ -221,59 +474,60 @@ enum base_code ptx_insert_preheader(struct ptx_cfg *cfg, uint32_t loop_index, co
                                     struct base_error *error)
 {
     const struct ptx_loop *loop = &cfg->loops[loop_index];
-    if (loop->preheader != PTX_NO_BLOCK) {
-        const struct ptx_block *block = &cfg->blocks[loop->preheader];
-        struct ptx_instr *last = block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
-        if (last) {
-            bool leaves = ptx_flags(last) & PTX_FLAG_BRANCH;
-            return ptx_insert_text(cfg->function,
-                                   leaves ? ptx_place_before(last) : ptx_place_after(last), text,
-                                   arguments, argument_count, error);
-        }
+    struct ptx_instr *last =
+        loop->preheader == PTX_NO_BLOCK ? NULL : last_instr(&cfg->blocks[loop->preheader]);
+    if (last) {
+        bool leaves = ptx_flags(last) & PTX_FLAG_BRANCH;
+        return ptx_insert_text(cfg->function,
+                               leaves ? ptx_place_before(last) : ptx_place_after(last), text,
+                               arguments, argument_count, error);
     }
-    bool from_above_is_inside =
-        loop->header > 0 && ptx_loop_contains(cfg, loop_index, loop->header - 1);
-    struct ptx_label *label;
-    enum base_code code = insert_block(cfg, loop->header, !from_above_is_inside, text, arguments,
-                                       argument_count, &label, error);
+    struct edit edit;
+    enum base_code code = start_edit(&edit, cfg, text, arguments, argument_count, error);
+    bool *branches = code == BASE_OK ? calloc(cfg->block_count, sizeof(*branches)) : NULL;
+    if (code == BASE_OK && !branches)
+        code = no_memory(&edit);
     if (code != BASE_OK)
         return code;
     const struct ptx_block *header = &cfg->blocks[loop->header];
+    bool through = true;
     for (uint32_t i = 0; i < header->pred_count; i++) {
-        if (!ptx_loop_contains(cfg, loop_index, header->preds[i]))
-            retarget(cfg, header->preds[i], loop->header, label);
+        uint32_t pred = header->preds[i];
+        bool inside = ptx_loop_contains(cfg, loop_index, pred);
+        branches[pred] = !inside && jumps_to(cfg, pred, loop->header);
+        through &= !(inside && falls_to(cfg, pred, loop->header));
     }
-    return BASE_OK;
+    code = end_edit(&edit, insert_block(&edit, loop->header, branches, through));
+    free(branches);
+    return code;
 }
 
-// A thread that ends inside the loop leaves it too.
-static enum base_code insert_before_end(struct ptx_cfg *cfg, struct ptx_instr *end,
-                                        const char *text, const struct ptx_operand *arguments,
-                                        unsigned argument_count, struct base_error *error)
+// A thread that ends inside the loop leaves it too. A guarded end becomes a branch around it.
+static enum base_code insert_before_end(struct edit *edit, struct ptx_instr *end)
 {
-    struct ptx_function *function = cfg->function;
+    struct ptx_function *function = edit->cfg->function;
     if (!end->guard)
-        return ptx_insert_text(function, &end->stmt, text, arguments, argument_count, error);
-    BASE_RETURN_IF(argument_count >= 15, error, BASE_INVALID, "too many arguments for an edit");
+        return insert(edit, &end->stmt, edit->text, NULL, 0);
     const char *skip = fresh_name(function->module, "$glint_past");
     struct base_buf full = {0};
     base_buf_printf(&full, "@%s#%u bra %s;\n%s\n%s;\n%s:\n", end->guard_negated ? "" : "!",
-                    argument_count, skip ? skip : "", text, end->form->text, skip ? skip : "");
-    struct ptx_operand all[16];
-    if (argument_count)
-        memcpy(all, arguments, argument_count * sizeof(*all));
-    all[argument_count] = ptx_operand_of(end->guard);
+                    edit->argument_count, skip ? skip : "", edit->text, end->form->text,
+                    skip ? skip : "");
+    struct ptx_operand guard = ptx_operand_of(end->guard);
     enum base_code code =
-        !skip || full.failed
-            ? base_fail(error, BASE_NO_MEMORY, "out of memory editing %s", function->name)
-            : ptx_insert_text(function, &end->stmt, full.text, all, argument_count + 1, error);
+        !skip || full.failed ? no_memory(edit) : insert(edit, &end->stmt, full.text, &guard, 1);
     base_buf_fini(&full);
-    if (code == BASE_OK) {
-        // The guarded end itself is now dead weight: everybody who gets past the label stays.
-        end->stmt.prev->next = end->stmt.next;
-        *(end->stmt.next ? &end->stmt.next->prev : &function->last) = end->stmt.prev;
-    }
-    return code;
+    if (code != BASE_OK)
+        return code;
+    struct change *change = base_array_push(&edit->changes);
+    if (!change)
+        return no_memory(edit);
+    *change = (struct change){.kind = CHANGE_REMOVE,
+                              .above = end->stmt.prev,
+                              .below = end->stmt.next,
+                              .removed = &end->stmt};
+    link_between(function, end->stmt.prev, NULL, end->stmt.next);
+    return BASE_OK;
 }
 
 enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop_index, const char *text,
@@ -281,32 +535,36 @@ enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop_index, const 
                                 struct base_error *error)
 {
     const struct ptx_loop *loop = &cfg->loops[loop_index];
-    enum base_code code = BASE_OK;
+    struct edit edit;
+    enum base_code code = start_edit(&edit, cfg, text, arguments, argument_count, error);
+    bool *branches = code == BASE_OK ? calloc(cfg->block_count, sizeof(*branches)) : NULL;
+    bool *jumps = code == BASE_OK ? calloc((size_t)loop->exit_count + 1, sizeof(*jumps)) : NULL;
+    if (code == BASE_OK && (!branches || !jumps))
+        code = no_memory(&edit);
+    // Asked before anything moves.
+    for (uint32_t i = 0; code == BASE_OK && i < loop->exit_count; i++)
+        jumps[i] = jumps_to(cfg, loop->exits[i].from, loop->exits[i].to);
     for (uint32_t i = 0; i < loop->exit_count && code == BASE_OK; i++) {
-        const struct ptx_edge *edge = &loop->exits[i];
-        const struct ptx_block *from = &cfg->blocks[edge->from];
-        struct ptx_instr *last = from->instrs[from->instr_count - 1];
-        const struct ptx_operand *where =
-            last->operand_count ? &last->operands[last->operand_count - 1] : NULL;
-        bool branches = where && ptx_flags(last) & PTX_FLAG_BRANCH;
-        bool jumps = branches && (ptx_op(last) != PTX_OP_BRA || is_label_of(cfg, where, edge->to));
-        if (!jumps) {
-            code = ptx_insert_text(cfg->function, ptx_place_after(last), text, arguments,
-                                   argument_count, error);
-            continue;
+        uint32_t from = loop->exits[i].from, to = loop->exits[i].to;
+        if (jumps[i]) {
+            branches[from] = true;
+            code = insert_block(&edit, to, branches, false);
+            branches[from] = false;
         }
-        struct ptx_label *label = NULL;
-        code = insert_block(cfg, edge->to, false, text, arguments, argument_count, &label, error);
-        if (code == BASE_OK)
-            retarget(cfg, edge->from, edge->to, label);
+        if (code == BASE_OK && falls_to(cfg, from, to))
+            code = insert(&edit, ptx_place_after(last_instr(&cfg->blocks[from])), text, NULL, 0);
     }
     for (uint32_t i = 0; i < loop->block_count && code == BASE_OK; i++) {
         const struct ptx_block *block = &cfg->blocks[loop->blocks[i]];
-        struct ptx_instr *last = block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
+        struct ptx_instr *last = last_instr(block);
         if (last && ptx_flags(last) & PTX_FLAG_END)
-            code = insert_before_end(cfg, last, text, arguments, argument_count, error);
+            code = insert_before_end(&edit, last);
+        else if (last && block->ends) // the body's end
+            code = insert(&edit, ptx_place_after(last), text, NULL, 0);
     }
-    return code;
+    free(branches);
+    free(jumps);
+    return edit.cfg ? end_edit(&edit, code) : code;
 }
 
 struct ptx_reg *ptx_add_reg(struct ptx_function *function, enum ptx_type type, const char *prefix)
@@ -357,14 +615,16 @@ static enum base_code add_var(struct ptx_module *module, const char *text,
     struct ptx_parser *parser = start(module, text, problem);
     BASE_RETURN_IF(!parser, problem, BASE_NO_MEMORY, "out of memory editing %s", module->name);
     struct ptx_item *const last = module->last;
+    const struct ptx_module before = *module;
+    struct ptx_scope_bindings bindings = {0};
+    parser->module_bindings = &bindings;
     enum base_code code = BASE_OK;
     parser->arena->escape = &parser->escape;
     if (setjmp(parser->escape) == 0) {
-        size_t names = module->names->count;
         ptx_parse_item(parser);
+        ptx_scan_space(parser);
         if (module->last == last || module->last->prev != last ||
-            module->last->kind != PTX_ITEM_VAR || parser->at < parser->end ||
-            module->names->count == names)
+            module->last->kind != PTX_ITEM_VAR || parser->at < parser->end)
             ptx_scan_expected(parser, "one variable with a new name");
         struct ptx_item *item = module->last, *first = module->first;
         while (first != item && first->kind != PTX_ITEM_FUNCTION)
@@ -381,6 +641,11 @@ static enum base_code add_var(struct ptx_module *module, const char *text,
         code = ptx_parser_failure(parser);
         module->last = last;
         *(last ? &last->next : &module->first) = NULL;
+        module->version_major = before.version_major;
+        module->version_minor = before.version_minor;
+        module->target = before.target;
+        module->address_size = before.address_size;
+        ptx_names_unbind(&bindings);
     }
     ptx_parser_fini(parser);
     free(parser);

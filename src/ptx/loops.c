@@ -73,6 +73,11 @@ static void describe(struct ptx_cfg *cfg, struct ptx_loop *loop, const uint32_t 
                     (struct ptx_edge){loop->blocks[i], block->succs[k]};
         }
     }
+    loop->last_common = loop->latches[0];
+    for (uint32_t i = 1; i < latches; i++) {
+        while (!ptx_dominates(cfg, loop->last_common, loop->latches[i]))
+            loop->last_common = cfg->blocks[loop->last_common].idom;
+    }
     const struct ptx_block *header = &cfg->blocks[loop->header];
     uint32_t outside = PTX_NO_BLOCK, entries = 0;
     for (uint32_t i = 0; i < header->pred_count; i++) {

@@ -47,6 +47,7 @@ struct ptx_name {
     uint64_t number;
     struct ptx_binding *bound;
     struct ptx_family *families;
+    struct ptx_pending *pending; // the parser's: uses that wait for a label, the newest first
     const struct ptx_form *form; // of an opcode's spelling
     bool split;                  // prefix and number are worked out
     bool sreg_known;

@@ -50,7 +50,7 @@ static void parse_function(struct ptx_parser *parser, bool is_entry, uint8_t lin
         ptx_parse_params(parser, function, false);
     ptx_parse_attrs(parser, function);
     struct ptx_binding *binding =
-        ptx_name_bind(parser->names, name, NULL, PTX_BOUND_FUNCTION, NULL);
+        ptx_name_bind(parser->names, name, NULL, PTX_BOUND_FUNCTION, parser->module_bindings);
     if (!binding) {
         binding = name->bound;
         if (binding->kind != PTX_BOUND_FUNCTION)
@@ -86,14 +86,12 @@ static void parse_file(struct ptx_parser *parser)
 
 static void parse_target(struct ptx_parser *parser)
 {
-    struct base_buf text = {0};
+    parser->text.length = 0;
     do {
         struct ptx_name *name = ptx_scan_name(parser, "a target such as sm_90");
-        base_buf_printf(&text, "%s%s", text.length ? ", " : "", name->text);
+        base_buf_printf(&parser->text, "%s%s", parser->text.length ? ", " : "", name->text);
     } while (ptx_scan_take(parser, ','));
-    parser->module->target =
-        base_alloc_text(parser->arena, text.text ? text.text : "", text.length);
-    base_buf_fini(&text);
+    parser->module->target = ptx_parser_text(parser);
 }
 
 static void parse_version(struct ptx_parser *parser)
@@ -108,8 +106,9 @@ static void parse_version(struct ptx_parser *parser)
             numbers[i] = (numbers[i] * 10 + (uint32_t)(c - '0')) % 100000;
             parser->at++;
         }
-        if (i == 0 && (parser->at == parser->end || *parser->at++ != '.'))
+        if (i == 0 && (parser->at == parser->end || *parser->at != '.'))
             ptx_scan_expected(parser, "'.' in a version such as 9.0");
+        parser->at += i == 0;
     }
     parser->module->version_major = numbers[0];
     parser->module->version_minor = numbers[1];
@@ -171,13 +170,29 @@ void ptx_parse_item(struct ptx_parser *parser)
 
 void ptx_parser_fini(struct ptx_parser *parser)
 {
+    ptx_forget_pending(parser);
     while (parser->scopes.count)
         ptx_names_unbind(&parser->scopes.items[--parser->scopes.count].bindings);
     base_array_fini(&parser->scopes);
     base_array_fini(&parser->scratch);
     base_array_fini(&parser->data);
     base_array_fini(&parser->section);
+    base_buf_fini(&parser->text);
     parser->arena->escape = NULL;
+}
+
+_Noreturn void ptx_parser_no_memory(struct ptx_parser *parser)
+{
+    base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
+    longjmp(parser->escape, 1);
+}
+
+const char *ptx_parser_text(struct ptx_parser *parser)
+{
+    if (parser->text.failed)
+        ptx_parser_no_memory(parser);
+    return base_alloc_text(parser->arena, parser->text.text ? parser->text.text : "",
+                           parser->text.length);
 }
 
 enum base_code ptx_parser_failure(struct ptx_parser *parser)

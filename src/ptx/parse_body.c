@@ -33,43 +33,57 @@ void ptx_open_scope(struct ptx_parser *parser)
     scope->depth = scope->outer ? scope->outer->depth + 1 : 0;
     scope->id = parser->function->scope_count++;
     struct ptx_open_scope *open = base_array_push(&parser->scopes);
-    if (!open) {
-        base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
-        longjmp(parser->escape, 1);
-    }
+    if (!open)
+        ptx_parser_no_memory(parser);
     open->scope = scope;
+    open->first_pending = parser->pending_count;
 }
 
-// Settles the labels that were used in this scope: those it defines, and the rest is left to the
-// scope around it. At the outermost what is left was never declared.
-static void settle(struct ptx_parser *parser, struct ptx_open_scope *open)
+// Settles the uses of the labels that this scope has.
+static void settle(const struct ptx_open_scope *open)
 {
-    struct ptx_open_scope *outer = parser->scopes.count > 1 ? open - 1 : NULL;
-    struct ptx_pending *next;
-    for (struct ptx_pending *pending = open->pending; pending; pending = next) {
-        next = pending->next;
-        const struct ptx_binding *bound = pending->name->bound;
-        if (bound && bound->kind == PTX_BOUND_LABEL && bound->scope == open->scope) {
-            pending->operand->kind = PTX_OPERAND_LABEL;
-            pending->operand->label = bound->label;
-        } else if (outer) {
-            pending->next = outer->pending;
-            outer->pending = pending;
-        } else if (bound && bound->kind == PTX_BOUND_FUNCTION) {
-            pending->operand->kind = PTX_OPERAND_FUNCTION;
-            pending->operand->function = bound->function;
-        } else {
-            ptx_scan_fail(parser, (struct ptx_place){pending->line, pending->column},
-                          "'%.60s' is not declared", pending->name->text);
+    for (struct ptx_binding *bound = open->bindings.bindings; bound; bound = bound->next_in_scope) {
+        if (bound->kind != PTX_BOUND_LABEL)
+            continue;
+        struct ptx_pending **pending = &bound->name->pending;
+        while (*pending && (*pending)->number >= open->first_pending) {
+            (*pending)->operand->kind = PTX_OPERAND_LABEL;
+            (*pending)->operand->label = bound->label;
+            *pending = (*pending)->earlier;
         }
     }
+}
+
+// At the outermost scope, what is left is a function, or was never declared.
+static void settle_rest(struct ptx_parser *parser)
+{
+    for (struct ptx_pending *pending = parser->pending; pending; pending = pending->next) {
+        const struct ptx_binding *bound = pending->name->bound;
+        if (pending->operand->kind != PTX_OPERAND_NONE)
+            continue;
+        if (!bound || bound->kind != PTX_BOUND_FUNCTION)
+            ptx_scan_fail(parser, (struct ptx_place){pending->line, pending->column},
+                          "'%.60s' is not declared", pending->name->text);
+        pending->operand->kind = PTX_OPERAND_FUNCTION;
+        pending->operand->function = bound->function;
+    }
+    ptx_forget_pending(parser);
+}
+
+void ptx_forget_pending(struct ptx_parser *parser)
+{
+    for (struct ptx_pending *pending = parser->pending; pending; pending = pending->next)
+        pending->name->pending = NULL;
+    parser->pending = NULL;
 }
 
 void ptx_close_scope(struct ptx_parser *parser)
 {
     struct ptx_open_scope *open = innermost(parser);
-    settle(parser, open);
+    settle(open);
     ptx_names_unbind(&open->bindings);
+    if (parser->scopes.count == 1)
+        settle_rest(parser);
     parser->scopes.count--;
 }
 
@@ -304,13 +318,12 @@ void ptx_parse_attrs(struct ptx_parser *parser, struct ptx_function *function)
         attr->name = base_alloc_text(parser->arena, dot, word.length + 1);
         char c = ptx_scan_peek(parser);
         if (c == '"') {
-            struct base_buf text = {0};
+            parser->text.length = 0;
             do {
                 const char *string = ptx_scan_string(parser);
-                base_buf_printf(&text, "%s%s", text.length ? ", " : "", string);
+                base_buf_printf(&parser->text, "%s%s", parser->text.length ? ", " : "", string);
             } while (ptx_scan_take(parser, ','));
-            attr->text = base_alloc_text(parser->arena, text.text ? text.text : "", text.length);
-            base_buf_fini(&text);
+            attr->text = ptx_parser_text(parser);
             ptx_scan_take(parser, ';');
         } else if (c >= '0' && c <= '9') {
             do {

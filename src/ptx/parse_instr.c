@@ -26,10 +26,8 @@ static struct ptx_operand *keep(struct ptx_parser *parser, size_t mark, uint16_t
 static void push(struct ptx_parser *parser, const struct ptx_operand *operand)
 {
     struct ptx_operand *slot = base_array_push(&parser->scratch);
-    if (!slot) {
-        base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
-        longjmp(parser->escape, 1);
-    }
+    if (!slot)
+        ptx_parser_no_memory(parser);
     *slot = *operand;
 }
 
@@ -47,14 +45,16 @@ static void wait_for_labels(struct ptx_parser *parser, struct ptx_operand *opera
     for (size_t i = 0; i < count; i++) {
         struct ptx_operand *operand = &operands[i];
         if (operand->kind == PTX_OPERAND_NONE) {
-            struct ptx_open_scope *open = &parser->scopes.items[parser->scopes.count - 1];
             struct ptx_pending *pending = base_new(parser->arena, struct ptx_pending);
             pending->operand = operand;
             pending->name = (struct ptx_name *)operand->text;
+            pending->number = parser->pending_count++;
             pending->line = place.line;
             pending->column = place.column;
-            pending->next = open->pending;
-            open->pending = pending;
+            pending->earlier = pending->name->pending;
+            pending->name->pending = pending;
+            *(parser->pending ? parser->pending_end : &parser->pending) = pending;
+            parser->pending_end = &pending->next;
         } else if (operand->kind >= PTX_OPERAND_ADDRESS && operand->kind <= PTX_OPERAND_PAIR) {
             wait_for_labels(parser, operand->elements, operand->count, place);
         }
@@ -109,11 +109,16 @@ static void parse_named(struct ptx_parser *parser, struct ptx_operand *operand, 
     struct ptx_binding *bound = name->bound;
     struct ptx_family *family = ptx_name_family(parser->names, name);
     if (family) {
+        // Scopes that are open lie one in another, from the outermost on.
         struct ptx_open_scope *open = parser->scopes.items;
-        while (open->scope != family->scope)
-            open++;
+        open += family->scope->depth - open->scope->depth;
         bound = ptx_name_bind(parser->names, name, family->scope, PTX_BOUND_REG, &open->bindings);
         bound->reg = ptx_new_reg(parser, name->text, family->type, family->vec, family->scope);
+    }
+    // A branch leads to a label, which may follow, though something further out has its name.
+    if (bound && ptx_op_info(op)->flags & PTX_FLAG_BRANCH && bound->kind != PTX_BOUND_REG) {
+        name_operand(operand, name);
+        return;
     }
     if (bound && bound->kind == PTX_BOUND_REG) {
         operand->kind = PTX_OPERAND_REG;
@@ -209,6 +214,12 @@ static void parse_argument(struct ptx_parser *parser, struct ptx_operand *operan
     if (index >= parser->argument_count)
         ptx_scan_fail(parser, place, "argument #%u was not passed", index);
     *operand = parser->arguments[index];
+    if (operand->kind == PTX_OPERAND_VAR && !(operand->flags & PTX_OPERAND_INDEXED)) {
+        uint64_t offset = (uint64_t)operand->offset;
+        parse_offset(parser, operand);
+        if (operand->flags & PTX_OPERAND_OFFSET)
+            operand->offset = (int64_t)(offset + (uint64_t)operand->offset);
+    }
 }
 
 static bool is_sink(const struct ptx_parser *parser)
@@ -226,12 +237,14 @@ static void parse_operand(struct ptx_parser *parser, struct ptx_operand *operand
         ptx_scan_expected(parser, "an operand that is less deeply nested");
     const char *next = parser->at + 1;
     bool named_next = parser->at < parser->end && next < parser->end && ptx_scan_is_name(*next);
-    if (c == '!' && named_next) {
-        operand->flags |= PTX_OPERAND_NOT;
-        c = *++parser->at;
-    } else if (c == '-' && named_next && *next != 'W') {
-        operand->flags |= PTX_OPERAND_NEGATED;
-        c = *++parser->at;
+    if ((c == '!' || c == '-') && named_next) {
+        parser->at++;
+        if (ptx_scan_is_constant(parser)) { // !WARP_SZ
+            parser->at--;
+        } else {
+            operand->flags |= c == '!' ? PTX_OPERAND_NOT : PTX_OPERAND_NEGATED;
+            c = *parser->at;
+        }
     }
     if (c == '[') {
         parse_address(parser, operand, op, depth);
@@ -289,23 +302,24 @@ static const struct ptx_form *parse_form(struct ptx_parser *parser, struct ptx_n
     const char *at = parser->name_end;
     const char *start = at - first->length;
     bool spaced = false;
-    struct base_buf text = {0};
+    parser->text.length = 0;
     while (ptx_scan_peek(parser) == '.') {
         spaced |= parser->at != at;
-        if (spaced && !text.length)
-            base_buf_add(&text, start, (size_t)(at - start));
+        if (spaced && !parser->text.length)
+            base_buf_add(&parser->text, start, (size_t)(at - start));
         parser->at++;
         struct base_str word = ptx_scan_word(parser, "a modifier");
         if (spaced) {
-            base_buf_putc(&text, '.');
-            base_buf_add(&text, word.text, word.length);
+            base_buf_putc(&parser->text, '.');
+            base_buf_add(&parser->text, word.text, word.length);
         }
         at = parser->at;
     }
-    struct ptx_name *name = spaced && !text.failed
-                                ? ptx_name_intern(parser->names, text.text, text.length)
-                                : ptx_name_intern(parser->names, start, (size_t)(at - start));
-    base_buf_fini(&text);
+    if (spaced && parser->text.failed)
+        ptx_parser_no_memory(parser);
+    struct ptx_name *name =
+        spaced ? ptx_name_intern(parser->names, parser->text.text, parser->text.length)
+               : ptx_name_intern(parser->names, start, (size_t)(at - start));
     const struct ptx_form *form = ptx_name_form(parser->names, name);
     if (!form)
         ptx_scan_fail(parser, place, "expected an instruction, found '%.60s'", name->text);

@@ -13,11 +13,15 @@
 
 #include "names.h"
 
-// A name used before what it stands for was seen: a label, always; resolved when a scope closes.
+// A name used before what it stands for was seen: a label, always. It is resolved when a scope
+// closes that has such a label: all uses of the name since the scope was opened are then uses of
+// that one.
 struct ptx_pending {
-    struct ptx_pending *next;
+    struct ptx_pending *next;    // of the function, in the order of the text
+    struct ptx_pending *earlier; // the same name
     struct ptx_operand *operand;
     struct ptx_name *name;
+    size_t number; // in the order of the text
     uint32_t line;
     uint16_t column;
 };
@@ -25,7 +29,7 @@ struct ptx_pending {
 struct ptx_open_scope {
     struct ptx_scope *scope;
     struct ptx_scope_bindings bindings;
-    struct ptx_pending *pending;
+    size_t first_pending; // the number of the first name pending since it was opened
 };
 
 struct ptx_parser {
@@ -43,8 +47,16 @@ struct ptx_parser {
     BASE_ARRAY(struct ptx_operand) scratch; // elements of the operands under construction
     BASE_ARRAY(struct ptx_init) data;       // the same for initialisers
     BASE_ARRAY(struct ptx_section_line) section;
+    struct base_buf text; // a piece of text under construction: freed here, whatever fails
+    struct ptx_pending *pending, **pending_end;
+    size_t pending_count;
     const struct ptx_loc *loc;      // the newest .loc
     struct ptx_stmt *insert_before; // where statements go; NULL: at the end of the body
+
+    // When something is added to a module: what it binds there, to be undone if it fails. Names
+    // must
+    // be new then.
+    struct ptx_scope_bindings *module_bindings;
 
     // When a snippet is parsed: what #0, #1, ... stand for.
     const struct ptx_operand *arguments;
@@ -121,6 +133,8 @@ struct ptx_reg *ptx_declare_reg(struct ptx_parser *parser, struct ptx_name *name
                                 enum ptx_type type, uint8_t vec);
 void ptx_open_scope(struct ptx_parser *parser);
 void ptx_close_scope(struct ptx_parser *parser);
+// Drops the names that wait for their labels, where reading ends before they were found.
+void ptx_forget_pending(struct ptx_parser *parser);
 // Statements until the closing brace of the innermost scope that was open on entry, or the end of
 // text.
 void ptx_parse_statements(struct ptx_parser *parser);
@@ -138,6 +152,9 @@ void ptx_parse_attrs(struct ptx_parser *parser, struct ptx_function *function);
 void ptx_parse_item(struct ptx_parser *parser);
 // Undoes what open scopes bound and frees what the parser holds; the module stays.
 void ptx_parser_fini(struct ptx_parser *parser);
+// What is in parser->text, in the module's memory.
+const char *ptx_parser_text(struct ptx_parser *parser);
+_Noreturn void ptx_parser_no_memory(struct ptx_parser *parser);
 // The code of what went wrong; memory that ran out left no message yet and gets one.
 enum base_code ptx_parser_failure(struct ptx_parser *parser);
 

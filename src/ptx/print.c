@@ -295,8 +295,7 @@ static void print_label(struct base_buf *out, const struct ptx_label *label)
 
 static void print_regs(struct base_buf *out, const struct ptx_regs *regs)
 {
-    if (!regs->count)
-        return;
+
     base_buf_puts(out, ".reg ");
     if (regs->vec > 1)
         base_buf_printf(out, ".v%u ", regs->vec);
@@ -315,6 +314,8 @@ static void print_body(struct base_buf *out, const struct ptx_function *function
 {
     base_buf_puts(out, "{\n");
     for (const struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+        if (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count)
+            continue; // %r<0>: nothing to declare
         if (stmt->kind != PTX_STMT_LABEL)
             base_buf_putc(out, '\t');
         switch ((enum ptx_stmt_kind)stmt->kind) {

@@ -83,44 +83,94 @@ static bool is_address_wide(const struct ptx_provenance *provenance, enum ptx_ty
            info->kind != PTX_CLASS_FLOAT && info->packed == 1;
 }
 
-// The call whose result a local parameter holds: the nearest one above.
-static const struct ptx_instr *call_above(const struct ptx_instr *instr, const struct ptx_var *var)
+// True of a parameter of the function; what it returns into looks like one and is none.
+static bool is_own_param(const struct ptx_function *function, const struct ptx_var *var)
 {
-    for (const struct ptx_stmt *stmt = instr->stmt.prev; stmt; stmt = stmt->prev) {
+    return var->is_param && var->index < function->param_count &&
+           function->params[var->index] == var;
+}
+
+// The variable in parameter space that an instruction reads, or NULL.
+static const struct ptx_var *param_read(const struct ptx_instr *instr)
+{
+    if (ptx_op(instr) != PTX_OP_LD || instr->form->space != PTX_SPACE_PARAM)
+        return NULL;
+    const struct ptx_operand *address = &instr->operands[1];
+    const struct ptx_operand *base =
+        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+    return base->kind == PTX_OPERAND_VAR ? base->var : NULL;
+}
+
+// For every instruction that reads a local parameter, the call whose result that holds: the nearest
+// one above in the text.
+static bool find_calls(const struct ptx_cfg *cfg, struct base_map *newest,
+                       const struct ptx_instr **calls)
+{
+    for (struct ptx_stmt *stmt = cfg->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
         struct ptx_call call;
-        if (stmt->kind != PTX_STMT_INSTR || !ptx_call_parts((const struct ptx_instr *)stmt, &call))
+        if (!instr)
             continue;
-        for (uint16_t i = 0; call.returns && i < call.returns->count; i++) {
-            if (call.returns->elements[i].kind == PTX_OPERAND_VAR &&
-                call.returns->elements[i].var == var)
-                return (const struct ptx_instr *)stmt;
+        const struct ptx_var *var = param_read(instr);
+        const uint64_t *found = var ? base_map_get(newest, (uintptr_t)var) : NULL;
+        if (found)
+            calls[instr->index] = (const struct ptx_instr *)(uintptr_t)*found;
+        if (!ptx_call_parts(instr, &call) || !call.returns)
+            continue;
+        for (uint16_t i = 0; i < call.returns->count; i++) {
+            if (call.returns->elements[i].kind != PTX_OPERAND_VAR)
+                continue;
+            uint64_t *slot = base_map_put(newest, (uintptr_t)call.returns->elements[i].var, NULL);
+            if (!slot)
+                return false;
+            *slot = (uintptr_t)instr;
         }
     }
-    return instr;
+    return true;
+}
+
+// Which element of a vector the operand is; 0 where there is none.
+static uint32_t element_of(const struct ptx_instr *instr, const struct ptx_operand *operand)
+{
+    const struct ptx_operand *vector = &instr->operands[0];
+    if (vector->kind == PTX_OPERAND_VECTOR && operand >= vector->elements &&
+        operand < vector->elements + vector->count)
+        return (uint32_t)(operand - vector->elements);
+    return 0;
 }
 
 static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
-                                     const struct ptx_instr *instr)
+                                     const struct ptx_instr *instr, const struct ptx_operand *into)
 {
     struct ptx_origin none = {0};
     const struct ptx_function *function = provenance->ssa->cfg->function;
     if (!is_address_wide(provenance, (enum ptx_type)instr->form->types[0]))
         return none;
-    const struct ptx_operand *address = &instr->operands[1];
-    const struct ptx_operand *base =
-        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
-    if (instr->form->space != PTX_SPACE_PARAM || base->kind != PTX_OPERAND_VAR)
+    const struct ptx_var *var = param_read(instr);
+    if (!var)
         return single((struct ptx_root){.kind = PTX_ROOT_LOAD, .instr = instr}, UNKNOWN_SPACE,
                       false);
-    if (!base->var->is_param)
-        return single(
-            (struct ptx_root){.kind = PTX_ROOT_CALL, .instr = call_above(instr, base->var)},
-            UNKNOWN_SPACE, false);
-    // What the host passes to a kernel can only point into memory that the host can name.
+    if (!var->is_param) {
+        const struct ptx_instr *call = provenance->calls[instr->index];
+        return single((struct ptx_root){.kind = PTX_ROOT_CALL, .instr = call ? call : instr},
+                      UNKNOWN_SPACE, false);
+    }
+    if (!is_own_param(function, var))
+        return none;
+    // What the host passes to a kernel can only point into memory that the host can name, unless
+    // the parameter says where it points.
+    const struct ptx_operand *address = &instr->operands[1];
+    uint64_t offset = (uint64_t)address->offset;
+    if (address->kind == PTX_OPERAND_VAR && address->flags & PTX_OPERAND_INDEXED)
+        offset *= (uint64_t)ptx_type_bytes((enum ptx_type)var->type) * var->vec;
+    offset +=
+        (uint64_t)element_of(instr, into) * ptx_type_bytes((enum ptx_type)instr->form->types[0]);
     struct ptx_root root = {
-        .kind = PTX_ROOT_PARAM, .index = base->var->index, .offset = (uint32_t)address->offset};
-    uint16_t spaces = function->is_entry ? SPACE_BIT(PTX_SPACE_GLOBAL) : UNKNOWN_SPACE;
-    return single(root, spaces, provenance->param_is_pointer[base->var->index]);
+        .kind = PTX_ROOT_PARAM, .index = var->index, .offset = (uint32_t)offset};
+    uint16_t spaces = var->is_ptr && var->ptr_space != PTX_SPACE_GENERIC ? SPACE_BIT(var->ptr_space)
+                      : function->is_entry ? SPACE_BIT(PTX_SPACE_GLOBAL)
+                                           : UNKNOWN_SPACE;
+    return single(root, spaces, provenance->param_is_pointer[var->index]);
 }
 
 static struct ptx_origin join_sources(const struct ptx_provenance *provenance,
@@ -135,8 +185,9 @@ static struct ptx_origin join_sources(const struct ptx_provenance *provenance,
 }
 
 static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
-                                    const struct ptx_instr *instr)
+                                    const struct ptx_value *value)
 {
+    const struct ptx_instr *instr = value->instr;
     struct ptx_origin a, b;
     const struct ptx_form *form = instr->form;
     unsigned kind = ptx_type_info((enum ptx_type)form->types[0])->kind;
@@ -144,7 +195,7 @@ static struct ptx_origin def_origin(const struct ptx_provenance *provenance,
         return (struct ptx_origin){0};
     switch (ptx_op(instr)) {
     case PTX_OP_LD:
-    case PTX_OP_LDU: return load_origin(provenance, instr);
+    case PTX_OP_LDU: return load_origin(provenance, instr, value->operand);
     case PTX_OP_ATOM:
         if (!is_address_wide(provenance, (enum ptx_type)form->types[0]))
             return (struct ptx_origin){0};
@@ -228,7 +279,7 @@ static struct ptx_origin value_origin(const struct ptx_provenance *provenance,
     switch ((enum ptx_value_kind)value->kind) {
     case PTX_VALUE_ENTRY: return entry_origin(provenance, value);
     case PTX_VALUE_DEF:
-        origin = def_origin(provenance, value->instr);
+        origin = def_origin(provenance, value);
         if (value->previous != PTX_NO_VALUE)
             join(&origin, &provenance->origins[value->previous]);
         return origin;
@@ -251,12 +302,8 @@ static void find_pointers(struct ptx_provenance *provenance)
         provenance->param_is_pointer[i] = function->params[i]->is_ptr;
     for (uint32_t i = 0; i < ssa->value_count; i++) {
         const struct ptx_value *value = &ssa->values[i];
-        if (value->kind != PTX_VALUE_DEF || ptx_op(value->instr) != PTX_OP_LD ||
-            value->instr->form->space != PTX_SPACE_PARAM ||
-            value->instr->operands[1].kind != PTX_OPERAND_ADDRESS)
-            continue;
-        const struct ptx_operand *base = &value->instr->operands[1].elements[0];
-        if (base->kind != PTX_OPERAND_VAR || !base->var->is_param)
+        const struct ptx_var *var = value->kind == PTX_VALUE_DEF ? param_read(value->instr) : NULL;
+        if (!var || !is_own_param(function, var))
             continue;
         for (uint32_t k = 0; k < value->use_count; k++) {
             const struct ptx_instr *user = value->uses[k].instr;
@@ -271,18 +318,15 @@ static void find_pointers(struct ptx_provenance *provenance)
                     dereferenced |= user->operands[o].kind == PTX_OPERAND_ADDRESS &&
                                     user->operands[o].elements == operand;
             }
-            provenance->param_is_pointer[base->var->index] |= converted || dereferenced;
+            provenance->param_is_pointer[var->index] |= converted || dereferenced;
         }
     }
 }
 
-struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct base_arena *arena)
+// Joins what is found of every value until nothing changes.
+static void iterate(struct ptx_provenance *provenance)
 {
-    struct ptx_provenance *provenance = base_new(arena, struct ptx_provenance);
-    provenance->ssa = ssa;
-    provenance->origins = base_new_array(arena, struct ptx_origin, ssa->value_count);
-    provenance->param_is_pointer = base_new_array(arena, bool, ssa->cfg->function->param_count);
-    find_pointers(provenance);
+    const struct ptx_ssa *ssa = provenance->ssa;
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < ssa->value_count; i++) {
@@ -296,6 +340,29 @@ struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct ba
                        at->is_pointer != is_pointer;
         }
     }
+}
+
+struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct base_arena *arena)
+{
+    struct ptx_provenance *provenance = base_new(arena, struct ptx_provenance);
+    const struct ptx_cfg *cfg = ssa->cfg;
+    provenance->ssa = ssa;
+    provenance->origins = base_new_array(arena, struct ptx_origin, ssa->value_count);
+    provenance->param_is_pointer = base_new_array(arena, bool, cfg->function->param_count);
+    provenance->calls = base_new_array(arena, const struct ptx_instr *, cfg->function->instr_count);
+    struct base_map newest = {0};
+    bool found = find_calls(cfg, &newest, provenance->calls);
+    base_map_fini(&newest);
+    if (!found)
+        longjmp(*arena->escape, 1);
+    find_pointers(provenance);
+    iterate(provenance);
+    // Which side of a sum is the address may have shown only after its roots were taken. Now that
+    // it is known, they are found again.
+    for (uint32_t i = 0; i < ssa->value_count; i++)
+        provenance->origins[i] =
+            (struct ptx_origin){.is_pointer = provenance->origins[i].is_pointer};
+    iterate(provenance);
     return provenance;
 }
 

@@ -35,8 +35,9 @@ struct ptx_origin {
 
 struct ptx_provenance {
     const struct ptx_ssa *ssa;
-    struct ptx_origin *origins; // by value
-    bool *param_is_pointer;     // by parameter
+    struct ptx_origin *origins;     // by value
+    bool *param_is_pointer;         // by parameter
+    const struct ptx_instr **calls; // by instruction: the call whose result it reads, or NULL
 };
 
 struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct base_arena *arena);

@@ -184,6 +184,15 @@ struct base_str ptx_scan_word(struct ptx_parser *parser, const char *what)
     return (struct base_str){start, (size_t)(at - start)};
 }
 
+// Texts end at their first NUL, so that there must be none inside.
+static const char *keep_text(struct ptx_parser *parser, const char *start, const char *end,
+                             struct ptx_place place)
+{
+    if (memchr(start, '\0', (size_t)(end - start)))
+        ptx_scan_fail(parser, place, "expected text, found the byte 0x00 in it");
+    return base_alloc_text(parser->arena, start, (size_t)(end - start));
+}
+
 const char *ptx_scan_string(struct ptx_parser *parser)
 {
     struct ptx_place place = (ptx_scan_space(parser), ptx_scan_place(parser));
@@ -196,7 +205,7 @@ const char *ptx_scan_string(struct ptx_parser *parser)
     if (parser->at >= parser->end || *parser->at != '"')
         ptx_scan_fail(parser, place, "this string has no end: expected '\"'");
     parser->at++;
-    return base_alloc_text(parser->arena, start, (size_t)(parser->at - start));
+    return keep_text(parser, start, parser->at, place);
 }
 
 const char *ptx_scan_parenthesised(struct ptx_parser *parser)
@@ -210,7 +219,7 @@ const char *ptx_scan_parenthesised(struct ptx_parser *parser)
         else if (*parser->at == '(')
             depth++;
         else if (*parser->at == ')' && --depth == 0)
-            return base_alloc_text(parser->arena, start, (size_t)(parser->at++ - start));
+            return keep_text(parser, start, parser->at++, place);
     }
     ptx_scan_fail(parser, place, "this parenthesis has no end: expected ')'");
 }

@@ -43,25 +43,22 @@ static uint32_t site_bytes(const struct ptx_instr *instr)
     return ptx_type_bytes((enum ptx_type)form->types[0]) * form->vec;
 }
 
-static bool dominates_latches(const struct ptx_cfg *cfg, uint32_t loop, uint32_t block)
-{
-    for (uint32_t i = 0; i < cfg->loops[loop].latch_count; i++) {
-        if (!ptx_dominates(cfg, block, cfg->loops[loop].latches[i]))
-            return false;
-    }
-    return true;
-}
-
 // An affine form is worth the name where its only unknowns are indices, parameters, variables and
-// counters, or values that are the same for all threads of a block.
-static bool is_affine(const struct ptx_facts *facts, const struct ptx_linear *form)
+// counters, or values that are the same for all threads of a block. Behind its loop, a counter is
+// what threads that left at different times took along.
+static bool is_affine(const struct ptx_facts *facts, const struct ptx_linear *form, uint32_t block)
 {
+    const uint16_t unlike = PTX_DEP_ANY_THREAD | PTX_DEP_MEMORY;
     for (uint16_t i = 0; i < form->term_count; i++) {
         for (uint8_t k = 0; k < form->terms[i].symbol_count; k++) {
             const struct ptx_symbol *symbol = &facts->affine->symbols[form->terms[i].symbols[k]];
             if (symbol->kind == PTX_SYMBOL_VALUE &&
                 (symbol->index == PTX_NO_VALUE ||
-                 facts->uniformity->deps[symbol->index] & (PTX_DEP_ANY_THREAD | PTX_DEP_MEMORY)))
+                 ptx_value_deps(facts->uniformity, symbol->index, block) & unlike))
+                return false;
+            if (symbol->kind == PTX_SYMBOL_COUNTER &&
+                !ptx_loop_contains(facts->cfg, symbol->index, block) &&
+                facts->uniformity->exit_deps[symbol->index] & unlike)
                 return false;
         }
     }
@@ -72,7 +69,7 @@ static enum ptx_site_class classify(const struct ptx_facts *facts, const struct 
 {
     if (!(site->deps & PTX_DEP_ANY_THREAD))
         return PTX_SITE_UNIFORM;
-    if (is_affine(facts, &site->form))
+    if (is_affine(facts, &site->form, site->block))
         return PTX_SITE_AFFINE;
     return site->deps & (PTX_DEP_MEMORY | PTX_DEP_CALLER) ? PTX_SITE_INDIRECT : PTX_SITE_COMPUTED;
 }
@@ -99,7 +96,7 @@ static void fill(struct ptx_facts *facts, struct ptx_site *site, struct ptx_inst
     site->loop_depth = site->loop == PTX_NO_LOOP ? 0 : cfg->loops[site->loop].depth;
     site->loop_invariant = site->loop != PTX_NO_LOOP && !instr->guard &&
                            ptx_form_invariant(facts->affine, &site->form, site->loop) &&
-                           dominates_latches(cfg, site->loop, site->block);
+                           ptx_dominates(cfg, site->block, cfg->loops[site->loop].last_common);
     site->kind = (uint8_t)classify(facts, site);
 }
 
@@ -124,7 +121,7 @@ static bool is_copy(const struct ptx_instr *instr)
 }
 
 // A pointer that was loaded shows as one where some address comes from that load.
-static void mark_pointers(struct ptx_site *sites, uint32_t count)
+static void mark_pointers(struct ptx_site *sites, uint32_t count, uint32_t address_bits)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint8_t k = 0; k < sites[i].origin.count; k++) {
@@ -141,6 +138,7 @@ static void mark_pointers(struct ptx_site *sites, uint32_t count)
                     high = middle;
             }
             if (low < count && sites[low].instr == root->instr) {
+                sites[low].type.type = address_bits == 32 ? PTX_U32 : PTX_U64;
                 sites[low].type.is_pointer = true;
                 sites[low].type.is_sure = true;
             }
@@ -179,7 +177,7 @@ enum base_code ptx_sites_find(struct ptx_facts *facts, struct ptx_site **sites, 
                  (enum ptx_space)instr->form->space2);
     }
     facts->arena.escape = NULL;
-    mark_pointers(found.items, (uint32_t)found.count);
+    mark_pointers(found.items, (uint32_t)found.count, facts->function->module->address_size);
     *sites = found.items;
     *count = (uint32_t)found.count;
     return BASE_OK;

@@ -239,12 +239,16 @@ static void feed_phis(struct builder *builder, struct phi_list **lists, uint32_t
     const struct ptx_block *block = &builder->cfg->blocks[from];
     for (uint32_t i = 0; i < block->succ_count; i++) {
         const struct ptx_block *succ = &builder->cfg->blocks[block->succs[i]];
+        if (!lists[block->succs[i]])
+            continue;
+        uint32_t low = 0, high = succ->pred_count; // preds ascend, each is there once
+        while (high - low > 1) {
+            uint32_t middle = (low + high) / 2;
+            *(succ->preds[middle] <= from ? &low : &high) = middle;
+        }
         for (struct phi_list *phi = lists[block->succs[i]]; phi; phi = phi->next) {
             uint32_t value = current_value(builder, builder->values.items[phi->value].reg);
-            for (uint32_t k = 0; k < succ->pred_count; k++) {
-                if (succ->preds[k] == from)
-                    builder->values.items[phi->value].arguments[k] = value;
-            }
+            builder->values.items[phi->value].arguments[low] = value;
         }
     }
 }
@@ -296,6 +300,96 @@ static void rename(struct builder *builder, struct phi_list **lists, const uint3
         feed_phis(builder, lists, at);
         if (child[at] != PTX_NO_BLOCK)
             stack[depth++] = child[at];
+    }
+}
+
+static void mark_live(bool *live, uint32_t *stack, uint32_t *depth, uint32_t value)
+{
+    if (value == PTX_NO_VALUE || live[value])
+        return;
+    live[value] = true;
+    stack[(*depth)++] = value;
+}
+
+// Which values somebody reads, directly or through phis. All definitions count as read: only phis
+// that join what nobody asks for are to go, since they tie together what has nothing in common.
+static bool *find_live(const struct builder *builder)
+{
+    const struct ptx_ssa *ssa = builder->ssa;
+    size_t count = builder->values.count;
+    const struct ptx_value *values = builder->values.items;
+    bool *live = base_new_array(builder->arena, bool, count);
+    uint32_t *stack = base_new_array(builder->arena, uint32_t, count);
+    uint32_t depth = 0, refs = ssa->ref_start[builder->cfg->function->instr_count];
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i].kind == PTX_VALUE_DEF)
+            mark_live(live, stack, &depth, i);
+    }
+    for (uint32_t i = 0; i < refs; i++)
+        mark_live(live, stack, &depth, ssa->refs[i].value);
+    while (depth) {
+        const struct ptx_value *value = &values[stack[--depth]];
+        mark_live(live, stack, &depth, value->previous);
+        uint32_t count_in = value->arguments ? builder->cfg->blocks[value->block].pred_count : 0;
+        for (uint32_t k = 0; k < count_in; k++)
+            mark_live(live, stack, &depth, value->arguments[k]);
+    }
+    return live;
+}
+
+// Drops phis that nobody reads and numbers the rest anew, in the order in which control meets them,
+// so that analyses that go through the values once find most of what they need already done.
+static void renumber(struct builder *builder, struct phi_list **lists)
+{
+    struct ptx_ssa *ssa = builder->ssa;
+    const struct ptx_cfg *cfg = builder->cfg;
+    const bool *live = find_live(builder);
+    size_t count = builder->values.count;
+    struct ptx_value *old = builder->values.items;
+    uint32_t *number = base_new_array(builder->arena, uint32_t, count);
+    uint32_t refs = ssa->ref_start[cfg->function->instr_count], next = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        number[i] = PTX_NO_VALUE;
+        if (old[i].kind == PTX_VALUE_ENTRY && live[i])
+            number[i] = next++;
+    }
+    for (uint32_t b = 0; b < cfg->order_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[cfg->order[b]];
+        struct phi_list **slot = &lists[cfg->order[b]];
+        while (*slot) {
+            if (!live[(*slot)->value]) {
+                *slot = (*slot)->next;
+                continue;
+            }
+            number[(*slot)->value] = next;
+            (*slot)->value = next++;
+            slot = &(*slot)->next;
+        }
+        for (uint32_t i = 0; i < block->instr_count; i++) {
+            uint32_t index = block->instrs[i]->index;
+            for (uint32_t k = ssa->ref_start[index]; k < ssa->ref_start[index + 1]; k++) {
+                if (ssa->refs[k].is_def)
+                    number[ssa->refs[k].value] = next++;
+            }
+        }
+    }
+    ssa->values = base_new_array(builder->arena, struct ptx_value, next);
+    ssa->value_count = next;
+    for (uint32_t i = 0; i < count; i++) {
+        if (number[i] == PTX_NO_VALUE)
+            continue;
+        struct ptx_value *value = &ssa->values[number[i]];
+        *value = old[i];
+        if (value->previous != PTX_NO_VALUE)
+            value->previous = number[value->previous];
+        for (uint32_t k = 0; value->arguments && k < cfg->blocks[value->block].pred_count; k++) {
+            if (value->arguments[k] != PTX_NO_VALUE)
+                value->arguments[k] = number[value->arguments[k]];
+        }
+    }
+    for (uint32_t i = 0; i < refs; i++) {
+        if (ssa->refs[i].value != PTX_NO_VALUE)
+            ssa->refs[i].value = number[ssa->refs[i].value];
     }
 }
 
@@ -375,8 +469,7 @@ struct ptx_ssa *ptx_ssa_build(const struct ptx_cfg *cfg, struct base_arena *aren
     struct phi_list **lists = base_new_array(arena, struct phi_list *, cfg->block_count);
     place_phis(&builder, lists);
     rename(&builder, lists, ssa->ref_start);
-    ssa->values = builder.values.items;
-    ssa->value_count = (uint32_t)builder.values.count;
+    renumber(&builder, lists);
     ssa->phis = base_new_array(arena, uint32_t *, cfg->block_count);
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         uint32_t count = 0;

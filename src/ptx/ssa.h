@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Definitions and uses: every value that a register holds, one for each place that sets it, in
 // static single assignment form kept beside the IR (the text is not renamed). From a value to its
-// definition and its uses, and from an operand to its value.
+// definition and its uses, and from an operand to its value. Values are numbered in reverse
+// post-order of their blocks, the phis of a block first; there is a phi only where somebody reads
+// it.
 #ifndef GLINT_PTX_SSA_H
 #define GLINT_PTX_SSA_H
 

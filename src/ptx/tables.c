@@ -163,8 +163,10 @@ _Static_assert((int)PTX_MOD_UNKNOWN < (int)LANES, "lanes are told from modifiers
 
 uint16_t ptx_select_find(struct base_str text)
 {
+    // .b1 and .b2 are types as well, and .r, .b and .a modifiers of other instructions.
     enum ptx_mod mod = ptx_mod_find(text);
-    if (mod != PTX_MOD_UNKNOWN)
+    if (ptx_mod_kind(mod) == PTX_KIND_SELECT || mod == (enum ptx_mod)PTX_B1 ||
+        mod == (enum ptx_mod)PTX_B2 || mod == PTX_MOD_R || mod == PTX_MOD_B || mod == PTX_MOD_A)
         return (uint16_t)mod;
     if (text.length < 2 || text.length > 5 || (text.text[0] != 'b' && text.text[0] != 'h'))
         return 0;

@@ -48,7 +48,7 @@ static enum relation mirrored(enum relation relation)
 // The comparison under which the loop goes on, as (moving side) relation (fixed side).
 static bool continue_test(struct ptx_affine *affine, uint32_t loop, const struct ptx_edge *exit,
                           struct ptx_linear *moving, struct ptx_linear *fixed,
-                          enum relation *relation)
+                          enum relation *relation, enum ptx_type *type)
 {
     const struct ptx_ssa *ssa = affine->ssa;
     const struct ptx_block *block = &ssa->cfg->blocks[exit->from];
@@ -74,11 +74,11 @@ static bool continue_test(struct ptx_affine *affine, uint32_t loop, const struct
         *relation = opposite(*relation);
     struct ptx_linear a = ptx_operand_form(affine, value->instr, &value->instr->operands[1]);
     struct ptx_linear b = ptx_operand_form(affine, value->instr, &value->instr->operands[2]);
-    enum ptx_type type = (enum ptx_type)value->instr->form->types[0];
+    *type = (enum ptx_type)value->instr->form->types[0];
     if (a.term_count == 0)
-        a.constant = ptx_constant_as(a.constant, type);
+        a.constant = ptx_constant_as(a.constant, *type);
     if (b.term_count == 0)
-        b.constant = ptx_constant_as(b.constant, type);
+        b.constant = ptx_constant_as(b.constant, *type);
     if (ptx_form_invariant(affine, &a, loop)) {
         struct ptx_linear other = a;
         a = b;
@@ -95,17 +95,13 @@ static void find_trip(struct ptx_affine *affine, uint32_t index, const struct pt
     const struct ptx_cfg *cfg = affine->ssa->cfg;
     const struct ptx_loop *loop = &cfg->loops[index];
     struct ptx_trip trip = {.exact = loop->exit_count == 1};
-    for (uint32_t i = 0; i < loop->block_count; i++)
-        trip.exact &= !cfg->blocks[loop->blocks[i]].ends;
     struct ptx_linear moving, fixed, start;
     enum relation relation;
+    enum ptx_type type;
     // The test must be made once in every round.
-    for (uint32_t i = 0; i < loop->latch_count; i++) {
-        if (!ptx_dominates(cfg, exit->from, loop->latches[i]))
-            return;
-    }
-    if (cfg->blocks[exit->from].loop != index ||
-        !continue_test(affine, index, exit, &moving, &fixed, &relation))
+    if (!ptx_dominates(cfg, exit->from, loop->last_common) ||
+        cfg->blocks[exit->from].loop != index ||
+        !continue_test(affine, index, exit, &moving, &fixed, &relation, &type))
         return;
     bool alone, fits;
     int64_t step = ptx_form_coefficient(affine, &moving, PTX_SYMBOL_COUNTER, index, &alone);
@@ -123,6 +119,8 @@ static void find_trip(struct ptx_affine *affine, uint32_t index, const struct pt
     }
     if (!ptx_form_invariant(affine, &start, index))
         return;
+    if (start.term_count == 0)
+        start.constant = ptx_constant_as(start.constant, type);
     bool up = relation == LESS || relation == LESS_EQUAL || (relation == NOT_EQUAL && step > 0);
     if (up != (step > 0))
         return;
@@ -144,6 +142,8 @@ static void find_trip(struct ptx_affine *affine, uint32_t index, const struct pt
                                                   (uint64_t)trip.step) +
                             1;
     }
+    for (uint32_t i = 0; trip.exact && i < loop->block_count; i++)
+        trip.exact = !cfg->blocks[loop->blocks[i]].ends;
     affine->trips[index] = trip;
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "control.h"
+
 static uint16_t sreg_deps(enum ptx_sreg sreg, uint16_t select)
 {
     unsigned component = select == PTX_MOD_X   ? 0
@@ -27,7 +29,7 @@ static uint16_t sreg_deps(enum ptx_sreg sreg, uint16_t select)
 }
 
 // A value seen from another block: every loop that was left on the way adds what decided its end.
-static uint16_t deps_at(const struct ptx_uniformity *uniformity, uint32_t value, uint32_t block)
+uint16_t ptx_value_deps(const struct ptx_uniformity *uniformity, uint32_t value, uint32_t block)
 {
     const struct ptx_cfg *cfg = uniformity->ssa->cfg;
     uint16_t deps = uniformity->deps[value];
@@ -47,8 +49,9 @@ uint16_t ptx_operand_deps(const struct ptx_uniformity *uniformity, const struct 
     switch ((enum ptx_operand_kind)operand->kind) {
     case PTX_OPERAND_REG: {
         uint32_t value = ptx_ssa_value(ssa, instr, operand);
-        return value == PTX_NO_VALUE ? 0
-                                     : deps_at(uniformity, value, ssa->cfg->block_of[instr->index]);
+        return value == PTX_NO_VALUE
+                   ? 0
+                   : ptx_value_deps(uniformity, value, ssa->cfg->block_of[instr->index]);
     }
     case PTX_OPERAND_SREG: return sreg_deps(operand->sreg, operand->select);
     case PTX_OPERAND_NAME: return PTX_DEP_MACHINE;
@@ -63,25 +66,36 @@ uint16_t ptx_operand_deps(const struct ptx_uniformity *uniformity, const struct 
     }
 }
 
-// Joins what the instruction reads, its guard included.
+// Joins what the instruction reads, its guard excluded.
 static uint16_t input_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
-    const struct ptx_ssa *ssa = uniformity->ssa;
     uint16_t deps = 0;
     for (uint8_t i = 0; i < instr->operand_count; i++) {
         if (ptx_operand_role(instr, i) != PTX_ROLE_DEF)
             deps |= ptx_operand_deps(uniformity, instr, &instr->operands[i]);
     }
-    if (instr->guard) {
-        uint32_t guard = ptx_ssa_value(ssa, instr, NULL);
-        if (guard != PTX_NO_VALUE)
-            deps |= deps_at(uniformity, guard, ssa->cfg->block_of[instr->index]);
-    }
     return deps;
+}
+
+static uint16_t guard_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
+{
+    const struct ptx_ssa *ssa = uniformity->ssa;
+    uint32_t guard = instr->guard ? ptx_ssa_value(ssa, instr, NULL) : PTX_NO_VALUE;
+    return guard == PTX_NO_VALUE
+               ? 0
+               : ptx_value_deps(uniformity, guard, ssa->cfg->block_of[instr->index]);
+}
+
+// A strong load takes part in a race: threads that read one address may find different values.
+static bool is_strong(const struct ptx_instr *instr)
+{
+    uint16_t sem = instr->form->sem;
+    return sem == PTX_MOD_VOLATILE || sem == PTX_MOD_RELAXED || sem == PTX_MOD_ACQUIRE;
 }
 
 static uint16_t load_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
+    uint16_t race = is_strong(instr) ? PTX_DEP_THREAD : 0;
     const struct ptx_operand *address = &instr->operands[1];
     switch ((enum ptx_space)instr->form->space) {
     case PTX_SPACE_CONST: return 0;
@@ -92,19 +106,28 @@ static uint16_t load_deps(const struct ptx_uniformity *uniformity, const struct 
         bool own = base->kind != PTX_OPERAND_VAR || base->var->is_param;
         return uniformity->ssa->cfg->function->is_entry && own ? 0 : PTX_DEP_CALLER;
     }
-    case PTX_SPACE_SHARED: return PTX_DEP_MEMORY | PTX_DEP_BLOCK;
+    case PTX_SPACE_SHARED: return PTX_DEP_MEMORY | PTX_DEP_BLOCK | race;
     case PTX_SPACE_LOCAL: return PTX_DEP_MEMORY | PTX_DEP_THREAD | PTX_DEP_BLOCK;
-    case PTX_SPACE_GLOBAL: return PTX_DEP_MEMORY;
+    case PTX_SPACE_GLOBAL: return PTX_DEP_MEMORY | race;
     default: return PTX_DEP_MEMORY | PTX_DEP_THREAD | PTX_DEP_BLOCK; // generic: may be any of them
     }
 }
 
-static uint16_t def_deps(const struct ptx_uniformity *uniformity, const struct ptx_value *value)
+// What a vote or reduction of a warp gives: one result for its lanes, whatever they put in, unless
+// they take part in different groups.
+static uint16_t vote_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
-    const struct ptx_instr *instr = value->instr;
+    uint16_t put_in = ptx_operand_deps(uniformity, instr, &instr->operands[1]);
+    uint16_t deps = (put_in & ~(PTX_DEP_TID | PTX_DEP_LANE | PTX_DEP_THREAD)) | PTX_DEP_WARP;
+    for (uint8_t i = 2; i < instr->operand_count; i++)
+        deps |= ptx_operand_deps(uniformity, instr, &instr->operands[i]);
+    return deps;
+}
+
+// What an instruction computes, in the threads that execute it.
+static uint16_t result_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
+{
     uint16_t deps = input_deps(uniformity, instr);
-    if (value->previous != PTX_NO_VALUE)
-        deps |= deps_at(uniformity, value->previous, value->block);
     switch (ptx_op(instr)) {
     case PTX_OP_LD:
     case PTX_OP_LDU: return deps | load_deps(uniformity, instr);
@@ -114,23 +137,22 @@ static uint16_t def_deps(const struct ptx_uniformity *uniformity, const struct p
     case PTX_OP_SHFL:
     case PTX_OP_MOVMATRIX:
     case PTX_OP_ELECT: return deps | PTX_DEP_LANE;
-    case PTX_OP_MATCH:
-        return (deps & PTX_DEP_ANY_THREAD) ? deps | PTX_DEP_LANE : deps | PTX_DEP_WARP;
+    case PTX_OP_MATCH: return deps | (deps & PTX_DEP_ANY_THREAD ? PTX_DEP_LANE : PTX_DEP_WARP);
     case PTX_OP_VOTE:
-    case PTX_OP_REDUX:
-        // One result for the warp, whatever its lanes put in.
-        return (deps & ~(PTX_DEP_TID | PTX_DEP_LANE | PTX_DEP_THREAD)) | PTX_DEP_WARP;
+    case PTX_OP_REDUX: return vote_deps(uniformity, instr);
     case PTX_OP_ACTIVEMASK: return PTX_DEP_WARP | PTX_DEP_MACHINE;
     case PTX_OP_BAR_RED:
     case PTX_OP_BAR_CTA_RED:
     case PTX_OP_BARRIER_RED:
     case PTX_OP_BARRIER_CTA_RED:
         // One result for all threads that take part.
-        return (deps & ~PTX_DEP_ANY_THREAD) | ((deps & PTX_DEP_ANY_THREAD) ? PTX_DEP_BLOCK : 0);
+        return (deps & ~PTX_DEP_ANY_THREAD) | (deps & PTX_DEP_ANY_THREAD ? PTX_DEP_BLOCK : 0);
     case PTX_OP_WMMA_LOAD:
     case PTX_OP_WMMA_MMA:
     case PTX_OP_MMA:
     case PTX_OP_LDMATRIX: return deps | PTX_DEP_LANE | PTX_DEP_MEMORY;
+    case PTX_OP_WGMMA_MMA_ASYNC:
+    case PTX_OP_TCGEN05_LD: return deps | PTX_DEP_LANE | PTX_DEP_WARP | PTX_DEP_MEMORY;
     case PTX_OP_CALL: return deps | PTX_DEP_CALLER | PTX_DEP_MEMORY;
     case PTX_OP_UNKNOWN: return deps | PTX_DEP_MACHINE | PTX_DEP_MEMORY;
     default: break;
@@ -143,13 +165,65 @@ static uint16_t def_deps(const struct ptx_uniformity *uniformity, const struct p
     return deps;
 }
 
-// What decides which way a block is left; 0 where there is only one.
-static uint16_t branch_deps(const struct ptx_uniformity *uniformity, uint32_t block)
+static uint16_t def_deps(const struct ptx_uniformity *uniformity, const struct ptx_value *value)
+{
+    uint16_t deps = result_deps(uniformity, value->instr) | guard_deps(uniformity, value->instr);
+    if (value->previous != PTX_NO_VALUE)
+        deps |= ptx_value_deps(uniformity, value->previous, value->block);
+    return deps;
+}
+
+static uint16_t find_branch_deps(const struct ptx_uniformity *uniformity, uint32_t block)
 {
     const struct ptx_block *at = &uniformity->ssa->cfg->blocks[block];
     if (!at->instr_count || at->succ_count + at->ends < 2)
         return 0;
-    return input_deps(uniformity, at->instrs[at->instr_count - 1]);
+    const struct ptx_instr *last = at->instrs[at->instr_count - 1];
+    return input_deps(uniformity, last) | guard_deps(uniformity, last);
+}
+
+// For each loop the members whose branches decide, at first or at second hand, when it is left.
+struct deciders {
+    uint32_t *blocks, count;
+};
+
+// A node of the control dependences that lies in the loop: a block, or the end of an inner loop's
+// rounds.
+static bool is_member(const struct ptx_cfg *cfg, uint32_t loop, uint32_t node)
+{
+    if (node < cfg->block_count)
+        return ptx_loop_contains(cfg, loop, node);
+    return node - cfg->block_count != loop &&
+           ptx_loop_contains(cfg, loop, cfg->loops[node - cfg->block_count].header);
+}
+
+static struct deciders *find_deciders(const struct ptx_cfg *cfg,
+                                      struct ptx_control *const *controls, struct base_arena *arena)
+{
+    struct deciders *deciders = base_new_array(arena, struct deciders, cfg->loop_count);
+    uint32_t *mark = base_new_array(arena, uint32_t, (size_t)cfg->block_count + cfg->loop_count);
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        const struct ptx_loop *loop = &cfg->loops[i];
+        struct deciders *found = &deciders[i];
+        found->blocks =
+            base_new_array(arena, uint32_t, (size_t)loop->block_count + cfg->loop_count);
+        for (uint32_t k = 0; k < loop->exit_count; k++) {
+            if (mark[loop->exits[k].from] == i + 1)
+                continue;
+            mark[loop->exits[k].from] = i + 1;
+            found->blocks[found->count++] = loop->exits[k].from;
+        }
+        for (uint32_t k = 0; k < found->count; k++) {
+            for (struct ptx_control *control = controls[found->blocks[k]]; control;
+                 control = control->next) {
+                if (mark[control->branch] == i + 1 || !is_member(cfg, i, control->branch))
+                    continue;
+                mark[control->branch] = i + 1;
+                found->blocks[found->count++] = control->branch;
+            }
+        }
+    }
+    return deciders;
 }
 
 // All ways from the block lead through some other block before they lead through the join: its
@@ -179,8 +253,8 @@ static uint16_t ways_deps(const struct ptx_uniformity *uniformity, uint32_t join
     walk->stack[depth++] = from;
     while (depth) {
         uint32_t at = walk->stack[--depth];
-        if (!rejoins_before(cfg, at, join))
-            deps |= branch_deps(uniformity, at);
+        if (uniformity->branch_deps[at] && !rejoins_before(cfg, at, join))
+            deps |= uniformity->branch_deps[at];
         if (at == stop)
             continue;
         const struct ptx_block *block = &cfg->blocks[at];
@@ -220,35 +294,82 @@ static uint16_t join_deps(const struct ptx_uniformity *uniformity, uint32_t join
 
 uint16_t ptx_block_deps(const struct ptx_uniformity *uniformity, uint32_t block)
 {
-    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
-    uint16_t deps = 0;
-    for (uint32_t at = cfg->blocks[block].idom, below = block; at != PTX_NO_BLOCK;
-         below = at, at = cfg->blocks[at].idom) {
-        if (!ptx_postdominates(cfg, below, at))
-            deps |= branch_deps(uniformity, at);
+    return uniformity->block_deps[block];
+}
+
+// Whether the ways into a phi's block that are a choice at all bring different values: at a header,
+// those from outside among themselves, and those that come round among themselves.
+static bool is_choice(const struct ptx_cfg *cfg, const struct ptx_value *phi)
+{
+    const struct ptx_block *block = &cfg->blocks[phi->block];
+    bool header = block->loop != PTX_NO_LOOP && cfg->loops[block->loop].header == phi->block;
+    uint32_t seen[2] = {PTX_NO_VALUE, PTX_NO_VALUE};
+    for (uint32_t i = 0; i < block->pred_count; i++) {
+        if (phi->arguments[i] == PTX_NO_VALUE)
+            continue;
+        uint32_t *first = &seen[header && ptx_loop_contains(cfg, block->loop, block->preds[i])];
+        if (*first != PTX_NO_VALUE && *first != phi->arguments[i])
+            return true;
+        *first = phi->arguments[i];
     }
-    return deps;
+    return false;
 }
 
 static uint16_t value_deps(const struct ptx_uniformity *uniformity, const struct ptx_value *value,
                            const uint16_t *joins)
 {
-    const struct ptx_ssa *ssa = uniformity->ssa;
+    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
     uint16_t deps = 0;
     switch ((enum ptx_value_kind)value->kind) {
-    case PTX_VALUE_ENTRY: return ssa->cfg->function->is_entry ? 0 : PTX_DEP_CALLER;
+    case PTX_VALUE_ENTRY: return cfg->function->is_entry ? 0 : PTX_DEP_CALLER;
     case PTX_VALUE_DEF: return def_deps(uniformity, value);
     case PTX_VALUE_PHI: break;
     }
-    const struct ptx_block *block = &ssa->cfg->blocks[value->block];
-    bool same = true;
-    for (uint32_t i = 0; i < block->pred_count; i++) {
-        if (value->arguments[i] == PTX_NO_VALUE)
-            continue;
-        deps |= deps_at(uniformity, value->arguments[i], value->block);
-        same &= value->arguments[i] == value->arguments[0];
+    for (uint32_t i = 0; i < cfg->blocks[value->block].pred_count; i++) {
+        if (value->arguments[i] != PTX_NO_VALUE)
+            deps |= ptx_value_deps(uniformity, value->arguments[i], value->block);
     }
-    return same ? deps : deps | joins[value->block];
+    return joins[value->block] && is_choice(cfg, value) ? deps | joins[value->block] : deps;
+}
+
+static bool grow(uint16_t *deps, uint16_t more)
+{
+    bool changed = (*deps | more) != *deps;
+    *deps |= more;
+    return changed;
+}
+
+static bool update_node(struct ptx_uniformity *uniformity, uint32_t node,
+                        const struct ptx_control *control)
+{
+    bool changed = false;
+    for (; control; control = control->next)
+        changed |= grow(&uniformity->block_deps[node], uniformity->branch_deps[control->branch] |
+                                                           uniformity->block_deps[control->branch]);
+    return changed;
+}
+
+// What the branches of the function depend on, and what follows from that for its blocks and loops.
+static bool update_branches(struct ptx_uniformity *uniformity, struct ptx_control *const *controls,
+                            const struct deciders *deciders)
+{
+    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
+    bool changed = false;
+    for (uint32_t i = 0; i < cfg->order_count; i++) {
+        uint32_t block = cfg->order[i];
+        changed |= grow(&uniformity->branch_deps[block], find_branch_deps(uniformity, block));
+        changed |= update_node(uniformity, block, controls[block]);
+        for (uint32_t loop = cfg->blocks[block].loop; loop != PTX_NO_LOOP;
+             loop = cfg->loops[loop].parent)
+            changed |= grow(&uniformity->block_deps[block], uniformity->exit_deps[loop]);
+    }
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        changed |= update_node(uniformity, cfg->block_count + i, controls[cfg->block_count + i]);
+        for (uint32_t k = 0; k < deciders[i].count; k++)
+            changed |=
+                grow(&uniformity->exit_deps[i], uniformity->branch_deps[deciders[i].blocks[k]]);
+    }
+    return changed;
 }
 
 struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct base_arena *arena)
@@ -258,31 +379,26 @@ struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct ba
     uniformity->ssa = ssa;
     uniformity->deps = base_new_array(arena, uint16_t, ssa->value_count);
     uniformity->exit_deps = base_new_array(arena, uint16_t, cfg->loop_count);
+    size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
+    uniformity->block_deps = base_new_array(arena, uint16_t, nodes);
+    uniformity->branch_deps = base_new_array(arena, uint16_t, nodes);
     struct walk walk = {.stack = base_new_array(arena, uint32_t, cfg->block_count),
                         .mark = base_new_array(arena, uint32_t, cfg->block_count)};
     uint16_t *joins = base_new_array(arena, uint16_t, cfg->block_count);
-    // Values are made in dominator-tree order, so that few passes are needed.
+    struct ptx_control **controls = ptx_controls_find(cfg, arena);
+    struct deciders *deciders = find_deciders(cfg, controls, arena);
     for (bool changed = true; changed;) {
         changed = false;
+        // In reverse post-order, so that only what goes round loops needs another pass.
+        for (uint32_t i = 0; i < ssa->value_count; i++)
+            changed |= grow(&uniformity->deps[i], value_deps(uniformity, &ssa->values[i], joins));
+        if (!update_branches(uniformity, controls, deciders))
+            continue;
+        changed = true;
         for (uint32_t i = 0; i < cfg->order_count; i++) {
             uint32_t block = cfg->order[i];
-            if (!ssa->phis[block])
-                continue;
-            uint16_t deps = joins[block] | join_deps(uniformity, block, &walk);
-            changed |= deps != joins[block];
-            joins[block] = deps;
-        }
-        for (uint32_t i = 0; i < ssa->value_count; i++) {
-            uint16_t deps = uniformity->deps[i] | value_deps(uniformity, &ssa->values[i], joins);
-            changed |= deps != uniformity->deps[i];
-            uniformity->deps[i] = deps;
-        }
-        for (uint32_t i = 0; i < cfg->loop_count; i++) {
-            uint16_t deps = uniformity->exit_deps[i];
-            for (uint32_t k = 0; k < cfg->loops[i].exit_count; k++)
-                deps |= branch_deps(uniformity, cfg->loops[i].exits[k].from);
-            changed |= deps != uniformity->exit_deps[i];
-            uniformity->exit_deps[i] = deps;
+            if (ssa->phis[block])
+                grow(&joins[block], join_deps(uniformity, block, &walk));
         }
     }
     return uniformity;

@@ -37,7 +37,9 @@ enum ptx_dep {
 struct ptx_uniformity {
     const struct ptx_ssa *ssa;
     uint16_t *deps;
-    uint16_t *exit_deps; // by loop: what decides how often it runs
+    uint16_t *exit_deps;   // by loop: what decides how often it runs
+    uint16_t *block_deps;  // by block: what decides whether and how often it is reached
+    uint16_t *branch_deps; // by block: what decides which way it is left; 0 where there is only one
 };
 
 struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct base_arena *arena);
@@ -48,7 +50,10 @@ struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct ba
 uint16_t ptx_operand_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr,
                           const struct ptx_operand *operand);
 
-// What decides whether control reaches the block at all.
+// A value as it is seen from a block: the same rule.
+uint16_t ptx_value_deps(const struct ptx_uniformity *uniformity, uint32_t value, uint32_t block);
+
+// What decides whether control reaches the block, and in a loop, how often.
 uint16_t ptx_block_deps(const struct ptx_uniformity *uniformity, uint32_t block);
 
 #endif

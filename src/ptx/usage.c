@@ -9,8 +9,8 @@
 struct ptx_evidence {
     uint16_t floats[PTX_TYPE_COUNT]; // how many operands of each floating-point type
     uint32_t is_signed, is_unsigned, integer, address;
-    uint32_t part; // 1 + one of the equal parts it is unpacked to or packed from; 0: none
-    uint8_t part_count;
+    uint32_t bits;                   // operands of instructions that take any type: logic, equality
+    const struct ptx_instr *packing; // a move that packs it from equal parts or unpacks it
 };
 
 static uint32_t find(const struct ptx_usage *usage, uint32_t value)
@@ -67,7 +67,7 @@ static void note_type(struct ptx_evidence *evidence, const struct ptx_instr *ins
     // The compiler writes .s32 for any sum or product and .u32 or .b32 for any load: that says
     // "integer" at most. Comparisons, divisions, extremes and conversions depend on the sign.
     bool signless =
-        op == PTX_OP_ADD || op == PTX_OP_SUB || op == PTX_OP_NEG || op == PTX_OP_SHL ||
+        op == PTX_OP_ADD || op == PTX_OP_SUB || op == PTX_OP_NEG ||
         ((op == PTX_OP_MUL || op == PTX_OP_MAD) && ptx_form_has(instr->form, PTX_MOD_LO));
     bool equality =
         op == PTX_OP_SETP && (instr->form->cmp == PTX_MOD_EQ || instr->form->cmp == PTX_MOD_NE);
@@ -75,7 +75,9 @@ static void note_type(struct ptx_evidence *evidence, const struct ptx_instr *ins
         evidence->floats[type] += evidence->floats[type] < UINT16_MAX;
     else if (info->kind == PTX_CLASS_PREDICATE || info->kind == PTX_CLASS_OPAQUE)
         return;
-    else if (signless || equality || info->kind == PTX_CLASS_BITS)
+    else if (equality || info->kind == PTX_CLASS_BITS)
+        evidence->bits++;
+    else if (signless)
         evidence->integer++;
     else if (info->kind == PTX_CLASS_SIGNED)
         evidence->is_signed++;
@@ -128,27 +130,24 @@ static void note_operand(struct ptx_usage *usage, const struct ptx_instr *instr,
     }
 }
 
-// {a, b} on either side of a mov: the whole is made of the parts.
+// {a, b} on either side of a mov, and the whole on the other; false where instr is no such move.
+static bool packing_parts(const struct ptx_instr *instr, const struct ptx_operand **whole,
+                          const struct ptx_operand **parts)
+{
+    bool unpacks = instr->operands[0].kind == PTX_OPERAND_VECTOR;
+    *parts = &instr->operands[!unpacks];
+    *whole = &instr->operands[unpacks];
+    return ptx_op(instr) == PTX_OP_MOV && (*parts)->kind == PTX_OPERAND_VECTOR;
+}
+
 static bool note_packing(struct ptx_usage *usage, const struct ptx_instr *instr)
 {
-    const struct ptx_operand *vector = NULL, *whole = NULL;
-    for (int i = 0; i < 2; i++) {
-        if (instr->operands[i].kind == PTX_OPERAND_VECTOR)
-            vector = &instr->operands[i];
-        else
-            whole = &instr->operands[i];
-    }
-    if (ptx_op(instr) != PTX_OP_MOV || !vector)
+    const struct ptx_operand *whole, *parts;
+    if (!packing_parts(instr, &whole, &parts))
         return false;
-    uint32_t value = whole ? value_of(usage, instr, whole) : PTX_NO_VALUE;
-    for (uint16_t i = 0; value != PTX_NO_VALUE && i < vector->count; i++) {
-        uint32_t part = value_of(usage, instr, &vector->elements[i]);
-        struct ptx_evidence *evidence = &usage->evidence[find(usage, value)];
-        if (part != PTX_NO_VALUE && !evidence->part) {
-            evidence->part = part + 1;
-            evidence->part_count = (uint8_t)vector->count;
-        }
-    }
+    uint32_t value = value_of(usage, instr, whole);
+    if (value != PTX_NO_VALUE)
+        usage->evidence[find(usage, value)].packing = instr;
     return true;
 }
 
@@ -164,8 +163,11 @@ static void note_instr(struct ptx_usage *usage, const struct ptx_instr *instr)
             usage->evidence[find(usage, value)].address++;
         return;
     }
-    // Copies and memory instructions state a type only where it is a floating-point one.
-    bool vague = is_copy(instr) || (ptx_flags(instr) & (PTX_FLAG_LOAD | PTX_FLAG_STORE));
+    // Copies and memory instructions state a type only where it is a floating-point one; atomics
+    // that compare or exchange bits state none.
+    bool vague = is_copy(instr) || (ptx_flags(instr) & (PTX_FLAG_LOAD | PTX_FLAG_STORE)) ||
+                 (ptx_flags(instr) & PTX_FLAG_ATOMIC &&
+                  ptx_type_info((enum ptx_type)instr->form->types[0])->kind == PTX_CLASS_BITS);
     for (uint8_t i = 0; i < instr->operand_count; i++) {
         enum ptx_type type = stated_type(instr, i);
         if (vague && ptx_type_info(type)->kind != PTX_CLASS_FLOAT)
@@ -212,8 +214,20 @@ static enum ptx_type integer_type(unsigned bits, bool is_signed)
     }
 }
 
+// The type of the elements of a packed type: f16 for f16x2. Itself where it is none.
+static enum ptx_type element_type(enum ptx_type type, uint8_t *count)
+{
+    const struct ptx_type_info *info = ptx_type_info(type);
+    const char *times = info->packed > 1 ? strchr(info->name, 'x') : NULL;
+    enum ptx_type element =
+        times ? ptx_type_find((struct base_str){info->name, (size_t)(times - info->name)})
+              : PTX_TYPE_NONE;
+    *count = element == PTX_TYPE_NONE ? 1 : info->packed;
+    return element == PTX_TYPE_NONE ? type : element;
+}
+
 // What the evidence on a class says of values of that many bits; PTX_TYPE_NONE where it says
-// nothing.
+// nothing. Bits are integers only where nothing says what else they are.
 static enum ptx_type decide(const struct ptx_evidence *evidence, unsigned bits, uint8_t *count,
                             bool *is_pointer)
 {
@@ -227,18 +241,38 @@ static enum ptx_type decide(const struct ptx_evidence *evidence, unsigned bits, 
         }
     }
     uint32_t integers = evidence->is_signed + evidence->is_unsigned + evidence->integer;
-    if (best != PTX_TYPE_NONE && most >= integers) {
-        *count = ptx_type_info(best)->packed;
-        return best == PTX_F16X2    ? PTX_F16
-               : best == PTX_BF16X2 ? PTX_BF16
-               : best == PTX_F32X2  ? PTX_F32
-                                    : best;
-    }
+    if (best != PTX_TYPE_NONE && most >= integers)
+        return element_type(best, count);
     *is_pointer |= evidence->address > 0;
     if (evidence->address)
         return integer_type(bits, false);
     return integers ? integer_type(bits, evidence->is_signed >= evidence->is_unsigned)
                     : PTX_TYPE_NONE;
+}
+
+// The same for what a value is put together from or taken apart to; all parts must agree.
+static enum ptx_type decide_parts(const struct ptx_usage *usage, const struct ptx_instr *packing,
+                                  unsigned bits, uint8_t *count, bool *is_pointer)
+{
+    const struct ptx_operand *whole, *parts;
+    enum ptx_type agreed = PTX_TYPE_NONE;
+    if (!packing_parts(packing, &whole, &parts) || parts->count == 0 || bits % parts->count)
+        return PTX_TYPE_NONE;
+    for (uint16_t i = 0; i < parts->count; i++) {
+        uint32_t part = value_of(usage, packing, &parts->elements[i]);
+        uint8_t inner;
+        if (part == PTX_NO_VALUE)
+            continue;
+        enum ptx_type type =
+            decide(&usage->evidence[find(usage, part)], bits / parts->count, &inner, is_pointer);
+        if (type == PTX_TYPE_NONE)
+            continue;
+        if (agreed != PTX_TYPE_NONE && agreed != type)
+            return PTX_TYPE_NONE;
+        agreed = type;
+        *count = (uint8_t)(parts->count * inner);
+    }
+    return agreed;
 }
 
 // The same for a value, and where it says nothing, for the parts that it consists of.
@@ -247,13 +281,13 @@ static enum ptx_type decide_value(const struct ptx_usage *usage, uint32_t value,
 {
     const struct ptx_evidence *evidence = &usage->evidence[find(usage, value)];
     enum ptx_type type = decide(evidence, bits, count, is_pointer);
-    if (type != PTX_TYPE_NONE || !evidence->part || bits % evidence->part_count)
+    if (type == PTX_TYPE_NONE && evidence->packing) {
+        bool parts_are = false;
+        type = decide_parts(usage, evidence->packing, bits, count, &parts_are);
+        *is_pointer |= type != PTX_TYPE_NONE && parts_are;
         return type;
-    const struct ptx_evidence *part = &usage->evidence[find(usage, evidence->part - 1)];
-    uint8_t inner;
-    type = decide(part, bits / evidence->part_count, &inner, is_pointer);
-    *count = type == PTX_TYPE_NONE ? 1 : (uint8_t)(evidence->part_count * inner);
-    return type;
+    }
+    return type == PTX_TYPE_NONE && evidence->bits ? integer_type(bits, true) : type;
 }
 
 // The operand that holds the data: what is loaded, stored or combined.
@@ -275,6 +309,9 @@ struct ptx_access_type ptx_access_type(const struct ptx_usage *usage, const stru
     struct ptx_access_type access = {.type = (uint8_t)written, .count = form->vec};
     if (info->kind == PTX_CLASS_FLOAT ||
         (ptx_flags(instr) & PTX_FLAG_ATOMIC && info->kind != PTX_CLASS_BITS)) {
+        uint8_t packed;
+        access.type = (uint8_t)element_type(written, &packed);
+        access.count = (uint8_t)(form->vec * packed);
         access.is_sure = true;
         return access;
     }

@@ -191,6 +191,23 @@ static void find_cfg(struct ptx_facts *facts, struct fact_list *found, struct ba
 
 // ssa: what every use reads, phis, what guarded definitions fall back on --------------------------
 
+// A definition is named by the number in it, as in `mov.u32 %r1, 5` or `add.u32 %r1, %r1, 6`.
+static void put_definition(struct base_buf *out, const struct ptx_instr *instr)
+{
+    for (uint8_t i = 0; i < instr->operand_count; i++) {
+        const struct ptx_operand *operand = &instr->operands[i];
+        if (operand->kind == PTX_OPERAND_ADDRESS && operand->offset) {
+            base_buf_printf(out, "#%lld", (long long)operand->offset);
+            return;
+        }
+        if (operand->kind == PTX_OPERAND_INT) {
+            base_buf_printf(out, "#%lld", (long long)operand->bits);
+            return;
+        }
+    }
+    base_buf_puts(out, instr->form->text);
+}
+
 static void put_value(struct base_buf *out, const struct ptx_ssa *ssa, uint32_t index)
 {
     if (index == PTX_NO_VALUE) {
@@ -200,7 +217,7 @@ static void put_value(struct base_buf *out, const struct ptx_ssa *ssa, uint32_t 
     const struct ptx_value *value = &ssa->values[index];
     switch ((enum ptx_value_kind)value->kind) {
     case PTX_VALUE_ENTRY: base_buf_puts(out, "entry"); break;
-    case PTX_VALUE_DEF: base_buf_u64(out, value->instr->stmt.line); break;
+    case PTX_VALUE_DEF: put_definition(out, value->instr); break;
     case PTX_VALUE_PHI: base_buf_printf(out, "phi%u", value->block); break;
     }
 }
@@ -331,7 +348,7 @@ static void put_form(struct base_buf *out, const struct ptx_affine *affine,
             struct ptx_term one = {1, {form->terms[i].symbols[k]}, 1};
             struct ptx_linear alone = {.terms = &one, .term_count = 1};
             struct base_buf name = {0};
-            ptx_form_print(affine, &alone, &name);
+            ptx_form_print(affine, &alone, NULL, &name);
             symbols[k] = name.text;
         }
         qsort(symbols, term.symbol_count, sizeof(symbols[0]), compare_texts);
@@ -400,7 +417,7 @@ static void put_roots(struct base_buf *out, const struct ptx_origin *origin)
     for (uint8_t i = 0; i < origin->count; i++) {
         const struct ptx_root *root = &origin->roots[i];
         struct base_buf text = {0};
-        unsigned line = root->instr ? root->instr->stmt.line : 0;
+        struct ptx_call call;
         switch ((enum ptx_root_kind)root->kind) {
         case PTX_ROOT_PARAM:
             base_buf_printf(&text, "param %u", root->index);
@@ -408,9 +425,18 @@ static void put_roots(struct base_buf *out, const struct ptx_origin *origin)
                 base_buf_printf(&text, "+%u", root->offset);
             break;
         case PTX_ROOT_VAR: base_buf_printf(&text, "var %s", root->var->name); break;
-        case PTX_ROOT_LOAD: base_buf_printf(&text, "load %u", line); break;
-        case PTX_ROOT_CALL: base_buf_printf(&text, "call %u", line); break;
-        case PTX_ROOT_OTHER: base_buf_printf(&text, "other %u", line); break;
+        case PTX_ROOT_LOAD:
+            base_buf_puts(&text, "load ");
+            ptx_print_operand(&root->instr->operands[1], &text);
+            break;
+        case PTX_ROOT_CALL:
+            base_buf_puts(&text, "call ");
+            if (ptx_call_parts(root->instr, &call))
+                ptx_print_operand(call.target, &text);
+            else
+                base_buf_puts(&text, "unseen");
+            break;
+        case PTX_ROOT_OTHER: base_buf_printf(&text, "other %s", root->instr->form->text); break;
         }
         texts[i] = text.text;
     }

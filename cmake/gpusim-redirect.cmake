@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# libglint-redirect.so, which leads executables with NVIDIA's static runtime to the simulated GPU's; and
+# glint_redirect, its parts that can be tested alone and that `glint run` looks at executables with.
+
+add_library(glint_redirect STATIC
+    src/gpusim/redirect_elf.c
+    src/gpusim/redirect_patch.c
+    src/gpusim/redirect_program.c)
+target_link_libraries(glint_redirect PUBLIC glint_gpusim) # its presets
+list(APPEND GLINT_PARTS glint_redirect) # for the tests
+
+add_library(glint_redirect_preload SHARED
+    src/gpusim/redirect.c
+    src/gpusim/redirect_elf.c
+    src/gpusim/redirect_patch.c)
+set_target_properties(glint_redirect_preload PROPERTIES
+    OUTPUT_NAME glint-redirect
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim)
+# initfirst: see redirect.c. now: it changes the loader's code, and must not need the loader meanwhile.
+# Sanitizers have to be a program's own.
+target_compile_options(glint_redirect_preload PRIVATE -fno-sanitize=all)
+target_link_options(glint_redirect_preload PRIVATE
+    -fno-sanitize=all -Wl,-z,initfirst -Wl,-z,now -Wl,-z,defs)
+
+if(TARGET glint)
+    target_link_libraries(glint PRIVATE glint_redirect)
+    add_dependencies(glint glint_redirect_preload)
+endif()

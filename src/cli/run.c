@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint run: starts a program on the GPU, or on the simulated one. It becomes the program (exec),
+// so that streams, signals and exit status are the program's own; all that it does for the
+// simulated GPU it does by environment variables, which the program's children inherit.
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "fatbin/fatbin.h"
+#include "gpusim/gpusim.h"
+
+enum device { DEVICE_AUTO, DEVICE_GPU, DEVICE_SIM };
+
+struct request {
+    enum device device;
+    const char *preset; // NULL: the default
+    const char *workers;
+    const char *log;
+};
+
+static const struct cli_option options[] = {
+    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET"},
+    {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one for each CPU"},
+    {'l', "sim-log", "FILE", "log every call and memory access of the simulated GPU there"},
+    {0, NULL, NULL, NULL},
+};
+
+static bool take_device(struct request *request, const char *argument)
+{
+    request->preset = NULL;
+    if (strcmp(argument, "auto") == 0 || strcmp(argument, "gpu") == 0) {
+        request->device = argument[0] == 'a' ? DEVICE_AUTO : DEVICE_GPU;
+        return true;
+    }
+    request->device = DEVICE_SIM;
+    if (strcmp(argument, "sim") == 0)
+        return true;
+    struct base_buf known = {0};
+    const char *wanted = strncmp(argument, "sim:", 4) == 0 ? argument + 4 : NULL;
+    const char *name;
+    for (unsigned i = 0; (name = gpusim_preset_name(i)) && !request->preset; i++) {
+        if (wanted && strcmp(wanted, name) == 0)
+            request->preset = name;
+        base_buf_printf(&known, "%s%s", i ? ", " : "", name);
+    }
+    if (!request->preset && wanted)
+        cli_message("there is no simulated GPU '%s', only %s", wanted,
+                    known.text ? known.text : "none");
+    else if (!request->preset)
+        cli_message("--device takes auto, gpu, sim or sim:PRESET, not '%s'", argument);
+    base_buf_fini(&known);
+    return request->preset != NULL;
+}
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    char *end;
+    switch (option->letter) {
+    case 'd': return take_device(request, argument);
+    case 'w':
+        errno = 0;
+        if (argument[0] < '0' || argument[0] > '9' || strtoul(argument, &end, 10) < 1 || *end ||
+            errno || strtoul(argument, NULL, 10) > 1024) {
+            cli_message("--workers takes a number from 1 to 1024, not '%s'", argument);
+            return false;
+        }
+        request->workers = argument;
+        return true;
+    default: request->log = argument; return true;
+    }
+}
+
+// Finds the program as a shell does, into path. Says why where there is none.
+static bool find_program(const char *name, struct base_buf *path)
+{
+    if (strchr(name, '/')) {
+        base_buf_puts(path, name);
+        if (!path->failed && access(name, X_OK) != 0) {
+            cli_message("cannot run %s: %m", name);
+            return false;
+        }
+        return true;
+    }
+    char usual[256] = "";
+    confstr(_CS_PATH, usual, sizeof(usual));
+    const char *folders = getenv("PATH") ? getenv("PATH") : usual;
+    bool refused = false;
+    for (const char *from = folders; *name; from += strcspn(from, ":") + 1) {
+        size_t length = strcspn(from, ":");
+        path->length = 0;
+        if (length)
+            base_buf_add(path, from, length);
+        base_buf_puts(path, length ? "/" : "./"); // an empty entry is the current folder
+        base_buf_puts(path, name);
+        struct stat stat_of;
+        if (path->failed)
+            return true; // the caller sees it
+        if (stat(path->text, &stat_of) == 0 && S_ISREG(stat_of.st_mode)) {
+            if (access(path->text, X_OK) == 0)
+                return true;
+            refused = true;
+        }
+        if (!from[length])
+            break;
+    }
+    cli_message(refused ? "cannot run %s: Permission denied" : "there is no program '%s' in PATH",
+                name);
+    return false;
+}
+
+// Our libraries lie at a fixed place from this executable, wherever both have been moved to.
+static bool find_libraries(struct base_buf *folder)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0) {
+        cli_message("cannot find glint's own place: %m");
+        return false;
+    }
+    self[length] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(self, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    base_buf_printf(folder, "%s/lib/glint/sim", self);
+    if (folder->failed) {
+        cli_message("out of memory");
+        return false;
+    }
+    base_buf_puts(folder, "/libglint-redirect.so");
+    bool there = !folder->failed && access(folder->text, R_OK) == 0;
+    if (!there)
+        cli_message("the simulated GPU is not installed: there is no %s",
+                    folder->failed ? "library" : folder->text);
+    else
+        *strrchr(folder->text, '/') = '\0';
+    if (there && strpbrk(folder->text, ":;")) {
+        cli_message(
+            "glint's libraries are in %s; the loader takes no folder with ':' or ';' in its "
+            "name",
+            folder->text);
+        there = false;
+    }
+    return there;
+}
+
+// Puts text before what the variable holds already.
+static bool put_before(const char *variable, const char *text, const char *separator)
+{
+    const char *old = getenv(variable);
+    struct base_buf value = {0};
+    base_buf_puts(&value, text);
+    if (old && *old)
+        base_buf_printf(&value, "%s%s", separator, old);
+    bool good = !value.failed && setenv(variable, value.text, 1) == 0;
+    base_buf_fini(&value);
+    return good;
+}
+
+// The loader drops our variables for programs that run with more rights than who starts them.
+static bool gains_rights(const char *path)
+{
+    struct stat stat_of;
+    if (geteuid() == 0 || stat(path, &stat_of) != 0)
+        return false;
+    bool other_user = (stat_of.st_mode & S_ISUID) && stat_of.st_uid != geteuid();
+    bool other_group =
+        (stat_of.st_mode & S_ISGID) && (stat_of.st_mode & S_IXGRP) && stat_of.st_gid != getegid();
+    return other_user || other_group || getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+// The simulated GPU runs PTX; says so where the program has device code and none of it is PTX.
+static bool has_ptx(const char *path)
+{
+    struct base_error error = {0};
+    struct fatbin_image *image = NULL;
+    // What cannot be read here is for the runtime to complain of, if the program ever gets there.
+    if (fatbin_open_file(path, &image, &error) != BASE_OK)
+        return true;
+    bool good = fatbin_require_ptx(image, &error) != BASE_NOT_FOUND;
+    if (!good) {
+        cli_error(&error);
+        unsigned arch = image->entries.items[0].arch;
+        cli_message("the simulated GPU runs PTX: compile with "
+                    "'-gencode arch=compute_%u,code=compute_%u' as well",
+                    arch, arch);
+    }
+    fatbin_close(image);
+    return good;
+}
+
+// Whether the program can run on the simulated GPU; says why not.
+static bool can_be_simulated(const char *path, const struct gpusim_program *program)
+{
+    bool uses_cuda = program->has_device_code || program->has_runtime || program->is_stripped ||
+                     program->runtime || program->needs_driver;
+    if (gains_rights(path)) {
+        cli_message("%s runs with another user's or group's rights or with capabilities, so the "
+                    "loader would leave out the simulated GPU; run a copy without them",
+                    path);
+        return false;
+    }
+    if (!uses_cuda)
+        return true;
+    if (!program->is_native) {
+        cli_message("%s is for another processor than this glint", path);
+        return false;
+    }
+    if (!program->is_dynamic) {
+        cli_message(
+            "%s is linked statically as a whole, so the loader cannot give it the simulated "
+            "GPU; link it without -static",
+            path);
+        return false;
+    }
+    if (program->is_stripped) {
+        cli_message(
+            "%s holds the static CUDA runtime, and is stripped of the symbols by which glint "
+            "would lead it to the simulated GPU",
+            path);
+        cli_message("link it with 'nvcc -cudart shared', or without strip and -s");
+        return false;
+    }
+    if (program->vendor_library[0])
+        cli_message("%s uses %s: NVIDIA's libraries cannot run on the simulated GPU, and their "
+                    "calls will fail",
+                    path, program->vendor_library);
+    return !program->has_device_code || has_ptx(path);
+}
+
+// A path that still holds when the program changes its folder.
+static bool set_log(const char *path)
+{
+    char here[PATH_MAX];
+    struct base_buf full = {0};
+    if (path[0] != '/' && getcwd(here, sizeof(here)))
+        base_buf_printf(&full, "%s/", here);
+    base_buf_puts(&full, path);
+    bool good = !full.failed && setenv("GLINT_SIM_LOG", full.text, 1) == 0;
+    base_buf_fini(&full);
+    return good;
+}
+
+static bool set_environment(const struct request *request, const struct gpusim_program *program,
+                            const char *folder)
+{
+    // A preload with a blank in it would be taken for two; the plain name is searched for in
+    // LD_LIBRARY_PATH. Otherwise the whole path holds even where a script changes that variable.
+    bool has_blank = strpbrk(folder, " \t\n") != NULL;
+    struct base_buf preload = {0};
+    base_buf_printf(&preload, "%s%slibglint-redirect.so", has_blank ? "" : folder,
+                    has_blank ? "" : "/");
+    // Where folders of the executable's own come before LD_LIBRARY_PATH, a library that is there
+    // already is not searched for.
+    if (program->has_rpath && program->runtime)
+        base_buf_printf(&preload, ":%s%slibcudart.so.%s", has_blank ? "" : folder,
+                        has_blank ? "" : "/",
+                        program->runtime == 11   ? "11.0"
+                        : program->runtime == 12 ? "12"
+                                                 : "13");
+    if (program->has_rpath && program->needs_driver)
+        base_buf_printf(&preload, ":%s%slibcuda.so.1", has_blank ? "" : folder,
+                        has_blank ? "" : "/");
+    bool good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
+                put_before("LD_LIBRARY_PATH", folder, ":") &&
+                (!request->preset || setenv("GLINT_SIM_DEVICE", request->preset, 1) == 0) &&
+                (!request->workers || setenv("GLINT_SIM_WORKERS", request->workers, 1) == 0) &&
+                (!request->log || set_log(request->log));
+    if (!good)
+        cli_message("out of memory");
+    base_buf_fini(&preload);
+    return good;
+}
+
+static bool prepare_simulation(const struct request *request, const char *path)
+{
+    struct base_error error = {0};
+    struct gpusim_program program;
+    struct base_buf folder = {0};
+    bool good = false;
+    // A program that may be run but not read tells us nothing, and may not need us.
+    enum base_code code = gpusim_program_read(path, &program, &error);
+    if (code != BASE_OK && code != BASE_IO)
+        cli_error(&error);
+    else
+        good = find_libraries(&folder) && can_be_simulated(path, &program) &&
+               set_environment(request, &program, folder.text);
+    base_buf_fini(&folder);
+    return good;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct request request = {.device = DEVICE_AUTO};
+    int first = cli_options(verb, argc, argv, take_option, &request);
+    if (first == -2)
+        return 0;
+    if (first < 0)
+        return CLI_OWN_FAILURE;
+    if (first == argc) {
+        cli_message("which program? Try 'glint run --help'");
+        return CLI_OWN_FAILURE;
+    }
+    if (request.device == DEVICE_AUTO)
+        request.device = access("/dev/nvidiactl", F_OK) == 0 ? DEVICE_GPU : DEVICE_SIM;
+    if (request.device == DEVICE_GPU && (request.workers || request.log))
+        cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
+    struct base_buf path = {0};
+    bool good = find_program(argv[first], &path);
+    if (path.failed)
+        cli_message("out of memory");
+    good &= !path.failed;
+    if (good && request.device == DEVICE_SIM)
+        good = prepare_simulation(&request, path.text);
+    if (good) {
+        execvp(path.text, argv + first); // has a slash, so nothing is searched for; but a script
+        cli_message("cannot run %s: %m", argv[first]); // without #! is given to the shell
+    }
+    base_buf_fini(&path);
+    return CLI_OWN_FAILURE;
+}
+
+const struct cli_verb cli_run = {
+    .name = "run",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .summary = "run a program, on the simulated GPU where there is none",
+    .details =
+        "The program is searched for in PATH as a shell does. Its streams, signals and exit "
+        "status\n"
+        "are its own; 125 is glint's failure to start it.\n\n"
+        "  auto        the GPU where there is one, else the simulated one\n"
+        "  gpu         the GPU: the program is run as it is\n"
+        "  sim:PRESET  a simulated h200 (default), a100, rtx3090 or rtx2080ti\n\n"
+        "On the simulated GPU run executables with PTX in them, linked with the shared CUDA "
+        "runtime\n"
+        "(nvcc -cudart shared) or with the static one (nvcc's default) as long as they are not\n"
+        "stripped. Programs that a script starts run there too.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses to pointers. Global memory is checked against the object that the same instruction
+// found last, which nearly always is the one; shared and local memory against their sizes.
+#include "access.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "decode.h"
+#include "sim_log.h"
+
+// The object that an instruction touched last, for each worker: a small table indexed by
+// instruction.
+static struct seen *seen_by(struct warp *warp, const struct uop *op)
+{
+    return &warp->block->worker->seen[((uintptr_t)op >> 7) % SEEN];
+}
+
+static void find_addresses(const struct warp *warp, const struct uop *op, uint64_t *out)
+{
+    uint64_t offset = (uint64_t)op->offset;
+    if (op->flags & ADDRESS_NONE) {
+        if (op->flags & ADDRESS_FRAME)
+            offset += warp->path->frame->local_offset;
+        for (int i = 0; i < LANES; i++)
+            out[i] = offset;
+    } else if (op->flags & ADDRESS_WIDE) {
+        const uint64_t *base = source(warp, op->a);
+        for (int i = 0; i < LANES; i++)
+            out[i] = base[i] + offset;
+    } else {
+        const uint32_t *base = source(warp, op->a);
+        for (int i = 0; i < LANES; i++)
+            out[i] = (uint32_t)(base[i] + (uint32_t)offset);
+    }
+}
+
+static bool report(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                   uint32_t bytes, enum access_kind kind)
+{
+    static const char *const words[] = {"", "read", "write", "atomic operation"};
+    char where[200];
+    objects_describe(warp->block->launch->device, address, where, sizeof(where));
+    warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "invalid %s of %u bytes at 0x%llx: %s",
+               words[kind], bytes, (unsigned long long)address, where);
+    return false;
+}
+
+static bool misaligned(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                       uint32_t bytes)
+{
+    warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane, "address 0x%llx is not a multiple of %u",
+               (unsigned long long)address, bytes);
+    return false;
+}
+
+static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                        enum access_kind kind, struct access *access)
+{
+    uint64_t address = access->address[lane];
+    struct seen *seen = seen_by(warp, op);
+    if (address - seen->start >= seen->size || seen->size - (address - seen->start) < bytes) {
+        const struct sim_object *object = objects_find(warp->block->launch->objects, address);
+        if (!object) {
+            // Made since the launch began: by malloc in a kernel, or by the host meanwhile.
+            struct sim_object fresh;
+            if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
+                fresh.size_bytes - (address - fresh.address) < bytes)
+                return report(warp, op, lane, address, bytes, kind);
+            seen->start = fresh.address;
+            seen->size = fresh.size_bytes;
+        } else {
+            if (object->size_bytes - (address - object->address) < bytes)
+                return report(warp, op, lane, address, bytes, kind);
+            seen->start = object->address;
+            seen->size = object->size_bytes;
+        }
+    }
+    access->pointer[lane] = (unsigned char *)(uintptr_t)address;
+    return true;
+}
+
+static bool shared_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                        enum access_kind kind, struct access *access)
+{
+    const struct block *block = warp->block;
+    uint64_t address = access->address[lane];
+    if (address > block->shared_bytes || block->shared_bytes - address < bytes) {
+        static const char *const words[] = {"", "read", "write", "atomic operation"};
+        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                   "invalid %s of %u bytes at 0x%llx of shared memory: the block has %u bytes",
+                   words[kind], bytes, (unsigned long long)address, block->shared_bytes);
+        return false;
+    }
+    access->pointer[lane] = block->shared + address;
+    return true;
+}
+
+static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                       struct access *access)
+{
+    uint32_t stack = warp->block->launch->local_bytes;
+    uint64_t address = access->address[lane];
+    if (address > stack || stack - address < bytes) {
+        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                   "invalid access of %u bytes at 0x%llx of local memory: the thread has %u bytes",
+                   bytes, (unsigned long long)address, stack);
+        return false;
+    }
+    access->pointer[lane] = warp->local + (size_t)lane * stack + address;
+    return true;
+}
+
+// A generic address is a host pointer: into the block's shared memory, the lane's stack, or global.
+static bool generic_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                         enum access_kind kind, struct access *access)
+{
+    const struct block *block = warp->block;
+    uint64_t address = access->address[lane];
+    uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
+    if (in_shared < block->shared_bytes) {
+        if (block->shared_bytes - in_shared < bytes)
+            return report(warp, op, lane, address, bytes, kind);
+        access->pointer[lane] = block->shared + in_shared;
+        return true;
+    }
+    uint64_t in_local = address - (uint64_t)(uintptr_t)warp->local;
+    if (warp->local && in_local < (uint64_t)LANES * block->launch->local_bytes) {
+        access->pointer[lane] = warp->local + in_local;
+        return true;
+    }
+    return global_lane(warp, op, lane, bytes, kind, access);
+}
+
+bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access)
+{
+    find_addresses(warp, op, access->address);
+    uint32_t mask = warp->mask;
+    uint64_t any = 0;
+    for (int i = 0; i < LANES; i++)
+        any |= access->address[i] & (uint64_t)(int64_t)(int32_t)warp->lanes[i];
+    uint32_t align = bytes <= 16 ? bytes : 1;
+    if (any & (align - 1)) {
+        for (int i = 0; i < LANES; i++) {
+            if (mask >> i & 1 && access->address[i] & (align - 1))
+                return misaligned(warp, op, i, access->address[i], align);
+        }
+    }
+    bool good = true;
+    if (op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_CONST) {
+        // One object for all lanes is the common case, and needs one comparison each.
+        const struct seen *seen = seen_by(warp, op);
+        uint64_t start = seen->start, room = seen->size >= bytes ? seen->size - bytes + 1 : 0;
+        uint32_t outside = 0;
+        for (int i = 0; i < LANES; i++)
+            outside |= (access->address[i] - start >= room) & warp->lanes[i];
+        if (!outside) {
+            for (int i = 0; i < LANES; i++)
+                access->pointer[i] = (unsigned char *)(uintptr_t)access->address[i];
+        } else {
+            for (int i = 0; i < LANES && good; i++) {
+                if (mask >> i & 1)
+                    good = global_lane(warp, op, i, bytes, kind, access);
+            }
+        }
+        warp->global_bytes += (uint64_t)__builtin_popcount(mask) * bytes;
+    } else if (op->space == PTX_SPACE_SHARED) {
+        for (int i = 0; i < LANES && good; i++) {
+            if (mask >> i & 1)
+                good = shared_lane(warp, op, i, bytes, kind, access);
+        }
+        warp->shared_bytes += (uint64_t)__builtin_popcount(mask) * bytes;
+    } else if (op->space == PTX_SPACE_LOCAL) {
+        for (int i = 0; i < LANES && good; i++) {
+            if (mask >> i & 1)
+                good = local_lane(warp, op, i, bytes, access);
+        }
+    } else {
+        for (int i = 0; i < LANES && good; i++) {
+            if (mask >> i & 1)
+                good = generic_lane(warp, op, i, bytes, kind, access);
+        }
+    }
+    if (good && warp->block->launch->device->log)
+        sim_log_access(warp, op, bytes, kind, access);
+    return good;
+}
+
+bool access_check(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                  uint64_t bytes)
+{
+    struct access access;
+    access.address[lane] = address;
+    return generic_lane(warp, op, lane, (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX),
+                        ACCESS_LOAD, &access);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a warp reaches memory: the addresses of its lanes, which space they are in, whether they may
+// be touched, and the host pointers behind them. Internal.
+#ifndef GLINT_GPUSIM_ACCESS_H
+#define GLINT_GPUSIM_ACCESS_H
+
+#include "machine.h"
+
+enum access_kind { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ATOMIC = 3 };
+
+struct access {
+    uint64_t address[LANES];       // as the instruction sees it
+    unsigned char *pointer[LANES]; // of active lanes
+};
+
+// Fills the addresses and, for active lanes, the pointers to bytes bytes that may be touched. False
+// where a lane may not: the launch has failed then. Logs the access.
+bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access);
+
+// The same for one given address of one lane, in global or generic space: for texts of printf and
+// so on.
+bool access_check(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                  uint64_t bytes);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the chooser of handlers for each family of instructions works with: slots of registers and
+// constants, addresses, and refusal. Internal.
+#ifndef GLINT_GPUSIM_DECODE_H
+#define GLINT_GPUSIM_DECODE_H
+
+#include "machine.h"
+
+// Width of a lane in a slot.
+enum { NARROW = 4, WIDE = 8, WIDEST = 16 };
+
+struct decoder {
+    struct sim_module *module;
+    struct code *code;
+    struct base_arena *arena;
+    struct base_error *error;
+    slot *slots; // by register id
+    BASE_ARRAY(unsigned char) pool;
+    struct base_map constants; // bits and width to slot
+    struct base_map params;    // struct ptx_var to 1 + its offset among the frame's parameters
+    struct base_map locals;    // the same for .local variables
+    struct base_map shared;    // struct ptx_var to 1 + its offset in shared memory
+};
+
+// The slot of a register operand; refuses anything else.
+slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
+                     const struct ptx_operand *operand);
+// The slot of a source: a register, or a constant as the type sees it.
+slot decode_typed(struct decoder *decoder, const struct ptx_instr *instr,
+                  const struct ptx_operand *operand, enum ptx_type type);
+slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes);
+// The destination, perhaps a sink: NO_SLOT then.
+slot decode_target(struct decoder *decoder, const struct ptx_instr *instr,
+                   const struct ptx_operand *operand);
+// The predicate operand with its negation folded away is not possible: gives slot, and whether
+// negated.
+slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
+                      const struct ptx_operand *operand, bool *negated);
+// Bytes of a lane in a register of that type.
+unsigned decode_lane_bytes(enum ptx_type type);
+// The address in [ ]: sets a, offset and ADDRESS_* in flags.
+void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
+                    const struct ptx_operand *operand, struct uop *op);
+// A variable's value as an address: true where it is a constant, else it is relative to the frame.
+bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
+                     const struct ptx_var *var, uint64_t *value);
+
+enum {
+    ADDRESS_WIDE = 1,  // the base is a 64-bit register
+    ADDRESS_NONE = 2,  // there is no base
+    ADDRESS_FRAME = 4, // relative to the frame's .local variables
+    ADDRESS_PARAM = 8, // among the frame's parameters
+};
+
+_Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
+                             const char *why);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where device memory comes from: host memory mapped without reserving it, so that a program's
+// memory costs what it touches. Small blocks share chunks, as with a real driver, because the
+// kernel's number of mappings is limited. A gap follows each block, so that a kernel that runs over
+// its end meets nothing and is found out.
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "driver.h"
+
+enum { CHUNK_BYTES = 4 << 20, LARGE_BYTES = 1 << 20, GAP_BYTES = DRIVER_ALIGNMENT };
+
+// At the start of each chunk's first page, which blocks do not use.
+struct chunk {
+    uint64_t generation; // counts how often the chunk was emptied; blocks of older ones are void
+    uint32_t used_bytes; // from its start
+    uint32_t live;       // blocks in use
+};
+
+struct free_block {
+    struct free_block *next;
+    uint64_t address;
+    uint64_t generation;
+};
+
+// Of each size the free blocks, newest first. Guarded by driver.lock.
+static struct base_map free_blocks;
+static struct chunk *newest;
+
+static void *map_pages(uint64_t size_bytes)
+{
+    void *pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static struct chunk *chunk_of(uint64_t address)
+{
+    return (struct chunk *)(uintptr_t)(address & ~(uint64_t)(CHUNK_BYTES - 1));
+}
+
+static struct chunk *new_chunk(void)
+{
+    char *pages = map_pages(2 * (uint64_t)CHUNK_BYTES);
+    if (!pages)
+        return NULL;
+    char *start = (char *)(((uintptr_t)pages + CHUNK_BYTES - 1) & ~(uintptr_t)(CHUNK_BYTES - 1));
+    if (start > pages)
+        munmap(pages, (size_t)(start - pages));
+    munmap(start + CHUNK_BYTES, (size_t)(pages + CHUNK_BYTES - start));
+    struct chunk *chunk = (struct chunk *)start;
+    chunk->used_bytes = 4096;
+    return chunk;
+}
+
+static uint64_t reuse(uint64_t block_bytes)
+{
+    uint64_t *list = base_map_get(&free_blocks, block_bytes);
+    while (list && *list) {
+        struct free_block *block = (struct free_block *)(uintptr_t)*list;
+        *list = (uint64_t)(uintptr_t)block->next;
+        uint64_t address = block->address, generation = block->generation;
+        free(block);
+        if (chunk_of(address)->generation == generation)
+            return address;
+    }
+    return 0;
+}
+
+static bool is_large(uint64_t size_bytes)
+{
+    return size_bytes >= LARGE_BYTES;
+}
+
+static uint64_t rounded(uint64_t size_bytes)
+{
+    uint64_t unit = is_large(size_bytes) ? 4096 : DRIVER_ALIGNMENT;
+    return (size_bytes + unit - 1) / unit * unit + (is_large(size_bytes) ? 4096 : GAP_BYTES);
+}
+
+uint64_t driver_block_take(uint64_t size_bytes)
+{
+    uint64_t block_bytes = rounded(size_bytes);
+    if (is_large(size_bytes))
+        return (uint64_t)(uintptr_t)map_pages(block_bytes);
+    uint64_t address = reuse(block_bytes);
+    if (!address) {
+        if (!newest || newest->used_bytes + block_bytes > CHUNK_BYTES) {
+            struct chunk *chunk = new_chunk();
+            if (!chunk)
+                return 0;
+            newest = chunk;
+        }
+        address = (uint64_t)(uintptr_t)newest + newest->used_bytes;
+        newest->used_bytes += (uint32_t)block_bytes;
+    }
+    chunk_of(address)->live++;
+    return address;
+}
+
+void driver_block_give(uint64_t address, uint64_t size_bytes)
+{
+    uint64_t block_bytes = rounded(size_bytes);
+    if (is_large(size_bytes)) {
+        munmap((void *)(uintptr_t)address, block_bytes);
+        return;
+    }
+    struct chunk *chunk = chunk_of(address);
+    if (--chunk->live == 0) {
+        chunk->generation++;
+        chunk->used_bytes = 4096;
+        madvise((char *)chunk + 4096, CHUNK_BYTES - 4096, MADV_DONTNEED);
+        newest = chunk;
+        return;
+    }
+    struct free_block *block = malloc(sizeof *block);
+    uint64_t *list = base_map_put(&free_blocks, block_bytes, NULL);
+    if (!block || !list) { // the block is lost until its chunk is empty
+        free(block);
+        return;
+    }
+    *block = (struct free_block){(struct free_block *)(uintptr_t)*list, address, chunk->generation};
+    *list = (uint64_t)(uintptr_t)block;
+}

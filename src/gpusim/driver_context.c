@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts: the primary one and those a program creates, which of them is current to a thread,
+// their limits, and what becomes of all that lives in one when it ends.
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+#define CONTEXT_MAGIC UINT64_C(0x676c696e74637478)
+
+enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
+
+bool driver_context_valid(const struct driver_context *context)
+{
+    for (struct driver_context *at = driver.contexts; at; at = at->next)
+        if (at == context)
+            return true;
+    return false;
+}
+
+CUresult driver_current_any(struct driver_context **context)
+{
+    struct driver_thread *thread = driver_thread();
+    struct driver_context *current = thread->depth ? thread->stack[thread->depth - 1] : NULL;
+    DRIVER_REJECT(!current, CUDA_ERROR_INVALID_CONTEXT);
+    DRIVER_REJECT(current->magic != CONTEXT_MAGIC, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    *context = current;
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_current(struct driver_context **context)
+{
+    DRIVER_TRY(driver_current_any(context));
+    return (CUresult)(*context)->error;
+}
+
+static void set_default_limits(struct driver_context *context)
+{
+    context->limits[CU_LIMIT_STACK_SIZE] = 1024;
+    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 8650752;
+    context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
+    context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+    context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+    context->limits[CU_LIMIT_SHMEM_SIZE] = driver.preset->shared_per_block_optin;
+}
+
+// Contexts are never given back to the allocator: a thread may still have a dead one current, and
+// is to be told so.
+CUresult driver_context_create(bool primary, unsigned flags, struct driver_context **made)
+{
+    struct driver_context *context = calloc(1, sizeof *context);
+    DRIVER_REJECT(!context, CUDA_ERROR_OUT_OF_MEMORY);
+    context->magic = CONTEXT_MAGIC;
+    context->is_primary = primary;
+    context->flags = flags;
+    context->api_version = 3020;
+    set_default_limits(context);
+    driver_lock();
+    context->id = ++driver.next_id;
+    context->legacy = driver_stream_create(context, CU_STREAM_DEFAULT, LEAST_PRIORITY);
+    if (context->legacy) {
+        context->next = driver.contexts;
+        driver.contexts = context;
+    }
+    driver_unlock();
+    if (!context->legacy) {
+        free(context);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *made = context;
+    return CUDA_SUCCESS;
+}
+
+static void free_memory_of(struct driver_context *context)
+{
+    for (bool again = true; again;) {
+        again = false;
+        struct base_intervals_walk walk;
+        struct base_interval *it = base_intervals_first(&driver.memory, &walk);
+        for (; it && !again; it = base_intervals_next(&walk)) {
+            struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
+            // Arrays and mappings go with their handles, pool memory with its pool.
+            if (allocation->context != context || allocation->kind >= DRIVER_MEMORY_POOL)
+                continue;
+            driver_memory_remove(allocation);
+            again = true;
+        }
+    }
+}
+
+void driver_context_clear(struct driver_context *context)
+{
+    driver_lock();
+    driver_wait_context(context);
+    free_memory_of(context);
+    struct driver_module *modules = context->modules;
+    context->modules = NULL;
+    for (struct driver_event *event = context->events; event; event = event->next) {
+        driver_release(event->recorded);
+        event->recorded = NULL;
+    }
+    while (context->streams) {
+        struct driver_stream *stream = context->streams;
+        context->streams = stream->next;
+        stream->destroyed = true;
+        stream->magic = 0;
+        driver_release(stream->last);
+        stream->last = NULL;
+        if (--stream->references == 0)
+            free(stream);
+    }
+    context->legacy = NULL;
+    driver_unlock();
+    while (modules) {
+        struct driver_module *next = modules->next;
+        driver_module_free(modules);
+        modules = next;
+    }
+    driver_flush_output();
+}
+
+static void unlink_context(struct driver_context *context)
+{
+    driver_lock();
+    struct driver_context **at = &driver.contexts;
+    while (*at && *at != context)
+        at = &(*at)->next;
+    if (*at)
+        *at = context->next;
+    context->magic = 0;
+    driver_unlock();
+}
+
+// --- The primary context -------------------------------------------------------------------------
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
+{
+    DRIVER_BEGIN("%d", dev);
+    DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned flags;
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    if (!driver.primary)
+        result = driver_context_create(true, flags, &driver.primary);
+    if (result == CUDA_SUCCESS) {
+        driver.primary->retained++;
+        *pctx = (CUcontext)driver.primary;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+// The handle stays the same over a reset, as with a real driver, and only its contents go.
+static CUresult reset_primary(void)
+{
+    struct driver_context *context = driver.primary;
+    if (!context)
+        return CUDA_SUCCESS;
+    driver_context_clear(context);
+    context->error = CUDA_SUCCESS;
+    context->per_thread = NULL;
+    set_default_limits(context);
+    driver_lock();
+    context->legacy = driver_stream_create(context, CU_STREAM_DEFAULT, LEAST_PRIORITY);
+    driver_unlock();
+    return context->legacy ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+    DRIVER_BEGIN("%d", dev);
+    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!driver.primary || !driver.primary->retained, CUDA_ERROR_INVALID_CONTEXT);
+    return --driver.primary->retained == 0 ? reset_primary() : CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
+{
+    return cuDevicePrimaryCtxRelease_v2(dev);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+    DRIVER_BEGIN("%d", dev);
+    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    return reset_primary();
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice dev)
+{
+    return cuDevicePrimaryCtxReset_v2(dev);
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
+{
+    DRIVER_BEGIN("%d, %u", dev, flags);
+    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    if (driver.primary)
+        driver.primary->flags = flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
+{
+    return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+    DRIVER_BEGIN("%d", dev);
+    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
+    *flags = driver.primary ? driver.primary->flags : 0;
+    *active = driver.primary && driver.primary->retained;
+    return CUDA_SUCCESS;
+}
+
+// --- Creating, destroying, being current ---------------------------------------------------------
+
+static CUresult push(struct driver_context *context)
+{
+    struct driver_thread *thread = driver_thread();
+    DRIVER_REJECT(thread->depth == DRIVER_CONTEXT_STACK, CUDA_ERROR_OUT_OF_MEMORY);
+    thread->stack[thread->depth++] = context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned api_version)
+{
+    DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_context *context;
+    DRIVER_TRY(driver_context_create(false, flags, &context));
+    context->api_version = api_version;
+    DRIVER_TRY(push(context));
+    *pctx = (CUcontext)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
+{
+    DRIVER_BEGIN("%u, %d", flags, dev);
+    return create(pctx, flags, dev, 3010);
+}
+
+CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
+{
+    DRIVER_BEGIN("%u, %d", flags, dev);
+    return create(pctx, flags, dev, 3020);
+}
+
+CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
+                        unsigned int flags, CUdevice dev)
+{
+    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_REJECT(paramsArray && numParams, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    return create(pctx, flags, dev, 3020);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
+                        CUdevice dev)
+{
+    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_REJECT(ctxCreateParams && ctxCreateParams->numExecAffinityParams,
+                  CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    return create(pctx, flags, dev, 3020);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+    DRIVER_BEGIN("%p", (void *)ctx);
+    struct driver_context *context = (struct driver_context *)ctx;
+    driver_lock();
+    bool valid = driver_context_valid(context);
+    driver_unlock();
+    DRIVER_REJECT(!valid, CUDA_ERROR_INVALID_CONTEXT);
+    DRIVER_REJECT(context->is_primary, CUDA_ERROR_INVALID_CONTEXT);
+    struct driver_thread *thread = driver_thread();
+    if (thread->depth && thread->stack[thread->depth - 1] == context)
+        thread->depth--;
+    driver_context_clear(context);
+    unlink_context(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy(CUcontext ctx)
+{
+    return cuCtxDestroy_v2(ctx);
+}
+
+CUresult cuCtxDetach(CUcontext ctx)
+{
+    return cuCtxDestroy_v2(ctx);
+}
+
+CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
+{
+    (void)flags;
+    return cuCtxGetCurrent(pctx);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+{
+    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_REJECT(!ctx, CUDA_ERROR_INVALID_CONTEXT);
+    return push((struct driver_context *)ctx);
+}
+
+CUresult cuCtxPushCurrent(CUcontext ctx)
+{
+    return cuCtxPushCurrent_v2(ctx);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *pctx)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_thread *thread = driver_thread();
+    DRIVER_REJECT(!thread->depth, CUDA_ERROR_INVALID_CONTEXT);
+    thread->depth--;
+    if (pctx)
+        *pctx = (CUcontext)thread->stack[thread->depth];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *pctx)
+{
+    return cuCtxPopCurrent_v2(pctx);
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+    DRIVER_BEGIN("%p", (void *)ctx);
+    struct driver_thread *thread = driver_thread();
+    if (thread->depth)
+        thread->depth--;
+    return ctx ? push((struct driver_context *)ctx) : CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *pctx)
+{
+    DRIVER_BEGIN("%s", "");
+    DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
+    struct driver_thread *thread = driver_thread();
+    *pctx = thread->depth ? (CUcontext)thread->stack[thread->depth - 1] : NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_TRY(driver_current_any(&context));
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
+{
+    if (!ctx)
+        return cuCtxGetDevice(device);
+    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+// --- Properties ----------------------------------------------------------------------------------
+
+CUresult cuCtxGetFlags(unsigned int *flags)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_TRY(driver_current_any(&context));
+    DRIVER_REJECT(!flags, CUDA_ERROR_INVALID_VALUE);
+    *flags = context->flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetFlags(unsigned int flags)
+{
+    DRIVER_BEGIN("%u", flags);
+    struct driver_context *context;
+    DRIVER_TRY(driver_current_any(&context));
+    context->flags = flags;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
+{
+    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_REJECT(!ctxId, CUDA_ERROR_INVALID_VALUE);
+    struct driver_context *context = (struct driver_context *)ctx;
+    if (!context)
+        DRIVER_TRY(driver_current_any(&context));
+    *ctxId = context->id;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
+{
+    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_REJECT(!version, CUDA_ERROR_INVALID_VALUE);
+    struct driver_context *context = (struct driver_context *)ctx;
+    if (!context)
+        DRIVER_TRY(driver_current_any(&context));
+    *version = context->api_version;
+    return CUDA_SUCCESS;
+}
+
+static CUresult synchronize(struct driver_context *context)
+{
+    DRIVER_TRY(driver_unsafe_in_capture());
+    driver_lock();
+    driver_wait_context(context);
+    driver_pools_trim();
+    driver_unlock();
+    driver_flush_output();
+    return (CUresult)context->error;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    return synchronize(context);
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext ctx)
+{
+    if (!ctx)
+        return cuCtxSynchronize();
+    DRIVER_BEGIN("%p", (void *)ctx);
+    return synchronize((struct driver_context *)ctx);
+}
+
+// As a real H200 answers.
+static bool limit_supported(CUlimit limit)
+{
+    return limit != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && limit != CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    DRIVER_BEGIN("%d, %zu", (int)limit, value);
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    DRIVER_REJECT((unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!limit_supported(limit) || limit >= CU_LIMIT_SHMEM_SIZE,
+                  CUDA_ERROR_UNSUPPORTED_LIMIT);
+    DRIVER_REJECT(limit == CU_LIMIT_STACK_SIZE && value > 512 * 1024, CUDA_ERROR_INVALID_VALUE);
+    if (limit == CU_LIMIT_STACK_SIZE)
+        value = (value + 15) & ~(size_t)15;
+    context->limits[limit] = value;
+    if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+        sim_device_set_heap(driver.device, value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
+{
+    DRIVER_BEGIN("%d", (int)limit);
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    DRIVER_REJECT(!pvalue || (unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!limit_supported(limit), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    *pvalue = context->limits[limit];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    DRIVER_REJECT(!pconfig, CUDA_ERROR_INVALID_VALUE);
+    *pconfig = context->cache_config;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+{
+    DRIVER_BEGIN("%d", (int)config);
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    context->cache_config = config;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    DRIVER_REJECT(!pConfig, CUDA_ERROR_INVALID_VALUE);
+    *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
+{
+    DRIVER_BEGIN("%d", (int)config);
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    if (leastPriority)
+        *leastPriority = LEAST_PRIORITY;
+    if (greatestPriority)
+        *greatestPriority = GREATEST_PRIORITY;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxResetPersistingL2Cache(void)
+{
+    DRIVER_BEGIN("%s", "");
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    return CUDA_SUCCESS;
+}

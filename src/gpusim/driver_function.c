@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels as handles: their attributes, their parameters' layout, and how many blocks of one fit on
+// a multiprocessor. Registers do not count there: the machine has as many as a kernel asks for.
+#include "driver.h"
+
+#define FUNCTION(function, handle)                                   \
+    struct driver_function *function = driver_function_of((handle)); \
+    DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE)
+
+// --- Attributes ----------------------------------------------------------------------------------
+
+static CUresult get_attribute(const struct driver_function *function,
+                              CUfunction_attribute attribute, int *value)
+{
+    const struct sim_kernel_info *info = function->info;
+    switch ((int)attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)info->max_threads; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)info->static_shared_bytes; break;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = (int)info->const_bytes; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)info->local_bytes; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)info->registers; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)info->target; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *value = (int)(driver.preset->major * 10 + driver.preset->minor);
+        break;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = (int)function->max_dynamic_shared;
+        break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = function->carveout; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = 0; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = function->cluster[0]; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = function->cluster[1]; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = function->cluster[2]; break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = 0; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        *value = function->cluster_policy;
+        break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_attribute(struct driver_function *function, CUfunction_attribute attribute,
+                              int value)
+{
+    switch ((int)attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+        uint64_t wanted = (uint64_t)value + function->info->static_shared_bytes;
+        DRIVER_REJECT(value < 0 || wanted > driver.preset->shared_per_block_optin,
+                      CUDA_ERROR_INVALID_VALUE);
+        function->max_dynamic_shared = (uint32_t)value;
+        return CUDA_SUCCESS;
+    }
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        DRIVER_REJECT(value < -1 || value > 100, CUDA_ERROR_INVALID_VALUE);
+        function->carveout = value;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        function->cluster_policy = value;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+{
+    DRIVER_BEGIN("%d, %p", (int)attrib, (void *)hfunc);
+    FUNCTION(function, hfunc);
+    DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
+    return get_attribute(function, attrib, pi);
+}
+
+CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
+{
+    DRIVER_BEGIN("%p, %d, %d", (void *)hfunc, (int)attrib, value);
+    FUNCTION(function, hfunc);
+    return set_attribute(function, attrib, value);
+}
+
+CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
+{
+    DRIVER_BEGIN("%d, %p, %d", (int)attrib, (void *)kernel, dev);
+    FUNCTION(function, kernel);
+    DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
+    return get_attribute(function, attrib, pi);
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
+{
+    DRIVER_BEGIN("%d, %d, %p, %d", (int)attrib, val, (void *)kernel, dev);
+    FUNCTION(function, kernel);
+    return set_attribute(function, attrib, val);
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
+{
+    DRIVER_BEGIN("%p, %d", (void *)hfunc, (int)config);
+    FUNCTION(function, hfunc);
+    function->cache = config;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
+{
+    (void)dev;
+    return cuFuncSetCacheConfig((CUfunction)kernel, config);
+}
+
+CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
+{
+    DRIVER_BEGIN("%p, %d", (void *)hfunc, (int)config);
+    FUNCTION(function, hfunc);
+    return CUDA_SUCCESS;
+}
+
+// --- What it is ----------------------------------------------------------------------------------
+
+CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
+{
+    DRIVER_BEGIN("%p", (void *)hfunc);
+    FUNCTION(function, hfunc);
+    DRIVER_REJECT(!hmod, CUDA_ERROR_INVALID_VALUE);
+    *hmod = (CUmodule)function->module;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetName(const char **name, CUfunction hfunc)
+{
+    DRIVER_BEGIN("%p", (void *)hfunc);
+    FUNCTION(function, hfunc);
+    DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
+    *name = function->info->name;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
+                            size_t *paramSize)
+{
+    DRIVER_BEGIN("%p, %zu", (void *)func, paramIndex);
+    FUNCTION(function, func);
+    DRIVER_REJECT(!paramOffset || paramIndex >= function->info->param_count,
+                  CUDA_ERROR_INVALID_VALUE);
+    *paramOffset = function->info->params[paramIndex].offset;
+    if (paramSize)
+        *paramSize = function->info->params[paramIndex].size_bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction hfunc)
+{
+    DRIVER_BEGIN("%p", (void *)hfunc);
+    FUNCTION(function, hfunc);
+    DRIVER_REJECT(!state, CUDA_ERROR_INVALID_VALUE);
+    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction hfunc)
+{
+    DRIVER_BEGIN("%p", (void *)hfunc);
+    FUNCTION(function, hfunc);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
+{
+    DRIVER_BEGIN("%p", (void *)kernel);
+    FUNCTION(function, kernel);
+    DRIVER_REJECT(!pFunc, CUDA_ERROR_INVALID_VALUE);
+    *pFunc = (CUfunction)function;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
+{
+    DRIVER_BEGIN("%p", (void *)kernel);
+    FUNCTION(function, kernel);
+    DRIVER_REJECT(!pLib, CUDA_ERROR_INVALID_VALUE);
+    *pLib = (CUlibrary)function->module;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetName(const char **name, CUkernel hfunc)
+{
+    return cuFuncGetName(name, (CUfunction)hfunc);
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
+                              size_t *paramSize)
+{
+    return cuFuncGetParamInfo((CUfunction)kernel, paramIndex, paramOffset, paramSize);
+}
+
+// --- Occupancy -----------------------------------------------------------------------------------
+
+static uint64_t shared_of_block(const struct driver_function *function, size_t dynamic_bytes)
+{
+    uint64_t unit = 128; // of allocation, since compute capability 8.0
+    uint64_t bytes = function->info->static_shared_bytes + dynamic_bytes +
+                     driver.preset->reserved_shared_per_block;
+    return (bytes + unit - 1) / unit * unit;
+}
+
+unsigned driver_blocks_per_sm(const struct driver_function *function, unsigned threads,
+                              size_t dynamic_shared_bytes)
+{
+    const struct sim_preset *preset = driver.preset;
+    if (!threads || threads > function->info->max_threads)
+        return 0;
+    uint64_t own = function->info->static_shared_bytes + dynamic_shared_bytes;
+    if (own > preset->shared_per_block_optin)
+        return 0;
+    unsigned blocks = preset->warps_per_sm / ((threads + 31) / 32);
+    if (blocks > preset->blocks_per_sm)
+        blocks = preset->blocks_per_sm;
+    uint64_t shared = shared_of_block(function, dynamic_shared_bytes);
+    if (shared && blocks > preset->shared_per_sm / shared)
+        blocks = (unsigned)(preset->shared_per_sm / shared);
+    return blocks;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
+                                                              int blockSize, size_t dynamicSMemSize,
+                                                              unsigned int flags)
+{
+    DRIVER_BEGIN("%p, %d, %zu, %u", (void *)func, blockSize, dynamicSMemSize, flags);
+    FUNCTION(function, func);
+    DRIVER_REJECT(!numBlocks || blockSize <= 0, CUDA_ERROR_INVALID_VALUE);
+    *numBlocks = (int)driver_blocks_per_sm(function, (unsigned)blockSize, dynamicSMemSize);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize,
+                                                     size_t dynamicSMemSize)
+{
+    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
+                                                                dynamicSMemSize, 0);
+}
+
+// The largest block that keeps the most threads resident.
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
+                                                   CUfunction func,
+                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                                   size_t dynamicSMemSize, int blockSizeLimit,
+                                                   unsigned int flags)
+{
+    DRIVER_BEGIN("%p, %zu, %d, %u", (void *)func, dynamicSMemSize, blockSizeLimit, flags);
+    FUNCTION(function, func);
+    DRIVER_REJECT(!minGridSize || !blockSize, CUDA_ERROR_INVALID_VALUE);
+    unsigned limit = function->info->max_threads;
+    if (blockSizeLimit > 0 && (unsigned)blockSizeLimit < limit)
+        limit = (unsigned)blockSizeLimit;
+    unsigned best = 0, best_size = 0, best_blocks = 0;
+    for (unsigned size = (limit + 31) / 32 * 32; size >= 32; size -= 32) {
+        unsigned tried = size < limit ? size : limit;
+        size_t shared =
+            blockSizeToDynamicSMemSize ? blockSizeToDynamicSMemSize((int)tried) : dynamicSMemSize;
+        unsigned blocks = driver_blocks_per_sm(function, tried, shared);
+        if (blocks * tried > best) {
+            best = blocks * tried;
+            best_size = tried;
+            best_blocks = blocks;
+        }
+    }
+    *blockSize = (int)best_size;
+    *minGridSize = (int)(best_blocks * driver.preset->sm_count);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
+                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                          size_t dynamicSMemSize, int blockSizeLimit)
+{
+    return cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, func,
+                                                     blockSizeToDynamicSMemSize, dynamicSMemSize,
+                                                     blockSizeLimit, 0);
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
+                                                 int numBlocks, int blockSize)
+{
+    DRIVER_BEGIN("%p, %d, %d", (void *)func, numBlocks, blockSize);
+    FUNCTION(function, func);
+    DRIVER_REJECT(!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0, CUDA_ERROR_INVALID_VALUE);
+    const struct sim_preset *preset = driver.preset;
+    uint64_t each = preset->shared_per_sm / (unsigned)numBlocks / 128 * 128;
+    uint64_t taken =
+        (uint64_t)function->info->static_shared_bytes + preset->reserved_shared_per_block;
+    uint64_t room = each > taken ? each - taken : 0;
+    uint64_t most = preset->shared_per_block_optin - function->info->static_shared_bytes;
+    *dynamicSmemSize = room < most ? room : most;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
+                                            const CUlaunchConfig *config)
+{
+    DRIVER_BEGIN("%p", (void *)func);
+    (void)config;
+    DRIVER_REJECT(!clusterSize, CUDA_ERROR_INVALID_VALUE);
+    *clusterSize = 1;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules and libraries: loading device code into the machine, and finding kernels and variables in
+// it. A library is a module that belongs to no context, and a CUkernel is the function itself, as
+// there is one device.
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+#define MODULE_MAGIC   UINT64_C(0x676c696e746d6f64)
+#define FUNCTION_MAGIC UINT64_C(0x676c696e7466756e)
+
+bool driver_module_valid(const struct driver_module *module)
+{
+    return module && module->magic == MODULE_MAGIC;
+}
+
+struct driver_function *driver_function_of(const void *handle)
+{
+    struct driver_function *function = (struct driver_function *)(uintptr_t)handle;
+    return function && function->magic == FUNCTION_MAGIC ? function : NULL;
+}
+
+void driver_module_free(struct driver_module *module)
+{
+    sim_module_unload(module->module);
+    for (unsigned i = 0; i < module->function_count; i++)
+        module->functions[i].magic = 0;
+    module->magic = 0;
+    free(module->functions);
+    free(module);
+}
+
+static bool add_functions(struct driver_module *module)
+{
+    module->function_count = sim_module_kernel_count(module->module);
+    module->functions = calloc(module->function_count + 1, sizeof *module->functions);
+    if (!module->functions)
+        return false;
+    for (unsigned i = 0; i < module->function_count; i++) {
+        struct driver_function *function = &module->functions[i];
+        function->magic = FUNCTION_MAGIC;
+        function->module = module;
+        function->kernel = sim_module_kernel_at(module->module, i);
+        function->info = sim_kernel_info(function->kernel);
+        uint32_t room = driver.preset->shared_per_block;
+        uint32_t taken = function->info->static_shared_bytes;
+        function->max_dynamic_shared = taken < room ? room - taken : 0;
+        function->carveout = -1;
+    }
+    return true;
+}
+
+static CUresult code_of(enum base_code code)
+{
+    switch (code) {
+    case BASE_OK: return CUDA_SUCCESS;
+    case BASE_NO_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    case BASE_SYNTAX: return CUDA_ERROR_INVALID_PTX;
+    case BASE_UNSUPPORTED: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_IMAGE;
+    }
+}
+
+// Takes over the texts.
+static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
+                           struct driver_module **loaded)
+{
+    struct base_error error = {0};
+    struct driver_module *module = calloc(1, sizeof *module);
+    enum base_code code = BASE_NO_MEMORY;
+    if (module)
+        code = sim_module_load(driver.device, texts->texts.items, texts->texts.count,
+                               &module->module, &error);
+    driver_texts_fini(texts);
+    if (code != BASE_OK) {
+        char text[1000];
+        base_error_text(&error, text, sizeof text);
+        if (log)
+            base_buf_puts(log, text);
+        driver_say_once("simulated GPU: %s", text);
+        free(module);
+        return code_of(code);
+    }
+    module->magic = MODULE_MAGIC;
+    if (!add_functions(module)) {
+        sim_module_unload(module->module);
+        free(module);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *loaded = module;
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_module_load(const void *image, const char *name, struct base_buf *log,
+                            struct driver_module **module)
+{
+    struct driver_texts texts = {0};
+    CUresult result = driver_texts_add(&texts, image, name, log);
+    if (result != CUDA_SUCCESS) {
+        driver_texts_fini(&texts);
+        return result;
+    }
+    return load_texts(&texts, log, module);
+}
+
+CUresult driver_module_load_file(const char *path, struct base_buf *log,
+                                 struct driver_module **module)
+{
+    struct driver_texts texts = {0};
+    CUresult result = driver_texts_add_file(&texts, path, log);
+    if (result != CUDA_SUCCESS) {
+        driver_texts_fini(&texts);
+        return result;
+    }
+    return load_texts(&texts, log, module);
+}
+
+CUresult driver_module_function(struct driver_module *module, const char *name,
+                                struct driver_function **function)
+{
+    for (unsigned i = 0; i < module->function_count; i++)
+        if (strcmp(module->functions[i].info->name, name) == 0) {
+            *function = &module->functions[i];
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult variable(const struct driver_module *module, const char *name, CUdeviceptr *dptr,
+                         size_t *bytes, bool managed_only)
+{
+    uint64_t address, size_bytes;
+    bool managed = false;
+    DRIVER_REJECT(!sim_module_global(module->module, name, &address, &size_bytes, &managed) ||
+                      (managed_only && !managed),
+                  CUDA_ERROR_NOT_FOUND);
+    if (dptr)
+        *dptr = address;
+    if (bytes)
+        *bytes = size_bytes;
+    return CUDA_SUCCESS;
+}
+
+// --- The compiler's options ----------------------------------------------------------------------
+
+static void give_log(void *buffer, size_t size, const struct base_buf *log)
+{
+    size_t length = log->length < size ? log->length : size ? size - 1 : 0;
+    if (!buffer || !size)
+        return;
+    if (length)
+        memcpy(buffer, log->text, length);
+    ((char *)buffer)[length] = '\0';
+}
+
+// Logs and times go back through the array of values, where a number stands in a pointer's place.
+static void answer_options(unsigned count, const CUjit_option *options, void **values,
+                           const struct base_buf *log)
+{
+    static const struct base_buf nothing;
+    void *info = NULL, *error = NULL;
+    for (unsigned i = 0; options && values && i < count; i++) {
+        if (options[i] == CU_JIT_INFO_LOG_BUFFER)
+            info = values[i];
+        else if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+            error = values[i];
+    }
+    for (unsigned i = 0; options && values && i < count; i++) {
+        size_t size = (size_t)(uintptr_t)values[i];
+        if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) {
+            give_log(info, size, &nothing);
+            values[i] = NULL;
+        } else if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+            give_log(error, size, log);
+            values[i] = (void *)(uintptr_t)(log->length < size ? log->length : size);
+        } else if (options[i] == CU_JIT_WALL_TIME) {
+            values[i] = NULL;
+        }
+    }
+}
+
+// --- Modules -------------------------------------------------------------------------------------
+
+static void enter_module(struct driver_context *context, struct driver_module *module)
+{
+    driver_lock();
+    module->context = context;
+    module->next = context->modules;
+    context->modules = module;
+    driver_unlock();
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+                            CUjit_option *options, void **optionValues)
+{
+    DRIVER_BEGIN("%p, %u", image, numOptions);
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    DRIVER_REJECT(!module || !image, CUDA_ERROR_INVALID_VALUE);
+    struct base_buf log = {0};
+    struct driver_module *loaded = NULL;
+    CUresult result = driver_module_load(image, "the module", &log, &loaded);
+    answer_options(numOptions, options, optionValues, &log);
+    base_buf_fini(&log);
+    DRIVER_TRY(result);
+    enter_module(context, loaded);
+    *module = (CUmodule)loaded;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
+{
+    return cuModuleLoadDataEx(module, fatCubin, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoad(CUmodule *module, const char *fname)
+{
+    DRIVER_BEGIN("%s", fname ? fname : "NULL");
+    struct driver_context *context;
+    DRIVER_CONTEXT(context);
+    DRIVER_REJECT(!module || !fname, CUDA_ERROR_INVALID_VALUE);
+    struct driver_module *loaded;
+    DRIVER_TRY(driver_module_load_file(fname, NULL, &loaded));
+    enter_module(context, loaded);
+    *module = (CUmodule)loaded;
+    return CUDA_SUCCESS;
+}
+
+static CUresult unload(struct driver_module *module)
+{
+    driver_lock();
+    driver_wait_device(); // its kernels may run
+    if (module->context) {
+        struct driver_module **at = &module->context->modules;
+        while (*at && *at != module)
+            at = &(*at)->next;
+        if (*at)
+            *at = module->next;
+    }
+    driver_unlock();
+    driver_module_free(module);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule hmod)
+{
+    DRIVER_BEGIN("%p", (void *)hmod);
+    struct driver_module *module = (struct driver_module *)hmod;
+    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library's
+    return unload(module);
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    DRIVER_REJECT(!mode, CUDA_ERROR_INVALID_VALUE);
+    *mode = CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
+{
+    DRIVER_BEGIN("%p, %s", (void *)hmod, name ? name : "NULL");
+    struct driver_module *module = (struct driver_module *)hmod;
+    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!hfunc || !name || !*name, CUDA_ERROR_INVALID_VALUE);
+    struct driver_function *function;
+    DRIVER_TRY(driver_module_function(module, name, &function));
+    *hfunc = (CUfunction)function;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
+{
+    DRIVER_BEGIN("%p", (void *)mod);
+    struct driver_module *module = (struct driver_module *)mod;
+    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!count, CUDA_ERROR_INVALID_VALUE);
+    *count = module->function_count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
+{
+    DRIVER_BEGIN("%p, %u", (void *)mod, numFunctions);
+    struct driver_module *module = (struct driver_module *)mod;
+    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!functions, CUDA_ERROR_INVALID_VALUE);
+    for (unsigned i = 0; i < numFunctions && i < module->function_count; i++)
+        functions[i] = (CUfunction)&module->functions[i];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
+{
+    DRIVER_BEGIN("%p, %s", (void *)hmod, name ? name : "NULL");
+    struct driver_module *module = (struct driver_module *)hmod;
+    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
+    return variable(module, name, dptr, bytes, false);
+}
+
+// --- Libraries -----------------------------------------------------------------------------------
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+                           void **jitOptionsValues, unsigned int numJitOptions,
+                           CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                           unsigned int numLibraryOptions)
+{
+    DRIVER_BEGIN("%p, %u, %u", code, numJitOptions, numLibraryOptions);
+    (void)libraryOptions;
+    (void)libraryOptionValues;
+    DRIVER_REJECT(!library || !code, CUDA_ERROR_INVALID_VALUE);
+    struct base_buf log = {0};
+    struct driver_module *loaded = NULL;
+    CUresult result = driver_module_load(code, "the library", &log, &loaded);
+    answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
+    base_buf_fini(&log);
+    DRIVER_TRY(result);
+    *library = (CUlibrary)loaded;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
+                               void **jitOptionsValues, unsigned int numJitOptions,
+                               CUlibraryOption *libraryOptions, void **libraryOptionValues,
+                               unsigned int numLibraryOptions)
+{
+    DRIVER_BEGIN("%s, %u, %u", fileName ? fileName : "NULL", numJitOptions, numLibraryOptions);
+    (void)libraryOptions;
+    (void)libraryOptionValues;
+    DRIVER_REJECT(!library || !fileName, CUDA_ERROR_INVALID_VALUE);
+    struct base_buf log = {0};
+    struct driver_module *loaded = NULL;
+    CUresult result = driver_module_load_file(fileName, &log, &loaded);
+    answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
+    base_buf_fini(&log);
+    DRIVER_TRY(result);
+    *library = (CUlibrary)loaded;
+    return CUDA_SUCCESS;
+}
+
+#define LIBRARY(module, handle)                                      \
+    struct driver_module *module = (struct driver_module *)(handle); \
+    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE)
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+    DRIVER_BEGIN("%p", (void *)library);
+    LIBRARY(module, library);
+    return unload(module);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
+{
+    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    LIBRARY(module, library);
+    DRIVER_REJECT(!pKernel || !name, CUDA_ERROR_INVALID_VALUE);
+    struct driver_function *function;
+    DRIVER_TRY(driver_module_function(module, name, &function));
+    *pKernel = (CUkernel)function;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
+{
+    return cuModuleGetFunctionCount(count, (CUmodule)lib);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
+{
+    return cuModuleEnumerateFunctions((CUfunction *)kernels, numKernels, (CUmodule)lib);
+}
+
+CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
+{
+    DRIVER_BEGIN("%p", (void *)library);
+    LIBRARY(module, library);
+    DRIVER_REJECT(!pMod, CUDA_ERROR_INVALID_VALUE);
+    *pMod = (CUmodule)module;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
+{
+    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    LIBRARY(module, library);
+    DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
+    return variable(module, name, dptr, bytes, false);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
+{
+    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    LIBRARY(module, library);
+    DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
+    return variable(module, name, dptr, bytes, true);
+}
+
+CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
+{
+    DRIVER_BEGIN("%p, %s", (void *)library, symbol ? symbol : "NULL");
+    (void)fptr;
+    return CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch: its blocks spread over the device's workers and the calling thread, each block's warps
+// in turn, waits and their end. A block that runs for long, or sleeps, lets its worker begin
+// another one, so that blocks that wait for each other make progress.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+enum { WARP_BUDGET = 1 << 16, BLOCK_BUDGET = 1 << 22, MOST_RESIDENT = 2048 };
+
+// --- Blocks --------------------------------------------------------------------------------------
+
+static struct block *start_block(struct launch *launch, struct worker *worker, uint64_t number)
+{
+    const uint32_t *grid = launch->request->grid;
+    struct block *block = calloc(1, sizeof(*block));
+    if (!block)
+        return NULL;
+    block->launch = launch;
+    block->worker = worker;
+    block->number = number;
+    block->index[0] = (uint32_t)(number % grid[0]);
+    block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
+    block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
+    block->shared_bytes = launch->shared_bytes;
+    block->live_threads = launch->threads_per_block;
+    void *shared = NULL;
+    if (launch->shared_bytes && posix_memalign(&shared, 1024, launch->shared_bytes) == 0)
+        memset(shared, 0, launch->shared_bytes);
+    block->shared = shared;
+    block->warps = calloc(launch->warps_per_block, sizeof(*block->warps));
+    bool good = block->warps && (shared || !launch->shared_bytes);
+    for (uint32_t i = 0; good && i < launch->warps_per_block; i++) {
+        block->warp_count++;
+        good = warp_start(&block->warps[i], block, i);
+    }
+    if (good)
+        return block;
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        warp_fini(&block->warps[i]);
+    free(block->warps);
+    free(block->shared);
+    free(block);
+    return NULL;
+}
+
+static void finish_block(struct block *block, struct sim_work *work)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        const struct warp *warp = &block->warps[i];
+        work->warp_instructions += warp->warp_instructions;
+        work->thread_instructions += warp->thread_instructions;
+        work->global_bytes += warp->global_bytes;
+        work->shared_bytes += warp->shared_bytes;
+        warp_fini(&block->warps[i]);
+    }
+    free(block->warps);
+    free(block->shared);
+    free(block);
+}
+
+static void no_progress(struct block *block)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        struct warp *warp = &block->warps[i];
+        for (uint32_t p = 0; p < warp->path_count; p++) {
+            struct path *path = &warp->paths[p];
+            if (path->state != PATH_BARRIER && path->state != PATH_TOGETHER)
+                continue;
+            const struct uop *op = &path->frame->code->ops[path->pc];
+            warp->path = path;
+            if (path->state == PATH_BARRIER) {
+                const struct barrier *barrier = &block->barriers[path->barrier];
+                warp_fault(
+                    warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                    "waits at barrier %u, where %u of %u threads came and the others never will",
+                    path->barrier, barrier->arrived,
+                    barrier->expected ? barrier->expected : block->live_threads);
+            } else {
+                warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                           "waits for lanes 0x%08x of its warp, which never come", path->members);
+            }
+            return;
+        }
+    }
+}
+
+// Runs the block for a while. True where it is done, or the launch has failed.
+static bool run_block(struct block *block)
+{
+    uint64_t spent = 0;
+    block->gave_way = false;
+    while (block->live_threads) {
+        block->progressed = false;
+        for (uint32_t i = 0; i < block->warp_count; i++) {
+            if (!block->warps[i].live)
+                continue;
+            uint64_t before = block->warps[i].warp_instructions;
+            if (!warp_run(&block->warps[i], WARP_BUDGET))
+                return true;
+            spent += block->warps[i].warp_instructions - before;
+        }
+        if (!block->progressed && block->live_threads) {
+            no_progress(block);
+            return true;
+        }
+        if (spent > BLOCK_BUDGET || block->gave_way)
+            return !block->live_threads;
+    }
+    return true;
+}
+
+static void fail_for_memory(struct launch *launch)
+{
+    pthread_mutex_lock(&launch->lock);
+    if (launch->fault.kind == SIM_FAULT_NONE) {
+        launch->fault.kind = SIM_FAULT_NO_MEMORY;
+        snprintf(launch->fault.text, sizeof(launch->fault.text),
+                 "kernel %s: out of memory for a block", launch->code->name);
+    }
+    pthread_mutex_unlock(&launch->lock);
+    atomic_store(&launch->stop, true);
+}
+
+// --- Workers -------------------------------------------------------------------------------------
+
+// Blocks that one worker has begun and not ended, in turn.
+struct resident {
+    struct block *blocks[MOST_RESIDENT];
+    size_t count;
+};
+
+static bool take_block(struct launch *launch, struct worker *worker, struct resident *resident)
+{
+    if (resident->count == MOST_RESIDENT || atomic_load(&launch->stop))
+        return false;
+    uint64_t number = atomic_fetch_add(&launch->next_block, 1);
+    if (number >= launch->block_total)
+        return false;
+    struct block *block = start_block(launch, worker, number);
+    if (!block) {
+        fail_for_memory(launch);
+        return false;
+    }
+    resident->blocks[resident->count++] = block;
+    return true;
+}
+
+static void work_on(struct launch *launch, struct worker *worker)
+{
+    struct resident *resident = calloc(1, sizeof(*resident));
+    struct sim_work work = {0};
+    if (!resident) {
+        fail_for_memory(launch);
+        return;
+    }
+    memset(worker->seen, 0, sizeof(worker->seen));
+    while (resident->count || take_block(launch, worker, resident)) {
+        for (size_t i = 0; i < resident->count;) {
+            if (run_block(resident->blocks[i]) || atomic_load(&launch->stop)) {
+                finish_block(resident->blocks[i], &work);
+                resident->blocks[i] = resident->blocks[--resident->count];
+            } else {
+                i++;
+            }
+        }
+        // What is left waits or takes long: another block may be what it waits for.
+        if (resident->count)
+            take_block(launch, worker, resident);
+    }
+    free(resident);
+    pthread_mutex_lock(&launch->lock);
+    launch->work.warp_instructions += work.warp_instructions;
+    launch->work.thread_instructions += work.thread_instructions;
+    launch->work.global_bytes += work.global_bytes;
+    launch->work.shared_bytes += work.shared_bytes;
+    pthread_mutex_unlock(&launch->lock);
+}
+
+// A launch that has blocks left, with device->lock held.
+static struct launch *find_launch(struct sim_device *device)
+{
+    for (struct launch *launch = device->launches; launch; launch = launch->next) {
+        if (atomic_load(&launch->next_block) < launch->block_total && !atomic_load(&launch->stop))
+            return launch;
+    }
+    return NULL;
+}
+
+static void *worker_main(void *user)
+{
+    struct sim_device *device = user;
+    struct worker worker = {0};
+    pthread_mutex_lock(&device->lock);
+    while (!device->stopping) {
+        struct launch *launch = find_launch(device);
+        if (!launch) {
+            pthread_cond_wait(&device->work, &device->lock);
+            continue;
+        }
+        launch->helpers++;
+        pthread_mutex_unlock(&device->lock);
+        work_on(launch, &worker);
+        pthread_mutex_lock(&device->lock);
+        launch->helpers--;
+        pthread_cond_broadcast(&launch->finished);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return NULL;
+}
+
+// --- Launches ------------------------------------------------------------------------------------
+
+static uint64_t modelled_ns(const struct sim_preset *preset, const struct sim_work *work)
+{
+    double instructions = (double)work->thread_instructions / preset->instructions_per_ns;
+    double traffic = (double)work->global_bytes / preset->memory_bytes_per_ns;
+    return (uint64_t)(preset->launch_ns + (instructions > traffic ? instructions : traffic));
+}
+
+uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
+                        struct sim_work *work, struct sim_fault *fault)
+{
+    struct launch launch = {.device = device,
+                            .request = request,
+                            .code = request->kernel->code,
+                            .params = request->params};
+    uint32_t stack = request->kernel->info.local_bytes;
+    bool calls = request->kernel->module->code_count > request->kernel->module->kernel_count;
+    uint32_t workspace[8] = {0};
+    launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
+    launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
+    launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+    launch.shared_bytes = request->kernel->shared_bytes + request->dynamic_shared_bytes;
+    launch.local_bytes = calls ? stack + 65536u : stack;
+    launch.objects = objects_get(device);
+    if (request->cooperative &&
+        sim_object_add(device, (uint64_t)(uintptr_t)workspace, sizeof(workspace), SIM_OBJECT_DEVICE,
+                       "grid barrier", NULL) == BASE_OK)
+        launch.grid_sync = (uint64_t)(uintptr_t)workspace;
+    pthread_mutex_init(&launch.lock, NULL);
+    pthread_cond_init(&launch.finished, NULL);
+    if (!launch.objects)
+        fail_for_memory(&launch);
+
+    pthread_mutex_lock(&device->lock);
+    launch.next = device->launches;
+    device->launches = &launch;
+    if (launch.block_total > 1)
+        pthread_cond_broadcast(&device->work);
+    pthread_mutex_unlock(&device->lock);
+
+    struct worker *worker = calloc(1, sizeof(*worker));
+    if (worker)
+        work_on(&launch, worker);
+    else
+        fail_for_memory(&launch);
+    free(worker);
+
+    pthread_mutex_lock(&device->lock);
+    struct launch **place = &device->launches;
+    while (*place != &launch)
+        place = &(*place)->next;
+    *place = launch.next;
+    while (launch.helpers)
+        pthread_cond_wait(&launch.finished, &device->lock);
+    pthread_mutex_unlock(&device->lock);
+
+    if (launch.grid_sync)
+        sim_object_remove(device, launch.grid_sync);
+    objects_put(launch.objects);
+    pthread_mutex_destroy(&launch.lock);
+    pthread_cond_destroy(&launch.finished);
+    *fault = launch.fault;
+    if (work)
+        *work = launch.work;
+    return modelled_ns(device->preset, &launch.work);
+}
+
+// --- The device ----------------------------------------------------------------------------------
+
+enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
+                                 struct sim_log *log, struct sim_device **made,
+                                 struct base_error *error)
+{
+    *made = NULL;
+    struct sim_device *device = calloc(1, sizeof(*device));
+    BASE_RETURN_IF(!device, error, BASE_NO_MEMORY, "out of memory for a device");
+    device->live = calloc(1, sizeof(*device->live));
+    unsigned wanted = workers ? workers : (unsigned)get_nprocs();
+    device->threads = calloc(wanted, sizeof(*device->threads));
+    if (!device->live || !device->threads) {
+        free(device->live);
+        free(device->threads);
+        free(device);
+        return base_fail(error, BASE_NO_MEMORY, "out of memory for a device");
+    }
+    base_intervals_init(device->live, 0);
+    device->preset = preset;
+    device->log = log;
+    device->heap_bytes = 8u << 20;
+    pthread_mutex_init(&device->lock, NULL);
+    pthread_cond_init(&device->work, NULL);
+    // The thread that launches works too.
+    for (unsigned i = 1; i < wanted; i++) {
+        if (pthread_create(&device->threads[device->worker_count], NULL, worker_main, device) == 0)
+            device->worker_count++;
+    }
+    *made = device;
+    return BASE_OK;
+}
+
+void sim_device_destroy(struct sim_device *device)
+{
+    if (!device)
+        return;
+    pthread_mutex_lock(&device->lock);
+    device->stopping = true;
+    pthread_cond_broadcast(&device->work);
+    pthread_mutex_unlock(&device->lock);
+    for (unsigned i = 0; i < device->worker_count; i++)
+        pthread_join(device->threads[i], NULL);
+    struct base_intervals_walk walk;
+    for (struct base_interval *at = base_intervals_first(device->live, &walk); at;
+         at = base_intervals_next(&walk)) {
+        struct sim_object *object = (struct sim_object *)(uintptr_t)at->value;
+        if (object->kind == SIM_OBJECT_HEAP)
+            free((void *)(uintptr_t)object->address);
+        free(object);
+    }
+    base_intervals_fini(device->live);
+    objects_put(device->snapshot);
+    base_buf_fini(&device->output);
+    pthread_mutex_destroy(&device->lock);
+    pthread_cond_destroy(&device->work);
+    free(device->live);
+    free(device->threads);
+    free(device);
+}
+
+const struct sim_preset *sim_device_preset(const struct sim_device *device)
+{
+    return device->preset;
+}
+
+void sim_device_set_heap(struct sim_device *device, uint64_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    device->heap_bytes = bytes;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void sim_device_take_output(struct sim_device *device, struct base_buf *out)
+{
+    pthread_mutex_lock(&device->lock);
+    if (device->output.length)
+        base_buf_add(out, device->output.text, device->output.length);
+    device->output.length = 0;
+    pthread_mutex_unlock(&device->lock);
+}

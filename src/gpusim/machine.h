@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of the machine: decoded code, and the state of warps, blocks and launches while they
+// run. decode*.c makes code from PTX, ops_*.c hold what each instruction does to 32 lanes at once,
+// warp.c runs a warp through divergence, calls and waits, grid.c spreads blocks over workers.
+// Internal.
+//
+// A warp executes one instruction for 32 lanes. Registers are arrays of 32 values, so that a loop
+// over lanes is a vector operation; predicates are 32-bit masks. Registers of 8 and 16 bits take
+// 32-bit lanes whose upper bits are 0.
+//
+// Lanes that diverge become paths of their own; a join waits at the branch's immediate
+// post-dominator until all its lanes have come or ended. Any path may run while others wait, and a
+// path that has run for long gives way, so that lanes that wait for other lanes of their warp make
+// progress.
+#ifndef GLINT_GPUSIM_MACHINE_H
+#define GLINT_GPUSIM_MACHINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "ptx/ptx.h"
+#include "sim.h"
+
+enum { LANES = 32 };
+#define ALL_LANES UINT32_MAX
+
+struct warp;
+struct uop;
+
+// What a handler tells the dispatch loop.
+enum step {
+    STEP_NEXT = 0, // go on behind this instruction
+    STEP_JUMP,     // the path's pc was set
+    STEP_STOP,     // the path ended, waits, or must give way; or the launch failed
+};
+
+typedef enum step sim_handler(struct warp *warp, const struct uop *op);
+
+// A reference to 32 lanes of something: bytes into the frame's registers, or, with POOL set, into
+// the code's constants.
+typedef uint32_t slot;
+#define POOL    0x80000000u
+#define NO_SLOT 0x7FFFFFFFu
+
+#define GUARD_NEGATED 0x80000000u
+
+// One decoded instruction.
+struct uop {
+    sim_handler *run;
+    slot d, a, b, c, e; // destination and sources, as the handler takes them
+    uint32_t guard;     // 1 + slot of the predicate, perhaps with GUARD_NEGATED; 0: none
+    uint32_t target;    // of a branch: index of an instruction
+    uint32_t rejoin;    // of a branch: where its ways meet again, or PC_RETURN
+    int64_t offset;     // of an address; or an immediate
+    uint8_t bytes;      // of one element in memory
+    uint8_t count;      // elements of a vector
+    uint8_t space;      // enum ptx_space
+    uint8_t mode;       // the handler's own
+    uint8_t flags;      // the handler's own
+    const slot *list;   // slots of a vector, or of a call
+    const void *extra;  // the handler's own
+    const struct ptx_instr *instr;
+};
+
+#define PC_RETURN 0xFFFFFFFFu
+
+// A function ready to run.
+struct code {
+    const char *name;
+    struct ptx_function *function;
+    struct ptx_module *module;
+    struct uop *ops;
+    uint32_t op_count;
+    uint32_t register_bytes; // of a frame
+    unsigned char *pool;     // constants: 32 lanes each
+    uint32_t pool_bytes;
+    uint32_t param_bytes;                 // parameters, its own and those of its calls' results
+    uint32_t local_bytes;                 // of .local variables
+    uint32_t own_param_bytes;             // of its parameters alone
+    uint32_t return_offset, return_bytes; // of its result among its parameters
+    const struct sim_param *params;
+    uint32_t param_count;
+    uint64_t identity; // its address as PTX sees it
+};
+
+struct sim_kernel {
+    struct sim_module *module;
+    struct code *code;
+    struct sim_kernel_info info;
+    uint32_t shared_bytes; // static, where dynamic shared memory starts
+};
+
+struct variable {
+    const char *name;
+    uint64_t address, size_bytes;
+    const struct ptx_var *var;
+    bool managed, owned;
+};
+
+struct sim_module {
+    struct sim_device *device;
+    struct base_arena arena;
+    struct ptx_module **texts;
+    size_t text_count;
+    struct code **codes;
+    size_t code_count;
+    struct sim_kernel *kernels;
+    uint32_t kernel_count;
+    size_t code_capacity;
+    struct base_map code_names; // to an index into codes
+    struct variable *variables;
+    size_t variable_count, variable_capacity;
+    struct base_map variable_names; // to an index into variables
+    void *data;                     // where the variables are
+    uint64_t data_bytes;
+    uint64_t const_bytes;
+    uint32_t dynamic_shared; // where dynamic shared memory starts
+};
+
+// What a call passes and gets, as places among the caller's parameters.
+struct call_plan {
+    uint32_t argument_count;
+    const struct sim_param *arguments;
+    uint32_t result_offset, result_bytes;
+    const struct code *code; // NULL: called by address, or one of the machine's own functions
+    int builtin;             // enum builtin, or 0
+};
+
+// A function's activation for the lanes of a path. Paths that diverge inside share it.
+struct frame {
+    struct frame *caller;
+    const struct code *code;
+    uint32_t return_pc;
+    uint32_t local_offset; // of its .local variables in each lane's stack
+    uint32_t depth;
+    const struct uop *call;      // that made it
+    struct frame *next, *before; // among the warp's
+    unsigned char *registers;    // register_bytes, aligned to 64
+    unsigned char *params;       // LANES times param_bytes
+};
+
+enum path_state {
+    PATH_FREE = 0,
+    PATH_READY,
+    PATH_BARRIER,  // waits at a block-wide barrier
+    PATH_TOGETHER, // waits for lanes of its mask at a warp-wide instruction
+};
+
+// Lanes of a warp that run together.
+struct path {
+    uint8_t state;   // enum path_state
+    uint8_t barrier; // where it waits
+    uint32_t mask;
+    uint32_t pc;
+    uint32_t rejoin; // where it meets the others of its join, in frame `rejoin_frame`
+    struct frame *frame;
+    struct frame *rejoin_frame;
+    int32_t join;     // index, or -1
+    uint32_t members; // PATH_TOGETHER: whom it waits for
+    bool released;    // a barrier let it go; its instruction runs once more to finish
+    uint32_t result;  // of bar.red: how many, and whether all or any
+    bool all, any;
+};
+
+// Where paths meet again.
+struct join {
+    bool used;
+    uint32_t expected; // lanes that are on their way or here
+    uint32_t arrived;
+    uint32_t pc;
+    struct frame *frame;
+    // What the path goes back to when all have come.
+    uint32_t rejoin;
+    struct frame *rejoin_frame;
+    int32_t join;
+};
+
+enum { MOST_PATHS = LANES + 1, MOST_JOINS = 2 * LANES };
+
+struct warp {
+    // What handlers use, first.
+    uint32_t mask;            // lanes that execute now
+    unsigned char *registers; // of the running path's frame
+    const unsigned char *pool;
+    uint32_t lanes[LANES]; // the mask as 0 and ~0
+    struct path *path;     // the running one
+    struct block *block;
+    uint32_t index; // in its block
+    uint32_t live;  // lanes that have not ended
+    uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
+    uint32_t tid[3][LANES];
+    uint32_t carry;       // the condition code register, a bit a lane
+    unsigned char *local; // LANES stacks of launch->local_bytes each
+    struct path paths[MOST_PATHS];
+    struct join joins[MOST_JOINS];
+    uint32_t path_count;  // highest used + 1
+    uint32_t next_path;   // whose turn it is
+    struct frame *frames; // all that are in use
+};
+
+enum { BARRIERS = 16 };
+
+struct barrier {
+    uint32_t arrived;         // threads
+    uint32_t expected;        // 0: all of the block
+    uint32_t waiting;         // paths
+    uint32_t all, any, count; // of bar.red
+};
+
+// The object that an instruction touched last.
+enum { SEEN = 128 };
+
+struct seen {
+    uint64_t start, size;
+};
+
+// A thread that runs blocks.
+struct worker {
+    struct seen seen[SEEN];
+};
+
+struct block {
+    struct launch *launch;
+    struct worker *worker;
+    uint32_t index[3];
+    uint64_t number;
+    unsigned char *shared;
+    uint32_t shared_bytes;
+    struct warp *warps;
+    uint32_t warp_count, live_threads;
+    struct barrier barriers[BARRIERS];
+    bool progressed;
+    bool gave_way; // a path slept: others may be waited for
+};
+
+// A launch while it runs.
+struct launch {
+    struct sim_device *device;
+    const struct sim_launch *request;
+    const struct code *code;
+    const unsigned char *params;
+    uint64_t block_total;
+    atomic_uint_fast64_t next_block;
+    atomic_uint_fast64_t done_blocks;
+    atomic_bool stop;
+    pthread_mutex_t lock; // fault, work, finished
+    pthread_cond_t finished;
+    struct sim_fault fault;
+    struct sim_work work;
+    unsigned helpers; // workers on it now
+    uint32_t threads_per_block, warps_per_block;
+    uint32_t shared_bytes;
+    uint32_t local_bytes; // of each thread's stack
+    uint64_t grid_sync;   // address of the cooperative workspace
+    struct objects *objects;
+    struct launch *next; // in the device's list
+};
+
+// The object map as kernels see it: sorted, immutable, counted.
+struct objects {
+    atomic_uint references;
+    size_t count;
+    struct sim_object items[];
+};
+
+struct sim_device {
+    const struct sim_preset *preset;
+    struct sim_log *log;
+    unsigned worker_count;
+    pthread_t *threads;
+    pthread_mutex_t lock; // all below
+    pthread_cond_t work;
+    bool stopping;
+    struct launch *launches;
+    struct base_intervals *live; // address to struct sim_object
+    struct objects *snapshot;    // NULL: stale
+    uint64_t next_object;
+    struct sim_object freed[256]; // the last ones that ended, for messages
+    unsigned freed_next;
+    struct base_buf output; // of printf
+    uint64_t heap_bytes, heap_used;
+    uint64_t start_ns;
+};
+
+// --- For handlers --------------------------------------------------------------------------------
+
+static inline const void *source(const struct warp *warp, slot at)
+{
+    return at & POOL ? warp->pool + (at & ~POOL) : warp->registers + at;
+}
+
+static inline void *target(const struct warp *warp, slot at)
+{
+    return warp->registers + at;
+}
+
+static inline uint32_t predicate(const struct warp *warp, slot at)
+{
+    return *(const uint32_t *)source(warp, at);
+}
+
+static inline void set_predicate(struct warp *warp, slot at, uint32_t bits)
+{
+    if (at == NO_SLOT)
+        return;
+    uint32_t *place = target(warp, at);
+    *place = (*place & ~warp->mask) | (bits & warp->mask);
+}
+
+// warp.c
+void warp_set_mask(struct warp *warp, uint32_t mask);
+enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kind kind, int lane,
+                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+enum step warp_exit_lanes(struct warp *warp, uint32_t lanes);
+enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken);
+enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code);
+enum step warp_return(struct warp *warp);
+// Some lanes call; the others stay before the call and come to it again. All meet behind it.
+enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
+                          const struct code *code);
+enum step warp_arrive(struct warp *warp, const struct uop *op);
+// For instructions of several lanes: true where all members are here and the instruction may run
+// with warp->mask set to them; false where the path now waits.
+bool warp_together(struct warp *warp, const struct uop *op, uint32_t members);
+// Ends such an instruction.
+enum step warp_apart(struct warp *warp);
+bool warp_start(struct warp *warp, struct block *block, uint32_t index);
+void warp_fini(struct warp *warp);
+// Runs until all paths wait or ended, or the budget is spent. False: the launch is over.
+bool warp_run(struct warp *warp, uint64_t budget);
+void warp_release_barrier(struct block *block, unsigned id);
+
+// objects.c
+struct objects *objects_get(struct sim_device *device);
+void objects_put(struct objects *objects);
+const struct sim_object *objects_find(const struct objects *objects, uint64_t address);
+// Where an address lies that is in no live object, for people.
+void objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes);
+
+// decode.c
+enum base_code code_decode(struct sim_module *module, struct code *code, struct base_error *error);
+struct code *module_code(const struct sim_module *module, const char *name);
+const struct variable *module_variable(const struct sim_module *module, const char *name);
+// Lays out the shared variables that the function and what it calls may name: fills the map from
+// variable to 1 + offset. Leaves by the module arena's escape when memory runs out.
+void module_place_shared(struct sim_module *module, const struct ptx_function *function,
+                         struct base_map *map);
+
+struct decoder;
+
+// Each family fills an op for instructions that are its own and returns true.
+bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_move(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+
+#endif

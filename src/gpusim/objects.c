@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The map of live objects: who may be touched, told to kernels as an immutable sorted copy that is
+// made when a launch needs one and something has changed. What was freed lately is remembered for
+// messages.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint64_t size_bytes,
+                              enum sim_object_kind kind, const char *name, struct base_error *error)
+{
+    struct sim_object *object = malloc(sizeof(*object));
+    BASE_RETURN_IF(!object, error, BASE_NO_MEMORY, "out of memory for an object");
+    pthread_mutex_lock(&device->lock);
+    *object = (struct sim_object){address, size_bytes, kind, name, ++device->next_object};
+    struct base_interval *conflict = NULL;
+    enum base_code code = base_intervals_insert(device->live, address, size_bytes,
+                                                (uint64_t)(uintptr_t)object, &conflict);
+    if (code == BASE_OK && device->snapshot) {
+        objects_put(device->snapshot);
+        device->snapshot = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (code != BASE_OK) {
+        free(object);
+        return base_fail(error, code, "an object of %llu bytes at 0x%llx cannot be added",
+                         (unsigned long long)size_bytes, (unsigned long long)address);
+    }
+    return BASE_OK;
+}
+
+bool sim_object_remove(struct sim_device *device, uint64_t address)
+{
+    pthread_mutex_lock(&device->lock);
+    struct base_interval *found = base_intervals_find(device->live, address);
+    bool starts = found && found->start == address;
+    if (starts) {
+        struct sim_object *object = (struct sim_object *)(uintptr_t)found->value;
+        device->freed[device->freed_next++ % (sizeof(device->freed) / sizeof(device->freed[0]))] =
+            *object;
+        base_intervals_remove(device->live, address, NULL);
+        free(object);
+        if (device->snapshot)
+            objects_put(device->snapshot);
+        device->snapshot = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return starts;
+}
+
+bool sim_object_find(struct sim_device *device, uint64_t address, struct sim_object *object)
+{
+    pthread_mutex_lock(&device->lock);
+    struct base_interval *found = base_intervals_find(device->live, address);
+    if (found)
+        *object = *(struct sim_object *)(uintptr_t)found->value;
+    pthread_mutex_unlock(&device->lock);
+    return found != NULL;
+}
+
+// With device->lock held.
+static struct objects *make_snapshot(struct sim_device *device)
+{
+    size_t count = base_intervals_count(device->live);
+    struct objects *objects = malloc(sizeof(*objects) + count * sizeof(objects->items[0]));
+    if (!objects)
+        return NULL;
+    atomic_init(&objects->references, 1);
+    objects->count = 0;
+    struct base_intervals_walk walk;
+    for (struct base_interval *at = base_intervals_first(device->live, &walk); at;
+         at = base_intervals_next(&walk))
+        objects->items[objects->count++] = *(struct sim_object *)(uintptr_t)at->value;
+    return objects;
+}
+
+struct objects *objects_get(struct sim_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    if (!device->snapshot)
+        device->snapshot = make_snapshot(device);
+    struct objects *objects = device->snapshot;
+    if (objects)
+        atomic_fetch_add(&objects->references, 1);
+    pthread_mutex_unlock(&device->lock);
+    return objects;
+}
+
+void objects_put(struct objects *objects)
+{
+    if (objects && atomic_fetch_sub(&objects->references, 1) == 1)
+        free(objects);
+}
+
+const struct sim_object *objects_find(const struct objects *objects, uint64_t address)
+{
+    size_t low = 0, high = objects->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (objects->items[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return NULL;
+    const struct sim_object *object = &objects->items[low - 1];
+    return address - object->address < object->size_bytes ? object : NULL;
+}
+
+void objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    const struct sim_object *freed = NULL;
+    unsigned many = sizeof(device->freed) / sizeof(device->freed[0]);
+    for (unsigned i = 0; i < many && i < device->freed_next; i++) {
+        const struct sim_object *object = &device->freed[(device->freed_next - 1 - i) % many];
+        if (address - object->address < object->size_bytes) {
+            freed = object;
+            break;
+        }
+    }
+    struct base_interval *below = base_intervals_before(device->live, address);
+    struct base_interval *above = base_intervals_after(device->live, address);
+    if (freed) {
+        snprintf(out, out_bytes, "use after free: byte %llu of object %llu (%s, %llu bytes)",
+                 (unsigned long long)(address - freed->address), (unsigned long long)freed->id,
+                 freed->name, (unsigned long long)freed->size_bytes);
+    } else if (below && (!above || address - below->last < above->start - address)) {
+        const struct sim_object *object = (struct sim_object *)(uintptr_t)below->value;
+        snprintf(out, out_bytes, "%llu bytes beyond object %llu (%s, %llu bytes at 0x%llx)",
+                 (unsigned long long)(address - below->last), (unsigned long long)object->id,
+                 object->name, (unsigned long long)object->size_bytes,
+                 (unsigned long long)object->address);
+    } else if (above) {
+        const struct sim_object *object = (struct sim_object *)(uintptr_t)above->value;
+        snprintf(out, out_bytes, "%llu bytes before object %llu (%s, %llu bytes at 0x%llx)",
+                 (unsigned long long)(above->start - address), (unsigned long long)object->id,
+                 object->name, (unsigned long long)object->size_bytes,
+                 (unsigned long long)object->address);
+    } else {
+        snprintf(out, out_bytes, "there is no live object");
+    }
+    pthread_mutex_unlock(&device->lock);
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Branches, calls, ends and barriers of a block.
+#include <string.h>
+
+#include "builtins.h"
+#include "ops.h"
+
+static enum step branch(struct warp *warp, const struct uop *op)
+{
+    (void)op;
+    warp->path->pc = op->target;
+    return STEP_JUMP;
+}
+
+static enum step branch_if(struct warp *warp, const struct uop *op)
+{
+    uint32_t bits = predicate(warp, op->a);
+    return warp_branch(warp, op, warp->path->mask & (op->mode ? ~bits : bits));
+}
+
+// brx.idx: lanes with one index after the other, as branches of their own.
+static enum step branch_indexed(struct warp *warp, const struct uop *op)
+{
+    const lane_u32 *in = source(warp, op->a);
+    int first = __builtin_ctz(warp->mask);
+    uint32_t index = in[first], same = 0;
+    for (int i = 0; i < LANES; i++)
+        same |= (uint32_t)(in[i] == index) << i;
+    same &= warp->mask;
+    if (index >= (uint64_t)op->offset)
+        return warp_fault(warp, op, SIM_FAULT_PC, first, "index %u of a table of %lld branches",
+                          index, (long long)op->offset);
+    struct uop one = *op;
+    one.target = op->list[index];
+    enum step step = warp_branch(warp, &one, same);
+    // Those that did not take this way look at the same instruction again.
+    if (step == STEP_JUMP && warp->path->pc == (uint32_t)(op - warp->path->frame->code->ops) + 1)
+        warp->path->pc--;
+    return step;
+}
+
+static enum step run_return(struct warp *warp, const struct uop *op)
+{
+    (void)op;
+    return warp_return(warp);
+}
+
+static enum step run_exit(struct warp *warp, const struct uop *op)
+{
+    (void)op;
+    return warp_exit_lanes(warp, warp->mask);
+}
+
+static enum step run_trap(struct warp *warp, const struct uop *op)
+{
+    return warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "trap");
+}
+
+static enum step nothing(struct warp *warp, const struct uop *op)
+{
+    (void)warp;
+    (void)op;
+    return STEP_NEXT;
+}
+
+// A sleeping path lets others run.
+static enum step give_way(struct warp *warp, const struct uop *op)
+{
+    (void)op;
+    warp->path->pc++;
+    warp->block->gave_way = true;
+    return STEP_STOP;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+static enum step call_direct(struct warp *warp, const struct uop *op)
+{
+    return warp_call(warp, op, ((const struct call_plan *)op->extra)->code);
+}
+
+static enum step call_builtin(struct warp *warp, const struct uop *op)
+{
+    return builtin_run(warp, op, ((const struct call_plan *)op->extra)->builtin);
+}
+
+// By address: lanes that call the same function go together, the others wait for their turn.
+static enum step call_indirect(struct warp *warp, const struct uop *op)
+{
+    const lane_u64 *in = source(warp, op->a);
+    int first = __builtin_ctz(warp->mask);
+    uint64_t address = in[first];
+    uint32_t same = 0;
+    for (int i = 0; i < LANES; i++)
+        same |= (uint32_t)(in[i] == address) << i;
+    same &= warp->mask;
+    const struct sim_module *module = warp->block->launch->request->kernel->module;
+    const struct code *code = NULL;
+    for (size_t i = 0; i < module->code_count && !code; i++)
+        code = module->codes[i]->identity == address ? module->codes[i] : NULL;
+    if (!code)
+        return warp_fault(warp, op, SIM_FAULT_PC, first, "a call to 0x%llx, where no function is",
+                          (unsigned long long)address);
+    if (same == warp->path->mask)
+        return warp_call(warp, op, code);
+    return warp_split_call(warp, op, same, code);
+}
+
+static bool choose_call(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    struct ptx_call call;
+    if (!ptx_call_parts(instr, &call))
+        return false;
+    struct call_plan *plan = base_new(decoder->arena, struct call_plan);
+    uint32_t count = call.arguments ? call.arguments->count : 0;
+    struct sim_param *arguments = base_new_array(decoder->arena, struct sim_param, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_operand *argument = &call.arguments->elements[i];
+        uint64_t at;
+        if (argument->kind != PTX_OPERAND_VAR)
+            decode_refuse(decoder, instr, "a call that passes registers");
+        decode_variable(decoder, instr, argument->var, &at);
+        arguments[i] = (struct sim_param){(uint32_t)at, (uint32_t)argument->var->size_bytes};
+    }
+    plan->arguments = arguments;
+    plan->argument_count = count;
+    if (call.returns && call.returns->count && call.returns->elements[0].kind == PTX_OPERAND_VAR) {
+        uint64_t at;
+        decode_variable(decoder, instr, call.returns->elements[0].var, &at);
+        plan->result_offset = (uint32_t)at;
+        plan->result_bytes = (uint32_t)call.returns->elements[0].var->size_bytes;
+    } else if (call.returns && call.returns->count &&
+               call.returns->elements[0].kind != PTX_OPERAND_SINK) {
+        decode_refuse(decoder, instr, "a call that returns in registers");
+    }
+    op->extra = plan;
+    if (call.target->kind == PTX_OPERAND_FUNCTION) {
+        const char *name = call.target->function->name;
+        plan->code = module_code(decoder->module, name);
+        plan->builtin = plan->code ? 0 : builtin_find(name);
+        if (!plan->code && !plan->builtin)
+            decode_refuse(decoder, instr, "a function that no module defines");
+        op->run = plan->code ? call_direct : call_builtin;
+        return true;
+    }
+    op->a = decode_register(decoder, instr, call.target);
+    op->run = call_indirect;
+    return true;
+}
+
+// --- Barriers ------------------------------------------------------------------------------------
+
+void warp_release_barrier(struct block *block, unsigned id)
+{
+    struct barrier *barrier = &block->barriers[id];
+    uint32_t expected = barrier->expected ? barrier->expected : block->live_threads;
+    if (barrier->arrived < expected)
+        return;
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        struct warp *warp = &block->warps[w];
+        for (uint32_t p = 0; p < warp->path_count; p++) {
+            struct path *path = &warp->paths[p];
+            if (path->state != PATH_BARRIER || path->barrier != id)
+                continue;
+            path->state = PATH_READY;
+            path->released = true;
+            path->result = barrier->count;
+            path->all = barrier->all;
+            path->any = barrier->any;
+        }
+    }
+    block->progressed = true;
+    memset(barrier, 0, sizeof(*barrier));
+}
+
+enum { BARRIER_ARRIVE = 1, BARRIER_RED = 2, RED_AND = 4, RED_OR = 8, RED_POPC = 16, RED_NOT = 32 };
+
+static enum step barrier_result(struct warp *warp, const struct uop *op)
+{
+    struct path *path = warp->path;
+    path->released = false;
+    if (op->mode & RED_POPC) {
+        lane_u32 *out = target(warp, op->d);
+        uint32_t count = path->result;
+        OVER_LANES(lane_u32, out, (void)0, count);
+    } else if (op->mode & BARRIER_RED) {
+        bool yes = op->mode & RED_AND ? path->all : path->any;
+        set_predicate(warp, op->d, yes ? UINT32_MAX : 0);
+    }
+    return STEP_NEXT;
+}
+
+static enum step run_barrier(struct warp *warp, const struct uop *op)
+{
+    struct path *path = warp->path;
+    struct block *block = warp->block;
+    if (path->released)
+        return barrier_result(warp, op);
+    int first = __builtin_ctz(warp->mask);
+    uint32_t id = ((const lane_u32 *)source(warp, op->a))[first];
+    uint32_t threads = op->b == NO_SLOT ? 0 : ((const lane_u32 *)source(warp, op->b))[first];
+    if (id >= BARRIERS)
+        return warp_fault(warp, op, SIM_FAULT_INSTRUCTION, first, "barrier %u: there are %d", id,
+                          BARRIERS);
+    struct barrier *barrier = &block->barriers[id];
+    if (!barrier->arrived)
+        *barrier = (struct barrier){.expected = threads, .all = 1};
+    barrier->arrived += (uint32_t)__builtin_popcount(warp->mask);
+    if (op->mode & BARRIER_RED) {
+        uint32_t bits = predicate(warp, op->c);
+        bits = (op->mode & RED_NOT ? ~bits : bits) & warp->mask;
+        barrier->count += (uint32_t)__builtin_popcount(bits);
+        barrier->all &= bits == warp->mask;
+        barrier->any |= bits != 0;
+    }
+    if (op->mode & BARRIER_ARRIVE) {
+        warp_release_barrier(block, id);
+        return STEP_NEXT;
+    }
+    barrier->waiting++;
+    path->state = PATH_BARRIER;
+    path->barrier = (uint8_t)id;
+    warp_release_barrier(block, id);
+    // Released at once where this was the last to come: the path runs on in its next turn.
+    return STEP_STOP;
+}
+
+static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    uint8_t at = 0;
+    switch (ptx_op(instr)) {
+    case PTX_OP_BAR_SYNC:
+    case PTX_OP_BAR_CTA_SYNC:
+    case PTX_OP_BARRIER_SYNC:
+    case PTX_OP_BARRIER_CTA_SYNC: break;
+    case PTX_OP_BAR_ARRIVE:
+    case PTX_OP_BAR_CTA_ARRIVE:
+    case PTX_OP_BARRIER_ARRIVE:
+    case PTX_OP_BARRIER_CTA_ARRIVE: op->mode = BARRIER_ARRIVE; break;
+    case PTX_OP_BAR_RED:
+    case PTX_OP_BAR_CTA_RED:
+    case PTX_OP_BARRIER_RED:
+    case PTX_OP_BARRIER_CTA_RED: {
+        bool negated;
+        op->mode = BARRIER_RED;
+        op->mode |= ptx_form_has(instr->form, PTX_MOD_POPC)  ? RED_POPC
+                    : ptx_form_has(instr->form, PTX_MOD_AND) ? RED_AND
+                                                             : RED_OR;
+        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->c =
+            decode_predicate(decoder, instr, &instr->operands[instr->operand_count - 1], &negated);
+        op->mode |= negated ? RED_NOT : 0;
+        at = 1;
+        break;
+    }
+    default: return false;
+    }
+    uint8_t last = op->mode & BARRIER_RED ? instr->operand_count - 1 : instr->operand_count;
+    op->a = decode_typed(decoder, instr, &instr->operands[at], PTX_U32);
+    if (at + 1 < last)
+        op->b = decode_typed(decoder, instr, &instr->operands[at + 1], PTX_U32);
+    op->run = run_barrier;
+    return true;
+}
+
+bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    switch (ptx_op(instr)) {
+    case PTX_OP_BRA:
+        op->run = branch;
+        if (instr->guard) {
+            op->a = (op->guard & ~GUARD_NEGATED) - 1;
+            op->mode = instr->guard_negated;
+            op->guard = 0;
+            op->run = branch_if;
+        }
+        return true;
+    case PTX_OP_BRX_IDX:
+        if (instr->guard)
+            decode_refuse(decoder, instr, "a guarded branch by index");
+        op->a = decode_typed(decoder, instr, &instr->operands[0], PTX_U32);
+        op->run = branch_indexed;
+        return true;
+    case PTX_OP_RET: op->run = run_return; return true;
+    case PTX_OP_EXIT: op->run = run_exit; return true;
+    case PTX_OP_TRAP: op->run = run_trap; return true;
+    case PTX_OP_BRKPT: op->run = nothing; return true;
+    case PTX_OP_NANOSLEEP: op->run = give_way; return true;
+    case PTX_OP_CALL: return choose_call(decoder, instr, op);
+    default: return choose_barrier(decoder, instr, op);
+    }
+}

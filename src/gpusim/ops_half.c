@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of f16 and bf16, single and packed in pairs. Single values live in the low half of a
+// lane.
+#include "numbers.h"
+#include "numbers_approx.h"
+#include "numbers_half.h"
+#include "ops.h"
+
+#define FLAGS ((unsigned)op->flags)
+#define H(x)  ((uint16_t)(x))
+
+#define HALF_BINARY(name)                                                    \
+    BINARY(name##_f16, u32, u32, u32, num_##name##_f16(H(a), H(b), FLAGS))   \
+    BINARY(name##_bf16, u32, u32, u32, num_##name##_bf16(H(a), H(b), FLAGS)) \
+    BINARY(name##_f16x2, u32, u32, u32, num_##name##_f16x2(a, b, FLAGS))     \
+    BINARY(name##_bf16x2, u32, u32, u32, num_##name##_bf16x2(a, b, FLAGS))
+
+HALF_BINARY(add)
+HALF_BINARY(sub)
+HALF_BINARY(mul)
+HALF_BINARY(min)
+HALF_BINARY(max)
+TERNARY(fma_f16, u32, u32, u32, u32, num_fma_f16(H(a), H(b), H(c), FLAGS))
+TERNARY(fma_bf16, u32, u32, u32, u32, num_fma_bf16(H(a), H(b), H(c), FLAGS))
+TERNARY(fma_f16x2, u32, u32, u32, u32, num_fma_f16x2(a, b, c, FLAGS))
+TERNARY(fma_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a, b, c, FLAGS))
+UNARY(abs_f16, u32, u32, num_abs_f16(H(a), FLAGS))
+UNARY(abs_bf16, u32, u32, num_abs_bf16(H(a)))
+UNARY(abs_f16x2, u32, u32, num_abs_f16x2(a, FLAGS))
+UNARY(abs_bf16x2, u32, u32, num_abs_bf16x2(a))
+UNARY(neg_f16, u32, u32, num_neg_f16(H(a), FLAGS))
+UNARY(neg_bf16, u32, u32, num_neg_bf16(H(a)))
+UNARY(neg_f16x2, u32, u32, num_neg_f16x2(a, FLAGS))
+UNARY(neg_bf16x2, u32, u32, num_neg_bf16x2(a))
+UNARY(ex2_f16, u32, u32, num_ex2_approx_f16(H(a)))
+UNARY(ex2_bf16, u32, u32, num_ex2_approx_ftz_bf16(H(a)))
+UNARY(ex2_f16x2, u32, u32, num_ex2_approx_f16x2(a))
+UNARY(ex2_bf16x2, u32, u32, num_ex2_approx_ftz_bf16x2(a))
+UNARY(tanh_f16, u32, u32, num_tanh_approx_f16(H(a)))
+UNARY(tanh_bf16, u32, u32, num_tanh_approx_bf16(H(a)))
+UNARY(tanh_f16x2, u32, u32, num_tanh_approx_f16x2(a))
+UNARY(tanh_bf16x2, u32, u32, num_tanh_approx_bf16x2(a))
+
+#define ROW(name)                                            \
+    {                                                        \
+        name##_f16, name##_bf16, name##_f16x2, name##_bf16x2 \
+    }
+
+bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    static sim_handler *const adds[] = ROW(add), *const subs[] = ROW(sub), *const muls[] = ROW(mul);
+    static sim_handler *const mins[] = ROW(min), *const maxs[] = ROW(max), *const fmas[] = ROW(fma);
+    static sim_handler *const abss[] = ROW(abs), *const negs[] = ROW(neg), *const ex2s[] = ROW(ex2);
+    static sim_handler *const tanhs[] = ROW(tanh);
+    const struct ptx_form *form = instr->form;
+    enum ptx_type type = (enum ptx_type)form->types[0];
+    int row = type == PTX_F16      ? 0
+              : type == PTX_BF16   ? 1
+              : type == PTX_F16X2  ? 2
+              : type == PTX_BF16X2 ? 3
+                                   : -1;
+    if (row < 0 || form->type_count != 1)
+        return false;
+    op->flags = (uint8_t)((ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0) |
+                          (ptx_form_has(form, PTX_MOD_SAT) ? NUM_SAT : 0) |
+                          (ptx_form_has(form, PTX_MOD_RELU) ? NUM_RELU : 0) |
+                          (ptx_form_has(form, PTX_MOD_NAN_CAPITAL) ? NUM_NAN : 0) |
+                          (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
+    if (ptx_form_has(form, PTX_MOD_OOB) || instr->operand_count > 4)
+        return false;
+    switch (ptx_op(instr)) {
+    case PTX_OP_ADD: op->run = adds[row]; break;
+    case PTX_OP_SUB: op->run = subs[row]; break;
+    case PTX_OP_MUL: op->run = muls[row]; break;
+    case PTX_OP_MIN: op->run = mins[row]; break;
+    case PTX_OP_MAX: op->run = maxs[row]; break;
+    case PTX_OP_FMA: op->run = fmas[row]; break;
+    case PTX_OP_ABS: op->run = abss[row]; break;
+    case PTX_OP_NEG: op->run = negs[row]; break;
+    case PTX_OP_EX2: op->run = ex2s[row]; break;
+    case PTX_OP_TANH: op->run = tanhs[row]; break;
+    default: return false;
+    }
+    fill_simple(decoder, instr, op, type);
+    return true;
+}

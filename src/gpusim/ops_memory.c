@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores of every space, width and vector, parameters, and asynchronous copies, which
+// here are done at once. Cache and ordering modifiers change nothing: every access goes to memory,
+// in order.
+#include <string.h>
+
+#include "access.h"
+#include "ops.h"
+
+enum { SIGNED = 1, TO_WIDE = 2, CUT16 = 4 }; // in op->mode
+
+static inline uint64_t read_value(const unsigned char *from, unsigned bytes, bool is_signed)
+{
+    switch (bytes) {
+    case 1: return is_signed ? (uint64_t)(int64_t)(int8_t)*from : *from;
+    case 2: {
+        uint16_t half;
+        memcpy(&half, from, 2);
+        return is_signed ? (uint64_t)(int64_t)(int16_t)half : half;
+    }
+    case 4: {
+        uint32_t word;
+        memcpy(&word, from, 4);
+        return is_signed ? (uint64_t)(int64_t)(int32_t)word : word;
+    }
+    default: {
+        uint64_t word;
+        memcpy(&word, from, 8);
+        return word;
+    }
+    }
+}
+
+static void put_lane(struct warp *warp, slot to, int lane, uint64_t value, uint8_t mode)
+{
+    if (to == NO_SLOT)
+        return;
+    if (mode & TO_WIDE)
+        ((lane_u64 *)target(warp, to))[lane] = value;
+    else
+        ((lane_u32 *)target(warp, to))[lane] = mode & CUT16 ? (uint16_t)value : (uint32_t)value;
+}
+
+static enum step load(struct warp *warp, const struct uop *op)
+{
+    struct access access;
+    if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access))
+        return STEP_STOP;
+    for (unsigned k = 0; k < op->count; k++) {
+        slot to = op->count > 1 ? op->list[k] : op->d;
+        for (int i = 0; i < LANES; i++) {
+            if (warp->mask >> i & 1)
+                put_lane(warp, to, i,
+                         read_value(access.pointer[i] + (size_t)k * op->bytes, op->bytes,
+                                    op->mode & SIGNED),
+                         op->mode);
+        }
+    }
+    return STEP_NEXT;
+}
+
+// The two most frequent shapes: one register of 32 or 64 bits.
+static enum step load_32(struct warp *warp, const struct uop *op)
+{
+    struct access access;
+    if (!access_lanes(warp, op, 4, ACCESS_LOAD, &access))
+        return STEP_STOP;
+    lane_u32 *out = target(warp, op->d);
+    if (warp->mask == ALL_LANES) {
+        for (int i = 0; i < LANES; i++)
+            out[i] = *(const lane_u32 *)access.pointer[i];
+    } else {
+        for (uint32_t left = warp->mask; left; left &= left - 1) {
+            int i = __builtin_ctz(left);
+            out[i] = *(const lane_u32 *)access.pointer[i];
+        }
+    }
+    return STEP_NEXT;
+}
+
+static enum step load_64(struct warp *warp, const struct uop *op)
+{
+    struct access access;
+    if (!access_lanes(warp, op, 8, ACCESS_LOAD, &access))
+        return STEP_STOP;
+    lane_u64 *out = target(warp, op->d);
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        out[i] = *(const lane_u64 *)access.pointer[i];
+    }
+    return STEP_NEXT;
+}
+
+static enum step store(struct warp *warp, const struct uop *op)
+{
+    struct access access;
+    if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_STORE, &access))
+        return STEP_STOP;
+    for (unsigned k = 0; k < op->count; k++) {
+        slot from = op->count > 1 ? op->list[k] : op->b;
+        const unsigned char *lanes = source(warp, from);
+        unsigned width = op->mode & TO_WIDE ? 8 : 4;
+        for (int i = 0; i < LANES; i++) {
+            if (!(warp->mask >> i & 1))
+                continue;
+            unsigned char *to = access.pointer[i] + (size_t)k * op->bytes;
+            const unsigned char *value = lanes + (size_t)i * width;
+            switch (op->bytes) {
+            case 1: *to = *value; break;
+            case 2: memcpy(to, value, 2); break;
+            case 4: *(lane_u32 *)to = *(const lane_u32 *)value; break;
+            default: *(lane_u64 *)to = *(const lane_u64 *)value;
+            }
+        }
+    }
+    return STEP_NEXT;
+}
+
+// --- Parameters ----------------------------------------------------------------------------------
+
+// A kernel's: the same for all lanes.
+static enum step load_kernel_param(struct warp *warp, const struct uop *op)
+{
+    const unsigned char *from = warp->block->launch->params + op->offset;
+    for (unsigned k = 0; k < op->count; k++) {
+        slot to = op->count > 1 ? op->list[k] : op->d;
+        uint64_t value = read_value(from + (size_t)k * op->bytes, op->bytes, op->mode & SIGNED);
+        for (int i = 0; i < LANES; i++) {
+            if (warp->mask >> i & 1)
+                put_lane(warp, to, i, value, op->mode);
+        }
+    }
+    return STEP_NEXT;
+}
+
+static enum step load_frame_param(struct warp *warp, const struct uop *op)
+{
+    const struct frame *frame = warp->path->frame;
+    for (unsigned k = 0; k < op->count; k++) {
+        slot to = op->count > 1 ? op->list[k] : op->d;
+        for (int i = 0; i < LANES; i++) {
+            const unsigned char *from = frame->params + (size_t)i * frame->code->param_bytes +
+                                        op->offset + (size_t)k * op->bytes;
+            if (warp->mask >> i & 1)
+                put_lane(warp, to, i, read_value(from, op->bytes, op->mode & SIGNED), op->mode);
+        }
+    }
+    return STEP_NEXT;
+}
+
+static enum step store_frame_param(struct warp *warp, const struct uop *op)
+{
+    const struct frame *frame = warp->path->frame;
+    for (unsigned k = 0; k < op->count; k++) {
+        slot from = op->count > 1 ? op->list[k] : op->b;
+        const unsigned char *lanes = source(warp, from);
+        unsigned width = op->mode & TO_WIDE ? 8 : 4;
+        for (int i = 0; i < LANES; i++) {
+            unsigned char *to = frame->params + (size_t)i * frame->code->param_bytes + op->offset +
+                                (size_t)k * op->bytes;
+            if (warp->mask >> i & 1)
+                memcpy(to, lanes + (size_t)i * width, op->bytes);
+        }
+    }
+    return STEP_NEXT;
+}
+
+// --- Asynchronous copies -------------------------------------------------------------------------
+
+static enum step copy_async(struct warp *warp, const struct uop *op)
+{
+    struct access to, from;
+    struct uop source_op = *op;
+    source_op.a = op->b;
+    source_op.offset = (int64_t)(intptr_t)op->extra;
+    source_op.space = PTX_SPACE_GLOBAL;
+    source_op.flags = op->mode;
+    const lane_u32 *sizes = op->c == NO_SLOT ? NULL : source(warp, op->c);
+    if (!access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
+        return STEP_STOP;
+    // What is not read is filled with zeros; lanes that read nothing may have any address.
+    uint32_t all = warp->mask, some = 0;
+    for (int i = 0; i < LANES; i++)
+        some |= (uint32_t)(all >> i & 1 && (!sizes || sizes[i])) << i;
+    warp_set_mask(warp, some);
+    bool good = !some || access_lanes(warp, &source_op, op->bytes, ACCESS_LOAD, &from);
+    warp_set_mask(warp, all);
+    if (!good)
+        return STEP_STOP;
+    for (int i = 0; i < LANES; i++) {
+        if (!(all >> i & 1))
+            continue;
+        uint32_t bytes = !(some >> i & 1)                 ? 0
+                         : !sizes || sizes[i] > op->bytes ? op->bytes
+                                                          : sizes[i];
+        if (bytes)
+            memcpy(to.pointer[i], from.pointer[i], bytes);
+        memset(to.pointer[i] + bytes, 0, op->bytes - bytes);
+    }
+    return STEP_NEXT;
+}
+
+static enum step nothing(struct warp *warp, const struct uop *op)
+{
+    (void)warp;
+    (void)op;
+    return STEP_NEXT;
+}
+
+// --- Choice --------------------------------------------------------------------------------------
+
+static void fill_data(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
+                      const struct ptx_operand *data, bool is_load)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type type = (enum ptx_type)form->types[0];
+    const struct ptx_type_info *info = ptx_type_info(type);
+    op->bytes = (uint8_t)ptx_type_bytes(type);
+    op->count = form->vec;
+    if (info->bits > 64)
+        decode_refuse(decoder, instr, "an access of 128-bit registers");
+    if (info->kind == PTX_CLASS_SIGNED)
+        op->mode |= SIGNED;
+    const struct ptx_operand *first = data->kind == PTX_OPERAND_VECTOR ? &data->elements[0] : data;
+    if (data->kind == PTX_OPERAND_VECTOR && data->count != form->vec)
+        decode_refuse(decoder, instr, "a vector of another length");
+    slot *list = base_new_array(decoder->arena, slot, op->count);
+    unsigned width = decode_lane_bytes(type);
+    for (unsigned k = 0; k < op->count; k++) {
+        const struct ptx_operand *element =
+            data->kind == PTX_OPERAND_VECTOR ? &data->elements[k] : first;
+        if (element->kind == PTX_OPERAND_REG) {
+            width = decode_lane_bytes((enum ptx_type)element->reg->type);
+            if (ptx_type_info((enum ptx_type)element->reg->type)->bits == 16)
+                op->mode |= CUT16;
+        }
+        if (data->kind == PTX_OPERAND_REG && data->reg->vec > 1)
+            list[k] = decode_register(decoder, instr, data) + k * LANES * width;
+        else
+            list[k] = is_load ? decode_target(decoder, instr, element)
+                              : decode_typed(decoder, instr, element, type);
+    }
+    if (width == WIDE)
+        op->mode |= TO_WIDE;
+    op->list = list;
+    *(is_load ? &op->d : &op->b) = list[0];
+}
+
+static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    decode_address(decoder, instr, &instr->operands[1], op);
+    fill_data(decoder, instr, op, &instr->operands[0], true);
+    if (op->space == PTX_SPACE_PARAM) {
+        const struct ptx_operand *address = &instr->operands[1];
+        bool own = address->kind == PTX_OPERAND_ADDRESS &&
+                   address->elements[0].kind == PTX_OPERAND_VAR &&
+                   address->elements[0].var->is_param;
+        if (!(op->flags & ADDRESS_PARAM))
+            decode_refuse(decoder, instr, "a parameter at an address in a register");
+        op->run = own && decoder->code->function->is_entry ? load_kernel_param : load_frame_param;
+        return true;
+    }
+    bool single = op->count == 1 && op->d != NO_SLOT;
+    op->run = single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
+              : single && op->bytes == 8                                  ? load_64
+                                                                          : load;
+    return true;
+}
+
+bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    op->space = instr->form->space;
+    switch (ptx_op(instr)) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU: return choose_load(decoder, instr, op);
+    case PTX_OP_ST:
+        decode_address(decoder, instr, &instr->operands[0], op);
+        fill_data(decoder, instr, op, &instr->operands[1], false);
+        if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
+            decode_refuse(decoder, instr, "a parameter at an address in a register");
+        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : store;
+        return true;
+    case PTX_OP_CP_ASYNC: {
+        struct uop from = *op;
+        decode_address(decoder, instr, &instr->operands[1], &from);
+        decode_address(decoder, instr, &instr->operands[0], op);
+        op->b = from.a;
+        op->extra = (const void *)(intptr_t)from.offset;
+        op->mode = from.flags;
+        if (instr->operands[2].kind != PTX_OPERAND_INT)
+            return false;
+        op->bytes = (uint8_t)instr->operands[2].bits;
+        if (instr->operand_count > 3 && !ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT))
+            op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_U32);
+        op->run = copy_async;
+        return true;
+    }
+    case PTX_OP_CP_ASYNC_COMMIT_GROUP:
+    case PTX_OP_CP_ASYNC_WAIT_GROUP:
+    case PTX_OP_CP_ASYNC_WAIT_ALL:
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE: op->run = nothing; return true;
+    default: return false;
+    }
+}

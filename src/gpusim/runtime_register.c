@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compiled programs tell the runtime before main(): their fatbins, and which host functions
+// and variables stand for which kernels and device variables. Code is loaded when something of it
+// is first used, so that a program with a thousand kernels starts at once, and so that a kernel the
+// machine cannot run harms only those who call it.
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "runtime.h"
+
+// One __cudaRegisterFatBinary. The wrapper and all names live in the program.
+struct binary {
+    void *wrapper;
+    bool tried; // to load it
+    CUlibrary library;
+    cudaError_t error; // why there is no library, where tried
+};
+
+struct kernel {
+    struct binary *binary;
+    const void *host_function;
+    const char *name;
+    CUkernel handle; // NULL: not looked up yet
+};
+
+struct variable {
+    struct binary *binary;
+    const char *name;
+    size_t size_bytes;
+    void **managed; // where the program keeps the address of managed storage; NULL: not managed
+};
+
+// All under lock.
+static struct {
+    pthread_mutex_t lock;
+    struct base_map functions; // host function -> struct kernel *
+    struct base_map variables; // host variable -> struct variable *
+    struct base_map handles;   // CUkernel -> host function, or the handle itself
+} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t key_of(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static void *found(const struct base_map *map, const void *key)
+{
+    uint64_t *value = base_map_get(map, key_of(key));
+    return value ? (void *)(uintptr_t)*value : NULL;
+}
+
+// --- Registration
+// ---------------------------------------------------------------------------------
+
+void **__cudaRegisterFatBinary(void *wrapper)
+{
+    struct binary *binary = calloc(1, sizeof *binary);
+    if (binary)
+        binary->wrapper = wrapper;
+    return (void **)binary;
+}
+
+void __cudaRegisterFatBinaryEnd(void **handle)
+{
+    (void)handle;
+}
+
+void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
+                            const char *device_name, int thread_limit, struct uint3 *tid,
+                            struct uint3 *bid, dim3 *block, dim3 *grid, int *warp_size)
+{
+    (void)device_function, (void)thread_limit, (void)tid, (void)bid;
+    (void)block, (void)grid, (void)warp_size;
+    struct kernel *kernel = handle ? malloc(sizeof *kernel) : NULL;
+    if (!kernel)
+        return; // a launch will say that there is no such function
+    *kernel = (struct kernel){(struct binary *)handle, host_function, device_name, NULL};
+    pthread_mutex_lock(&registry.lock);
+    uint64_t *place = base_map_put(&registry.functions, key_of(host_function), NULL);
+    if (place) {
+        free((void *)(uintptr_t)*place);
+        *place = key_of(kernel);
+    } else {
+        free(kernel);
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
+static void add_variable(void **handle, const void *host_variable, struct variable description)
+{
+    struct variable *variable = handle ? malloc(sizeof *variable) : NULL;
+    if (!variable)
+        return;
+    *variable = description;
+    variable->binary = (struct binary *)handle;
+    pthread_mutex_lock(&registry.lock);
+    uint64_t *place = base_map_put(&registry.variables, key_of(host_variable), NULL);
+    if (place) {
+        free((void *)(uintptr_t)*place);
+        *place = key_of(variable);
+    } else {
+        free(variable);
+    }
+    pthread_mutex_unlock(&registry.lock);
+}
+
+void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
+                       const char *device_name, int is_extern, size_t size_bytes, int is_constant,
+                       int is_global)
+{
+    (void)device_address, (void)is_extern, (void)is_constant, (void)is_global;
+    add_variable(handle, host_variable,
+                 (struct variable){.name = device_name, .size_bytes = size_bytes});
+}
+
+void __cudaRegisterManagedVar(void **handle, void **host_variable, char *device_address,
+                              const char *device_name, int is_extern, size_t size_bytes,
+                              int is_constant, int is_global)
+{
+    (void)device_address, (void)is_extern, (void)is_constant, (void)is_global;
+    add_variable(
+        handle, host_variable,
+        (struct variable){.name = device_name, .size_bytes = size_bytes, .managed = host_variable});
+}
+
+void __cudaRegisterHostVar(void **handle, const char *device_name, char *host_variable,
+                           size_t size_bytes)
+{
+    add_variable(handle, host_variable,
+                 (struct variable){.name = device_name, .size_bytes = size_bytes});
+}
+
+void __cudaRegisterUnifiedTable(void **handle, void *table)
+{
+    (void)handle, (void)table;
+}
+
+// The library stays loaded: at exit, kernels may still run, and the driver, which ends after this,
+// frees all in the right order.
+void __cudaUnregisterFatBinary(void **handle)
+{
+    struct binary *binary = (struct binary *)handle;
+    if (!binary)
+        return;
+    pthread_mutex_lock(&registry.lock);
+    for (size_t i = 0; i < registry.functions.count; i++) {
+        struct base_map_entry *entry = &registry.functions.entries[i];
+        struct kernel *kernel = (struct kernel *)(uintptr_t)entry->value;
+        if (entry->removed || kernel->binary != binary)
+            continue;
+        if (kernel->handle)
+            base_map_remove(&registry.handles, key_of(kernel->handle));
+        base_map_remove(&registry.functions, entry->key);
+        free(kernel);
+    }
+    for (size_t i = 0; i < registry.variables.count; i++) {
+        struct base_map_entry *entry = &registry.variables.entries[i];
+        struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+        if (entry->removed || variable->binary != binary)
+            continue;
+        base_map_remove(&registry.variables, entry->key);
+        free(variable);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    free(binary);
+}
+
+// --- Loading
+// --------------------------------------------------------------------------------------
+
+// Under lock.
+static cudaError_t load(struct binary *binary)
+{
+    if (!binary->tried) {
+        binary->error = runtime_code(
+            cuLibraryLoadData(&binary->library, binary->wrapper, NULL, NULL, 0, NULL, NULL, 0));
+        binary->tried = true;
+    }
+    return binary->error;
+}
+
+// Gives the program the addresses of a binary's managed variables. Under lock, in a context.
+static cudaError_t place_managed(const struct binary *binary)
+{
+    for (size_t i = 0; i < registry.variables.count; i++) {
+        const struct base_map_entry *entry = &registry.variables.entries[i];
+        const struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+        if (entry->removed || variable->binary != binary || !variable->managed)
+            continue;
+        CUdeviceptr address;
+        size_t size_bytes;
+        CUresult result =
+            cuLibraryGetManaged(&address, &size_bytes, binary->library, variable->name);
+        if (result != CUDA_SUCCESS)
+            return runtime_code(result);
+        *variable->managed = (void *)(uintptr_t)address;
+    }
+    return cudaSuccess;
+}
+
+char __cudaInitModule(void **handle)
+{
+    struct binary *binary = (struct binary *)handle;
+    cudaError_t error = binary ? runtime_begin() : cudaErrorInvalidValue;
+    if (!error) {
+        pthread_mutex_lock(&registry.lock);
+        error = load(binary);
+        if (!error)
+            error = place_managed(binary);
+        pthread_mutex_unlock(&registry.lock);
+    }
+    runtime_end(error);
+    return error == cudaSuccess;
+}
+
+// --- Lookup
+// ---------------------------------------------------------------------------------------
+
+// Under lock.
+static cudaError_t find_handle(struct kernel *kernel)
+{
+    if (kernel->handle)
+        return cudaSuccess;
+    cudaError_t error = load(kernel->binary);
+    if (error)
+        return error;
+    CUkernel handle;
+    CUresult result = cuLibraryGetKernel(&handle, kernel->binary->library, kernel->name);
+    if (result == CUDA_ERROR_NOT_FOUND)
+        return cudaErrorInvalidDeviceFunction;
+    if (result != CUDA_SUCCESS)
+        return runtime_code(result);
+    uint64_t *place = base_map_put(&registry.handles, key_of(handle), NULL);
+    if (!place)
+        return cudaErrorMemoryAllocation;
+    *place = key_of(kernel->host_function);
+    kernel->handle = handle;
+    return cudaSuccess;
+}
+
+cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
+{
+    cudaError_t error = runtime_begin();
+    if (error)
+        return error;
+    pthread_mutex_lock(&registry.lock);
+    struct kernel *kernel = found(&registry.functions, host_function);
+    if (kernel) {
+        error = find_handle(kernel);
+        *handle = kernel->handle;
+    } else if (base_map_get(&registry.handles, key_of(host_function))) {
+        *handle = (CUkernel)(uintptr_t)host_function;
+    } else {
+        error = cudaErrorInvalidDeviceFunction;
+    }
+    pthread_mutex_unlock(&registry.lock);
+    return error;
+}
+
+cudaError_t runtime_function(const void *host_function, CUfunction *function)
+{
+    CUkernel kernel;
+    cudaError_t error = runtime_kernel(host_function, &kernel);
+    return error ? error : runtime_code(cuKernelGetFunction(function, kernel));
+}
+
+void *runtime_host_function(CUfunction function)
+{
+    pthread_mutex_lock(&registry.lock);
+    void *host_function = found(&registry.handles, function);
+    pthread_mutex_unlock(&registry.lock);
+    return host_function ? host_function : (void *)function;
+}
+
+// A managed variable's name means, in the program, its storage: found by what *managed holds.
+static const struct variable *find_managed(const void *storage)
+{
+    for (size_t i = 0; i < registry.variables.count; i++) {
+        const struct base_map_entry *entry = &registry.variables.entries[i];
+        const struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+        if (!entry->removed && variable->managed && *variable->managed == storage)
+            return variable;
+    }
+    return NULL;
+}
+
+cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *size_bytes)
+{
+    cudaError_t error = runtime_begin();
+    if (error)
+        return error;
+    CUresult result = CUDA_ERROR_NOT_FOUND;
+    pthread_mutex_lock(&registry.lock);
+    const struct variable *variable = found(&registry.variables, symbol);
+    if (!variable && symbol)
+        variable = find_managed(symbol);
+    if (variable)
+        error = load(variable->binary);
+    if (variable && !error)
+        result = (variable->managed ? cuLibraryGetManaged : cuLibraryGetGlobal)(
+            address, size_bytes, variable->binary->library, variable->name);
+    pthread_mutex_unlock(&registry.lock);
+    if (error)
+        return error;
+    return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : runtime_code(result);
+}
+
+// --- What programs ask
+// ----------------------------------------------------------------------------
+
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_function)
+{
+    return runtime_end(runtime_kernel(host_function, kernel));
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    if (!kernelPtr)
+        return runtime_end(cudaErrorInvalidValue);
+    return runtime_end(runtime_kernel(entryFuncAddr, kernelPtr));
+}
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+{
+    if (!functionPtr)
+        return runtime_end(cudaErrorInvalidValue);
+    return runtime_end(runtime_function(symbolPtr, functionPtr));
+}
+
+cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
+{
+    CUdeviceptr address;
+    size_t size_bytes;
+    if (!devPtr)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_symbol(symbol, &address, &size_bytes));
+    *devPtr = (void *)(uintptr_t)address;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
+{
+    CUdeviceptr address;
+    if (!size)
+        return runtime_end(cudaErrorInvalidValue);
+    return runtime_end(runtime_symbol(symbol, &address, size));
+}
+
+// --- Libraries
+// ------------------------------------------------------------------------------------
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
+                                enum cudaJitOption *jitOptions, void **jitOptionsValues,
+                                unsigned int numJitOptions, enum cudaLibraryOption *libraryOptions,
+                                void **libraryOptionValues, unsigned int numLibraryOptions)
+{
+    return RUNTIME(cuLibraryLoadData(library, code, (CUjit_option *)jitOptions, jitOptionsValues,
+                                     numJitOptions, (CUlibraryOption *)libraryOptions,
+                                     libraryOptionValues, numLibraryOptions));
+}
+
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
+                                    enum cudaJitOption *jitOptions, void **jitOptionsValues,
+                                    unsigned int numJitOptions,
+                                    enum cudaLibraryOption *libraryOptions,
+                                    void **libraryOptionValues, unsigned int numLibraryOptions)
+{
+    return RUNTIME(cuLibraryLoadFromFile(
+        library, fileName, (CUjit_option *)jitOptions, jitOptionsValues, numJitOptions,
+        (CUlibraryOption *)libraryOptions, libraryOptionValues, numLibraryOptions));
+}
+
+cudaError_t cudaLibraryUnload(cudaLibrary_t library)
+{
+    return RUNTIME(cuLibraryUnload(library));
+}
+
+// Functions that take a host function take such a handle too, so it must be known.
+static cudaError_t remember(CUkernel kernel)
+{
+    pthread_mutex_lock(&registry.lock);
+    uint64_t *place = base_map_put(&registry.handles, key_of(kernel), NULL);
+    if (place && !*place)
+        *place = key_of(kernel);
+    pthread_mutex_unlock(&registry.lock);
+    return place ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, const char *name)
+{
+    RUNTIME_TRY(runtime_begin());
+    RUNTIME_TRY(runtime_code(cuLibraryGetKernel(pKernel, library, name)));
+    return runtime_end(remember(*pKernel));
+}
+
+cudaError_t cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib)
+{
+    return RUNTIME(cuLibraryGetKernelCount(count, lib));
+}
+
+cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
+                                        cudaLibrary_t lib)
+{
+    unsigned count = 0;
+    RUNTIME_TRY(runtime_begin());
+    RUNTIME_TRY(runtime_code(cuLibraryGetKernelCount(&count, lib)));
+    RUNTIME_TRY(runtime_code(cuLibraryEnumerateKernels(kernels, numKernels, lib)));
+    for (unsigned i = 0; i < numKernels && i < count; i++)
+        RUNTIME_TRY(remember(kernels[i]));
+    return cudaSuccess;
+}
+
+cudaError_t cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
+                                 const char *name)
+{
+    CUdeviceptr address = 0;
+    RUNTIME_TRY(RUNTIME(cuLibraryGetGlobal(&address, bytes, library, name)));
+    if (dptr)
+        *dptr = (void *)(uintptr_t)address;
+    return cudaSuccess;
+}
+
+cudaError_t cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
+                                  const char *name)
+{
+    CUdeviceptr address = 0;
+    RUNTIME_TRY(RUNTIME(cuLibraryGetManaged(&address, bytes, library, name)));
+    if (dptr)
+        *dptr = (void *)(uintptr_t)address;
+    return cudaSuccess;
+}
+
+cudaError_t cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library, const char *symbol)
+{
+    return RUNTIME(cuLibraryGetUnifiedFunction(fptr, library, symbol));
+}
+
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
+                                            int value, int device)
+{
+    return RUNTIME(cuKernelSetAttribute((CUfunction_attribute)attr, value, kernel, device));
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+// A warp at work: the dispatch loop, divergence into paths and their joins, calls and returns, the
+// end of lanes, and waiting for other lanes or warps. What single instructions compute is in
+// ops_*.c.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+enum { TURN = 4096 }; // instructions a path runs while others of its warp are ready
+
+void warp_set_mask(struct warp *warp, uint32_t mask)
+{
+    warp->mask = mask;
+    for (int i = 0; i < LANES; i++)
+        warp->lanes[i] = 0 - (mask >> i & 1u);
+}
+
+// --- Faults --------------------------------------------------------------------------------------
+
+static void describe_place(const struct warp *warp, const struct uop *op, int lane, char *out,
+                           size_t out_bytes)
+{
+    const struct block *block = warp->block;
+    const struct code *code = warp->path->frame->code;
+    const struct ptx_loc *loc = op->instr ? op->instr->loc : NULL;
+    const char *file = loc ? ptx_file_path(code->module, loc->file) : NULL;
+    int used = snprintf(out, out_bytes, "kernel %s", block->launch->code->name);
+    if (code != block->launch->code)
+        used += snprintf(out + used, out_bytes - (size_t)used, " in %s", code->name);
+    if (file)
+        used += snprintf(out + used, out_bytes - (size_t)used, ", %s:%u", file, loc->line);
+    else if (op->instr)
+        used +=
+            snprintf(out + used, out_bytes - (size_t)used, ", PTX line %u", op->instr->stmt.line);
+    snprintf(out + used, out_bytes - (size_t)used, ", block (%u,%u,%u), thread (%u,%u,%u)",
+             block->index[0], block->index[1], block->index[2], warp->tid[0][lane],
+             warp->tid[1][lane], warp->tid[2][lane]);
+}
+
+enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kind kind, int lane,
+                     const char *format, ...)
+{
+    struct launch *launch = warp->block->launch;
+    char what[240], where[240];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    describe_place(warp, op, lane, where, sizeof(where));
+    pthread_mutex_lock(&launch->lock);
+    if (launch->fault.kind == SIM_FAULT_NONE) {
+        launch->fault.kind = kind;
+        snprintf(launch->fault.text, sizeof(launch->fault.text), "%.239s: %.236s", where, what);
+    }
+    pthread_mutex_unlock(&launch->lock);
+    atomic_store(&launch->stop, true);
+    return STEP_STOP;
+}
+
+// --- Frames --------------------------------------------------------------------------------------
+
+static struct frame *new_frame(struct warp *warp, const struct code *code, struct frame *caller)
+{
+    size_t bytes =
+        sizeof(struct frame) + 64 + code->register_bytes + (size_t)LANES * code->param_bytes + 64;
+    struct frame *frame = calloc(1, bytes);
+    if (!frame)
+        return NULL;
+    (void)warp;
+    uintptr_t registers = ((uintptr_t)(frame + 1) + 63) & ~(uintptr_t)63;
+    frame->code = code;
+    frame->caller = caller;
+    frame->registers = (unsigned char *)registers;
+    frame->params = frame->registers + code->register_bytes;
+    frame->local_offset =
+        caller ? caller->local_offset + ((caller->code->local_bytes + 15u) & ~15u) : 0;
+    frame->next = warp->frames;
+    frame->before = NULL;
+    if (warp->frames)
+        warp->frames->before = frame;
+    warp->frames = frame;
+    return frame;
+}
+
+static void free_frame(struct warp *warp, struct frame *frame)
+{
+    *(frame->before ? &frame->before->next : &warp->frames) = frame->next;
+    if (frame->next)
+        frame->next->before = frame->before;
+    free(frame);
+}
+
+// --- Paths and joins -----------------------------------------------------------------------------
+
+static struct path *new_path(struct warp *warp)
+{
+    for (uint32_t i = 0; i < MOST_PATHS; i++) {
+        if (warp->paths[i].state == PATH_FREE) {
+            if (i >= warp->path_count)
+                warp->path_count = i + 1;
+            return &warp->paths[i];
+        }
+    }
+    abort(); // there are never more paths than lanes
+}
+
+static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc)
+{
+    for (int32_t i = 0; i < MOST_JOINS; i++) {
+        struct join *join = &warp->joins[i];
+        if (join->used)
+            continue;
+        *join = (struct join){.used = true,
+                              .expected = path->mask,
+                              .pc = pc,
+                              .frame = path->frame,
+                              .rejoin = path->rejoin,
+                              .rejoin_frame = path->rejoin_frame,
+                              .join = path->join};
+        return i;
+    }
+    return -1;
+}
+
+// The join that the path will meet at pc in its frame: its own, or a new one. -1: too many are
+// open.
+static int32_t join_at(struct warp *warp, struct path *path, uint32_t pc)
+{
+    if (path->join >= 0 && path->rejoin == pc && path->rejoin_frame == path->frame)
+        return path->join;
+    return new_join(warp, path, pc);
+}
+
+static void follow(struct path *path, uint32_t mask, uint32_t pc, int32_t join,
+                   const struct warp *warp)
+{
+    path->mask = mask;
+    path->pc = pc;
+    path->join = join;
+    path->rejoin = warp->joins[join].pc;
+    path->rejoin_frame = warp->joins[join].frame;
+}
+
+// Where all that a join waits for have come, or ended, it goes on as one path.
+static void settle(struct warp *warp, int32_t index)
+{
+    while (index >= 0) {
+        struct join *join = &warp->joins[index];
+        if (join->arrived != join->expected)
+            return;
+        int32_t outer = join->join;
+        if (join->expected) {
+            struct path *path = new_path(warp);
+            *path = (struct path){.state = PATH_READY,
+                                  .mask = join->arrived,
+                                  .pc = join->pc,
+                                  .frame = join->frame,
+                                  .rejoin = join->rejoin,
+                                  .rejoin_frame = join->rejoin_frame,
+                                  .join = outer};
+            join->used = false;
+            return;
+        }
+        join->used = false; // everybody ended; the joins around it have been told
+        index = outer;
+    }
+}
+
+static void arrive(struct warp *warp, int32_t join, uint32_t lanes)
+{
+    warp->joins[join].arrived |= lanes;
+    settle(warp, join);
+}
+
+enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken)
+{
+    struct path *path = warp->path;
+    if (taken == path->mask) {
+        path->pc = op->target;
+        return STEP_JUMP;
+    }
+    if (!taken)
+        return STEP_NEXT;
+    uint32_t rest = path->mask & ~taken, next = path->pc + 1;
+    int32_t join = join_at(warp, path, op->rejoin);
+    if (join < 0)
+        return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken), "too deep divergence");
+    if (op->target == op->rejoin) {
+        follow(path, rest, next, join, warp);
+        warp->joins[join].arrived |= taken;
+    } else if (next == op->rejoin) {
+        follow(path, taken, op->target, join, warp);
+        warp->joins[join].arrived |= rest;
+    } else {
+        struct path *other = new_path(warp);
+        *other = *path;
+        follow(path, rest, next, join, warp);
+        follow(other, taken, op->target, join, warp);
+        other->state = PATH_READY;
+    }
+    warp_set_mask(warp, path->mask);
+    return STEP_JUMP;
+}
+
+enum step warp_arrive(struct warp *warp, const struct uop *op)
+{
+    (void)op;
+    struct path *path = warp->path;
+    if (path->join < 0 || path->rejoin != path->pc || path->rejoin_frame != path->frame)
+        return STEP_NEXT;
+    path->state = PATH_FREE;
+    arrive(warp, path->join, path->mask);
+    return STEP_STOP;
+}
+
+// --- The end of lanes ----------------------------------------------------------------------------
+
+enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
+{
+    struct path *path = warp->path;
+    struct block *block = warp->block;
+    warp->live &= ~lanes;
+    block->live_threads -= (uint32_t)__builtin_popcount(lanes);
+    for (int32_t join = path->join; join >= 0; join = warp->joins[join].join)
+        warp->joins[join].expected &= ~lanes;
+    path->mask &= ~lanes;
+    block->progressed = true;
+    for (unsigned i = 0; i < BARRIERS; i++) {
+        if (block->barriers[i].waiting)
+            warp_release_barrier(block, i);
+    }
+    if (path->mask) {
+        warp_set_mask(warp, path->mask);
+        return STEP_NEXT;
+    }
+    path->state = PATH_FREE;
+    settle(warp, path->join);
+    return STEP_STOP;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code)
+{
+    struct path *path = warp->path;
+    struct frame *caller = path->frame;
+    struct launch *launch = warp->block->launch;
+    uint32_t stack = caller->local_offset + ((caller->code->local_bytes + 15u) & ~15u);
+    if (stack + code->local_bytes > launch->local_bytes || caller->depth > 2000)
+        return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
+                          "the stack of %u bytes is used up calling %s", launch->local_bytes,
+                          code->name);
+    struct frame *frame = new_frame(warp, code, caller);
+    if (!frame)
+        return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s", code->name);
+    frame->depth = caller->depth + 1;
+    frame->call = op;
+    const struct call_plan *plan = op->extra;
+    for (uint32_t i = 0; i < plan->argument_count && i < code->param_count; i++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            if (warp->mask >> lane & 1)
+                memcpy(frame->params + (size_t)lane * code->param_bytes + code->params[i].offset,
+                       caller->params + (size_t)lane * caller->code->param_bytes +
+                           plan->arguments[i].offset,
+                       code->params[i].size_bytes);
+        }
+    }
+    frame->return_pc = path->pc + 1;
+    path->frame = frame;
+    path->pc = 0;
+    return STEP_JUMP;
+}
+
+enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
+                          const struct code *code)
+{
+    struct path *path = warp->path;
+    // They meet where the call's block ends up anyway: the next instruction is a place of its own
+    // only for this, so the others wait as a path that is not ready before the callers are back.
+    struct path *other = new_path(warp);
+    *other = *path;
+    other->mask = path->mask & ~lanes;
+    other->state = PATH_READY;
+    path->mask = lanes;
+    warp_set_mask(warp, lanes);
+    return warp_call(warp, op, code);
+}
+
+// Lanes of the running path return from its function; the others, where there are any, go on.
+enum step warp_return(struct warp *warp)
+{
+    struct path *path = warp->path;
+    struct frame *frame = path->frame;
+    uint32_t lanes = warp->mask;
+    if (!frame->caller)
+        return warp_exit_lanes(warp, lanes);
+    bool together = path->join >= 0 && path->rejoin == PC_RETURN && path->rejoin_frame == frame;
+    if (lanes != path->mask || together) {
+        int32_t join = join_at(warp, path, PC_RETURN);
+        if (join < 0)
+            return warp_fault(warp, &frame->code->ops[path->pc], SIM_FAULT_STACK,
+                              __builtin_ctz(lanes), "too deep divergence");
+        uint32_t rest = path->mask & ~lanes;
+        if (rest) {
+            follow(path, rest, path->pc + 1, join, warp);
+            warp->joins[join].arrived |= lanes;
+            warp_set_mask(warp, rest);
+            return STEP_JUMP;
+        }
+        path->state = PATH_FREE;
+        arrive(warp, join, lanes);
+        return STEP_STOP;
+    }
+    const struct call_plan *plan = frame->call->extra;
+    struct frame *caller = frame->caller;
+    if (plan->result_bytes) {
+        for (int lane = 0; lane < LANES; lane++) {
+            if (lanes >> lane & 1)
+                memcpy(caller->params + (size_t)lane * caller->code->param_bytes +
+                           plan->result_offset,
+                       frame->params + (size_t)lane * frame->code->param_bytes +
+                           frame->code->return_offset,
+                       plan->result_bytes);
+        }
+    }
+    path->frame = caller;
+    path->pc = frame->return_pc;
+    free_frame(warp, frame);
+    return STEP_JUMP;
+}
+
+// --- Waiting for lanes of the warp ---------------------------------------------------------------
+
+bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
+{
+    struct path *path = warp->path;
+    (void)op;
+    members &= warp->live;
+    if ((warp->mask & members) == members)
+        return true;
+    uint32_t here = warp->mask;
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        const struct path *other = &warp->paths[i];
+        if (other->state == PATH_TOGETHER && other->pc == path->pc && other->frame == path->frame)
+            here |= other->mask;
+    }
+    if ((here & members) != members) {
+        path->state = PATH_TOGETHER;
+        path->members = members;
+        return false;
+    }
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        struct path *other = &warp->paths[i];
+        if (other->state == PATH_TOGETHER && other->pc == path->pc && other->frame == path->frame) {
+            other->state = PATH_READY;
+            other->pc++;
+        }
+    }
+    warp_set_mask(warp, here);
+    return true;
+}
+
+enum step warp_apart(struct warp *warp)
+{
+    warp_set_mask(warp, warp->path->mask);
+    return STEP_NEXT;
+}
+
+// --- The dispatch loop ---------------------------------------------------------------------------
+
+static void enter(struct warp *warp, struct path *path)
+{
+    warp->path = path;
+    warp->registers = path->frame->registers;
+    warp->pool = path->frame->code->pool;
+    warp_set_mask(warp, path->mask);
+}
+
+// A path whose join is at the function's end returns as soon as it is whole.
+static bool must_return(const struct path *path)
+{
+    return path->pc == PC_RETURN;
+}
+
+// Runs one path; returns what is left of the budget.
+static uint64_t run_path(struct warp *warp, struct path *path, uint64_t budget)
+{
+    enter(warp, path);
+    if (must_return(path)) {
+        enum step step = warp_return(warp);
+        if (step == STEP_STOP)
+            return budget;
+        enter(warp, path);
+    }
+    const struct uop *ops = path->frame->code->ops;
+    uint32_t pc = path->pc;
+    uint64_t left = budget;
+    while (left--) {
+        const struct uop *op = &ops[pc];
+        enum step step;
+        path->pc = pc;
+        warp->warp_instructions++;
+        if (!op->guard) {
+            warp->thread_instructions += (unsigned)__builtin_popcount(warp->mask);
+            step = op->run(warp, op);
+        } else {
+            uint32_t guard = predicate(warp, (op->guard & ~GUARD_NEGATED) - 1);
+            uint32_t mask = path->mask & (op->guard & GUARD_NEGATED ? ~guard : guard);
+            if (!mask) {
+                pc++;
+                continue;
+            }
+            warp->thread_instructions += (unsigned)__builtin_popcount(mask);
+            if (mask == path->mask) {
+                step = op->run(warp, op);
+            } else {
+                warp_set_mask(warp, mask);
+                step = op->run(warp, op);
+                if (step == STEP_NEXT)
+                    warp_set_mask(warp, path->mask);
+            }
+        }
+        if (step == STEP_NEXT) {
+            pc++;
+        } else if (step == STEP_JUMP) {
+            enter(warp, path);
+            ops = path->frame->code->ops;
+            pc = path->pc;
+        } else {
+            return left;
+        }
+    }
+    path->pc = pc;
+    return 0;
+}
+
+bool warp_run(struct warp *warp, uint64_t budget)
+{
+    struct launch *launch = warp->block->launch;
+    uint32_t at = warp->next_path;
+    while (budget) {
+        uint32_t ready = 0;
+        struct path *chosen = NULL;
+        for (uint32_t i = 0; i < warp->path_count; i++) {
+            uint32_t index = (at + i) % warp->path_count;
+            if (warp->paths[index].state != PATH_READY)
+                continue;
+            ready++;
+            if (!chosen)
+                chosen = &warp->paths[index];
+        }
+        if (!chosen)
+            break;
+        uint64_t turn = ready > 1 && budget > TURN ? TURN : budget;
+        uint64_t left = run_path(warp, chosen, turn);
+        warp->block->progressed = true;
+        budget -= turn - left;
+        if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
+            return false;
+        // The next turn is another path's.
+        at = (uint32_t)(chosen - warp->paths) + 1;
+    }
+    warp->next_path = warp->path_count ? at % warp->path_count : 0;
+    return true;
+}
+
+// --- Start and end -------------------------------------------------------------------------------
+
+bool warp_start(struct warp *warp, struct block *block, uint32_t index)
+{
+    const struct launch *launch = block->launch;
+    const uint32_t *size = launch->request->block;
+    memset(warp, 0, sizeof(*warp));
+    warp->block = block;
+    warp->index = index;
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        uint32_t thread = index * LANES + lane;
+        warp->tid[0][lane] = thread % size[0];
+        warp->tid[1][lane] = thread / size[0] % size[1];
+        warp->tid[2][lane] = thread / size[0] / size[1];
+        if (thread < launch->threads_per_block)
+            warp->live |= 1u << lane;
+    }
+    if (launch->local_bytes) {
+        warp->local = calloc(LANES, launch->local_bytes);
+        if (!warp->local)
+            return false;
+    }
+    struct frame *frame = new_frame(warp, launch->code, NULL);
+    if (!frame)
+        return false;
+    struct path *path = new_path(warp);
+    *path = (struct path){.state = PATH_READY, .mask = warp->live, .frame = frame, .join = -1};
+    return true;
+}
+
+void warp_fini(struct warp *warp)
+{
+    while (warp->frames) {
+        struct frame *next = warp->frames->next;
+        free(warp->frames);
+        warp->frames = next;
+    }
+    free(warp->local);
+    warp->local = NULL;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as PTX: what can be read can be printed, read again and printed the same, and every
+// function of it analysed. Memory is bounded, as it is for users who ask for that.
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/ptx.h"
+
+enum { MODULE_BYTES = 16 << 20, FACTS_BYTES = 64 << 20 };
+
+static struct ptx_module *read_module(const char *text, size_t length)
+{
+    struct ptx_module *module;
+    struct base_error error;
+    enum base_code code = ptx_parse_within(text, length, "input", MODULE_BYTES, &module, &error);
+    if (code == BASE_OK)
+        return module;
+    // Whoever fails says why, and leaves nothing behind.
+    if (module || error.code != code || !error.causes || !error.text[0][0])
+        abort();
+    if (code != BASE_SYNTAX && code != BASE_NO_MEMORY)
+        abort();
+    return NULL;
+}
+
+static void print_module(const struct ptx_module *module, struct base_buf *text)
+{
+    ptx_print(module, text);
+    if (text->failed)
+        abort();
+}
+
+static void analyse(struct ptx_function *function)
+{
+    struct ptx_facts *facts;
+    struct base_error error;
+    if (ptx_facts_create(function, FACTS_BYTES, &facts, &error) != BASE_OK)
+        return;
+    struct ptx_site *sites;
+    uint32_t count;
+    struct base_buf text = {0};
+    if (ptx_sites_find(facts, &sites, &count, &error) == BASE_OK) {
+        for (uint32_t i = 0; i < count; i++)
+            ptx_form_print(facts->affine, &sites[i].form, NULL, &text);
+    }
+    base_buf_fini(&text);
+    ptx_facts_destroy(facts);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+{
+    struct ptx_module *module = read_module((const char *)data, size_bytes);
+    if (!module)
+        return 0;
+    struct base_buf first = {0}, second = {0};
+    print_module(module, &first);
+    struct ptx_module *again = read_module(first.text, first.length);
+    // The text may have grown beyond the bound, but not become something else.
+    if (again) {
+        print_module(again, &second);
+        if (first.length != second.length || memcmp(first.text, second.text, first.length) != 0)
+            abort();
+        ptx_module_destroy(again);
+    } else if (first.length < MODULE_BYTES / 256) {
+        abort();
+    }
+    for (struct ptx_item *item = module->first; item; item = item->next) {
+        if (item->kind == PTX_ITEM_FUNCTION && item->function->has_body)
+            analyse(item->function);
+    }
+    base_buf_fini(&first);
+    base_buf_fini(&second);
+    ptx_module_destroy(module);
+    return 0;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shared library with the imitated runtime in it, which uses it as it is loaded.
+#include <stdio.h>
+
+#include "vendor.h"
+
+__attribute__((constructor)) static void on_load(void)
+{
+    void *memory;
+    printf("library: malloc says %d, tiny %d\n", cudaMalloc(&memory, 66), cudaTiny());
+    fflush(stdout);
+}

@@ -1,0 +1,125 @@
+#!/bin/sh
+# The redirection with an imitated static runtime: test_imitation.sh SOURCES CC [EMULATOR], where SOURCES is
+# the folder src, CC a compiler for x86_64 or aarch64, and EMULATOR what runs its programs.
+set -eu
+sources=$1 cc=$2 emulator=${3-}
+here=$(cd "$(dirname "$0")" && pwd)
+for tool in "$cc" $emulator; do
+    command -v "$tool" >/dev/null || { echo "SKIP: no $tool"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failed=0 passed=0
+
+build() { "$cc" -std=gnu11 -D_GNU_SOURCE -g -I"$sources" -I"$here" "$@"; }
+
+# run PROGRAM ARGUMENT...: with the redirection, into the files stdout, stderr and status.
+run() {
+    if [ -n "$emulator" ]; then
+        set -- "$emulator" -E LD_PRELOAD="$work/sim/libglint-redirect.so" -E LD_LIBRARY_PATH="$work" "$@"
+    else
+        set -- env LD_PRELOAD="$work/sim/libglint-redirect.so" LD_LIBRARY_PATH="$work" "$@"
+    fi
+    status=0
+    "$@" >stdout 2>stderr || status=$?
+    echo $status >status
+}
+
+# check NAME STATUS: compares with the files wanted (stdout) and wanted.err.
+check() {
+    if [ "$(cat status)" = "$2" ] && diff -u wanted stdout && diff -u wanted.err stderr; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED $1: status $(cat status), wanted $2"
+        cat stdout stderr
+        failed=$((failed + 1))
+    fi
+}
+
+mkdir sim
+build -O2 -fPIC -fvisibility=hidden -shared -o sim/libglint-redirect.so -Wl,-z,initfirst -Wl,-z,now \
+    "$sources/gpusim/redirect.c" "$sources/gpusim/redirect_elf.c" "$sources/gpusim/redirect_patch.c"
+build -O1 -fPIC -shared -o sim/libcudart.so.13 "$here/fake_cudart.c"
+build -O1 -fPIC -fvisibility=hidden -c -o vendor-library.o "$here/vendor.c"
+build -O1 -fPIC -shared -o liblinked.so "$here/library.c" vendor-library.o
+build -O1 -fPIC -shared -o libopened.so "$here/library.c" vendor-library.o
+
+cat >wanted <<'END'
+register fatbin
+registered
+own 11 12 13
+malloc 64
+malloc says 0
+memory is there
+malloc 65
+malloc says 0
+tiny 5 5
+many 1 2 3.5 4.5 1 6 7 8.5 9.5 10.5 11.5 12.5 13.5 14.5 15 16 17 18.5
+large 1 6
+many 1 2 3.5 4.5 1 6 7 8.5 9.5 10.5 11.5 12.5 13.5 14.5 15 16 17 18.5
+large 1 6
+not there 801 801
+no error of the fake
+unregister
+END
+echo "glint: cudaNotThere is not supported by the simulated GPU" >wanted.err
+cp wanted wanted.program
+
+for style in -fPIE:-pie -fno-pie:-no-pie; do
+    for optimised in -O0 -O1 -Os; do
+        build $optimised "${style%:*}" -fvisibility=hidden -c -o vendor.o "$here/vendor.c"
+        build $optimised "${style%:*}" "${style#*:}" -o program "$here/program.c" vendor.o "$here/after.c"
+        run ./program
+        check "program ${style#*:} $optimised" 7
+    done
+done
+build -O1 -fvisibility=hidden -c -o vendor.o "$here/vendor.c"
+build -O1 -Wl,-z,relro,-z,now -Wl,-z,pack-relative-relocs -o program "$here/program.c" vendor.o "$here/after.c" 2>/dev/null ||
+    build -O1 -Wl,-z,relro,-z,now -o program "$here/program.c" vendor.o "$here/after.c"
+run ./program
+check "all bound at start" 7
+
+# The order of constructors: a library's before the program's, and both after the redirection.
+build -O1 -o linked "$here/program.c" vendor.o "$here/after.c" -L. -Wl,--no-as-needed -llinked
+{ echo "malloc 66"; echo "library: malloc says 0, tiny 5"; cat wanted.program; } >wanted
+run ./linked
+check "a library that the program is linked with" 7
+
+# Opened, closed and opened again: the second time it is mapped anew.
+{
+    sed '$d' wanted.program
+    for _ in 1 2; do echo "malloc 66"; echo "library: malloc says 0, tiny 5"; echo "open worked"; done
+    tail -n 1 wanted.program
+} >wanted
+run ./program ./libopened.so ./libopened.so
+check "a library that the program opens, twice" 7
+
+# Stripped: the program is told, and does not start; libraries are told of.
+"$("$cc" -print-prog-name=strip)" -o stripped program
+: >wanted
+cat >wanted.err <<'END'
+glint: ./stripped holds the static CUDA runtime, and is stripped of the symbols by which glint would lead it to the simulated GPU. Link it with 'nvcc -cudart shared', or without strip and -s.
+END
+run ./stripped
+check "a stripped program" 125
+
+# A program that has nothing to do with CUDA notices nothing.
+echo 'int main(void) { return 9; }' >plain.c
+build -o plain plain.c
+: >wanted.err
+run ./plain
+check "a program without CUDA" 9
+
+# Where the runtime is missing.
+rm sim/libcudart.so.13
+run ./program
+if [ "$(cat status)" = 125 ] && grep -q "^glint: the simulated GPU's runtime cannot be loaded: .*libcudart.so.13" stderr; then
+    passed=$((passed + 1))
+else
+    echo "FAILED without libcudart: $(cat status stderr)"
+    failed=$((failed + 1))
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
