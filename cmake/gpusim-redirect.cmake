@@ -12,6 +12,7 @@ list(APPEND GLINT_PARTS glint_redirect) # for the tests
 add_library(glint_redirect_preload SHARED
     src/gpusim/redirect.c
     src/gpusim/redirect_elf.c
+    src/gpusim/redirect_entry.c
     src/gpusim/redirect_patch.c)
 set_target_properties(glint_redirect_preload PROPERTIES
     OUTPUT_NAME glint-redirect

@@ -89,9 +89,9 @@ static bool find_program(const char *name, struct base_buf *path)
     }
     char usual[256] = "";
     confstr(_CS_PATH, usual, sizeof(usual));
-    const char *folders = getenv("PATH") ? getenv("PATH") : usual;
+    const char *folders = getenv("PATH");
     bool refused = false;
-    for (const char *from = folders; *name; from += strcspn(from, ":") + 1) {
+    for (const char *from = folders ? folders : usual; *name; from += strcspn(from, ":") + 1) {
         size_t length = strcspn(from, ":");
         path->length = 0;
         if (length)
@@ -228,7 +228,7 @@ static bool can_be_simulated(const char *path, const struct gpusim_program *prog
         cli_message("link it with 'nvcc -cudart shared', or without strip and -s");
         return false;
     }
-    if (program->vendor_library[0])
+    if (program->vendor_library)
         cli_message("%s uses %s: NVIDIA's libraries cannot run on the simulated GPU, and their "
                     "calls will fail",
                     path, program->vendor_library);
@@ -248,28 +248,36 @@ static bool set_log(const char *path)
     return good;
 }
 
+// Adds one of our libraries to a list for LD_PRELOAD. There a blank would end the name, so where
+// the folder has one, the plain name has to do, which is searched for in LD_LIBRARY_PATH; else the
+// whole path, which holds even where a script changes that variable.
+static void add_preload(struct base_buf *list, const char *folder, const char *name)
+{
+    if (list->length)
+        base_buf_putc(list, ':');
+    if (!strpbrk(folder, " \t\n"))
+        base_buf_printf(list, "%s/", folder);
+    base_buf_puts(list, name);
+}
+
 static bool set_environment(const struct request *request, const struct gpusim_program *program,
                             const char *folder)
 {
-    // A preload with a blank in it would be taken for two; the plain name is searched for in
-    // LD_LIBRARY_PATH. Otherwise the whole path holds even where a script changes that variable.
-    bool has_blank = strpbrk(folder, " \t\n") != NULL;
+    static const char allow_preload[] = "verify_asan_link_order=0";
     struct base_buf preload = {0};
-    base_buf_printf(&preload, "%s%slibglint-redirect.so", has_blank ? "" : folder,
-                    has_blank ? "" : "/");
-    // Where folders of the executable's own come before LD_LIBRARY_PATH, a library that is there
+    add_preload(&preload, folder, "libglint-redirect.so");
+    // Where folders that the executable names come before LD_LIBRARY_PATH: a library that is there
     // already is not searched for.
     if (program->has_rpath && program->runtime)
-        base_buf_printf(&preload, ":%s%slibcudart.so.%s", has_blank ? "" : folder,
-                        has_blank ? "" : "/",
-                        program->runtime == 11   ? "11.0"
-                        : program->runtime == 12 ? "12"
-                                                 : "13");
+        add_preload(&preload, folder,
+                    program->runtime == 11   ? "libcudart.so.11.0"
+                    : program->runtime == 12 ? "libcudart.so.12"
+                                             : "libcudart.so.13");
     if (program->has_rpath && program->needs_driver)
-        base_buf_printf(&preload, ":%s%slibcuda.so.1", has_blank ? "" : folder,
-                        has_blank ? "" : "/");
+        add_preload(&preload, folder, "libcuda.so.1");
     bool good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
                 put_before("LD_LIBRARY_PATH", folder, ":") &&
+                (!program->needs_asan || put_before("ASAN_OPTIONS", allow_preload, ":")) &&
                 (!request->preset || setenv("GLINT_SIM_DEVICE", request->preset, 1) == 0) &&
                 (!request->workers || setenv("GLINT_SIM_WORKERS", request->workers, 1) == 0) &&
                 (!request->log || set_log(request->log));

@@ -217,6 +217,10 @@ struct driver_op {
         } memory;
         struct {
             struct driver_exec *exec; // held
+            // Of its event-record nodes, in order, what their events refer to: held, and the array
+            // is owned. NULL: nobody waits for them before they run.
+            struct driver_command **records;
+            size_t record_count;
         } graph;
         struct {
             uint64_t address, value;
@@ -261,6 +265,8 @@ struct driver_stream {
     struct driver_command *last;        // held: the newest submitted; NULL: none
     uint64_t clock_ns;                  // when its last completed command ended
     struct driver_capture *capture;     // NULL: not capturing
+    struct driver_node **latest;        // of a capture: what the next node follows
+    size_t latest_count;
     CUstreamAttrValue attributes[16];
 };
 
@@ -295,7 +301,9 @@ CUresult driver_enter_stream(CUstream handle, struct driver_context **context,
 CUresult driver_enqueue(struct driver_stream *stream, struct driver_op *op);
 // For a call that waits: an error where the thread's captures forbid it.
 CUresult driver_forbid_in_capture(struct driver_stream *stream); // locked
-CUresult driver_unsafe_in_capture(void);                         // not locked
+// For work of the legacy stream while blocking streams are captured. Locked.
+CUresult driver_forbid_implicit(struct driver_stream *stream);
+CUresult driver_unsafe_in_capture(void); // not locked
 
 // --- Events --------------------------------------------------------------------------------------
 
@@ -326,8 +334,6 @@ enum driver_memory_kind {
     DRIVER_MEMORY_ARRAY,
 };
 
-struct driver_physical;
-
 struct driver_allocation {
     uint64_t address, size_bytes;
     enum driver_memory_kind kind;
@@ -335,7 +341,7 @@ struct driver_allocation {
     uint64_t id;
     struct driver_context *context;
     struct driver_pool *pool;
-    struct driver_physical *physical;
+    uint64_t capacity_bytes; // of a pool's block
     bool sync_memops;
 };
 
@@ -346,6 +352,8 @@ void driver_block_give(uint64_t address, uint64_t size_bytes);
 // Makes, enters into the maps and tells the machine. Locked.
 CUresult driver_memory_add(struct driver_context *context, enum driver_memory_kind kind,
                            uint64_t size_bytes, unsigned flags, struct driver_allocation **made);
+// Enters one whose fields are set, and whose memory is somebody's care, into the maps. Locked.
+CUresult driver_memory_enter(struct driver_allocation *allocation);
 // Ends it everywhere and frees it. Locked.
 void driver_memory_remove(struct driver_allocation *allocation);
 struct driver_allocation *driver_memory_find(uint64_t address); // locked; NULL: none holds it
@@ -380,11 +388,14 @@ bool driver_array_valid(const struct driver_array *array);
 // Pools: see driver_pool.c. Locked.
 CUresult driver_pool_alloc(struct driver_pool *pool, struct driver_stream *stream,
                            uint64_t size_bytes, uint64_t *address);
+// The same without a command: a graph's node takes it into use.
+CUresult driver_pool_reserve(struct driver_pool *pool, struct driver_stream *stream,
+                             struct driver_context *context, uint64_t size_bytes,
+                             struct driver_allocation **made);
+void driver_pool_discard(struct driver_allocation *allocation); // gives it back at once
 CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation *allocation);
 void driver_pools_trim(void); // at synchronisation points
 struct driver_pool *driver_pool_default(void);
-
-void driver_vmm_forget(struct driver_context *context); // locked
 
 // --- Copies --------------------------------------------------------------------------------------
 
@@ -468,8 +479,8 @@ CUresult driver_capture_op(struct driver_stream *stream, struct driver_op *op);
 CUresult driver_capture_record(struct driver_stream *stream, struct driver_event *event);
 CUresult driver_capture_wait(struct driver_stream *stream, struct driver_event *event);
 void driver_capture_spoil(struct driver_stream *stream); // a call that a capture forbids
-CUresult driver_exec_run(struct driver_exec *exec, struct driver_context *context,
-                         uint64_t start_ns, uint64_t *duration_ns);
+CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
+                         struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns);
 void driver_exec_hold(struct driver_exec *exec);
 void driver_exec_release(struct driver_exec *exec);
 

@@ -79,10 +79,13 @@ static void free_memory_of(struct driver_context *context)
         struct base_interval *it = base_intervals_first(&driver.memory, &walk);
         for (; it && !again; it = base_intervals_next(&walk)) {
             struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
-            // Arrays and mappings go with their handles, pool memory with its pool.
-            if (allocation->context != context || allocation->kind >= DRIVER_MEMORY_POOL)
+            // Arrays and mappings go with their handles.
+            if (allocation->context != context || allocation->kind > DRIVER_MEMORY_POOL)
                 continue;
-            driver_memory_remove(allocation);
+            if (allocation->kind == DRIVER_MEMORY_POOL)
+                driver_pool_discard(allocation);
+            else
+                driver_memory_remove(allocation);
             again = true;
         }
     }

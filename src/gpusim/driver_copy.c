@@ -79,12 +79,10 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
     CUresult result;
     if (box_bytes(box) == 0) {
         result = CUDA_SUCCESS;
-    } else if (stream->capture || driver.captures) {
-        result = wait ? driver_forbid_in_capture(stream) : CUDA_SUCCESS;
-        if (result == CUDA_SUCCESS)
-            result = driver_enqueue(stream, &op);
-        if (result == CUDA_SUCCESS && !stream->capture && wait)
-            driver_wait_stream(stream);
+    } else if (stream->capture) {
+        result = wait ? driver_forbid_in_capture(stream) : driver_capture_op(stream, &op);
+    } else if ((result = driver_forbid_implicit(stream)) != CUDA_SUCCESS) {
+        driver_op_fini(&op);
     } else {
         bool must_wait = wait ? !op.copy.on_device : dst == DRIVER_PLACE_PAGEABLE;
         if (!must_wait && src == DRIVER_PLACE_PAGEABLE)

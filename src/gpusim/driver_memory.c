@@ -63,8 +63,7 @@ static const char *object_name(enum driver_memory_kind kind)
     return "memory";
 }
 
-// Enters an allocation whose fields are set into both maps.
-static CUresult enter(struct driver_allocation *allocation)
+CUresult driver_memory_enter(struct driver_allocation *allocation)
 {
     allocation->id = ++driver.next_id;
     enum base_code code =
@@ -72,6 +71,8 @@ static CUresult enter(struct driver_allocation *allocation)
                               (uint64_t)(uintptr_t)allocation, NULL);
     DRIVER_REJECT(code == BASE_CONFLICT, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     DRIVER_REJECT(code != BASE_OK, CUDA_ERROR_OUT_OF_MEMORY);
+    if (allocation->kind == DRIVER_MEMORY_POOL) // the machine is told in the stream's order
+        return CUDA_SUCCESS;
     struct base_error error = {0};
     code = sim_object_add(driver.device, allocation->address, allocation->size_bytes,
                           object_kind(allocation->kind), object_name(allocation->kind), &error);
@@ -95,7 +96,7 @@ CUresult driver_memory_add(struct driver_context *context, enum driver_memory_ki
         return result;
     }
     allocation->address = driver_block_take(size_bytes);
-    result = allocation->address ? enter(allocation) : CUDA_ERROR_OUT_OF_MEMORY;
+    result = allocation->address ? driver_memory_enter(allocation) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         if (allocation->address)
             driver_block_give(allocation->address, size_bytes);
@@ -335,7 +336,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
                                              .flags = Flags,
                                              .context = context};
     driver_lock();
-    CUresult result = enter(allocation);
+    CUresult result = driver_memory_enter(allocation);
     driver_unlock();
     if (result != CUDA_SUCCESS)
         free(allocation);

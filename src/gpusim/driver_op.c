@@ -21,13 +21,32 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
     }
     if (from->kind == DRIVER_OP_COPY)
         to->copy.staging = NULL; // captured copies have none
-    if (from->kind == DRIVER_OP_GRAPH)
+    if (from->kind == DRIVER_OP_GRAPH) {
+        to->graph.records = NULL;
+        to->graph.record_count = 0;
         driver_exec_hold(to->graph.exec);
+    }
     if (from->kind == DRIVER_OP_RECORD || from->kind == DRIVER_OP_WAIT)
         to->event.command = NULL;
     return true;
 }
 
+static void fini_graph(struct driver_op *op)
+{
+    driver_exec_release(op->graph.exec);
+    if (!op->graph.records)
+        return;
+    driver_lock();
+    for (size_t i = 0; i < op->graph.record_count; i++) {
+        // After an error or at the end of the process it may not have run: nobody is to wait.
+        op->graph.records[i]->done = true;
+        driver_release(op->graph.records[i]);
+    }
+    driver_unlock();
+    free(op->graph.records);
+}
+
+// Not locked, where the operation is a graph's launch.
 void driver_op_fini(struct driver_op *op)
 {
     if (op->kind == DRIVER_OP_LAUNCH)
@@ -35,7 +54,7 @@ void driver_op_fini(struct driver_op *op)
     else if (op->kind == DRIVER_OP_COPY)
         free(op->copy.staging);
     else if (op->kind == DRIVER_OP_GRAPH)
-        driver_exec_release(op->graph.exec);
+        fini_graph(op);
     op->kind = DRIVER_OP_EMPTY;
 }
 
@@ -165,20 +184,30 @@ static CUresult run_alloc(const struct driver_op *op)
     return code == BASE_OK || code == BASE_CONFLICT ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// In a graph: the event as it was last recorded when the graph comes to it.
 static void run_event_wait(const struct driver_op *op)
 {
     driver_lock();
-    if (op->event.command)
-        driver_wait(op->event.command);
+    if (driver_event_valid(op->event.event) && op->event.event->recorded)
+        driver_wait(op->event.event->recorded);
     driver_unlock();
 }
 
 static void run_event_record(const struct driver_op *op, uint64_t start_ns)
 {
+    struct driver_command *command = op->event.command;
     driver_lock();
-    if (op->event.command) {
-        op->event.command->end_ns = start_ns;
-        op->event.command->done = true;
+    if (!command && driver_event_valid(op->event.event)) {
+        command = calloc(1, sizeof *command);
+        if (command) {
+            command->references = 1;
+            driver_release(op->event.event->recorded);
+            op->event.event->recorded = command;
+        }
+    }
+    if (command) {
+        command->end_ns = start_ns;
+        command->done = true;
         pthread_cond_broadcast(&driver.completed);
     }
     driver_unlock();
@@ -210,7 +239,8 @@ CUresult driver_op_run(struct driver_op *op, struct driver_context *context, uin
         return CUDA_SUCCESS;
     case DRIVER_OP_WAIT: run_event_wait(op); return CUDA_SUCCESS;
     case DRIVER_OP_ALLOC: return run_alloc(op);
-    case DRIVER_OP_GRAPH: return driver_exec_run(op->graph.exec, context, start_ns, duration_ns);
+    case DRIVER_OP_GRAPH:
+        return driver_exec_run(op->graph.exec, op->graph.records, context, start_ns, duration_ns);
     case DRIVER_OP_WRITE_VALUE: return run_write_value(op);
     case DRIVER_OP_WAIT_VALUE: run_wait_value(op, context); return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;

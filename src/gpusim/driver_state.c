@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "driver_missing.h"
 
 struct driver_process driver = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -77,6 +78,11 @@ CUresult driver_not_there(const char *function)
 {
     driver_say_once("simulated GPU: %s is not there yet", function);
     return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+int driver_missing(const char *function)
+{
+    return driver_not_there(function);
 }
 
 void driver_flush_output(void)

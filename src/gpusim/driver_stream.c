@@ -96,18 +96,27 @@ CUresult driver_enter_stream(CUstream handle, struct driver_context **context,
     return result;
 }
 
+// Work in the legacy stream would have to wait for blocking streams that are being captured.
+CUresult driver_forbid_implicit(struct driver_stream *stream)
+{
+    if (stream != stream->context->legacy || !driver.captures)
+        return CUDA_SUCCESS;
+    for (struct driver_stream *at = stream->context->streams; at; at = at->next)
+        if (at->capture && !(at->flags & CU_STREAM_NON_BLOCKING)) {
+            driver_capture_spoil(at);
+            return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+        }
+    return CUDA_SUCCESS;
+}
+
 CUresult driver_enqueue(struct driver_stream *stream, struct driver_op *op)
 {
     if (stream->capture)
         return driver_capture_op(stream, op);
-    // Work in the legacy stream would have to wait for blocking streams that are being captured.
-    if (stream == stream->context->legacy && driver.captures) {
-        for (struct driver_stream *at = stream->context->streams; at; at = at->next)
-            if (at->capture && !(at->flags & CU_STREAM_NON_BLOCKING)) {
-                driver_capture_spoil(at);
-                driver_op_fini(op);
-                return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-            }
+    CUresult result = driver_forbid_implicit(stream);
+    if (result != CUDA_SUCCESS) {
+        driver_op_fini(op);
+        return result;
     }
     return driver_submit(stream, op, NULL, 0, NULL);
 }

@@ -59,6 +59,7 @@ struct uop {
     uint8_t count;      // elements of a vector
     uint8_t space;      // enum ptx_space
     uint8_t mode;       // the handler's own
+    uint8_t spins;      // of a branch: lanes that left waited in vain for others that spin
     uint8_t flags;      // the handler's own
     const slot *list;   // slots of a vector, or of a call
     const void *extra;  // the handler's own
@@ -160,6 +161,7 @@ struct path {
     struct frame *rejoin_frame;
     int32_t join;     // index, or -1
     uint32_t members; // PATH_TOGETHER: whom it waits for
+    uint32_t spent;   // instructions since it last met others
     bool released;    // a barrier let it go; its instruction runs once more to finish
     uint32_t result;  // of bar.red: how many, and whether all or any
     bool all, any;
@@ -168,7 +170,8 @@ struct path {
 // Where paths meet again.
 struct join {
     bool used;
-    uint32_t expected; // lanes that are on their way or here
+    const struct uop *branch; // that made it; NULL: a return
+    uint32_t expected;        // lanes that are on their way or here
     uint32_t arrived;
     uint32_t pc;
     struct frame *frame;
@@ -361,6 +364,7 @@ bool choose_move(struct decoder *decoder, const struct ptx_instr *instr, struct 
 bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_texture(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 
 #endif

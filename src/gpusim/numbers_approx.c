@@ -6,32 +6,38 @@
 
 // --- f32 -----------------------------------------------------------------------------------------
 
-// a as a fraction of a turn, as the hardware reduces it.
-static double turn(float a, unsigned flags)
+// The hardware's sine, a quarter turn or none ahead: the angle in turns, multiplied in f32, is cut
+// to 25 bits; in every other quadrant the 23 bits below the quadrant are inverted.
+static float sine(float a, unsigned quadrant, bool odd, unsigned flags)
 {
-    return num_mul_f32(num_in_f32(a, flags), 0.15915494f, NUM_RZ, 0);
+    float turns = num_mul_f32(num_in_f32(a, flags), 0.15915494f, NUM_RZ, 0);
+    if (turns - turns != 0)
+        return num_from_bits_f32(NUM_NAN_BITS_F32);
+    uint32_t angle = (uint32_t)fmod(trunc((double)fabsf(turns) * 0x1p25), 0x1p25);
+    uint32_t phase = angle & 0x7FFFFF;
+    quadrant += angle >> 23;
+    if (quadrant & 1)
+        phase ^= 0x7FFFFF;
+    bool negative = (quadrant & 2) != 0;
+    if (odd && num_bits_f32(turns) >> 31)
+        negative = !negative;
+    float result = (float)sin(phase * (6.283185307179586 * 0x1p-25));
+    return num_out_f32(negative ? -result : result, flags);
 }
 
 float num_sin_approx_f32(float a, unsigned flags)
 {
-    double whole = turn(a, flags);
-    double part = whole - rint(whole);
-    // A turn too small to change is left out of the reduction, and keeps the sign of zero.
-    double angle = (part == 0 ? whole - trunc(whole) : part) * 6.283185307179586;
-    if (num_in_f32(a, flags) == 0)
-        return num_in_f32(a, flags);
-    return num_out_f32((float)sin(angle), flags);
+    return sine(a, 0, true, flags);
 }
 
 float num_cos_approx_f32(float a, unsigned flags)
 {
-    double whole = turn(a, flags);
-    return num_out_f32((float)cos((whole - rint(whole)) * 6.283185307179586), flags);
+    return sine(a, 1, false, flags);
 }
 
 float num_tanh_approx_f32(float a)
 {
-    return num_canonical_f32((float)tanh(a));
+    return num_canonical_f32((float)tanh((double)a));
 }
 
 // --- f64 -----------------------------------------------------------------------------------------
@@ -74,7 +80,7 @@ double num_rsqrt_approx_f64(double a)
 
 uint16_t num_ex2_approx_f16(uint16_t a)
 {
-    return num_f16_nearest((float)exp2(num_f32_from_f16(a)));
+    return num_f16_nearest((float)exp2((double)num_f32_from_f16(a)));
 }
 
 static uint16_t flush_bf16(uint16_t a)
@@ -84,16 +90,16 @@ static uint16_t flush_bf16(uint16_t a)
 
 uint16_t num_ex2_approx_ftz_bf16(uint16_t a)
 {
-    float power = (float)exp2(num_f32_from_bf16(flush_bf16(a)));
+    float power = (float)exp2((double)num_f32_from_bf16(flush_bf16(a)));
     return flush_bf16(num_bf16_nearest(power));
 }
 
 uint16_t num_tanh_approx_f16(uint16_t a)
 {
-    return num_f16_nearest((float)tanh(num_f32_from_f16(a)));
+    return num_f16_nearest((float)tanh((double)num_f32_from_f16(a)));
 }
 
 uint16_t num_tanh_approx_bf16(uint16_t a)
 {
-    return num_bf16_nearest((float)tanh(num_f32_from_bf16(a)));
+    return num_bf16_nearest((float)tanh((double)num_f32_from_bf16(a)));
 }

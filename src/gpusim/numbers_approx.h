@@ -31,7 +31,7 @@ static inline float num_div_approx_f32(float a, float b, unsigned flags)
 {
     a = num_in_f32(a, flags);
     b = num_in_f32(b, flags);
-    bool small = b > -0x1p-126f && b < 0x1p-126f && !(flags & NUM_FTZ);
+    bool small = __builtin_fabsf(b) < 0x1p-126f && !(flags & NUM_FTZ);
     a = small ? a * 0x1p24f : a;
     b = small ? b * 0x1p24f : b;
     return num_mul_f32(a, num_flush_f32(1.0f / b), NUM_RN, flags);
@@ -99,7 +99,7 @@ static inline float num_lg2_approx_f32(float a, unsigned flags)
     return num_out_f32(logarithm, flags);
 }
 
-// Like the hardware, of a times 1 / (2 pi) in f32: an error that grows with a.
+// Like the hardware, of a / (2 pi) in f32, cut to a multiple of 2^-25: an error that grows with a.
 float num_sin_approx_f32(float a, unsigned flags);
 float num_cos_approx_f32(float a, unsigned flags);
 

@@ -134,7 +134,7 @@ static inline uint16_t num_out_f16(float exact, unsigned flags)
 {
     uint16_t half = num_f16_nearest(exact);
     if (flags & NUM_FTZ) // as num_tiny_f32
-        half = exact > -0x1.ffep-15f && exact < 0x1.ffep-15f ? half & 0x8000u : half;
+        half = __builtin_fabsf(exact) < 0x1.ffep-15f ? half & 0x8000u : half;
     if (flags & NUM_SAT)
         half = exact > 0 ? (half < 0x3C00u ? half : 0x3C00u) : 0;
     if (flags & NUM_RELU)

@@ -22,7 +22,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -31,16 +30,17 @@
 #include <unistd.h>
 
 #include "redirect_elf.h"
+#include "redirect_entry.h"
 #include "redirect_patch.h"
 
 #if defined(__x86_64__)
 #define MACHINE     REDIRECT_X86_64
 #define ELF_MACHINE EM_X86_64
-#elif defined(__aarch64__)
+#define NEAR_BYTES  UINT64_C(0x7f000000) // what a jump reaches, less a margin
+#else
 #define MACHINE     REDIRECT_AARCH64
 #define ELF_MACHINE EM_AARCH64
-#else
-#error "glint runs on x86_64 and aarch64"
+#define NEAR_BYTES  UINT64_C(0x7f00000)
 #endif
 
 enum {
@@ -51,9 +51,8 @@ enum {
 };
 
 // Where a redirected function goes. The machine code reads `target` at offset 0.
-struct slot {
-    void
-        *_Atomic target; // redirect_bind_entry until the first call; written by whoever calls first
+struct redirect_slot {
+    void *_Atomic target; // redirect_bind_entry until somebody has called; any thread may write it
     const char *name;
     unsigned runtime; // which libcudart: 11, 12, 13
     atomic_bool told; // that there is no such function
@@ -74,144 +73,18 @@ static struct {
     bool told_full;
 } state;
 
-// Entered from patched functions with the slot's address in r11 or x17.
-void redirect_bind_entry(void) __attribute__((visibility("hidden")));
-void redirect_missing_entry(void) __attribute__((visibility("hidden")));
-void redirect_bind(struct slot *slot) __attribute__((visibility("hidden"), used));
-long redirect_missing(struct slot *slot) __attribute__((visibility("hidden"), used));
-
-#if defined(__x86_64__)
-__asm__(".text\n"
-        ".globl redirect_bind_entry\n"
-        ".hidden redirect_bind_entry\n"
-        ".type redirect_bind_entry, @function\n"
-        "redirect_bind_entry:\n"
-        "    .cfi_startproc\n"
-        "    push %rbp\n"
-        "    .cfi_def_cfa_offset 16\n"
-        "    .cfi_offset rbp, -16\n"
-        "    mov %rsp, %rbp\n"
-        "    .cfi_def_cfa_register rbp\n"
-        "    sub $208, %rsp\n"
-        "    mov %rdi, (%rsp)\n"
-        "    mov %rsi, 8(%rsp)\n"
-        "    mov %rdx, 16(%rsp)\n"
-        "    mov %rcx, 24(%rsp)\n"
-        "    mov %r8, 32(%rsp)\n"
-        "    mov %r9, 40(%rsp)\n"
-        "    mov %rax, 48(%rsp)\n"
-        "    mov %r10, 56(%rsp)\n"
-        "    mov %r11, 64(%rsp)\n"
-        "    movups %xmm0, 80(%rsp)\n"
-        "    movups %xmm1, 96(%rsp)\n"
-        "    movups %xmm2, 112(%rsp)\n"
-        "    movups %xmm3, 128(%rsp)\n"
-        "    movups %xmm4, 144(%rsp)\n"
-        "    movups %xmm5, 160(%rsp)\n"
-        "    movups %xmm6, 176(%rsp)\n"
-        "    movups %xmm7, 192(%rsp)\n"
-        "    mov %r11, %rdi\n"
-        "    call redirect_bind\n"
-        "    movups 80(%rsp), %xmm0\n"
-        "    movups 96(%rsp), %xmm1\n"
-        "    movups 112(%rsp), %xmm2\n"
-        "    movups 128(%rsp), %xmm3\n"
-        "    movups 144(%rsp), %xmm4\n"
-        "    movups 160(%rsp), %xmm5\n"
-        "    movups 176(%rsp), %xmm6\n"
-        "    movups 192(%rsp), %xmm7\n"
-        "    mov (%rsp), %rdi\n"
-        "    mov 8(%rsp), %rsi\n"
-        "    mov 16(%rsp), %rdx\n"
-        "    mov 24(%rsp), %rcx\n"
-        "    mov 32(%rsp), %r8\n"
-        "    mov 40(%rsp), %r9\n"
-        "    mov 48(%rsp), %rax\n"
-        "    mov 56(%rsp), %r10\n"
-        "    mov 64(%rsp), %r11\n"
-        "    leave\n"
-        "    .cfi_def_cfa rsp, 8\n"
-        "    jmp *(%r11)\n"
-        "    .cfi_endproc\n"
-        ".size redirect_bind_entry, . - redirect_bind_entry\n"
-        ".globl redirect_missing_entry\n"
-        ".hidden redirect_missing_entry\n"
-        ".type redirect_missing_entry, @function\n"
-        "redirect_missing_entry:\n"
-        "    .cfi_startproc\n"
-        "    mov %r11, %rdi\n"
-        "    jmp redirect_missing\n"
-        "    .cfi_endproc\n"
-        ".size redirect_missing_entry, . - redirect_missing_entry\n");
-#else
-__asm__(".text\n"
-        ".p2align 2\n"
-        ".globl redirect_bind_entry\n"
-        ".hidden redirect_bind_entry\n"
-        ".type redirect_bind_entry, %function\n"
-        "redirect_bind_entry:\n"
-        "    .cfi_startproc\n"
-        "    stp x29, x30, [sp, #-224]!\n"
-        "    .cfi_def_cfa_offset 224\n"
-        "    .cfi_offset x29, -224\n"
-        "    .cfi_offset x30, -216\n"
-        "    mov x29, sp\n"
-        "    stp x0, x1, [sp, #16]\n"
-        "    stp x2, x3, [sp, #32]\n"
-        "    stp x4, x5, [sp, #48]\n"
-        "    stp x6, x7, [sp, #64]\n"
-        "    stp x8, x17, [sp, #80]\n"
-        "    stp q0, q1, [sp, #96]\n"
-        "    stp q2, q3, [sp, #128]\n"
-        "    stp q4, q5, [sp, #160]\n"
-        "    stp q6, q7, [sp, #192]\n"
-        "    mov x0, x17\n"
-        "    bl redirect_bind\n"
-        "    ldp q0, q1, [sp, #96]\n"
-        "    ldp q2, q3, [sp, #128]\n"
-        "    ldp q4, q5, [sp, #160]\n"
-        "    ldp q6, q7, [sp, #192]\n"
-        "    ldp x0, x1, [sp, #16]\n"
-        "    ldp x2, x3, [sp, #32]\n"
-        "    ldp x4, x5, [sp, #48]\n"
-        "    ldp x6, x7, [sp, #64]\n"
-        "    ldp x8, x17, [sp, #80]\n"
-        "    ldp x29, x30, [sp], #224\n"
-        "    .cfi_def_cfa_offset 0\n"
-        "    .cfi_restore x29\n"
-        "    .cfi_restore x30\n"
-        "    ldr x16, [x17]\n"
-        "    br x16\n"
-        "    .cfi_endproc\n"
-        ".size redirect_bind_entry, . - redirect_bind_entry\n"
-        ".globl redirect_missing_entry\n"
-        ".hidden redirect_missing_entry\n"
-        ".type redirect_missing_entry, %function\n"
-        "redirect_missing_entry:\n"
-        "    .cfi_startproc\n"
-        "    mov x0, x17\n"
-        "    b redirect_missing\n"
-        "    .cfi_endproc\n"
-        ".size redirect_missing_entry, . - redirect_missing_entry\n");
-#endif
-
 // --- Messages ------------------------------------------------------------------------------------
 
-// One line on stderr, of texts up to a NULL, in one write so that it stays whole.
-static void say(const char *text, ...) __attribute__((sentinel));
-
-static void say(const char *text, ...)
+// One line on stderr of up to three texts, in one write so that it stays whole.
+static void say(const char *first, const char *second, const char *third)
 {
-    char line[1024] = "glint: ";
-    size_t used = strlen(line);
-    va_list texts;
-    va_start(texts, text);
-    for (; text; text = va_arg(texts, const char *)) {
-        for (; *text && used < sizeof(line) - 1; text++)
-            line[used++] = *text;
+    const char *const texts[] = {"glint: ", first, second, third, "\n"};
+    char line[8192]; // two paths fit
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        for (const char *at = texts[i]; *at && used < sizeof(line); at++)
+            line[used++] = *at;
     }
-    va_end(texts);
-    line[used++] = '\n';
     ssize_t ignored = write(STDERR_FILENO, line, used);
     (void)ignored; // there is nobody else to tell
 }
@@ -228,7 +101,7 @@ static const char *library_name(unsigned runtime)
 }
 
 // Threads may come here at once with the same slot: they find the same function.
-void redirect_bind(struct slot *slot)
+void redirect_bind(struct redirect_slot *slot)
 {
     char path[sizeof(state.folder) + 32];
     size_t used = strlen(state.folder);
@@ -237,7 +110,7 @@ void redirect_bind(struct slot *slot)
     // Never closed: the loader counts, and gives the same library every time.
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        say("the simulated GPU's runtime cannot be loaded: ", dlerror(), NULL);
+        say("the simulated GPU's runtime cannot be loaded: ", dlerror(), "");
         _exit(OWN_FAILURE);
     }
     void *function = dlsym(library, slot->name);
@@ -250,12 +123,12 @@ void redirect_bind(struct slot *slot)
 
 // Stands in for functions that our runtime does not have. Most return an error code; a pointer must
 // not look like one.
-long redirect_missing(struct slot *slot)
+long redirect_missing(struct redirect_slot *slot)
 {
     static const char *const pointers[] = {"cudaGetErrorString", "cudaGetErrorName",
                                            "__cudaRegisterFatBinary"};
     if (!atomic_exchange(&slot->told, true))
-        say(slot->name, " is not supported by the simulated GPU", NULL);
+        say(slot->name, " is not supported by the simulated GPU", "");
     for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
         if (strcmp(slot->name, pointers[i]) == 0)
             return 0;
@@ -274,22 +147,21 @@ static void *pages(size_t size_bytes)
 
 static void fail(const char *file, const char *why)
 {
-    say(file, ": the CUDA runtime in it cannot be redirected to the simulated GPU: ", why, NULL);
+    say(file, ": the CUDA runtime in it cannot be redirected to the simulated GPU: ", why);
     _exit(OWN_FAILURE);
 }
 
 // Memory that a jump from every address between first and last reaches. NULL: there is none.
 static unsigned char *pages_near(uint64_t first, uint64_t last, size_t size_bytes)
 {
-    const uint64_t reach = MACHINE == REDIRECT_X86_64 ? UINT64_C(0x7f000000) : UINT64_C(0x7f00000);
     const uint64_t step = NEAR_STEP_BYTES;
     uint64_t low = first / step * step, high = last / step * step + step;
     for (int upwards = 0; upwards <= 1;
          upwards++) { // not above first: a program's heap grows there
-        for (uint64_t away = step; away < reach; away += step) {
+        for (uint64_t away = step; away < NEAR_BYTES; away += step) {
             uint64_t at =
                 upwards ? high + away : low - away - (size_bytes + step - 1) / step * step;
-            if (upwards ? at + size_bytes - first > reach : at > low || last - at > reach)
+            if (upwards ? at + size_bytes - first > NEAR_BYTES : at > low || last - at > NEAR_BYTES)
                 break;
             void *memory = mmap((void *)at, size_bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -309,12 +181,11 @@ static void flush(unsigned char *from, size_t size_bytes)
 
 // What was found in one object, while it is patched.
 struct work {
-    const struct redirect_elf *elf;
     const char *file; // for messages
     uint64_t bias;    // added to the file's addresses gives those in memory
     const struct redirect_site *sites;
     size_t site_count;
-    struct slot *slots;    // one for each site; those of constructors are unused
+    struct redirect_slot *slots; // one for each site; those of constructors are unused
     unsigned char *island; // code for functions too short to hold it themselves; filled in order
     size_t island_used;
 };
@@ -378,7 +249,7 @@ static void make_slots(struct work *work)
         names_bytes += strlen(work->sites[i].name) + 1;
         shorts += needs_island(&work->sites[i]);
     }
-    work->slots = pages(work->site_count * sizeof(struct slot) + names_bytes);
+    work->slots = pages(work->site_count * sizeof(struct redirect_slot) + names_bytes);
     if (!work->slots)
         fail(work->file, "out of memory");
     void (*entry)(void) = redirect_bind_entry;
@@ -411,7 +282,7 @@ static void patch_object(const struct redirect_elf *elf, const char *file, uint6
     struct redirect_site *sites = pages(limit * sizeof(*sites));
     if (!sites)
         fail(file, "out of memory");
-    struct work work = {.elf = elf, .file = file, .bias = bias, .sites = sites};
+    struct work work = {.file = file, .bias = bias, .sites = sites};
     work.site_count = redirect_elf_sites(elf, sites, limit);
     if (work.site_count) {
         make_slots(&work);
@@ -457,19 +328,13 @@ static bool look_at(const struct link_map *map, const char *path, const char *na
                  elf.header->e_machine == ELF_MACHINE && is_file_of(&elf, map);
     if (found && redirect_elf_is_stripped(&elf)) {
         if (is_program) {
-            say(name,
-                " holds the static CUDA runtime, and is stripped of the symbols by which glint "
-                "would "
-                "lead it to the simulated GPU. Link it with 'nvcc -cudart shared', or without "
-                "strip "
-                "and -s.",
-                NULL);
+            say(name, " holds the static CUDA runtime, and is stripped of the symbols by which ",
+                "glint would lead it to the simulated GPU: link it with 'nvcc -cudart shared', or "
+                "without strip and -s");
             _exit(OWN_FAILURE);
         }
-        say(name,
-            " holds a CUDA runtime of its own without symbols: its calls do not reach the "
-            "simulated GPU and will fail",
-            NULL);
+        say(name, " holds a CUDA runtime of its own without symbols: its calls do not reach ",
+            "the simulated GPU and will fail");
     } else if (found) {
         patch_object(&elf, name, map->l_addr);
     }
@@ -507,7 +372,7 @@ static void look_at_new_objects(void)
             continue;
         if (state.seen_count == MOST_OBJECTS) {
             if (!state.told_full)
-                say("too many libraries: those opened from now on are not looked at", NULL);
+                say("too many libraries", ": those opened from now on are not looked at", "");
             state.told_full = true;
             return;
         }
@@ -536,11 +401,14 @@ static void on_change(void)
 // followed by padding for certain.
 static bool has_room_for_jump(const unsigned char *code)
 {
-    if (MACHINE == REDIRECT_AARCH64)
-        return true;
+#if defined(__x86_64__)
     static const unsigned char mark[] = {0xf3, 0x0f, 0x1e, 0xfa}; // endbr64
     size_t empty = memcmp(code, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
     return code[empty] == 0xc3 && (uint64_t)code % 16 == 0;
+#else
+    (void)code;
+    return true;
+#endif
 }
 
 static bool watch_the_loader(void)

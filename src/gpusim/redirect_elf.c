@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding NVIDIA's static CUDA runtime in an ELF file.
 //
-// What is known of it (nvcc 13.0; docs of the format are the vendor's own files):
-// libcudart_static.a is one object with one .text, so its functions stay together in an executable.
-// Those of the interface are named cuda* and __cuda*; all others have made-up names,
-// "libcudart_static_" and 40 digits, or in older toolkits "__cudart" and a number. All are hidden:
-// in an executable they are either local, or global and hidden. Two of the others are in
-// .init_array and one in .fini_array.
+// What is known of it, from executables of nvcc 13.0 for aarch64 and x86_64: libcudart_static.a is
+// one object with one .text, so its functions stay together in an executable. Those of the
+// interface are named cuda* and __cuda*; all others have made-up names, "libcudart_static_" and 40
+// digits, or in older toolkits "__cudart" and a number. All are hidden: in an executable they are
+// either local, or global and hidden. Two of the others are in .init_array and one in .fini_array.
 //
 // Programs have functions with such names too: nvcc writes __cudaUnregisterBinaryUtil and
 // __cudaRegisterLinkedBinary_NAME into them, and people write cudaCheck. So the name does not
@@ -152,8 +151,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-// A function with code in the file that a name cannot have been given by the program for others to
-// call: those are global and not hidden.
+// A function with code in the file, and not one that the program offers to others: those are global
+// and not hidden.
 static bool may_be_the_runtimes(const struct redirect_elf *elf, const Elf64_Sym *symbol)
 {
     if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
@@ -177,8 +176,8 @@ static bool kind_by_name(const char *name, enum redirect_kind *kind)
     return begins(rest, "cuda") && rest[4] >= 'A' && rest[4] <= 'Z';
 }
 
-// Functions of the interface that no program defines for itself: where one of these is, the runtime
-// is, whatever its other functions are called.
+// Functions of the interface that every runtime has: where two of these are, the runtime is,
+// whatever its other functions are called. (A program may well define one for itself.)
 static bool is_certain(const char *name)
 {
     static const char *const names[] = {
@@ -327,17 +326,17 @@ size_t redirect_elf_sites(const struct redirect_elf *elf, struct redirect_site *
 {
     struct redirect_symbols symbols = redirect_elf_symbols(elf, SHT_SYMTAB);
     size_t count = 0;
-    bool certain = false;
+    unsigned certain = 0;
     for (size_t i = 0; i < symbols.count && count < limit; i++) {
         const char *name = redirect_symbol_name(&symbols, i);
         enum redirect_kind kind;
         if (may_be_the_runtimes(elf, &symbols.items[i]) && kind_by_name(name, &kind)) {
-            certain |= kind == REDIRECT_FUNCTION && is_certain(name);
+            certain += kind == REDIRECT_FUNCTION && is_certain(name);
             sites[count++] = (struct redirect_site){
                 .address = symbols.items[i].st_value, .name = name, .kind = kind};
         }
     }
-    if (!certain)
+    if (certain < 2)
         return 0;
     sort(sites, count);
     mark_constructors(elf, sites, count);

@@ -2,7 +2,7 @@
 // What must be known of an executable before it is started on the simulated GPU. It judges nothing:
 // the command line does.
 #include <fcntl.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,10 +41,11 @@ static void read_libraries(const struct redirect_elf *elf, struct gpusim_program
             program->runtime = runtimes[i].runtime;
     }
     program->needs_driver = redirect_elf_dynamic(elf, DT_NEEDED, "libcuda.so");
+    program->needs_asan = redirect_elf_dynamic(elf, DT_NEEDED, "libasan.so");
     program->has_rpath = redirect_elf_dynamic(elf, DT_RPATH, NULL);
     for (size_t i = 0; i < sizeof(vendor_libraries) / sizeof(vendor_libraries[0]); i++) {
         if (redirect_elf_dynamic(elf, DT_NEEDED, vendor_libraries[i])) {
-            strcpy(program->vendor_library, vendor_libraries[i]);
+            program->vendor_library = vendor_libraries[i];
             break;
         }
     }

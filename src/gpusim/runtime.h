@@ -13,8 +13,7 @@
 
 #include "cudaabi/cudaabi.h"
 
-// --- Calls and errors (runtime_state.c)
-// -----------------------------------------------------------
+// --- Calls and errors (runtime_state.c) ---------------------------------------------------------
 
 // Starts the driver, once, and makes sure that the calling thread has a context: the one it has,
 // else the primary context of its device.
@@ -23,8 +22,15 @@ cudaError_t runtime_begin(void);
 // Only starts the driver, for what needs no context.
 cudaError_t runtime_init(void);
 
-// Remembers an error as the calling thread's last, and returns it.
-cudaError_t runtime_end(cudaError_t error);
+// Remembers an error as the calling thread's last. cudaSuccess and cudaErrorNotReady are none.
+void runtime_record(cudaError_t error);
+
+// What a function returns, recorded.
+static inline cudaError_t runtime_end(cudaError_t error)
+{
+    runtime_record(error);
+    return error;
+}
 
 // The runtime's codes contain the driver's.
 static inline cudaError_t runtime_code(CUresult result)
@@ -79,13 +85,12 @@ static inline CUdeviceptr runtime_address(const void *pointer)
     return (CUdeviceptr)(uintptr_t)pointer;
 }
 
-// --- Kernels and variables (runtime_register.c)
-// ---------------------------------------------------
+// --- Kernels and variables (runtime_register.c) -------------------------------------------------
 
 // The kernel behind a host function, loading its code where it is not yet. Not recorded as last
 // error. cudaErrorInvalidDeviceFunction where nothing was registered under it.
 cudaError_t runtime_kernel(const void *host_function, CUkernel *kernel);
-// The same as a function of the current context. Also takes what cudaGetKernel gave.
+// The same as a function of the current context.
 cudaError_t runtime_function(const void *host_function, CUfunction *function);
 // The host function that a kernel or function was registered under; the handle itself where none
 // was.
@@ -93,8 +98,7 @@ void *runtime_host_function(CUfunction function);
 // A variable's address and size, from the address of its host shadow. cudaErrorInvalidSymbol.
 cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *size_bytes);
 
-// --- Copies (runtime_copy.c, runtime_convert.c)
-// ---------------------------------------------------
+// --- Copies (runtime_copy.c, runtime_fill.c, runtime_convert.c) ---------------------------------
 
 // How a copy or fill is ordered: on a stream, or as a call that returns when the host may go on.
 struct runtime_order {
@@ -124,12 +128,17 @@ cudaError_t runtime_convert_channels(const struct cudaChannelFormatDesc *from,
 struct cudaChannelFormatDesc runtime_channels(CUarray_format format, unsigned channels);
 unsigned runtime_format_bytes(CUarray_format format);
 
-// --- What differs between versions of the library (runtime_v11.c, runtime_v12.c, runtime_v13.c)
-// ---
+// --- What differs between versions of the library (runtime_v*.c) --------------------------------
 
 // Every field of CUDA 13's cudaDeviceProp.
 cudaError_t runtime_properties(struct cudaDeviceProp *properties, int device);
 cudaError_t runtime_pointer(struct cudaPointerAttributes *attributes, const void *pointer);
+cudaError_t runtime_attributes(struct cudaFuncAttributes *attributes, const void *host_function);
+// Records its error, unlike the three above.
+cudaError_t runtime_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                 unsigned long long *id, cudaGraph_t *graph,
+                                 const cudaGraphNode_t **dependencies,
+                                 const cudaGraphEdgeData **edges, size_t *count);
 // The version that cudaRuntimeGetVersion answers: each library defines its own.
 extern const int runtime_version;
 

@@ -4,8 +4,7 @@
 
 #include "runtime.h"
 
-// --- Arrays
-// ---------------------------------------------------------------------------------------
+// --- Arrays -------------------------------------------------------------------------------------
 
 static cudaError_t describe(const struct cudaChannelFormatDesc *channels, struct cudaExtent extent,
                             unsigned flags, CUDA_ARRAY3D_DESCRIPTOR *description)
@@ -24,7 +23,7 @@ static cudaError_t describe(const struct cudaChannelFormatDesc *channels, struct
 cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                               struct cudaExtent extent, unsigned int flags)
 {
-    CUDA_ARRAY3D_DESCRIPTOR description;
+    CUDA_ARRAY3D_DESCRIPTOR description = {0};
     if (!array)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_begin());
@@ -52,7 +51,7 @@ cudaError_t cudaFreeArray(cudaArray_t array)
 cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                              unsigned int *flags, cudaArray_t array)
 {
-    CUDA_ARRAY3D_DESCRIPTOR description;
+    CUDA_ARRAY3D_DESCRIPTOR description = {0};
     RUNTIME_TRY(RUNTIME(cuArray3DGetDescriptor_v2(&description, (CUarray)array)));
     if (desc)
         *desc = runtime_channels(description.Format, description.NumChannels);
@@ -79,7 +78,7 @@ cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
                                      struct cudaExtent extent, unsigned int numLevels,
                                      unsigned int flags)
 {
-    CUDA_ARRAY3D_DESCRIPTOR description;
+    CUDA_ARRAY3D_DESCRIPTOR description = {0};
     if (!mipmappedArray)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_begin());
@@ -111,8 +110,7 @@ cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray)
     return runtime_end(runtime_code(cuMipmappedArrayDestroy((CUmipmappedArray)mipmappedArray)));
 }
 
-// --- Descriptions of textures
-// ---------------------------------------------------------------------
+// --- Descriptions of textures -------------------------------------------------------------------
 
 static cudaError_t to_driver_resource(const struct cudaResourceDesc *from, CUDA_RESOURCE_DESC *to)
 {
@@ -213,15 +211,14 @@ static void from_driver_texture(const CUDA_TEXTURE_DESC *from, struct cudaTextur
     memcpy(to->borderColor, from->borderColor, sizeof to->borderColor);
 }
 
-// --- Objects
-// --------------------------------------------------------------------------------------
+// --- Objects ------------------------------------------------------------------------------------
 
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
                                     const struct cudaResourceDesc *pResDesc,
                                     const struct cudaTextureDesc *pTexDesc,
                                     const struct cudaResourceViewDesc *pResViewDesc)
 {
-    CUDA_RESOURCE_DESC resource;
+    CUDA_RESOURCE_DESC resource = {0};
     if (!pTexObject || !pResDesc || !pTexDesc)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_begin());
@@ -243,7 +240,7 @@ cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texObject)
 cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                              cudaTextureObject_t texObject)
 {
-    CUDA_RESOURCE_DESC resource;
+    CUDA_RESOURCE_DESC resource = {0};
     if (!pResDesc)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(RUNTIME(cuTexObjectGetResourceDesc(&resource, texObject)));
@@ -254,7 +251,7 @@ cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
 cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
                                             cudaTextureObject_t texObject)
 {
-    CUDA_TEXTURE_DESC texture;
+    CUDA_TEXTURE_DESC texture = {0};
     if (!pTexDesc)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(RUNTIME(cuTexObjectGetTextureDesc(&texture, texObject)));
@@ -272,7 +269,7 @@ cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pR
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
                                     const struct cudaResourceDesc *pResDesc)
 {
-    CUDA_RESOURCE_DESC resource;
+    CUDA_RESOURCE_DESC resource = {0};
     if (!pSurfObject || !pResDesc || pResDesc->resType != cudaResourceTypeArray)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_begin());
@@ -291,7 +288,7 @@ cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject)
 cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                              cudaSurfaceObject_t surfObject)
 {
-    CUDA_RESOURCE_DESC resource;
+    CUDA_RESOURCE_DESC resource = {0};
     if (!pResDesc)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(RUNTIME(cuSurfObjectGetResourceDesc(&resource, surfObject)));

@@ -39,8 +39,7 @@ unsigned runtime_format_bytes(CUarray_format format)
     }
 }
 
-// --- Channels
-// -------------------------------------------------------------------------------------
+// --- Channels -----------------------------------------------------------------------------------
 
 // The normalized formats are in the same order in both interfaces, with their channels in the name.
 static bool is_normalized(enum cudaChannelFormatKind kind)
@@ -117,12 +116,11 @@ struct cudaChannelFormatDesc runtime_channels(CUarray_format format, unsigned ch
     };
 }
 
-// --- Three-dimensional copies
-// ---------------------------------------------------------------------
+// --- Three-dimensional copies -------------------------------------------------------------------
 
 static cudaError_t element_bytes(cudaArray_t array, size_t *bytes)
 {
-    CUDA_ARRAY3D_DESCRIPTOR description;
+    CUDA_ARRAY3D_DESCRIPTOR description = {0};
     CUresult result = cuArray3DGetDescriptor_v2(&description, (CUarray)array);
     if (result == CUDA_SUCCESS)
         *bytes = (size_t)description.NumChannels * runtime_format_bytes(description.Format);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills of every shape, and how a kind of copy names the driver's function. The driver
+// Copies of every shape, and how a kind of copy names the driver's function. The driver
 // decides what waits for what. Functions that end in _ptds are here too: the driver has such forms
 // of its synchronous functions, and of the others the stream is all that differs
 // (runtime_per_thread.c).
-#include <string.h>
-
 #include "runtime.h"
 
-// --- One dimension
-// --------------------------------------------------------------------------------
+// --- One dimension ------------------------------------------------------------------------------
 
 cudaError_t runtime_copy(void *to, const void *from, size_t size_bytes, enum cudaMemcpyKind kind,
                          struct runtime_order order)
@@ -16,10 +13,10 @@ cudaError_t runtime_copy(void *to, const void *from, size_t size_bytes, enum cud
     cudaError_t error = runtime_begin();
     if (error)
         return error;
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
     if (size_bytes == 0)
         return cudaSuccess;
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
     CUdeviceptr dst = runtime_address(to), src = runtime_address(from);
     CUresult result;
     switch (kind) {
@@ -63,8 +60,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
     return runtime_end(runtime_copy(dst, src, count, kind, RUNTIME_ON(stream)));
 }
 
-// --- Symbols
-// --------------------------------------------------------------------------------------
+// --- Symbols ------------------------------------------------------------------------------------
 
 // The place in a variable, checked. kind must begin (or end) where the caller says.
 static cudaError_t symbol_place(const void *symbol, size_t offset, size_t count, void **place)
@@ -138,8 +134,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t coun
     return from_symbol(dst, symbol, count, offset, kind, RUNTIME_ON(stream));
 }
 
-// --- Two dimensions
-// -------------------------------------------------------------------------------
+// --- Two dimensions -----------------------------------------------------------------------------
 
 cudaError_t runtime_copy_2d(const CUDA_MEMCPY2D *copy, struct runtime_order order)
 {
@@ -333,14 +328,13 @@ cudaError_t cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst, si
                              height, RUNTIME_PER_THREAD);
 }
 
-// --- Arrays filled as if they were lines of text
-// --------------------------------------------------
+// --- Arrays filled as if they were lines of text ------------------------------------------------
 
 // The old functions copy `count` bytes from a place in an array on, over the ends of its rows: the
 // rest of the first row, then whole rows, then the beginning of the last.
 static cudaError_t row_bytes(cudaArray_const_t array, size_t *bytes)
 {
-    CUDA_ARRAY3D_DESCRIPTOR description;
+    CUDA_ARRAY3D_DESCRIPTOR description = {0};
     cudaError_t error = runtime_begin();
     if (!error)
         error = runtime_code(cuArray3DGetDescriptor_v2(&description, (CUarray)(uintptr_t)array));
@@ -481,8 +475,7 @@ cudaError_t cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst, size
                           RUNTIME_PER_THREAD);
 }
 
-// --- Three dimensions, peers
-// ----------------------------------------------------------------------
+// --- Three dimensions, peers --------------------------------------------------------------------
 
 static cudaError_t copy_3d(const struct cudaMemcpy3DParms *parameters, struct runtime_order order)
 {
@@ -561,95 +554,4 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int s
     RUNTIME_TRY(runtime_primary(srcDevice, &from));
     return runtime_end(runtime_code(
         cuMemcpyPeerAsync(runtime_address(dst), to, runtime_address(src), from, count, stream)));
-}
-
-// --- Fills
-// ----------------------------------------------------------------------------------------
-
-cudaError_t runtime_fill(CUdeviceptr to, size_t pitch_bytes, int value, size_t width_bytes,
-                         size_t height, struct runtime_order order)
-{
-    unsigned char byte = (unsigned char)value;
-    if (width_bytes == 0 || height == 0)
-        return cudaSuccess;
-    CUresult result;
-    if (height == 1)
-        result = order.async        ? cuMemsetD8Async(to, byte, width_bytes, order.stream)
-                 : order.per_thread ? cuMemsetD8_v2_ptds(to, byte, width_bytes)
-                                    : cuMemsetD8_v2(to, byte, width_bytes);
-    else
-        result = order.async
-                     ? cuMemsetD2D8Async(to, pitch_bytes, byte, width_bytes, height, order.stream)
-                 : order.per_thread
-                     ? cuMemsetD2D8_v2_ptds(to, pitch_bytes, byte, width_bytes, height)
-                     : cuMemsetD2D8_v2(to, pitch_bytes, byte, width_bytes, height);
-    return runtime_code(result);
-}
-
-static cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height,
-                        struct runtime_order order)
-{
-    RUNTIME_TRY(runtime_begin());
-    return runtime_end(runtime_fill(runtime_address(to), pitch, value, width, height, order));
-}
-
-cudaError_t cudaMemset(void *devPtr, int value, size_t count)
-{
-    return fill(devPtr, count, value, count, 1, RUNTIME_SYNC);
-}
-
-cudaError_t cudaMemset_ptds(void *devPtr, int value, size_t count)
-{
-    return fill(devPtr, count, value, count, 1, RUNTIME_PER_THREAD);
-}
-
-cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
-{
-    return fill(devPtr, count, value, count, 1, RUNTIME_ON(stream));
-}
-
-cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
-{
-    return fill(devPtr, pitch, value, width, height, RUNTIME_SYNC);
-}
-
-cudaError_t cudaMemset2D_ptds(void *devPtr, size_t pitch, int value, size_t width, size_t height)
-{
-    return fill(devPtr, pitch, value, width, height, RUNTIME_PER_THREAD);
-}
-
-cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t stream)
-{
-    return fill(devPtr, pitch, value, width, height, RUNTIME_ON(stream));
-}
-
-static cudaError_t fill_3d(struct cudaPitchedPtr to, int value, struct cudaExtent extent,
-                           struct runtime_order order)
-{
-    RUNTIME_TRY(runtime_begin());
-    CUdeviceptr slice = runtime_address(to.ptr);
-    if (extent.height == to.ysize) // no rows lie between the slices
-        return runtime_end(runtime_fill(slice, to.pitch, value, extent.width,
-                                        extent.height * extent.depth, order));
-    for (size_t z = 0; z < extent.depth; z++, slice += to.pitch * to.ysize)
-        RUNTIME_TRY(runtime_fill(slice, to.pitch, value, extent.width, extent.height, order));
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
-{
-    return fill_3d(pitchedDevPtr, value, extent, RUNTIME_SYNC);
-}
-
-cudaError_t cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr, int value,
-                              struct cudaExtent extent)
-{
-    return fill_3d(pitchedDevPtr, value, extent, RUNTIME_PER_THREAD);
-}
-
-cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
-                              struct cudaExtent extent, cudaStream_t stream)
-{
-    return fill_3d(pitchedDevPtr, value, extent, RUNTIME_ON(stream));
 }

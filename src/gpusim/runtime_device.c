@@ -5,8 +5,7 @@
 
 #include "runtime.h"
 
-// --- Properties
-// -----------------------------------------------------------------------------------
+// --- Properties ---------------------------------------------------------------------------------
 
 #define AT(field) offsetof(struct cudaDeviceProp, field)
 
@@ -206,8 +205,7 @@ cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
         cuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, format, channels, device));
 }
 
-// --- Flags, limits, caches
-// ------------------------------------------------------------------------
+// --- Flags, limits, caches ----------------------------------------------------------------------
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
@@ -288,8 +286,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
     return RUNTIME(cuMemGetInfo_v2(free_bytes, total));
 }
 
-// --- Peers
-// ----------------------------------------------------------------------------------------
+// --- Peers --------------------------------------------------------------------------------------
 
 cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
 {
@@ -301,6 +298,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
     CUcontext peer;
     RUNTIME_TRY(runtime_begin());
     RUNTIME_TRY(runtime_primary(peerDevice, &peer));
+    if (peerDevice == runtime_device())
+        return runtime_end(cudaErrorPeerAccessUnsupported);
     return runtime_end(runtime_code(cuCtxEnablePeerAccess(peer, flags)));
 }
 
@@ -319,8 +318,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, i
         cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice));
 }
 
-// --- Driver functions by name, profilers
-// ----------------------------------------------------------
+// --- Driver functions by name, profilers --------------------------------------------------------
 
 static cudaError_t entry_point(const char *symbol, void **function, int version, cuuint64_t flags,
                                enum cudaDriverEntryPointQueryResult *status)
@@ -338,8 +336,10 @@ static cudaError_t entry_point(const char *symbol, void **function, int version,
     return runtime_end(runtime_code(result));
 }
 
-cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
-                                    enum cudaDriverEntryPointQueryResult *driverStatus)
+// Weak: CUDA 11 has it in another form (runtime_v11.c).
+__attribute__((weak)) cudaError_t
+cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
+                        enum cudaDriverEntryPointQueryResult *driverStatus)
 {
     return entry_point(symbol, funcPtr, runtime_version, flags, driverStatus);
 }
@@ -351,9 +351,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
     return entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
 }
 
-cudaError_t cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr,
-                                         unsigned long long flags,
-                                         enum cudaDriverEntryPointQueryResult *driverStatus)
+// Weak: CUDA 11 has it in another form (runtime_v11.c).
+__attribute__((weak)) cudaError_t
+cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr, unsigned long long flags,
+                             enum cudaDriverEntryPointQueryResult *driverStatus)
 {
     if (!(flags & cudaEnableLegacyStream))
         flags |= cudaEnablePerThreadDefaultStream;

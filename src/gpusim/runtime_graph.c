@@ -3,8 +3,7 @@
 // runtime_node.c's; what has edge data has different forms in different versions (runtime_v*.c).
 #include "runtime.h"
 
-// --- Capture
-// --------------------------------------------------------------------------------------
+// --- Capture ------------------------------------------------------------------------------------
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
@@ -36,6 +35,23 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
     return cudaSuccess;
 }
 
+cudaError_t runtime_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                 unsigned long long *id, cudaGraph_t *graph,
+                                 const cudaGraphNode_t **dependencies,
+                                 const cudaGraphEdgeData **edges, size_t *count)
+{
+    CUstreamCaptureStatus found;
+    cuuint64_t found_id = 0;
+    if (!status)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(RUNTIME(cuStreamGetCaptureInfo_v3(stream, &found, &found_id, graph, dependencies,
+                                                  (const CUgraphEdgeData **)edges, count)));
+    *status = (enum cudaStreamCaptureStatus)found;
+    if (id)
+        *id = found_id;
+    return cudaSuccess;
+}
+
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
     if (!mode)
@@ -46,8 +62,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
     return cudaSuccess;
 }
 
-// --- Graphs
-// ---------------------------------------------------------------------------------------
+// --- Graphs -------------------------------------------------------------------------------------
 
 cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
 {
@@ -124,8 +139,7 @@ cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t objec
     return RUNTIME(cuGraphReleaseUserObject(graph, object, count));
 }
 
-// --- Executable graphs
-// ----------------------------------------------------------------------------
+// --- Executable graphs --------------------------------------------------------------------------
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                           unsigned long long flags)
@@ -166,8 +180,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
     return RUNTIME(cuGraphUpload(graphExec, stream));
 }
 
-// --- Memory of graphs
-// -----------------------------------------------------------------------------
+// --- Memory of graphs ---------------------------------------------------------------------------
 
 cudaError_t cudaDeviceGraphMemTrim(int device)
 {

@@ -4,8 +4,7 @@
 
 #include "runtime.h"
 
-// --- <<<...>>>
-// ------------------------------------------------------------------------------------
+// --- <<<...>>> ----------------------------------------------------------------------------------
 
 // What a launch statement pushes and the stub it calls pops; an argument of the launch may itself
 // launch, so there is a stack.
@@ -45,11 +44,10 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_b
     return cudaSuccess;
 }
 
-// --- Launches
-// -------------------------------------------------------------------------------------
+// --- Launches -----------------------------------------------------------------------------------
 
-// The driver calls a bad shape an invalid value; the runtime has a code of its own for it. The
-// limits are those of every GPU since compute capability 3.0.
+// A bad shape is an invalid value to the driver, and since CUDA 13 to the runtime; before, it had a
+// code of its own. The limits are those of every GPU since compute capability 3.0.
 static bool shape_is_valid(dim3 grid, dim3 block)
 {
     return grid.x && grid.y && grid.z && block.x && block.y && block.z && grid.x <= 0x7fffffff &&
@@ -57,13 +55,19 @@ static bool shape_is_valid(dim3 grid, dim3 block)
            block.z <= 64 && (uint64_t)block.x * block.y * block.z <= 1024;
 }
 
+static cudaError_t check_shape(dim3 grid, dim3 block, size_t shared_bytes)
+{
+    if (!shape_is_valid(grid, block))
+        return runtime_version < 13000 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue;
+    return shared_bytes > UINT32_MAX ? cudaErrorInvalidValue : cudaSuccess;
+}
+
 static cudaError_t launch(CUfunction function, dim3 grid, dim3 block, void **arguments,
                           size_t shared_bytes, cudaStream_t stream)
 {
-    if (!shape_is_valid(grid, block))
-        return cudaErrorInvalidConfiguration;
-    if (shared_bytes > UINT32_MAX)
-        return cudaErrorInvalidValue;
+    cudaError_t error = check_shape(grid, block, shared_bytes);
+    if (error)
+        return error;
     return runtime_code(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                                        (unsigned)shared_bytes, stream, arguments, NULL));
 }
@@ -95,10 +99,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     if (!config)
         return runtime_end(cudaErrorInvalidConfiguration);
     RUNTIME_TRY(runtime_kernel(func, &kernel));
-    if (!shape_is_valid(config->gridDim, config->blockDim))
-        return runtime_end(cudaErrorInvalidConfiguration);
-    if (config->dynamicSmemBytes > UINT32_MAX)
-        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(check_shape(config->gridDim, config->blockDim, config->dynamicSmemBytes));
     // Attributes have one layout in both interfaces: tests/cudaabi.
     const CUlaunchConfig driver_config = {
         .gridDimX = config->gridDim.x,
@@ -121,10 +122,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blo
 {
     CUkernel kernel;
     RUNTIME_TRY(runtime_kernel(func, &kernel));
-    if (!shape_is_valid(gridDim, blockDim))
-        return runtime_end(cudaErrorInvalidConfiguration);
-    if (sharedMem > UINT32_MAX)
-        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(check_shape(gridDim, blockDim, sharedMem));
     return runtime_end(runtime_code(
         cuLaunchCooperativeKernel((CUfunction)kernel, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
                                   blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args)));
@@ -135,15 +133,14 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userD
     return RUNTIME(cuLaunchHostFunc(stream, fn, userData));
 }
 
-// --- Attributes
-// -----------------------------------------------------------------------------------
+// --- Attributes ---------------------------------------------------------------------------------
 
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
+cudaError_t runtime_attributes(struct cudaFuncAttributes *attr, const void *func)
 {
     CUfunction function;
-    if (!attr)
-        return runtime_end(cudaErrorInvalidValue);
-    RUNTIME_TRY(runtime_function(func, &function));
+    cudaError_t error = attr ? runtime_function(func, &function) : cudaErrorInvalidValue;
+    if (error)
+        return error;
     *attr = (struct cudaFuncAttributes){0};
     int shared = 0, constant = 0, local = 0;
     const struct {
@@ -168,12 +165,22 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
          &attr->clusterSchedulingPolicyPreference},
         {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &attr->nonPortableClusterSizeAllowed},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        RUNTIME_TRY(runtime_code(cuFuncGetAttribute(wanted[i].value, wanted[i].which, function)));
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        error = runtime_code(cuFuncGetAttribute(wanted[i].value, wanted[i].which, function));
+        if (error)
+            return error;
+    }
     attr->sharedSizeBytes = (size_t)shared;
     attr->constSizeBytes = (size_t)constant;
     attr->localSizeBytes = (size_t)local;
     return cudaSuccess;
+}
+
+// Weak: CUDA 11's is shorter (runtime_v11.c).
+__attribute__((weak)) cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr,
+                                                        const void *func)
+{
+    return runtime_end(runtime_attributes(attr, func));
 }
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
@@ -217,8 +224,7 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
         runtime_code(cuFuncGetParamInfo(function, paramIndex, paramOffset, paramSize)));
 }
 
-// --- Occupancy
-// ------------------------------------------------------------------------------------
+// --- Occupancy ----------------------------------------------------------------------------------
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, const void *func,
                                                                    int blockSize,

@@ -5,8 +5,7 @@
 
 #include "runtime.h"
 
-// --- Device memory
-// --------------------------------------------------------------------------------
+// --- Device memory ------------------------------------------------------------------------------
 
 cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
@@ -58,16 +57,20 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent
 
 cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
 {
-    if (!devPtr || size == 0)
+    if (!devPtr)
         return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_begin());
+    if (size == 0) {
+        *devPtr = NULL;
+        return cudaSuccess;
+    }
     CUdeviceptr address = 0;
-    RUNTIME_TRY(RUNTIME(cuMemAllocManaged(&address, size, flags)));
+    RUNTIME_TRY(runtime_code(cuMemAllocManaged(&address, size, flags)));
     *devPtr = (void *)(uintptr_t)address;
     return cudaSuccess;
 }
 
-// --- Host memory
-// ----------------------------------------------------------------------------------
+// --- Host memory --------------------------------------------------------------------------------
 
 cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 {
@@ -116,11 +119,14 @@ cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int f
 
 cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
 {
-    return RUNTIME(cuMemHostGetFlags(pFlags, pHost));
+    if (!pFlags)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(RUNTIME(cuMemHostGetFlags(pFlags, pHost)));
+    *pFlags |= cudaHostAllocMapped; // so is all pinned memory, in one address space
+    return cudaSuccess;
 }
 
-// --- Pointers
-// -------------------------------------------------------------------------------------
+// --- Pointers -----------------------------------------------------------------------------------
 
 cudaError_t runtime_pointer(struct cudaPointerAttributes *attributes, const void *pointer)
 {
@@ -160,8 +166,7 @@ cudaError_t runtime_pointer(struct cudaPointerAttributes *attributes, const void
     return cudaSuccess;
 }
 
-// --- Managed memory
-// -------------------------------------------------------------------------------
+// --- Managed memory -----------------------------------------------------------------------------
 
 cudaError_t cudaMemRangeGetAttribute(void *data, size_t dataSize,
                                      enum cudaMemRangeAttribute attribute, const void *devPtr,
@@ -185,8 +190,7 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t l
     return RUNTIME(cuStreamAttachMemAsync(stream, runtime_address(devPtr), length, flags));
 }
 
-// --- Pools
-// ----------------------------------------------------------------------------------------
+// --- Pools --------------------------------------------------------------------------------------
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-// --- Parameters
-// -----------------------------------------------------------------------------------
+// --- Parameters ---------------------------------------------------------------------------------
 
 static CUcontext current(void)
 {
@@ -139,8 +138,7 @@ static void from_driver_node(const CUgraphNodeParams *from, struct cudaGraphNode
         to->conditional.phGraph_out = from->conditional.phGraph_out;
 }
 
-// --- Adding
-// ---------------------------------------------------------------------------------------
+// --- Adding -------------------------------------------------------------------------------------
 
 cudaError_t runtime_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
@@ -276,8 +274,7 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gra
                                          runtime_address(dptr)));
 }
 
-// --- Looking at nodes
-// -----------------------------------------------------------------------------
+// --- Looking at nodes ---------------------------------------------------------------------------
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
 {
@@ -362,7 +359,7 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
     bool to_array = copy.dstMemoryType == CU_MEMORYTYPE_ARRAY;
     size_t element = 1;
     if (from_array || to_array) {
-        CUDA_ARRAY3D_DESCRIPTOR description;
+        CUDA_ARRAY3D_DESCRIPTOR description = {0};
         RUNTIME_TRY(runtime_code(
             cuArray3DGetDescriptor_v2(&description, from_array ? copy.srcArray : copy.dstArray)));
         element = (size_t)description.NumChannels * runtime_format_bytes(description.Format);
@@ -438,8 +435,7 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
     return RUNTIME(cuGraphMemFreeNodeGetParams(node, dptr_out));
 }
 
-// --- Changing nodes, of graphs and of executable graphs
-// -------------------------------------------
+// --- Changing nodes, of graphs and of executable graphs -----------------------------------------
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
                                          const struct cudaKernelNodeParams *pNodeParams)

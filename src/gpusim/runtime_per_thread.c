@@ -256,11 +256,15 @@ cudaError_t cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src)
     return cudaStreamCopyAttributes(runtime_per_thread(dst), runtime_per_thread(src));
 }
 
-// The parameters name a stream to upload on; only with that flag does it matter.
 cudaError_t cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                                 cudaGraphInstantiateParams *instantiateParams)
 {
-    if (instantiateParams)
-        instantiateParams->uploadStream = runtime_per_thread(instantiateParams->uploadStream);
-    return cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
+    if (!instantiateParams)
+        return runtime_end(cudaErrorInvalidValue);
+    cudaGraphInstantiateParams own = *instantiateParams;
+    own.uploadStream = runtime_per_thread(own.uploadStream);
+    cudaError_t error = cudaGraphInstantiateWithParams(pGraphExec, graph, &own);
+    instantiateParams->errNode_out = own.errNode_out;
+    instantiateParams->result_out = own.result_out;
+    return error;
 }

@@ -50,8 +50,7 @@ static void *found(const struct base_map *map, const void *key)
     return value ? (void *)(uintptr_t)*value : NULL;
 }
 
-// --- Registration
-// ---------------------------------------------------------------------------------
+// --- Registration -------------------------------------------------------------------------------
 
 void **__cudaRegisterFatBinary(void *wrapper)
 {
@@ -166,8 +165,7 @@ void __cudaUnregisterFatBinary(void **handle)
     free(binary);
 }
 
-// --- Loading
-// --------------------------------------------------------------------------------------
+// --- Loading ------------------------------------------------------------------------------------
 
 // Under lock.
 static cudaError_t load(struct binary *binary)
@@ -214,8 +212,7 @@ char __cudaInitModule(void **handle)
     return error == cudaSuccess;
 }
 
-// --- Lookup
-// ---------------------------------------------------------------------------------------
+// --- Lookup -------------------------------------------------------------------------------------
 
 // Under lock.
 static cudaError_t find_handle(struct kernel *kernel)
@@ -251,8 +248,8 @@ cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
         *handle = kernel->handle;
     } else if (base_map_get(&registry.handles, key_of(host_function))) {
         *handle = (CUkernel)(uintptr_t)host_function;
-    } else {
-        error = cudaErrorInvalidDeviceFunction;
+    } else { // what is no host function is taken for a kernel's handle, and is not one
+        error = host_function ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
     }
     pthread_mutex_unlock(&registry.lock);
     return error;
@@ -306,8 +303,7 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : runtime_code(result);
 }
 
-// --- What programs ask
-// ----------------------------------------------------------------------------
+// --- What programs ask --------------------------------------------------------------------------
 
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host_function)
 {
@@ -347,8 +343,7 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
     return runtime_end(runtime_symbol(symbol, &address, size));
 }
 
-// --- Libraries
-// ------------------------------------------------------------------------------------
+// --- Libraries ----------------------------------------------------------------------------------
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                 enum cudaJitOption *jitOptions, void **jitOptionsValues,

@@ -15,6 +15,7 @@ static struct {
     int device_count;
     pthread_mutex_t lock;
     CUcontext primary[DEVICES_MAX]; // retained; NULL: not yet. Under lock
+    bool lost[DEVICES_MAX]; // reset after a kernel's fault: of no use to this process. Under lock
 } runtime = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct {
@@ -46,7 +47,9 @@ cudaError_t runtime_primary(int device, CUcontext *context)
         return cudaErrorInvalidDevice;
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&runtime.lock);
-    if (!runtime.primary[device])
+    if (runtime.lost[device])
+        result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+    else if (!runtime.primary[device])
         result = cuDevicePrimaryCtxRetain(&runtime.primary[device], device);
     *context = runtime.primary[device];
     pthread_mutex_unlock(&runtime.lock);
@@ -76,38 +79,20 @@ int runtime_device(void)
     return thread.device;
 }
 
-// --- Errors
-// ---------------------------------------------------------------------------------------
+// --- Errors -------------------------------------------------------------------------------------
 
-// After these the context is of no more use, and every later call fails alike.
-static bool is_sticky(cudaError_t error)
+// Not being ready is an answer, not an error. Errors that stay, as those of kernels do, stay in the
+// driver, which returns them from every later call.
+void runtime_record(cudaError_t error)
 {
-    switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure: return true;
-    default: return false;
-    }
-}
-
-cudaError_t runtime_end(cudaError_t error)
-{
-    if (error && !is_sticky(thread.last_error))
+    if (error && error != cudaErrorNotReady)
         thread.last_error = error;
-    return error;
 }
 
 cudaError_t cudaGetLastError(void)
 {
     cudaError_t error = thread.last_error;
-    if (!is_sticky(error))
-        thread.last_error = cudaSuccess;
+    thread.last_error = cudaSuccess;
     return error;
 }
 
@@ -126,8 +111,7 @@ cudaError_t runtime_missing(const char *name, bool *told)
     return runtime_end(cudaErrorNotSupported);
 }
 
-// --- The device of a thread
-// -----------------------------------------------------------------------
+// --- The device of a thread ---------------------------------------------------------------------
 
 cudaError_t cudaGetDevice(int *device)
 {
@@ -184,19 +168,19 @@ cudaError_t cudaDeviceReset(void)
     int device = runtime_device();
     CUcontext current = NULL;
     cuCtxGetCurrent(&current);
+    bool faulted = current && cuCtxSynchronize() != CUDA_SUCCESS;
     pthread_mutex_lock(&runtime.lock);
     CUcontext held = device < DEVICES_MAX ? runtime.primary[device] : NULL;
     CUresult result = CUDA_SUCCESS;
     if (held) {
         runtime.primary[device] = NULL;
+        runtime.lost[device] = faulted && held == current;
         if (held == current)
             cuCtxSetCurrent(NULL);
         result = cuDevicePrimaryCtxReset_v2(device);
         cuDevicePrimaryCtxRelease_v2(device);
     }
     pthread_mutex_unlock(&runtime.lock);
-    if (result == CUDA_SUCCESS)
-        thread.last_error = cudaSuccess;
     return runtime_end(runtime_code(result));
 }
 

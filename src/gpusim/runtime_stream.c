@@ -2,8 +2,7 @@
 // Streams and events. Capture is runtime_graph.c's.
 #include "runtime.h"
 
-// --- Streams
-// --------------------------------------------------------------------------------------
+// --- Streams ------------------------------------------------------------------------------------
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
@@ -88,8 +87,7 @@ cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
     return RUNTIME(cuStreamCopyAttributes(dst, src));
 }
 
-// --- Events
-// ---------------------------------------------------------------------------------------
+// --- Events -------------------------------------------------------------------------------------
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {

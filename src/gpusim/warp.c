@@ -9,7 +9,10 @@
 
 #include "machine.h"
 
-enum { TURN = 4096 }; // instructions a path runs while others of its warp are ready
+enum {
+    TURN = 4096,      // instructions a path runs while others of its warp are ready
+    PATIENCE = 32768, // and how long others wait for it at a join
+};
 
 void warp_set_mask(struct warp *warp, uint32_t mask)
 {
@@ -107,13 +110,15 @@ static struct path *new_path(struct warp *warp)
     abort(); // there are never more paths than lanes
 }
 
-static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc)
+static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
+                        const struct uop *branch)
 {
     for (int32_t i = 0; i < MOST_JOINS; i++) {
         struct join *join = &warp->joins[i];
         if (join->used)
             continue;
         *join = (struct join){.used = true,
+                              .branch = branch,
                               .expected = path->mask,
                               .pc = pc,
                               .frame = path->frame,
@@ -127,11 +132,11 @@ static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc)
 
 // The join that the path will meet at pc in its frame: its own, or a new one. -1: too many are
 // open.
-static int32_t join_at(struct warp *warp, struct path *path, uint32_t pc)
+static int32_t join_at(struct warp *warp, struct path *path, uint32_t pc, const struct uop *branch)
 {
     if (path->join >= 0 && path->rejoin == pc && path->rejoin_frame == path->frame)
         return path->join;
-    return new_join(warp, path, pc);
+    return new_join(warp, path, pc, branch);
 }
 
 static void follow(struct path *path, uint32_t mask, uint32_t pc, int32_t join,
@@ -185,7 +190,19 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken)
     if (!taken)
         return STEP_NEXT;
     uint32_t rest = path->mask & ~taken, next = path->pc + 1;
-    int32_t join = join_at(warp, path, op->rejoin);
+    if (__atomic_load_n(&op->spins, __ATOMIC_RELAXED)) {
+        // Whoever leaves here may be whom the others wait for: the ways part until further out.
+        struct path *other = new_path(warp);
+        *other = *path;
+        other->mask = taken;
+        other->pc = op->target;
+        other->state = PATH_READY;
+        path->mask = rest;
+        path->pc = next;
+        warp_set_mask(warp, rest);
+        return STEP_JUMP;
+    }
+    int32_t join = join_at(warp, path, op->rejoin, op);
     if (join < 0)
         return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken), "too deep divergence");
     if (op->target == op->rejoin) {
@@ -214,6 +231,29 @@ enum step warp_arrive(struct warp *warp, const struct uop *op)
     path->state = PATH_FREE;
     arrive(warp, path->join, path->mask);
     return STEP_STOP;
+}
+
+// A path that has run for long may wait for lanes that wait for it where it would meet them: they
+// go on without it, and the branches that made them wait are remembered.
+static void let_go(struct warp *warp, const struct path *path)
+{
+    for (int32_t index = path->join; index >= 0; index = warp->joins[index].join) {
+        struct join *join = &warp->joins[index];
+        if (!join->arrived)
+            continue;
+        struct path *freed = new_path(warp);
+        *freed = (struct path){.state = PATH_READY,
+                               .mask = join->arrived,
+                               .pc = join->pc,
+                               .frame = join->frame,
+                               .rejoin = join->rejoin,
+                               .rejoin_frame = join->rejoin_frame,
+                               .join = join->join};
+        join->expected &= ~join->arrived;
+        join->arrived = 0;
+        if (join->branch)
+            __atomic_store_n(&((struct uop *)(uintptr_t)join->branch)->spins, 1, __ATOMIC_RELAXED);
+    }
 }
 
 // --- The end of lanes ----------------------------------------------------------------------------
@@ -299,7 +339,7 @@ enum step warp_return(struct warp *warp)
         return warp_exit_lanes(warp, lanes);
     bool together = path->join >= 0 && path->rejoin == PC_RETURN && path->rejoin_frame == frame;
     if (lanes != path->mask || together) {
-        int32_t join = join_at(warp, path, PC_RETURN);
+        int32_t join = join_at(warp, path, PC_RETURN, NULL);
         if (join < 0)
             return warp_fault(warp, &frame->code->ops[path->pc], SIM_FAULT_STACK,
                               __builtin_ctz(lanes), "too deep divergence");
@@ -458,6 +498,11 @@ bool warp_run(struct warp *warp, uint64_t budget)
         uint64_t left = run_path(warp, chosen, turn);
         warp->block->progressed = true;
         budget -= turn - left;
+        chosen->spent += (uint32_t)(turn - left);
+        if (chosen->state == PATH_READY && chosen->spent > PATIENCE) {
+            chosen->spent = 0;
+            let_go(warp, chosen);
+        }
         if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
             return false;
         // The next turn is another path's.

@@ -146,3 +146,39 @@ struct ptx_control **ptx_controls_find(const struct ptx_cfg *cfg, struct base_ar
     }
     return controls;
 }
+
+// An edge between blocks that are left, within a round.
+static bool is_left(const struct ptx_cfg *cfg, const bool *left, uint32_t from, uint32_t to)
+{
+    return left[from] && left[to] && edge_target(cfg, from, to) == to;
+}
+
+// Takes away what nothing is left before, or nothing behind, until only tangles are left.
+bool *ptx_tangles_find(const struct ptx_cfg *cfg, struct base_arena *arena)
+{
+    if (!cfg->irreducible)
+        return NULL;
+    bool *left = base_new_array(arena, bool, cfg->block_count);
+    for (uint32_t i = 0; i < cfg->order_count; i++)
+        left[cfg->order[i]] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < cfg->order_count; i++) {
+            // Forwards and backwards in turn, so that long chains go in one pass.
+            for (int way = 0; way < 2; way++) {
+                uint32_t at = cfg->order[way ? cfg->order_count - 1 - i : i];
+                const struct ptx_block *block = &cfg->blocks[at];
+                uint32_t before = 0, behind = 0;
+                for (uint32_t k = 0; left[at] && k < block->pred_count; k++)
+                    before += is_left(cfg, left, block->preds[k], at);
+                for (uint32_t k = 0; left[at] && k < block->succ_count; k++)
+                    behind += is_left(cfg, left, at, block->succs[k]);
+                if (left[at] && (!before || !behind)) {
+                    left[at] = false;
+                    changed = true;
+                }
+            }
+        }
+    }
+    return left;
+}

@@ -15,4 +15,8 @@ struct ptx_control {
 // round of the loops around it. What decides at second hand is found from there.
 struct ptx_control **ptx_controls_find(const struct ptx_cfg *cfg, struct base_arena *arena);
 
+// Blocks on or between cycles that are no loops, having two entries; NULL where there are none. How
+// often such a block is reached, any branch among them may decide.
+bool *ptx_tangles_find(const struct ptx_cfg *cfg, struct base_arena *arena);
+
 #endif

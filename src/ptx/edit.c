@@ -140,31 +140,27 @@ struct change {
 struct edit {
     struct ptx_cfg *cfg;
     const char *text;
-    struct ptx_operand arguments[16];
+    const struct ptx_operand *arguments;
     unsigned argument_count;
     struct base_error *error;
     size_t regs;
     uint32_t scopes;
+    struct base_map blocks; // by label
     BASE_ARRAY(struct change) changes;
 };
 
-static enum base_code start_edit(struct edit *edit, struct ptx_cfg *cfg, const char *text,
-                                 const struct ptx_operand *arguments, unsigned argument_count,
-                                 struct base_error *error)
+static void start_edit(struct edit *edit, struct ptx_cfg *cfg, const char *text,
+                       const struct ptx_operand *arguments, unsigned argument_count,
+                       struct base_error *error)
 {
     memset(edit, 0, sizeof(*edit));
-    // Two places are for labels of our own.
-    BASE_RETURN_IF(argument_count + 2 > sizeof(edit->arguments) / sizeof(edit->arguments[0]), error,
-                   BASE_INVALID, "%s: an edit takes at most 14 arguments", cfg->function->name);
     edit->cfg = cfg;
     edit->text = text;
     edit->error = error;
     edit->regs = cfg->function->reg_count;
     edit->scopes = cfg->function->scope_count;
+    edit->arguments = arguments;
     edit->argument_count = argument_count;
-    if (argument_count)
-        memcpy(edit->arguments, arguments, argument_count * sizeof(*arguments));
-    return BASE_OK;
 }
 
 // Puts a row of statements, NULL for none, between two others, which need not be neighbours.
@@ -200,6 +196,7 @@ static enum base_code end_edit(struct edit *edit, enum base_code code)
     if (code != BASE_OK)
         take_back(edit);
     base_array_fini(&edit->changes);
+    base_map_fini(&edit->blocks);
     return code;
 }
 
@@ -209,9 +206,9 @@ static enum base_code no_memory(struct edit *edit)
                      edit->cfg->function->name);
 }
 
-// Inserts text before a statement (NULL: at the end); extra arguments come behind the edit's own.
+// Inserts statements of our own before a statement (NULL: at the end); #0 in them is the argument.
 static enum base_code insert(struct edit *edit, struct ptx_stmt *below, const char *text,
-                             const struct ptx_operand *extra, unsigned extra_count)
+                             const struct ptx_operand *arguments, unsigned argument_count)
 {
     struct ptx_function *function = edit->cfg->function;
     struct change *change = base_array_push(&edit->changes);
@@ -219,13 +216,40 @@ static enum base_code insert(struct edit *edit, struct ptx_stmt *below, const ch
         return no_memory(edit);
     *change = (struct change){
         .kind = CHANGE_INSERT, .above = below ? below->prev : function->last, .below = below};
-    if (extra_count)
-        memcpy(edit->arguments + edit->argument_count, extra, extra_count * sizeof(*extra));
-    enum base_code code = ptx_insert_text(function, below, text, edit->arguments,
-                                          edit->argument_count + extra_count, edit->error);
+    enum base_code code =
+        ptx_insert_text(function, below, text, arguments, argument_count, edit->error);
     if (code != BASE_OK)
         edit->changes.count--;
     return code;
+}
+
+// Inserts the text that is asked for.
+static enum base_code insert_asked(struct edit *edit, struct ptx_stmt *below)
+{
+    return insert(edit, below, edit->text, edit->arguments, edit->argument_count);
+}
+
+// Inserts a new label and tells it.
+static enum base_code insert_label(struct edit *edit, struct ptx_stmt *below, const char *prefix,
+                                   struct ptx_label **label)
+{
+    struct ptx_function *function = edit->cfg->function;
+    const char *name = fresh_name(function->module, prefix);
+    char text[64];
+    if (!name)
+        return no_memory(edit);
+    snprintf(text, sizeof(text), "%s:", name);
+    enum base_code code = insert(edit, below, text, NULL, 0);
+    if (code == BASE_OK)
+        *label = (struct ptx_label *)(below ? below->prev : function->last);
+    return code;
+}
+
+static enum base_code insert_jump(struct edit *edit, struct ptx_stmt *below,
+                                  struct ptx_label *label)
+{
+    struct ptx_operand to = {.kind = PTX_OPERAND_LABEL, .label = label};
+    return insert(edit, below, "bra.uni #0;", &to, 1);
 }
 
 static enum base_code set_target(struct edit *edit, struct ptx_operand *operand,
@@ -239,16 +263,30 @@ static enum base_code set_target(struct edit *edit, struct ptx_operand *operand,
     return BASE_OK;
 }
 
-static bool is_label_of(const struct ptx_cfg *cfg, const struct ptx_operand *operand,
-                        uint32_t block)
+// Which block every label belongs to, as it was before the edit.
+static bool note_labels(struct edit *edit)
 {
-    if (operand->kind != PTX_OPERAND_LABEL || operand->label->kind != PTX_LABEL_CODE)
+    const struct ptx_cfg *cfg = edit->cfg;
+    uint32_t block = cfg->block_count - 1; // what is behind the last instruction
+    for (struct ptx_stmt *stmt = cfg->function->last; stmt; stmt = stmt->prev) {
+        if (stmt->kind == PTX_STMT_INSTR)
+            block = cfg->block_of[((struct ptx_instr *)stmt)->index];
+        if (stmt->kind != PTX_STMT_LABEL)
+            continue;
+        uint64_t *of = base_map_put(&edit->blocks, (uintptr_t)stmt, NULL);
+        if (!of)
+            return false;
+        *of = block;
+    }
+    return true;
+}
+
+static bool is_label_of(const struct edit *edit, const struct ptx_operand *operand, uint32_t block)
+{
+    if (operand->kind != PTX_OPERAND_LABEL)
         return false;
-    struct ptx_stmt *stmt = &operand->label->stmt;
-    while (stmt && stmt->kind != PTX_STMT_INSTR)
-        stmt = stmt->next;
-    const struct ptx_block *at = &cfg->blocks[block];
-    return at->instr_count ? stmt == &at->instrs[0]->stmt : stmt == NULL;
+    const uint64_t *of = base_map_get(&edit->blocks, (uintptr_t)operand->label);
+    return of && *of == block;
 }
 
 static struct ptx_instr *last_instr(const struct ptx_block *block)
@@ -269,13 +307,13 @@ static bool is_list(const struct ptx_operand *where)
 }
 
 // True where the branch at the end of one block names a label of the other.
-static bool jumps_to(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
+static bool jumps_to(const struct edit *edit, uint32_t from, uint32_t to)
 {
-    const struct ptx_operand *where = target_operand(last_instr(&cfg->blocks[from]));
+    const struct ptx_operand *where = target_operand(last_instr(&edit->cfg->blocks[from]));
     if (!where || !is_list(where))
-        return where && is_label_of(cfg, where, to);
+        return where && is_label_of(edit, where, to);
     for (uint32_t i = 0; i < where->label->target_count; i++) {
-        if (is_label_of(cfg, &where->label->targets[i], to))
+        if (is_label_of(edit, &where->label->targets[i], to))
             return true;
     }
     return false;
@@ -352,7 +390,7 @@ static enum base_code retarget(struct edit *edit, uint32_t from, uint32_t to,
     if (is_shared(edit->cfg->function, branch))
         code = own_targets(edit, branch);
     for (uint32_t i = 0; code == BASE_OK && i < where->label->target_count; i++) {
-        if (is_label_of(edit->cfg, &where->label->targets[i], to))
+        if (is_label_of(edit, &where->label->targets[i], to))
             code = set_target(edit, &where->label->targets[i], label);
     }
     return code;
@@ -413,16 +451,6 @@ static struct room find_room(const struct edit *edit, uint32_t block, const bool
     return room;
 }
 
-// The label of that name between two statements.
-static struct ptx_label *find_label(struct ptx_stmt *first, const char *name)
-{
-    for (struct ptx_stmt *stmt = first; stmt; stmt = stmt->next) {
-        if (stmt->kind == PTX_STMT_LABEL && strcmp(((struct ptx_label *)stmt)->name, name) == 0)
-            return (struct ptx_label *)stmt;
-    }
-    return NULL;
-}
-
 // Puts the edit's text into a block of its own that runs into `to`, and leads there the branches of
 // the blocks that are marked. What runs into `to` from the text above passes through the new block
 // where `through` says so, and around it otherwise.
@@ -430,38 +458,27 @@ static enum base_code insert_block(struct edit *edit, uint32_t to, const bool *b
                                    bool through)
 {
     struct ptx_cfg *cfg = edit->cfg;
-    struct ptx_function *function = cfg->function;
     struct room room = find_room(edit, to, branches, false);
     // Labels above lead in branches that must go round, and what runs in must not: far out, a jump
     // from the top reaches the new block.
-    if (through && room.runs_in && room.labels_above)
+    bool from_top = through && room.runs_in && room.labels_above;
+    if (from_top)
         room = find_room(edit, to, branches, true);
-    const char *name = fresh_name(function->module, "$glint_at");
-    const char *past = room.label ? room.label->name : fresh_name(function->module, "$glint_past");
-    struct base_buf full = {0};
     bool around = room.labels_above || (room.runs_in && !through);
-    if (around && room.label)
-        base_buf_printf(&full, "bra.uni #%u;\n", edit->argument_count);
-    else if (around)
-        base_buf_printf(&full, "bra.uni %s;\n", past ? past : "");
-    base_buf_printf(&full, "%s:\n%s\n", name ? name : "", edit->text);
-    if (!room.label)
-        base_buf_printf(&full, "%s:\n", past ? past : "");
-    struct ptx_stmt *above = room.place ? room.place->prev : function->last;
-    struct ptx_operand extra = {.kind = PTX_OPERAND_LABEL, .label = room.label};
-    enum base_code code = !name || !past || full.failed
-                              ? no_memory(edit)
-                              : insert(edit, room.place, full.text, &extra, room.label ? 1 : 0);
-    base_buf_fini(&full);
-    if (code != BASE_OK)
-        return code;
-    struct ptx_label *label = find_label(above ? above->next : function->first, name);
-    if (through && room.runs_in && room.labels_above) {
-        char jump[32];
-        snprintf(jump, sizeof(jump), "bra.uni #%u;", edit->argument_count);
-        extra.label = label;
-        code = insert(edit, room.top, jump, &extra, 1);
+    struct ptx_label *past = room.label, *label = NULL;
+    enum base_code code = BASE_OK;
+    if (around && !past) {
+        code = insert_label(edit, room.place, "$glint_past", &past);
+        room.place = code == BASE_OK ? &past->stmt : NULL;
     }
+    if (code == BASE_OK && around)
+        code = insert_jump(edit, room.place, past);
+    if (code == BASE_OK)
+        code = insert_label(edit, room.place, "$glint_at", &label);
+    if (code == BASE_OK)
+        code = insert_asked(edit, room.place);
+    if (code == BASE_OK && from_top)
+        code = insert_jump(edit, room.top, label);
     for (uint32_t i = 0; code == BASE_OK && i < cfg->block_count; i++) {
         if (branches[i])
             code = retarget(edit, i, to, label);
@@ -476,28 +493,29 @@ enum base_code ptx_insert_preheader(struct ptx_cfg *cfg, uint32_t loop_index, co
     const struct ptx_loop *loop = &cfg->loops[loop_index];
     struct ptx_instr *last =
         loop->preheader == PTX_NO_BLOCK ? NULL : last_instr(&cfg->blocks[loop->preheader]);
-    if (last) {
-        bool leaves = ptx_flags(last) & PTX_FLAG_BRANCH;
+    bool leaves = last && ptx_flags(last) & PTX_FLAG_BRANCH;
+    // Not before a branch behind which some threads come to the body's end.
+    if (last && !(leaves && cfg->blocks[loop->preheader].ends)) {
         return ptx_insert_text(cfg->function,
                                leaves ? ptx_place_before(last) : ptx_place_after(last), text,
                                arguments, argument_count, error);
     }
     struct edit edit;
-    enum base_code code = start_edit(&edit, cfg, text, arguments, argument_count, error);
-    bool *branches = code == BASE_OK ? calloc(cfg->block_count, sizeof(*branches)) : NULL;
-    if (code == BASE_OK && !branches)
-        code = no_memory(&edit);
-    if (code != BASE_OK)
-        return code;
+    start_edit(&edit, cfg, text, arguments, argument_count, error);
+    bool *branches = calloc(cfg->block_count, sizeof(*branches));
+    if (!branches || !note_labels(&edit)) {
+        free(branches);
+        return end_edit(&edit, no_memory(&edit));
+    }
     const struct ptx_block *header = &cfg->blocks[loop->header];
     bool through = true;
     for (uint32_t i = 0; i < header->pred_count; i++) {
         uint32_t pred = header->preds[i];
         bool inside = ptx_loop_contains(cfg, loop_index, pred);
-        branches[pred] = !inside && jumps_to(cfg, pred, loop->header);
+        branches[pred] = !inside && jumps_to(&edit, pred, loop->header);
         through &= !(inside && falls_to(cfg, pred, loop->header));
     }
-    code = end_edit(&edit, insert_block(&edit, loop->header, branches, through));
+    enum base_code code = end_edit(&edit, insert_block(&edit, loop->header, branches, through));
     free(branches);
     return code;
 }
@@ -507,21 +525,24 @@ static enum base_code insert_before_end(struct edit *edit, struct ptx_instr *end
 {
     struct ptx_function *function = edit->cfg->function;
     if (!end->guard)
-        return insert(edit, &end->stmt, edit->text, NULL, 0);
-    const char *skip = fresh_name(function->module, "$glint_past");
-    struct base_buf full = {0};
-    base_buf_printf(&full, "@%s#%u bra %s;\n%s\n%s;\n%s:\n", end->guard_negated ? "" : "!",
-                    edit->argument_count, skip ? skip : "", edit->text, end->form->text,
-                    skip ? skip : "");
-    struct ptx_operand guard = ptx_operand_of(end->guard);
-    enum base_code code =
-        !skip || full.failed ? no_memory(edit) : insert(edit, &end->stmt, full.text, &guard, 1);
-    base_buf_fini(&full);
-    if (code != BASE_OK)
-        return code;
-    struct change *change = base_array_push(&edit->changes);
+        return insert_asked(edit, &end->stmt);
+    struct ptx_label *past;
+    enum base_code code = insert_label(edit, end->stmt.next, "$glint_past", &past);
+    struct ptx_operand arguments[] = {ptx_operand_of(end->guard),
+                                      {.kind = PTX_OPERAND_LABEL, .label = past}};
+    if (code == BASE_OK)
+        code = insert(edit, &end->stmt, end->guard_negated ? "@#0 bra #1;" : "@!#0 bra #1;",
+                      arguments, 2);
+    if (code == BASE_OK)
+        code = insert_asked(edit, &end->stmt);
+    if (code == BASE_OK) {
+        char again[64];
+        snprintf(again, sizeof(again), "%.60s;", end->form->text);
+        code = insert(edit, &end->stmt, again, NULL, 0);
+    }
+    struct change *change = code == BASE_OK ? base_array_push(&edit->changes) : NULL;
     if (!change)
-        return no_memory(edit);
+        return code == BASE_OK ? no_memory(edit) : code;
     *change = (struct change){.kind = CHANGE_REMOVE,
                               .above = end->stmt.prev,
                               .below = end->stmt.next,
@@ -536,23 +557,18 @@ enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop_index, const 
 {
     const struct ptx_loop *loop = &cfg->loops[loop_index];
     struct edit edit;
-    enum base_code code = start_edit(&edit, cfg, text, arguments, argument_count, error);
-    bool *branches = code == BASE_OK ? calloc(cfg->block_count, sizeof(*branches)) : NULL;
-    bool *jumps = code == BASE_OK ? calloc((size_t)loop->exit_count + 1, sizeof(*jumps)) : NULL;
-    if (code == BASE_OK && (!branches || !jumps))
-        code = no_memory(&edit);
-    // Asked before anything moves.
-    for (uint32_t i = 0; code == BASE_OK && i < loop->exit_count; i++)
-        jumps[i] = jumps_to(cfg, loop->exits[i].from, loop->exits[i].to);
+    start_edit(&edit, cfg, text, arguments, argument_count, error);
+    bool *branches = calloc(cfg->block_count, sizeof(*branches));
+    enum base_code code = branches && note_labels(&edit) ? BASE_OK : no_memory(&edit);
     for (uint32_t i = 0; i < loop->exit_count && code == BASE_OK; i++) {
         uint32_t from = loop->exits[i].from, to = loop->exits[i].to;
-        if (jumps[i]) {
+        if (jumps_to(&edit, from, to)) {
             branches[from] = true;
             code = insert_block(&edit, to, branches, false);
             branches[from] = false;
         }
         if (code == BASE_OK && falls_to(cfg, from, to))
-            code = insert(&edit, ptx_place_after(last_instr(&cfg->blocks[from])), text, NULL, 0);
+            code = insert_asked(&edit, ptx_place_after(last_instr(&cfg->blocks[from])));
     }
     for (uint32_t i = 0; i < loop->block_count && code == BASE_OK; i++) {
         const struct ptx_block *block = &cfg->blocks[loop->blocks[i]];
@@ -560,11 +576,10 @@ enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop_index, const 
         if (last && ptx_flags(last) & PTX_FLAG_END)
             code = insert_before_end(&edit, last);
         else if (last && block->ends) // the body's end
-            code = insert(&edit, ptx_place_after(last), text, NULL, 0);
+            code = insert_asked(&edit, ptx_place_after(last));
     }
     free(branches);
-    free(jumps);
-    return edit.cfg ? end_edit(&edit, code) : code;
+    return end_edit(&edit, code);
 }
 
 struct ptx_reg *ptx_add_reg(struct ptx_function *function, enum ptx_type type, const char *prefix)

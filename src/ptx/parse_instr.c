@@ -209,16 +209,24 @@ static void parse_elements(struct ptx_parser *parser, struct ptx_operand *operan
 static void parse_argument(struct ptx_parser *parser, struct ptx_operand *operand)
 {
     struct ptx_place place = ptx_scan_place(parser);
-    parser->at++;
-    uint32_t index = ptx_parse_u32(parser, "an argument's number");
+    uint32_t index = 0;
+    bool found = false;
+    // Digits only: what follows may be an offset.
+    for (parser->at++; parser->at < parser->end && *parser->at >= '0' && *parser->at <= '9';
+         parser->at++) {
+        index = index < parser->argument_count ? index * 10 + (uint32_t)(*parser->at - '0') : index;
+        found = true;
+    }
+    if (!found)
+        ptx_scan_expected(parser, "an argument's number");
     if (index >= parser->argument_count)
         ptx_scan_fail(parser, place, "argument #%u was not passed", index);
     *operand = parser->arguments[index];
     if (operand->kind == PTX_OPERAND_VAR && !(operand->flags & PTX_OPERAND_INDEXED)) {
-        uint64_t offset = (uint64_t)operand->offset;
-        parse_offset(parser, operand);
-        if (operand->flags & PTX_OPERAND_OFFSET)
-            operand->offset = (int64_t)(offset + (uint64_t)operand->offset);
+        struct ptx_operand more = {0};
+        parse_offset(parser, &more);
+        operand->offset = (int64_t)((uint64_t)operand->offset + (uint64_t)more.offset);
+        operand->flags |= more.flags;
     }
 }
 

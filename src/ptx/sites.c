@@ -58,7 +58,7 @@ static bool is_affine(const struct ptx_facts *facts, const struct ptx_linear *fo
                 return false;
             if (symbol->kind == PTX_SYMBOL_COUNTER &&
                 !ptx_loop_contains(facts->cfg, symbol->index, block) &&
-                facts->uniformity->exit_deps[symbol->index] & unlike)
+                facts->uniformity->leave_deps[symbol->index] & unlike)
                 return false;
         }
     }

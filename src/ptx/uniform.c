@@ -36,7 +36,7 @@ uint16_t ptx_value_deps(const struct ptx_uniformity *uniformity, uint32_t value,
     uint32_t loop = cfg->blocks[uniformity->ssa->values[value].block].loop;
     for (; loop != PTX_NO_LOOP; loop = cfg->loops[loop].parent) {
         if (!ptx_loop_contains(cfg, loop, block))
-            deps |= uniformity->exit_deps[loop];
+            deps |= uniformity->leave_deps[loop];
     }
     return deps;
 }
@@ -182,9 +182,10 @@ static uint16_t find_branch_deps(const struct ptx_uniformity *uniformity, uint32
     return input_deps(uniformity, last) | guard_deps(uniformity, last);
 }
 
-// For each loop the members whose branches decide, at first or at second hand, when it is left.
+// For each loop the members whose branches decide, at first or at second hand, when it is left: the
+// first leave_count of them for what follows, the others by ending the thread.
 struct deciders {
-    uint32_t *blocks, count;
+    uint32_t *blocks, count, leave_count;
 };
 
 // A node of the control dependences that lies in the loop: a block, or the end of an inner loop's
@@ -197,31 +198,57 @@ static bool is_member(const struct ptx_cfg *cfg, uint32_t loop, uint32_t node)
            ptx_loop_contains(cfg, loop, cfg->loops[node - cfg->block_count].header);
 }
 
+struct decider_search {
+    const struct ptx_cfg *cfg;
+    struct ptx_control *const *controls;
+    uint32_t loop;
+    uint32_t *mark;
+};
+
+static void add_decider(struct decider_search *search, struct deciders *found, uint32_t node)
+{
+    if (search->mark[node] == search->loop + 1)
+        return;
+    search->mark[node] = search->loop + 1;
+    found->blocks[found->count++] = node;
+}
+
+// Adds what decides whether those from `first` on are reached.
+static void close_deciders(struct decider_search *search, struct deciders *found, uint32_t first)
+{
+    for (uint32_t i = first; i < found->count; i++) {
+        struct ptx_control *control = search->controls[found->blocks[i]];
+        for (; control; control = control->next) {
+            if (is_member(search->cfg, search->loop, control->branch))
+                add_decider(search, found, control->branch);
+        }
+    }
+}
+
 static struct deciders *find_deciders(const struct ptx_cfg *cfg,
                                       struct ptx_control *const *controls, struct base_arena *arena)
 {
     struct deciders *deciders = base_new_array(arena, struct deciders, cfg->loop_count);
-    uint32_t *mark = base_new_array(arena, uint32_t, (size_t)cfg->block_count + cfg->loop_count);
+    size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
+    struct decider_search search = {
+        .cfg = cfg, .controls = controls, .mark = base_new_array(arena, uint32_t, nodes)};
+    uint32_t *list = base_new_array(arena, uint32_t, nodes);
     for (uint32_t i = 0; i < cfg->loop_count; i++) {
         const struct ptx_loop *loop = &cfg->loops[i];
-        struct deciders *found = &deciders[i];
-        found->blocks =
-            base_new_array(arena, uint32_t, (size_t)loop->block_count + cfg->loop_count);
-        for (uint32_t k = 0; k < loop->exit_count; k++) {
-            if (mark[loop->exits[k].from] == i + 1)
-                continue;
-            mark[loop->exits[k].from] = i + 1;
-            found->blocks[found->count++] = loop->exits[k].from;
+        struct deciders found = {.blocks = list};
+        search.loop = i;
+        for (uint32_t k = 0; k < loop->exit_count; k++)
+            add_decider(&search, &found, loop->exits[k].from);
+        close_deciders(&search, &found, 0);
+        found.leave_count = found.count;
+        for (uint32_t k = 0; k < loop->block_count; k++) {
+            if (cfg->blocks[loop->blocks[k]].ends)
+                add_decider(&search, &found, loop->blocks[k]);
         }
-        for (uint32_t k = 0; k < found->count; k++) {
-            for (struct ptx_control *control = controls[found->blocks[k]]; control;
-                 control = control->next) {
-                if (mark[control->branch] == i + 1 || !is_member(cfg, i, control->branch))
-                    continue;
-                mark[control->branch] = i + 1;
-                found->blocks[found->count++] = control->branch;
-            }
-        }
+        close_deciders(&search, &found, found.leave_count);
+        found.blocks = base_new_array(arena, uint32_t, found.count);
+        memcpy(found.blocks, list, found.count * sizeof(*list));
+        deciders[i] = found;
     }
     return deciders;
 }
@@ -351,23 +378,29 @@ static bool update_node(struct ptx_uniformity *uniformity, uint32_t node,
 
 // What the branches of the function depend on, and what follows from that for its blocks and loops.
 static bool update_branches(struct ptx_uniformity *uniformity, struct ptx_control *const *controls,
-                            const struct deciders *deciders)
+                            const struct deciders *deciders, const bool *tangles)
 {
     const struct ptx_cfg *cfg = uniformity->ssa->cfg;
     bool changed = false;
+    uint16_t tangled = 0;
+    for (uint32_t i = 0; tangles && i < cfg->block_count; i++)
+        tangled |= tangles[i] ? uniformity->branch_deps[i] : 0;
     for (uint32_t i = 0; i < cfg->order_count; i++) {
         uint32_t block = cfg->order[i];
         changed |= grow(&uniformity->branch_deps[block], find_branch_deps(uniformity, block));
         changed |= update_node(uniformity, block, controls[block]);
+        changed |= tangles && tangles[block] && grow(&uniformity->block_deps[block], tangled);
         for (uint32_t loop = cfg->blocks[block].loop; loop != PTX_NO_LOOP;
              loop = cfg->loops[loop].parent)
             changed |= grow(&uniformity->block_deps[block], uniformity->exit_deps[loop]);
     }
     for (uint32_t i = 0; i < cfg->loop_count; i++) {
         changed |= update_node(uniformity, cfg->block_count + i, controls[cfg->block_count + i]);
-        for (uint32_t k = 0; k < deciders[i].count; k++)
-            changed |=
-                grow(&uniformity->exit_deps[i], uniformity->branch_deps[deciders[i].blocks[k]]);
+        for (uint32_t k = 0; k < deciders[i].count; k++) {
+            uint16_t deps = uniformity->branch_deps[deciders[i].blocks[k]];
+            changed |= grow(&uniformity->exit_deps[i], deps);
+            changed |= k < deciders[i].leave_count && grow(&uniformity->leave_deps[i], deps);
+        }
     }
     return changed;
 }
@@ -379,6 +412,7 @@ struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct ba
     uniformity->ssa = ssa;
     uniformity->deps = base_new_array(arena, uint16_t, ssa->value_count);
     uniformity->exit_deps = base_new_array(arena, uint16_t, cfg->loop_count);
+    uniformity->leave_deps = base_new_array(arena, uint16_t, cfg->loop_count);
     size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
     uniformity->block_deps = base_new_array(arena, uint16_t, nodes);
     uniformity->branch_deps = base_new_array(arena, uint16_t, nodes);
@@ -387,12 +421,13 @@ struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct ba
     uint16_t *joins = base_new_array(arena, uint16_t, cfg->block_count);
     struct ptx_control **controls = ptx_controls_find(cfg, arena);
     struct deciders *deciders = find_deciders(cfg, controls, arena);
+    const bool *tangles = ptx_tangles_find(cfg, arena);
     for (bool changed = true; changed;) {
         changed = false;
         // In reverse post-order, so that only what goes round loops needs another pass.
         for (uint32_t i = 0; i < ssa->value_count; i++)
             changed |= grow(&uniformity->deps[i], value_deps(uniformity, &ssa->values[i], joins));
-        if (!update_branches(uniformity, controls, deciders))
+        if (!update_branches(uniformity, controls, deciders, tangles))
             continue;
         changed = true;
         for (uint32_t i = 0; i < cfg->order_count; i++) {

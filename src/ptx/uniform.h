@@ -37,8 +37,9 @@ enum ptx_dep {
 struct ptx_uniformity {
     const struct ptx_ssa *ssa;
     uint16_t *deps;
-    uint16_t *exit_deps;   // by loop: what decides how often it runs
-    uint16_t *block_deps;  // by block: what decides whether and how often it is reached
+    uint16_t *exit_deps;  // by loop: what decides how often it runs
+    uint16_t *leave_deps; // by loop: the same for threads that go on behind it and do not end in it
+    uint16_t *block_deps; // by block: what decides whether and how often it is reached
     uint16_t *branch_deps; // by block: what decides which way it is left; 0 where there is only one
 };
 

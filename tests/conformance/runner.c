@@ -22,7 +22,8 @@
 //
 // A recorded result is one line: NAME OUTPUT TYPE COUNT, then either "=" and all values
 // (hexadecimal, VALUE*TIMES where it repeats) or a 128-bit hash of all values, the first 8 values,
-// and one letter for each value, a hash of 6 bits, from which a check tells where results part.
+// and letters, 6 bits of hash for each equal share of the values, from which a check tells where
+// results part.
 
 #include <dlfcn.h>
 #include <math.h>
@@ -33,8 +34,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum { MAX_INPUTS = 5, MAX_OUTPUTS = 8, IN_CLEAR = 8, FULL_TEXT = 640, MAX_BYTES = 1 << 18 };
+enum { MAX_INPUTS = 5, MAX_OUTPUTS = 8, MAX_BYTES = 1 << 18 };
+enum { IN_CLEAR = 8, LETTERS = 256, FULL_TEXT = 400 }; // of recorded results
 
 // --- The driver, as far as it is needed ----------------------------------------------------------
 
@@ -67,6 +72,12 @@ struct cu_resource {
     int type;
     union {
         void *array;
+        struct {
+            cu_address address;
+            int format;
+            unsigned channels;
+            size_t bytes;
+        } memory;
         int reserved[32];
     } as;
     unsigned flags;
@@ -82,6 +93,7 @@ struct cu_texture {
 
 enum {
     CU_HOST_MEMORY = 1,
+    CU_RESOURCE_MEMORY = 2,
     CU_ARRAY_MEMORY = 3,
     CU_ARRAY_LAYERED = 1,
     CU_ARRAY_SURFACE = 2,
@@ -101,7 +113,6 @@ static struct {
     cu_result (*device_name)(char *, int, cu_device);
     cu_result (*device_attribute)(int *, int, cu_device);
     cu_result (*context_retain)(void **, cu_device);
-    cu_result (*context_reset)(cu_device);
     cu_result (*context_use)(void *);
     cu_result (*synchronize)(void);
     cu_result (*module_load)(void **, const void *, unsigned, int *, void **);
@@ -109,6 +120,7 @@ static struct {
     cu_result (*module_function)(void **, void *, const char *);
     cu_result (*function_set)(void *, int, int);
     cu_result (*allocate)(cu_address *, size_t);
+    cu_result (*release)(cu_address);
     cu_result (*to_device)(cu_address, const void *, size_t);
     cu_result (*to_host)(void *, cu_address, size_t);
     cu_result (*fill)(cu_address, unsigned char, size_t);
@@ -135,7 +147,6 @@ static const struct {
     {"cuDeviceGetName", &cu.device_name},
     {"cuDeviceGetAttribute", &cu.device_attribute},
     {"cuDevicePrimaryCtxRetain", &cu.context_retain},
-    {"cuDevicePrimaryCtxReset_v2", &cu.context_reset},
     {"cuCtxSetCurrent", &cu.context_use},
     {"cuCtxSynchronize", &cu.synchronize},
     {"cuModuleLoadDataEx", &cu.module_load},
@@ -143,6 +154,7 @@ static const struct {
     {"cuModuleGetFunction", &cu.module_function},
     {"cuFuncSetAttribute", &cu.function_set},
     {"cuMemAlloc_v2", &cu.allocate},
+    {"cuMemFree_v2", &cu.release},
     {"cuMemcpyHtoD_v2", &cu.to_device},
     {"cuMemcpyDtoH_v2", &cu.to_host},
     {"cuMemsetD8_v2", &cu.fill},
@@ -638,6 +650,7 @@ static const struct texel texels[] = {
 
 struct object {
     void *array;
+    cu_address memory; // instead of an array, for a texture on memory
     cu_object handle;
     struct cu_array_descriptor shape;
     size_t texel_bytes;
@@ -691,6 +704,8 @@ static cu_result object_create(const char *description, struct object *object)
     *shape = (struct cu_array_descriptor){.width = 32, .channels = channels};
     if (!strcmp(dimension, "1d"))
         shape->width = object->surface ? 512 : 32;
+    else if (!strcmp(dimension, "memory"))
+        shape->width = 32;
     else if (!strcmp(dimension, "2d"))
         shape->height = 16;
     else if (!strcmp(dimension, "a1d"))
@@ -710,9 +725,6 @@ static cu_result object_create(const char *description, struct object *object)
     shape->format = texel->format;
     object->texel_bytes = texel->bytes * channels;
 
-    cu_result result = cu.array_create(&object->array, shape);
-    if (result)
-        return result;
     size_t bytes = object_bytes(object);
     unsigned char *data = malloc(bytes);
     for (size_t i = 0; i < bytes / texel->bytes; i++) {
@@ -721,16 +733,32 @@ static cu_result object_create(const char *description, struct object *object)
             value = encode((double)(value % 64) / 4, type_find(texel->name, 3));
         memcpy(data + i * texel->bytes, &value, texel->bytes);
     }
-    result = object_copy(object, data, false);
+    cu_result result;
+    struct cu_resource resource = {0};
+    if (!strcmp(dimension, "memory")) {
+        result = cu.allocate(&object->memory, bytes);
+        if (!result)
+            result = cu.to_device(object->memory, data, bytes);
+        resource.type = CU_RESOURCE_MEMORY;
+        resource.as.memory.address = object->memory;
+        resource.as.memory.format = texel->format;
+        resource.as.memory.channels = channels;
+        resource.as.memory.bytes = bytes;
+    } else {
+        result = cu.array_create(&object->array, shape);
+        if (!result)
+            result = object_copy(object, data, false);
+        resource.as.array = object->array;
+    }
     free(data);
     if (result)
         return result;
-    struct cu_resource resource = {.as.array = object->array};
     if (object->surface)
         return cu.surface_create(&object->handle, &resource);
     int mode = index_of(address, (const char *[]){"wrap", "clamp", "mirror", "border", NULL});
+    // In one dimension the second mode is clamp: a border would be mixed in from there, too.
     struct cu_texture texture = {
-        .address = {mode, mode, mode},
+        .address = {mode, strstr(dimension, "1d") ? 1 : mode, mode},
         .filter = !strcmp(filter, "linear"),
         .flags = (texel->integer ? CU_TEXTURE_INTEGER : 0) |
                  (!strcmp(coordinates, "unit") ? CU_TEXTURE_UNIT : 0),
@@ -746,6 +774,8 @@ static void object_destroy(const struct object *object)
         cu.texture_destroy(object->handle);
     if (object->array)
         cu.array_destroy(object->array);
+    if (object->memory)
+        cu.release(object->memory);
 }
 
 // --- Recorded results ----------------------------------------------------------------------------
@@ -761,11 +791,21 @@ static unsigned __int128 hash_value(unsigned __int128 hash, uint64_t value)
 static const unsigned __int128 hash_start =
     (unsigned __int128)0x6c62272e07bb0142 << 64 | 0x62b821756295c58d;
 
-static char check_letter(uint64_t value)
+static size_t letter_share(size_t count)
+{
+    return (count + LETTERS - 1) / LETTERS;
+}
+
+// A hash of the values for which letter number `letter` stands: equal shares, the last one smaller.
+static char check_letter(const uint64_t *values, size_t count, size_t letter)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    return letters[random_bits(value) & 63];
+    size_t share = letter_share(count);
+    uint64_t hash = 0;
+    for (size_t i = letter * share; i < (letter + 1) * share && i < count; i++)
+        hash = random_bits(hash ^ values[i]);
+    return letters[hash & 63];
 }
 
 // What is recorded and compared of a value: where any NaN will do, one stands for all.
@@ -814,8 +854,8 @@ static void record(FILE *file, const struct test *test, size_t number, const str
     for (size_t i = 0; i < IN_CLEAR; i++)
         fprintf(file, " %llx", (unsigned long long)values[i]);
     fputc(' ', file);
-    for (size_t i = 0; i < output->count; i++)
-        fputc(check_letter(values[i]), file);
+    for (size_t i = 0; i * letter_share(output->count) < output->count; i++)
+        fputc(check_letter(values, output->count, i), file);
     fputc('\n', file);
 }
 
@@ -898,9 +938,17 @@ static bool check(const char *recorded, const struct test *test, const struct ou
     if (!strcmp(own_hash, recorded_hash))
         return true;
     size_t i = 0;
-    while (i < output->count && recorded[i] == check_letter(values[i]))
+    while (i < IN_CLEAR && clear[i] == values[i])
         i++;
-    *difference = (struct difference){i, i < IN_CLEAR, i < IN_CLEAR ? clear[i] : 0};
+    if (i < IN_CLEAR) {
+        *difference = (struct difference){i, true, clear[i]};
+        return false;
+    }
+    size_t share = letter_share(output->count);
+    for (i = 0; i * share < output->count; i++)
+        if (recorded[i] != check_letter(values, output->count, i))
+            break;
+    *difference = (struct difference){.index = i * share};
     return false;
 }
 
@@ -924,22 +972,10 @@ struct session {
     void *host[MAX_INPUTS];
     void *results;
     cu_address inputs[MAX_INPUTS], output;
-    FILE *record;
+    FILE *record;         // NULL when comparing
     const char *recorded; // the text of the file of recorded results
     bool dump;
-    unsigned passed, failed, unsupported;
 };
-
-static bool session_connect(struct session *session)
-{
-    void *context;
-    if (cu.context_retain(&context, session->device) || cu.context_use(context))
-        return false;
-    for (size_t k = 0; k < MAX_INPUTS; k++)
-        if (cu.allocate(&session->inputs[k], MAX_BYTES))
-            return false;
-    return !cu.allocate(&session->output, MAX_BYTES);
-}
 
 // Loads preamble and kernel; on failure, returns the driver's first complaint in `log`.
 static cu_result load(const struct session *session, const char *preamble, size_t preamble_length,
@@ -1044,8 +1080,9 @@ static bool judge(struct session *session, const struct test *test, size_t numbe
     return good;
 }
 
-// Runs a test whose module is loaded; false if it fails.
-static bool execute(struct session *session, const struct test *test, void *module)
+// Runs a test whose module is loaded; false if it fails. An error of a kernel ends the context and
+// `broken` is set.
+static bool execute(struct session *session, const struct test *test, void *module, bool *broken)
 {
     struct object objects[MAX_INPUTS] = {{0}};
     size_t bytes = 0;
@@ -1063,14 +1100,12 @@ static bool execute(struct session *session, const struct test *test, void *modu
     }
     if (!result)
         result = launch(session, test, module, objects);
-    if (result != test->expect) {
+    *broken = result != 0;
+    if (result != test->expect)
         printf("FAIL %s: error %d, expected %d\n", test->name, result, test->expect);
-        if (result)
-            goto broken;
-    }
-    if (result) // as expected
-        goto broken;
-    bool good = test->expect == 0 && !cu.to_host(session->results, session->output, bytes);
+    if (result || test->expect)
+        return result == test->expect;
+    bool good = !cu.to_host(session->results, session->output, bytes);
     const char *at = session->results;
     for (size_t j = 0; j < test->number_of_outputs; j++) {
         good &= judge(session, test, j, &test->outputs[j], at);
@@ -1078,48 +1113,37 @@ static bool execute(struct session *session, const struct test *test, void *modu
     }
     for (size_t k = 0; k < test->number_of_inputs; k++) {
         if (objects[k].surface) {
-            size_t size = object_bytes(&objects[k]);
-            struct output output = {type_find("u32", 3), size / 4};
+            struct output output = {type_find("u32", 3), object_bytes(&objects[k]) / 4};
             good &= !object_copy(&objects[k], session->results, true) &&
                     judge(session, test, test->number_of_outputs, &output, session->results);
         }
         object_destroy(&objects[k]);
     }
     return good;
-
-broken: // an error of a kernel ends its context
-    cu.context_reset(session->device);
-    if (!session_connect(session)) {
-        printf("FAIL %s: the device does not recover\n", test->name);
-        exit(1);
-    }
-    return result == test->expect;
-}
-
-static void run_test(struct session *session, const char *preamble, size_t preamble_length,
-                     const struct test *test)
-{
-    char log[1024];
-    void *module;
-    cu_result result = load(session, preamble, preamble_length, test, &module, log, sizeof(log));
-    if (result && session->target[0]) {
-        session->unsupported++;
-        return;
-    }
-    if (result) {
-        printf("FAIL %s: refused, error %d: %s\n", test->name, result, log);
-        session->failed++;
-        return;
-    }
-    if (execute(session, test, module))
-        session->passed++;
-    else
-        session->failed++;
-    if (!test->expect)
-        cu.module_unload(module);
 }
 
 // --- Files and the command line ------------------------------------------------------------------
+
+// A file of kernels, with the file that holds their results.
+struct file {
+    char *text;
+    size_t preamble; // length of what precedes the first kernel
+    char recorded_path[4096];
+    char *recorded; // NULL if there is none
+};
+
+struct item {
+    struct test test;
+    const struct file *file;
+};
+
+// What processes share. A kernel that fails ends the context of its process for good, so that
+// kernels run in a child, and after such a kernel in the next one.
+struct progress {
+    size_t next; // the test to run next; the one that runs, while it runs
+    unsigned passed, failed, unsupported;
+    bool greeted;
+};
 
 // Returns the text of a file behind a newline, so that every line begins with one; NULL if it
 // cannot be read.
@@ -1140,14 +1164,6 @@ static char *read_text(const char *path)
     return text;
 }
 
-// FOLDER/NAME.txt for .../NAME.ptx
-static void recorded_path(char *path, size_t size, const char *folder, const char *kernels)
-{
-    const char *name = strrchr(kernels, '/');
-    name = name ? name + 1 : kernels;
-    snprintf(path, size, "%s/%.*s.txt", folder, (int)strcspn(name, "."), name);
-}
-
 static bool driver_open(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -1166,7 +1182,7 @@ static bool driver_open(void)
     return true;
 }
 
-static bool session_open(struct session *session)
+static bool session_open(struct session *session, struct progress *progress)
 {
     cu_result result = cu.init(0);
     if (!result)
@@ -1182,64 +1198,141 @@ static bool session_open(struct session *session)
     cu.device_name(name, sizeof(name), session->device);
     if (major < 9)
         snprintf(session->target, sizeof(session->target), "sm_%d%d", major % 10, minor % 10);
-    printf("%s, compute capability %d.%d\n", name, major, minor);
-    for (size_t k = 0; k < MAX_INPUTS; k++)
+    if (!progress->greeted)
+        printf("%s, compute capability %d.%d\n", name, major, minor);
+    progress->greeted = true;
+    void *context;
+    result = cu.context_retain(&context, session->device);
+    if (!result)
+        result = cu.context_use(context);
+    for (size_t k = 0; k < MAX_INPUTS; k++) {
         session->host[k] = calloc(1, MAX_BYTES);
-    session->results = calloc(1, MAX_BYTES);
-    if (!session_connect(session)) {
-        printf("SKIP: the device cannot be used\n");
-        return false;
+        if (!result)
+            result = cu.allocate(&session->inputs[k], MAX_BYTES);
     }
-    return true;
+    session->results = calloc(1, MAX_BYTES);
+    if (!result)
+        result = cu.allocate(&session->output, MAX_BYTES);
+    if (result)
+        printf("SKIP: the device cannot be used, error %d\n", result);
+    return !result;
 }
 
-static void run_file(struct session *session, const char *path, const char *folder, bool recording,
-                     bool list, const regex_t *only)
+static void run_item(struct session *session, const struct item *item, struct progress *progress,
+                     bool recording, bool *broken)
 {
-    char *text = read_text(path);
-    if (!text) {
-        fprintf(stderr, "cannot read %s\n", path);
+    char log[1024];
+    void *module;
+    const struct test *test = &item->test;
+    *broken = false;
+    cu_result result =
+        load(session, item->file->text, item->file->preamble, test, &module, log, sizeof(log));
+    if (result && session->target[0]) {
+        progress->unsupported++;
+        return;
+    }
+    if (result) {
+        printf("FAIL %s: refused, error %d: %s\n", test->name, result, log);
+        progress->failed++;
+        return;
+    }
+    session->recorded = item->file->recorded;
+    session->record = recording ? fopen(item->file->recorded_path, "a") : NULL;
+    if (execute(session, test, module, broken))
+        progress->passed++;
+    else
+        progress->failed++;
+    if (session->record)
+        fclose(session->record);
+    if (!*broken)
+        cu.module_unload(module);
+}
+
+// The child: runs tests until one breaks the context. Returns its exit status.
+static int run_some(struct session *session, const struct item *items, size_t count,
+                    struct progress *progress, bool recording)
+{
+    if (!driver_open() || !session_open(session, progress))
+        return 77;
+    for (bool broken = false; !broken && progress->next < count; progress->next++)
+        run_item(session, &items[progress->next], progress, recording, &broken);
+    return 0;
+}
+
+static int run_all(struct session *session, const struct item *items, size_t count, bool recording)
+{
+    struct progress *progress =
+        mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (progress == MAP_FAILED)
+        return 2;
+    while (progress->next < count) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            int status = run_some(session, items, count, progress, recording);
+            fflush(stdout);
+            _exit(status); // no destructors: after an error a driver's may hang
+        }
+        int status;
+        if (child < 0 || waitpid(child, &status, 0) < 0)
+            return 2;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+            return 77;
+        if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
+            printf("FAIL %s: ended its process, %s %d\n", items[progress->next].test.name,
+                   WIFSIGNALED(status) ? "signal" : "status",
+                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            progress->failed++;
+            progress->next++;
+        }
+    }
+    if (progress->unsupported)
+        printf("%u not supported by this device\n", progress->unsupported);
+    printf("%u passed, %u failed\n", progress->passed, progress->failed);
+    return progress->failed ? 1 : 0;
+}
+
+// Adds the tests of a file whose name matches. `folder` holds FOLDER/NAME.txt for .../NAME.ptx.
+static void read_file(struct file *file, const char *path, const char *folder, bool recording,
+                      const regex_t *only, struct item **items, size_t *count)
+{
+    file->text = read_text(path);
+    if (!file->text) {
+        perror(path);
         exit(2);
     }
-    char *recorded = NULL;
-    char results[4096];
     if (folder) {
-        recorded_path(results, sizeof(results), folder, path);
-        if (recording)
-            session->record = fopen(results, "w");
-        else
-            recorded = read_text(results);
-        if (recording && !session->record) {
-            perror(results);
+        const char *name = strrchr(path, '/');
+        name = name ? name + 1 : path;
+        snprintf(file->recorded_path, sizeof(file->recorded_path), "%s/%.*s.txt", folder,
+                 (int)strcspn(name, "."), name);
+        if (!recording)
+            file->recorded = read_text(file->recorded_path);
+        else if (truncate(file->recorded_path, 0) && access(folder, W_OK)) {
+            perror(file->recorded_path);
             exit(2);
         }
-        session->recorded = recorded;
     }
-    char *start = strstr(text, "\n//@ ");
-    size_t preamble = start ? (size_t)(start - text) : 0;
+    const char *start = strstr(file->text, "\n//@ ");
+    file->preamble = start ? (size_t)(start - file->text) : 0;
     while (start) {
-        char *next = strstr(start + 1, "\n//@ ");
+        const char *next = strstr(start + 1, "\n//@ ");
         struct test test =
             parse_test(start + 1, next ? (size_t)(next - start - 1) : strlen(start + 1));
         if (!only || !regexec(only, test.name, 0, NULL, 0)) {
-            if (list)
-                printf("%s\n", test.name);
-            else
-                run_test(session, text, preamble, &test);
+            *items = realloc(*items, (*count + 1) * sizeof(**items));
+            if (!*items)
+                exit(2);
+            (*items)[(*count)++] = (struct item){test, file};
         }
         start = next;
     }
-    if (session->record)
-        fclose(session->record);
-    session->record = NULL;
-    free(recorded);
-    free(text);
 }
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: runner --record FOLDER | --check FOLDER | --dump | --list"
-                    " [--only REGEX] FILE.ptx...\n");
+    fprintf(stderr, "usage: runner --record FOLDER FILE.ptx...\n"
+                    "       runner --check FOLDER | --dump | --list [--only REGEX] FILE.ptx...\n");
     return 2;
 }
 
@@ -1270,17 +1363,25 @@ int main(int count, char **arguments)
             return usage();
         }
     }
-    if (i == count || (!folder && !list && !session.dump))
+    if (i == count || (!folder && !list && !session.dump) || (recording && only))
         return usage();
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!list && (!driver_open() || !session_open(&session)))
-        return 77;
-    for (; i < count; i++)
-        run_file(&session, arguments[i], folder, recording, list, only);
-    if (list)
-        return 0;
-    if (session.unsupported)
-        printf("%u not supported by this device\n", session.unsupported);
-    printf("%u passed, %u failed\n", session.passed, session.failed);
-    return session.failed ? 1 : 0;
+
+    struct file *files = calloc((size_t)(count - i), sizeof(*files));
+    struct item *items = NULL;
+    size_t number = 0;
+    for (int k = 0; files && k < count - i; k++)
+        read_file(&files[k], arguments[i + k], folder, recording, only, &items, &number);
+    int status = 0;
+    if (!list)
+        status = run_all(&session, items, number, recording);
+    for (size_t k = 0; list && k < number; k++)
+        printf("%s\n", items[k].test.name);
+    for (int k = 0; files && k < count - i; k++) {
+        free(files[k].text);
+        free(files[k].recorded);
+    }
+    free(files);
+    free(items);
+    return status;
 }

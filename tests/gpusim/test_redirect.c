@@ -313,7 +313,7 @@ static void a_program_is_described(void **unused)
     assert_false(program.has_device_code);
     assert_false(program.needs_driver);
     assert_int_equal(program.runtime, 0);
-    assert_string_equal(program.vendor_library, "");
+    assert_null(program.vendor_library);
 }
 
 static void runtimes_are_told_apart(void **unused)

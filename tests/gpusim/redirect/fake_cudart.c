@@ -12,6 +12,7 @@
 // Those of the real runtime that programs built by nvcc call, which vendor.h has not.
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name);
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name);
+char __cudaInitModule(void **handle);
 unsigned __cudaPushCallConfiguration(void);
 int __cudaPopCallConfiguration(void);
 int __cudaGetKernel(const void **kernel, const void *host);
@@ -51,6 +52,12 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 {
     (void)handle, (void)host, (void)device;
     SAY("variable %s\n", name);
+}
+
+char __cudaInitModule(void **handle)
+{
+    (void)handle;
+    return 1;
 }
 
 unsigned __cudaPushCallConfiguration(void)

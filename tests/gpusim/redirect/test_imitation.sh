@@ -39,7 +39,8 @@ check() {
 
 mkdir sim
 build -O2 -fPIC -fvisibility=hidden -shared -o sim/libglint-redirect.so -Wl,-z,initfirst -Wl,-z,now \
-    "$sources/gpusim/redirect.c" "$sources/gpusim/redirect_elf.c" "$sources/gpusim/redirect_patch.c"
+    "$sources/gpusim/redirect.c" "$sources/gpusim/redirect_elf.c" "$sources/gpusim/redirect_entry.c" \
+    "$sources/gpusim/redirect_patch.c"
 build -O1 -fPIC -shared -o sim/libcudart.so.13 "$here/fake_cudart.c"
 build -O1 -fPIC -fvisibility=hidden -c -o vendor-library.o "$here/vendor.c"
 build -O1 -fPIC -shared -o liblinked.so "$here/library.c" vendor-library.o
@@ -99,10 +100,20 @@ check "a library that the program opens, twice" 7
 "$("$cc" -print-prog-name=strip)" -o stripped program
 : >wanted
 cat >wanted.err <<'END'
-glint: ./stripped holds the static CUDA runtime, and is stripped of the symbols by which glint would lead it to the simulated GPU. Link it with 'nvcc -cudart shared', or without strip and -s.
+glint: ./stripped holds the static CUDA runtime, and is stripped of the symbols by which glint would lead it to the simulated GPU: link it with 'nvcc -cudart shared', or without strip and -s
 END
 run ./stripped
 check "a stripped program" 125
+
+"$("$cc" -print-prog-name=strip)" -o libstripped.so libopened.so
+{ sed '$d' wanted.program; echo "the vendor's runtime ran"; } >wanted
+cat >wanted.err <<'END'
+glint: cudaNotThere is not supported by the simulated GPU
+glint: ./libstripped.so holds a CUDA runtime of its own without symbols: its calls do not reach the simulated GPU and will fail
+END
+run ./program ./libstripped.so
+check "a stripped library that the program opens" 3
+: >wanted
 
 # A program that has nothing to do with CUDA notices nothing.
 echo 'int main(void) { return 9; }' >plain.c

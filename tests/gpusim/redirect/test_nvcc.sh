@@ -125,6 +125,9 @@ check "static, optimised" "$traps" 2 -O3
 check "static, separate compilation" "$traps" 1 -rdc=true
 check "static, all bound at start" "$traps" 2 -Xlinker -z,now
 check "static, its own names exported" "$traps" 2 -Xcompiler -rdynamic
+for linker in gold lld; do
+    ! command -v ld.$linker >/dev/null || check "static, by $linker" "$traps" 2 -Xcompiler -fuse-ld=$linker
+done
 check "shared" "$only" 2 -cudart shared
 check "shared, separate compilation" "$only" 1 -cudart shared -rdc=true
 

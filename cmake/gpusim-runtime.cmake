@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulated GPU's runtime: libcudart.so.13, .so.12 and .so.11.0, one set of objects and for each
+# version the file or two in which it differs. Names and symbol versions are NVIDIA's, so that executables
+# linked with `-cudart shared` find them.
+
+set(glint_runtime_sources array convert copy device errors fill graph launch memory missing node per_thread
+    register state stream)
+list(TRANSFORM glint_runtime_sources REPLACE "(.+)" "src/gpusim/runtime_\\1.c")
+add_library(glint_runtime OBJECT ${glint_runtime_sources})
+
+# glint_cudart(SUFFIX SOURCE...) makes libcudart.so.SUFFIX.
+function(glint_cudart suffix)
+    set(GLINT_CUDART_SONAME libcudart.so.${suffix})
+    set(map ${PROJECT_BINARY_DIR}/gpusim/${GLINT_CUDART_SONAME}.map)
+    configure_file(src/gpusim/runtime.map.in ${map} @ONLY)
+    string(REPLACE "." "_" target glint_cudart_${suffix})
+    add_library(${target} SHARED ${ARGN} $<TARGET_OBJECTS:glint_runtime>)
+    set_target_properties(${target} PROPERTIES
+        OUTPUT_NAME cudart
+        SUFFIX .so.${suffix}
+        NO_SONAME ON # CMake would make one of its own
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim
+        BUILD_RPATH $ORIGIN
+        INSTALL_RPATH $ORIGIN
+        LINK_DEPENDS ${map})
+    # Symbolic: one function of the library that calls another means its own, whoever is loaded before.
+    target_link_options(${target} PRIVATE -Wl,-soname,${GLINT_CUDART_SONAME} -Wl,--version-script=${map}
+        -Wl,-Bsymbolic-functions -Wl,-z,defs)
+    target_link_libraries(${target} PRIVATE glint_base glint_libcuda pthread)
+endfunction()
+
+if(TARGET glint_libcuda)
+    glint_cudart(13 src/gpusim/runtime_v13.c)
+    glint_cudart(12 src/gpusim/runtime_v12.c src/gpusim/runtime_old.c)
+    glint_cudart(11.0 src/gpusim/runtime_v11.c src/gpusim/runtime_old.c)
+endif()

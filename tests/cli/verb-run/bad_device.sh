@@ -1,0 +1,1 @@
+"$GLINT" run --device cpu -- true

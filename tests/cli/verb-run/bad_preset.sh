@@ -1,0 +1,1 @@
+"$GLINT" run --device sim:gtx1 -- true

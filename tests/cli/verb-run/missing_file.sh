@@ -1,0 +1,1 @@
+"$GLINT" run -- ./no-such-program-here

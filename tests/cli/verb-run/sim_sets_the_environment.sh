@@ -1,0 +1,5 @@
+# Ours come first, and what was there stays.
+cd "$SCRATCH" || exit 1
+LD_LIBRARY_PATH=/there LD_PRELOAD='' "$GLINT" run --device sim:a100 --workers 3 --sim-log log -- env >all
+sed -n -e 's|=.*/lib/glint/sim/libglint|=SIM/libglint|' -e 's|=[^:]*/lib/glint/sim:|=SIM:|' -e "s|=$SCRATCH|=SCRATCH|" \
+    -e '/^GLINT_SIM_/p' -e '/^LD_/p' all | sort

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of libcudart as programs see it: a shared library found in lib/glint/sim.
+
+set(runtime_tests ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/runtime)
+if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
+    foreach(name IN ITEMS exports behaviour)
+        glint_test(gpusim.runtime_${name} sh ${runtime_tests}/test_${name}.sh
+            $<TARGET_FILE_DIR:glint_cudart_13>)
+    endforeach()
+endif()
+
+if(TARGET glint_cudart_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
+    # Linked with the shared libraries and with nothing of glint that is static, as a program is.
+    add_executable(test_gpusim_runtime_calls gpusim/runtime/calls.c)
+    set_target_properties(test_gpusim_runtime_calls PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
+    target_include_directories(test_gpusim_runtime_calls SYSTEM PRIVATE ${CMOCKA_INCLUDE})
+    target_link_libraries(test_gpusim_runtime_calls PRIVATE glint_cudart_13 ${CMOCKA_LIBRARY} dl)
+    add_dependencies(test_gpusim_runtime_calls glint_cudart_12 glint_cudart_11_0)
+    glint_test(gpusim.runtime_calls test_gpusim_runtime_calls)
+endif()

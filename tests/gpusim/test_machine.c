@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine of the simulated GPU by itself: small kernels with known answers for divergence,
+// barriers, warps that wait for their own lanes, calls, atomics, printf, and the faults that it
+// reports.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpusim/sim.h"
+
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+enum { WORDS = 4096 };
+
+struct fixture {
+    struct sim_device *device;
+    struct sim_module *module;
+    uint32_t *memory; // one object of WORDS words
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    struct base_error error;
+    fixture->memory = calloc(WORDS, sizeof(uint32_t));
+    if (!fixture->memory ||
+        sim_device_create(sim_preset_find("h200"), 2, NULL, &fixture->device, &error) != BASE_OK)
+        return -1;
+    *state = fixture;
+    return sim_object_add(fixture->device, (uintptr_t)fixture->memory, WORDS * sizeof(uint32_t),
+                          SIM_OBJECT_DEVICE, "cudaMalloc", &error);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    sim_module_unload(fixture->module);
+    sim_device_destroy(fixture->device);
+    free(fixture->memory);
+    free(fixture);
+    return 0;
+}
+
+// Loads the text and runs its first kernel with the memory's address as its only parameter.
+static struct sim_fault run(struct fixture *fixture, const char *text, uint32_t blocks,
+                            uint32_t threads)
+{
+    struct sim_ptx ptx = {text, strlen(text), "test"};
+    struct base_error error = {0};
+    sim_module_unload(fixture->module);
+    fixture->module = NULL;
+    if (sim_module_load(fixture->device, &ptx, 1, &fixture->module, &error) != BASE_OK) {
+        char message[512];
+        base_error_text(&error, message, sizeof(message));
+        fail_msg("%s", message);
+    }
+    uint64_t param = (uintptr_t)fixture->memory;
+    struct sim_launch launch = {.kernel = sim_module_kernel_at(fixture->module, 0),
+                                .grid = {blocks, 1, 1},
+                                .block = {threads, 1, 1},
+                                .params = &param,
+                                .id = 1};
+    struct sim_fault fault;
+    sim_launch_run(fixture->device, &launch, NULL, &fault);
+    return fault;
+}
+
+static void each_thread_of_each_block_writes_its_number(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD ".entry k(.param .u64 p) {\n"
+             ".reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+             "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, "
+             "%ntid.x;\n"
+             "mad.lo.s32 %r4, %r2, %r3, %r1; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;\n"
+             "st.global.u32 [%rd3], %r4; ret; }",
+        7, 100);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 700; i++)
+        assert_int_equal(fixture->memory[i], i);
+    assert_int_equal(fixture->memory[700], 0);
+}
+
+// Lane i goes round i times; behind the loop all lanes are together again.
+static void lanes_that_leave_a_loop_at_different_times_meet_behind_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<6>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, 0;\n"
+                 "L: setp.ge.u32 %p1, %r2, %r1; @%p1 bra D; add.s32 %r3, %r3, %r2; add.s32 %r2, "
+                 "%r2, 1; bra L;\n"
+                 "D: activemask.b32 %r4; mul.wide.u32 %rd2, %r1, 8; add.s64 %rd3, %rd1, %rd2;\n"
+                 "st.global.u32 [%rd3], %r3; st.global.u32 [%rd3+4], %r4; ret; }",
+            1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 32; i++) {
+        assert_int_equal(fixture->memory[2 * i], i ? i * (i - 1) / 2 : 0);
+        assert_int_equal(fixture->memory[2 * i + 1], 0xFFFFFFFF);
+    }
+}
+
+// Both ways of a branch, nested; the inner condition differs from the outer.
+static void nested_branches_take_each_lane_its_own_way(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<6>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 1; and.b32 %r3, %r1, 2;\n"
+        "setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r3, 0;\n"
+        "@%p1 bra A; @%p2 bra B; mov.u32 %r4, 3; bra E; B: mov.u32 %r4, 1; bra E;\n"
+        "A: @%p2 bra C; mov.u32 %r4, 2; bra E; C: mov.u32 %r4, 0;\n"
+        "E: mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4; ret; }",
+        1, 48);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 48; i++)
+        assert_int_equal(fixture->memory[i], i & 3);
+}
+
+// The lock is taken by one lane of a warp while the others spin: they must not starve it.
+static void a_spin_lock_inside_a_warp_ends(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<6>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
+                 "ld.param.u64 %rd1, [p];\n"
+                 "L: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;\n"
+                 "ld.volatile.global.u32 %r2, [%rd1+4]; add.s32 %r2, %r2, 1; "
+                 "st.volatile.global.u32 [%rd1+4], %r2;\n"
+                 "atom.global.exch.b32 %r3, [%rd1], 0; ret; }",
+            3, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[1], 3 * 64);
+}
+
+// A tree reduction in shared memory: wrong without every barrier.
+static void barriers_order_warps_of_a_block(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD ".entry k(.param .u64 p) {\n"
+             ".reg .b32 %r<10>; .reg .b64 %rd<4>; .reg .pred %p<4>; .shared .align 4 .b8 s[1024];\n"
+             "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, s; shl.b32 %r3, %r1, 2;\n"
+             "add.s32 %r4, %r2, %r3; st.shared.u32 [%r4], %r1; mov.u32 %r5, 128;\n"
+             "L: bar.sync 0; setp.ge.u32 %p1, %r1, %r5; @%p1 bra N; shl.b32 %r6, %r5, 2; add.s32 "
+             "%r6, %r4, %r6;\n"
+             "ld.shared.u32 %r7, [%r6]; ld.shared.u32 %r8, [%r4]; add.s32 %r8, %r8, %r7; "
+             "st.shared.u32 [%r4], %r8;\n"
+             "N: shr.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra L;\n"
+             "setp.ne.u32 %p3, %r1, 0; @%p3 ret; st.global.u32 [%rd1], %r8; ret; }",
+        1, 256);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 255 * 256 / 2);
+}
+
+static void a_function_may_call_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".func (.param .b32 r) fib(.param .b32 n);\n"
+        ".func (.param .b32 r) fib(.param .b32 n) { .reg .b32 %r<8>; .reg .pred %p;\n"
+        "ld.param.b32 %r1, [n]; setp.lt.u32 %p, %r1, 2; @%p bra S;\n"
+        "{ .param .b32 a; .param .b32 o; sub.s32 %r2, %r1, 1; st.param.b32 [a], %r2; call (o), "
+        "fib, (a);\n"
+        "ld.param.b32 %r3, [o]; }\n"
+        "{ .param .b32 a; .param .b32 o; sub.s32 %r4, %r1, 2; st.param.b32 [a], %r4; call (o), "
+        "fib, (a);\n"
+        "ld.param.b32 %r5, [o]; }\n"
+        "add.s32 %r6, %r3, %r5; st.param.b32 [r], %r6; ret; S: st.param.b32 [r], %r1; ret; }\n"
+        ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x;\n"
+        "{ .param .b32 a; .param .b32 o; st.param.b32 [a], %r1; call (o), fib, (a); ld.param.b32 "
+        "%r2, [o]; }\n"
+        "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret; }",
+        1, 14);
+    static const uint32_t expected[] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233};
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_memory_equal(fixture->memory, expected, sizeof(expected));
+}
+
+// Every lane calls one of two functions by address.
+static void lanes_may_call_different_functions_by_address(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".func (.param .b32 r) one(.param .b32 n) { .reg .b32 %r<3>; ld.param.b32 %r1, [n];\n"
+        "add.s32 %r2, %r1, 100; st.param.b32 [r], %r2; ret; }\n"
+        ".func (.param .b32 r) two(.param .b32 n) { .reg .b32 %r<3>; ld.param.b32 %r1, [n];\n"
+        "add.s32 %r2, %r1, 200; st.param.b32 [r], %r2; ret; }\n"
+        ".global .u64 table[2] = {one, two};\n"
+        ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<8>;\n"
+        "proto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; and.b32 %r3, %r1, 1; mul.wide.u32 %rd4, %r3, "
+        "8;\n"
+        "mov.u64 %rd5, table; add.s64 %rd5, %rd5, %rd4; ld.global.u64 %rd6, [%rd5];\n"
+        "{ .param .b32 a; .param .b32 o; st.param.b32 [a], %r1; call (o), %rd6, (a), proto; "
+        "ld.param.b32 %r2, [o]; }\n"
+        "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret; }",
+        1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(fixture->memory[i], i + (i & 1 ? 200 : 100));
+}
+
+static void atomics_of_all_blocks_add_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+             "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; atom.global.add.u32 %r2, [%rd1], 1;\n"
+             "red.global.max.u32 [%rd1+4], %r1; atom.global.inc.u32 %r3, [%rd1+8], 6; ret; }",
+        40, 96);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 40 * 96);
+    assert_int_equal(fixture->memory[1], 95);
+    assert_int_equal(fixture->memory[2], 40 * 96 % 7);
+}
+
+static void lanes_exchange_values(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %laneid; mul.lo.s32 %r2, %r1, 10;\n"
+                 "shfl.sync.down.b32 %r3|%p1, %r2, 4, 31, -1; selp.b32 %r4, 1, 0, %p1;\n"
+                 "setp.gt.u32 %p2, %r1, 20; vote.sync.ballot.b32 %r5, %p2, -1;\n"
+                 "mul.wide.u32 %rd2, %r1, 12; add.s64 %rd3, %rd1, %rd2;\n"
+                 "st.global.u32 [%rd3], %r3; st.global.u32 [%rd3+4], %r4; st.global.u32 [%rd3+8], "
+                 "%r5; ret; }",
+            1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 32; i++) {
+        assert_int_equal(fixture->memory[3 * i], (i < 28 ? i + 4 : i) * 10);
+        assert_int_equal(fixture->memory[3 * i + 1], i < 28);
+        assert_int_equal(fixture->memory[3 * i + 2], 0xFFE00000);
+    }
+}
+
+// --- Faults --------------------------------------------------------------------------------------
+
+static void an_access_beyond_an_object_names_kernel_thread_and_object(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry beyond(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 "
+                 "%rd3, %rd1, %rd2;\n"
+                 "st.global.u32 [%rd3+16376], %r1; ret; }",
+            1, 3);
+    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+    assert_non_null(strstr(fault.text, "kernel beyond"));
+    assert_non_null(strstr(fault.text, "thread (2,0,0)"));
+    assert_non_null(strstr(fault.text, "invalid write of 4 bytes"));
+    assert_non_null(strstr(fault.text, "1 bytes beyond object"));
+    assert_non_null(strstr(fault.text, "cudaMalloc"));
+}
+
+static void use_after_free_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(sim_object_remove(fixture->device, (uintptr_t)fixture->memory));
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+8]; ret; }",
+            1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+    assert_non_null(strstr(fault.text, "use after free: byte 8 of object"));
+}
+
+static void a_misaligned_access_is_told(void **state)
+{
+    struct sim_fault fault =
+        run(*state,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+2]; ret; }",
+            1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_MISALIGNED);
+}
+
+static void a_missing_barrier_participant_is_told(void **state)
+{
+    struct sim_fault fault = run(*state,
+                                 HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .pred %p;\n"
+                                      "mov.u32 %r1, %tid.x; setp.ge.u32 %p, %r1, 32; @%p bra W; "
+                                      "bar.sync 1; ret; W: bar.sync 2; ret; }",
+                                 1, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_DEADLOCK);
+    assert_non_null(strstr(fault.text, "32 of 64 threads"));
+}
+
+static void endless_recursion_ends(void **state)
+{
+    struct sim_fault fault = run(*state,
+                                 HEAD ".func f(); .func f() { call f; ret; }\n"
+                                      ".entry k(.param .u64 p) { call f; ret; }",
+                                 1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_STACK);
+}
+
+static void what_cannot_be_executed_is_refused_by_name_and_line(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text =
+        HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>;\nfrobnicate.u32 %r1, %r2; ret; }";
+    struct sim_ptx ptx = {text, strlen(text), "test"};
+    struct base_error error = {0};
+    struct sim_module *module;
+    assert_int_equal(sim_module_load(fixture->device, &ptx, 1, &module, &error), BASE_UNSUPPORTED);
+    assert_non_null(strstr(error.text[0], "frobnicate.u32 in k, PTX line 5"));
+}
+
+static void kernels_print(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+        ".global .align 1 .b8 text[] = {116, 61, 37, 100, 32, 120, 61, 37, 46, 49, 102, 10, 0};\n"
+        ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<6>; .reg .f64 %fd<3>;\n"
+        ".local .align 8 .b8 depot[16]; mov.u64 %rd1, depot; cvta.local.u64 %rd2, %rd1;\n"
+        "mov.u32 %r1, %tid.x; st.local.u32 [%rd1], %r1; cvt.rn.f64.u32 %fd1, %r1; mul.f64 %fd2, "
+        "%fd1, 0d3FE0000000000000;\n"
+        "st.local.f64 [%rd1+8], %fd2; mov.u64 %rd3, text; cvta.global.u64 %rd4, %rd3;\n"
+        "{ .param .b64 f; .param .b64 a; .param .b32 o; st.param.b64 [f], %rd4; st.param.b64 [a], "
+        "%rd2;\n"
+        "call (o), vprintf, (f, a); ld.param.b32 %r2, [o]; } ret; }",
+        1, 3);
+    struct base_buf out = {0};
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    sim_device_take_output(fixture->device, &out);
+    assert_string_equal(out.text, "t=0 x=0.0\nt=1 x=0.5\nt=2 x=1.0\n");
+    base_buf_fini(&out);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_thread_of_each_block_writes_its_number),
+        TEST(lanes_that_leave_a_loop_at_different_times_meet_behind_it),
+        TEST(nested_branches_take_each_lane_its_own_way),
+        TEST(a_spin_lock_inside_a_warp_ends),
+        TEST(barriers_order_warps_of_a_block),
+        TEST(a_function_may_call_itself),
+        TEST(lanes_may_call_different_functions_by_address),
+        TEST(atomics_of_all_blocks_add_up),
+        TEST(lanes_exchange_values),
+        TEST(an_access_beyond_an_object_names_kernel_thread_and_object),
+        TEST(use_after_free_is_told),
+        TEST(a_misaligned_access_is_told),
+        TEST(a_missing_barrier_participant_is_told),
+        TEST(endless_recursion_ends),
+        TEST(what_cannot_be_executed_is_refused_by_name_and_line),
+        TEST(kernels_print),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

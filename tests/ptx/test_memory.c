@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that runs out, at every place where it can: a limit that grows, and an allocator that fails
+// after so many calls. Whatever happens, it is said, nothing leaks and nothing is half changed.
+#include "testing.h"
+
+#include "../base/failing_memory.h"
+
+static const char module_text[] = HEAD
+    ".file 1 \"a.cu\"\n.pragma \"x\", \"y\";\n.global .align 4 .u32 table[4] = {1, 2, {3}, table+4};\n"
+    ".func (.param .u64 out) f (.param .u64 in) .noreturn;\n"
+    ".section .debug_str { L0: .b8 104, 105, 0\n L1: .b32 L0, L1-L0 }\n"
+    ".visible .entry k(.param .u64 a, .param .u32 n) .maxntid 256 .pragma \"one\", \"two\";\n{\n"
+    ".reg .pred %p<4>;\n.reg .b32 %r<20>, one, two;\n.reg .b64 %rd<20>;\n.local .b32 mine<3>;\n"
+    "ld .param .u64 %rd1, [a];\nld.param.u32 %r1, [n];\ncvta.to.global.u64 %rd2, %rd1;\n"
+    "mov.u32 %r2, %tid.x;\nmov.u32 %r3, 0;\nTS: .branchtargets HEAD, OUT, ELSE;\n"
+    "HEAD: .loc 1 2 3\nmad.wide.u32 %rd3, %r3, 4, %rd2;\n{\n.param .u64 in, out;\n.reg .b32 inner;\n"
+    "st.param.u64 [in], %rd3;\ncall.uni (out), f, (in);\nld.param.u64 %rd4, [out];\n"
+    "mov.b32 inner, {%r4, %r5};\n}\nld.global.v2.u32 {%r4, %r5}, [%rd3];\nsetp.eq.u32 %p1|%p2, %r4, 0;\n"
+    "@%p1 bra ELSE;\n@%p2 ret;\nadd.u32 %r6, %r4, %r5;\nbra JOIN;\nELSE: sub.u32 %r6, %r4, %r5;\n"
+    "JOIN: st.global.u32 [%rd3+8], %r6;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, %r1;\n"
+    "@%p3 bra HEAD;\nbrx.idx %r6, TS;\nOUT: ret;\n}\n";
+
+static void parsing_fails_cleanly_below_any_limit(void **state)
+{
+    (void)state;
+    size_t limit = 1;
+    enum base_code code;
+    do {
+        struct ptx_module *module;
+        struct base_error error;
+        code = ptx_parse_within(module_text, sizeof(module_text) - 1, "x.ptx", limit, &module,
+                                &error);
+        if (code == BASE_OK) {
+            assert_true(ptx_module_bytes(module) >= limit / 2);
+            ptx_module_destroy(module);
+        } else {
+            assert_int_equal(code, BASE_NO_MEMORY);
+            assert_null(module);
+            assert_string_equal(error.text[0], "out of memory reading x.ptx");
+        }
+        limit += 48;
+        assert_true(limit < 1 << 20);
+    } while (code != BASE_OK);
+    assert_true(limit > 4096);
+}
+
+static void analyses_fail_cleanly_below_any_limit(void **state)
+{
+    (void)state;
+    struct ptx_module *module = read_module(module_text);
+    struct ptx_function *function = find_function(module, "k");
+    enum base_code code = BASE_NO_MEMORY;
+    for (size_t limit = 1; code != BASE_OK; limit += 64) {
+        struct ptx_facts *facts;
+        struct base_error error = {0};
+        const char *message = "out of memory analysing k";
+        code = ptx_facts_create(function, limit, &facts, &error);
+        if (code == BASE_OK) {
+            struct ptx_site *sites;
+            uint32_t count;
+            code = ptx_sites_find(facts, &sites, &count, &error);
+            if (code == BASE_OK)
+                assert_int_equal(count, 2);
+            message = "out of memory listing the sites of k";
+        } else {
+            assert_null(facts);
+        }
+        if (code != BASE_OK) {
+            assert_int_equal(code, BASE_NO_MEMORY);
+            assert_string_equal(error.text[0], message);
+        }
+        ptx_facts_destroy(facts);
+        assert_true(limit < 1 << 22);
+    }
+    ptx_module_destroy(module);
+}
+
+static void parsing_survives_a_failing_allocator(void **state)
+{
+    (void)state;
+    size_t calls = 0;
+    enum base_code code;
+    do {
+        struct ptx_module *module;
+        struct base_error error;
+        allocations_left = calls++;
+        code = ptx_parse(module_text, sizeof(module_text) - 1, "x.ptx", &module, &error);
+        allocations_left = SIZE_MAX;
+        if (code == BASE_OK)
+            ptx_module_destroy(module);
+        else
+            assert_int_equal(code, BASE_NO_MEMORY);
+        assert_true(calls < 10000);
+    } while (code != BASE_OK);
+    assert_true(calls > 10);
+}
+
+static void printing_says_that_memory_ran_out(void **state)
+{
+    (void)state;
+    struct ptx_module *module = read_module(module_text);
+    for (size_t calls = 0;; calls++) {
+        struct base_buf text = {0};
+        allocations_left = calls;
+        ptx_print(module, &text);
+        allocations_left = SIZE_MAX;
+        bool failed = text.failed;
+        base_buf_fini(&text);
+        if (!failed)
+            break;
+    }
+    ptx_module_destroy(module);
+}
+
+static void analyses_survive_a_failing_allocator(void **state)
+{
+    (void)state;
+    struct ptx_module *module = read_module(module_text);
+    struct ptx_function *function = find_function(module, "k");
+    size_t calls = 0;
+    enum base_code code;
+    do {
+        struct ptx_facts *facts;
+        struct ptx_site *sites;
+        uint32_t count;
+        allocations_left = calls++;
+        code = ptx_facts_create(function, 0, &facts, NULL);
+        if (code == BASE_OK) {
+            code = ptx_sites_find(facts, &sites, &count, NULL);
+            ptx_facts_destroy(facts);
+        }
+        allocations_left = SIZE_MAX;
+        if (code != BASE_OK)
+            assert_int_equal(code, BASE_NO_MEMORY);
+    } while (code != BASE_OK);
+    assert_true(calls > 3);
+    ptx_module_destroy(module);
+}
+
+// The edits of a module, one after another; what they return.
+static enum base_code edit(struct ptx_module *module, struct ptx_facts *facts, unsigned which)
+{
+    struct ptx_function *function = find_function(module, "k");
+    static const char text[] = "{ .reg .u32 x; AGAIN: mov.u32 x, 5; bra AGAIN; }";
+    switch (which) {
+    case 0: return ptx_insert_text(function, ptx_place_entry(function), text, NULL, 0, NULL);
+    case 1: return ptx_insert_preheader(facts->cfg, 0, text, NULL, 0, NULL);
+    case 2: return ptx_insert_exits(facts->cfg, 0, text, NULL, 0, NULL);
+    case 3: return ptx_add_var(module, ".global .u32 fresh[4] = {1, 2};", NULL);
+    case 4: return ptx_add_reg(function, PTX_U32, "r") ? BASE_OK : BASE_NO_MEMORY;
+    default: return ptx_add_param(function, PTX_U64, "more") ? BASE_OK : BASE_NO_MEMORY;
+    }
+}
+
+// An edit that runs out of memory on the heap or in the module leaves the text as it was.
+static void edits_survive_a_failing_allocator(void **state)
+{
+    (void)state;
+    for (unsigned which = 0; which < 6; which++) {
+        for (int limited = 0; limited < 2; limited++) {
+            enum base_code code;
+            for (size_t room = 0;; room++) {
+                struct ptx_module *module = read_module(module_text);
+                struct ptx_facts *facts;
+                assert_int_equal(ptx_facts_create(find_function(module, "k"), 0, &facts, NULL),
+                                 BASE_OK);
+                char *before = print_module(module);
+                if (limited) {
+                    // What is free in the chunk at hand stays free; so little more is let in.
+                    module->arena.next = module->arena.end - (room * 16 < (size_t)(module->arena.end -
+                                                                                   module->arena.next)
+                                                                  ? room * 16
+                                                                  : (size_t)(module->arena.end -
+                                                                             module->arena.next));
+                    module->arena.limit_bytes = module->arena.allocated_bytes;
+                } else {
+                    allocations_left = room;
+                }
+                code = edit(module, facts, which);
+                allocations_left = SIZE_MAX;
+                module->arena.limit_bytes = 0;
+                char *after = print_module(module);
+                if (code != BASE_OK) {
+                    assert_int_equal(code, BASE_NO_MEMORY);
+                    assert_string_equal(after, before);
+                }
+                free(before);
+                free(after);
+                ptx_facts_destroy(facts);
+                ptx_module_destroy(module);
+                if (code == BASE_OK)
+                    break;
+                assert_true(room < 1000);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parsing_fails_cleanly_below_any_limit),
+        cmocka_unit_test(analyses_fail_cleanly_below_any_limit),
+        cmocka_unit_test(parsing_survives_a_failing_allocator),
+        cmocka_unit_test(printing_says_that_memory_ran_out),
+        cmocka_unit_test(analyses_survive_a_failing_allocator),
+        cmocka_unit_test(edits_survive_a_failing_allocator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
