@@ -11,4 +11,5 @@ set_target_properties(glint_libcuda PROPERTIES
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/gpusim/driver.map)
 target_link_libraries(glint_libcuda PRIVATE glint_gpusim -lpthread -lm)
 target_link_options(glint_libcuda PRIVATE
-    -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver.map -Wl,-z,defs)
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver.map -Wl,-z,defs
+    -Wl,-Bsymbolic) # its functions call each other past whoever stands before them, as NVIDIA's do

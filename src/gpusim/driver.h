@@ -64,6 +64,8 @@ struct driver_process {
     uint64_t used_bytes;          // of the device's memory
     struct driver_pool *default_pool, *current_pool, *pools;
 
+    _Atomic uint64_t staged_bytes; // of pageable memory, copied for copies to come
+
     struct base_map reported; // what was said on stderr already
     unsigned captures;        // under way in global mode
 };
@@ -262,6 +264,7 @@ struct driver_stream {
     bool destroyed, running, queued, is_blocked;
     struct driver_stream *next_ready;
     struct driver_command *head, *tail; // not begun
+    unsigned pending;                   // how many those are
     struct driver_command *last;        // held: the newest submitted; NULL: none
     uint64_t clock_ns;                  // when its last completed command ended
     struct driver_capture *capture;     // NULL: not capturing

@@ -42,6 +42,7 @@ static void set_default_limits(struct driver_context *context)
     context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
     context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
     context->limits[CU_LIMIT_SHMEM_SIZE] = driver.preset->shared_per_block_optin;
+    context->limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = driver.preset->l2_bytes / 16 * 3;
 }
 
 // Contexts are never given back to the allocator: a thread may still have a dead one current, and

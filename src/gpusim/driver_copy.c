@@ -7,7 +7,8 @@
 
 #include "driver.h"
 
-// Larger pageable sources are not staged; the call waits for its turn instead.
+// Beyond this, all pending copies together, pageable sources are not staged: the call waits for its
+// turn.
 #define STAGING_LIMIT_BYTES ((size_t)64 << 20)
 
 static size_t box_bytes(const struct driver_box *box)
@@ -47,6 +48,7 @@ static bool stage(struct driver_op *op)
         for (size_t y = 0; y < box->height; y++, to += box->width)
             memcpy(to, box->src + z * box->src_slice + y * box->src_pitch, box->width);
     op->copy.staging = staging;
+    atomic_fetch_add(&driver.staged_bytes, box_bytes(box));
     box->src = staging;
     box->src_pitch = box->width;
     box->src_slice = box->width * box->height;
@@ -86,8 +88,8 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
     } else {
         bool must_wait = wait ? !op.copy.on_device : dst == DRIVER_PLACE_PAGEABLE;
         if (!must_wait && src == DRIVER_PLACE_PAGEABLE)
-            must_wait =
-                starts_at_once(stream) || box_bytes(box) > STAGING_LIMIT_BYTES || !stage(&op);
+            must_wait = starts_at_once(stream) ||
+                        driver.staged_bytes + box_bytes(box) > STAGING_LIMIT_BYTES || !stage(&op);
         result = submit(stream, &op, must_wait);
     }
     driver_unlock();

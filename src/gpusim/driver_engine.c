@@ -121,6 +121,7 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         struct driver_command *command = stream->head;
         struct driver_context *context = stream->context;
         stream->head = command->next;
+        stream->pending--;
         if (!stream->head)
             stream->tail = NULL;
         set_blocked(stream, false);
@@ -188,7 +189,7 @@ static void *work(void *unused)
 // the clock where it lies in the stream's future.
 static bool add_wait(struct driver_command *command, struct driver_command *other)
 {
-    if (!other || other->stream == command->stream)
+    if (!other || (other->stream && other->stream == command->stream))
         return true;
     if (other->done && other->end_ns <= command->submit_ns)
         return true;
@@ -242,6 +243,7 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_op *op,
     else
         stream->head = command;
     stream->tail = command;
+    stream->pending++;
     stream->references++;
     driver_release(stream->last);
     stream->last = command;
@@ -261,8 +263,9 @@ void driver_wait(struct driver_command *command)
     driver_hold(command);
     while (!command->done) {
         struct driver_stream *stream = command->stream;
-        // The caller has nothing else to do: no need to hand the work to another thread.
-        if (!stream->running && stream->head && can_start(stream->head)) {
+        // The caller has nothing else to do: no need to hand the work to another thread. (What a
+        // node of a graph records has no stream of its own.)
+        if (stream && !stream->running && stream->head && can_start(stream->head)) {
             if (stream->queued)
                 unqueue(stream);
             drain(stream, command);

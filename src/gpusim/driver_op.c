@@ -31,6 +31,14 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
     return true;
 }
 
+static void fini_copy(struct driver_op *op)
+{
+    const struct driver_box *box = &op->copy.box;
+    if (op->copy.staging)
+        atomic_fetch_sub(&driver.staged_bytes, box->width * box->height * box->depth);
+    free(op->copy.staging);
+}
+
 static void fini_graph(struct driver_op *op)
 {
     driver_exec_release(op->graph.exec);
@@ -52,7 +60,7 @@ void driver_op_fini(struct driver_op *op)
     if (op->kind == DRIVER_OP_LAUNCH)
         free(op->launch.params);
     else if (op->kind == DRIVER_OP_COPY)
-        free(op->copy.staging);
+        fini_copy(op);
     else if (op->kind == DRIVER_OP_GRAPH)
         fini_graph(op);
     op->kind = DRIVER_OP_EMPTY;

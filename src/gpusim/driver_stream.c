@@ -9,6 +9,9 @@
 
 #define STREAM_MAGIC UINT64_C(0x676c696e74737472)
 
+// A real driver too makes a program wait that submits faster than the device works.
+enum { MAX_PENDING = 1024 };
+
 struct driver_stream *driver_stream_create(struct driver_context *context, unsigned flags,
                                            int priority)
 {
@@ -118,7 +121,10 @@ CUresult driver_enqueue(struct driver_stream *stream, struct driver_op *op)
         driver_op_fini(op);
         return result;
     }
-    return driver_submit(stream, op, NULL, 0, NULL);
+    DRIVER_TRY(driver_submit(stream, op, NULL, 0, NULL));
+    if (stream->pending > MAX_PENDING)
+        driver_wait(stream->head);
+    return CUDA_SUCCESS;
 }
 
 CUresult driver_forbid_in_capture(struct driver_stream *stream)

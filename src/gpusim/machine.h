@@ -318,7 +318,9 @@ void warp_set_mask(struct warp *warp, uint32_t mask);
 enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kind kind, int lane,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 enum step warp_exit_lanes(struct warp *warp, uint32_t lanes);
-enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken);
+// Lanes `taken` go to `to`, the others to `next`; where both are some, they part until op->rejoin.
+enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, uint32_t to,
+                      uint32_t next);
 enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code);
 enum step warp_return(struct warp *warp);
 // Some lanes call; the others stay before the call and come to it again. All meet behind it.

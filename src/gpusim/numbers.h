@@ -222,13 +222,14 @@ static inline float num_mul_f32(float a, float b, enum num_round round, unsigned
     return num_out_f32(num_tiny_f32(num_narrow_f32(exact, round), exact, round, flags), flags);
 }
 
-// One rounding. Without a fused multiply-add in the host, by way of the exact product in f64.
+// One rounding. Without a fused multiply-add in the host, by way of the exact product in f64. A
+// file that gives functions a target with one, by attribute, defines NUM_FAST_FMAF first.
 static inline float num_fma_f32(float a, float b, float c, enum num_round round, unsigned flags)
 {
     a = num_in_f32(a, flags);
     b = num_in_f32(b, flags);
     c = num_in_f32(c, flags);
-#ifdef __FP_FAST_FMAF
+#if defined(__FP_FAST_FMAF) || defined(NUM_FAST_FMAF)
     if (round == NUM_RN && !(flags & NUM_FTZ))
         return num_out_f32(__builtin_fmaf(a, b, c), flags);
 #endif

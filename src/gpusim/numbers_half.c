@@ -7,20 +7,14 @@
 
 // --- f16 and bf16 --------------------------------------------------------------------------------
 
-uint16_t num_f16_from_f32(float a, enum num_round round, unsigned flags)
+uint16_t num_f16_from_f32_soft(float a, enum num_round round, unsigned flags)
 {
-    a = num_in_f32(a, flags);
-    if (round == NUM_RN && !(flags & ~(unsigned)NUM_FTZ))
-        return num_f16_nearest(a);
     return (uint16_t)num_exact_convert(num_bits_f32(a), &num_format_f32, &num_format_f16, round,
                                        flags);
 }
 
-uint16_t num_bf16_from_f32(float a, enum num_round round, unsigned flags)
+uint16_t num_bf16_from_f32_soft(float a, enum num_round round, unsigned flags)
 {
-    a = num_in_f32(a, flags);
-    if (round == NUM_RN && !(flags & ~(unsigned)NUM_FTZ))
-        return num_bf16_nearest(a);
     return (uint16_t)num_exact_convert(num_bits_f32(a), &num_format_f32, &num_format_bf16, round,
                                        flags);
 }

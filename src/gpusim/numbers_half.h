@@ -53,9 +53,24 @@ static inline uint16_t num_bf16_nearest(float a)
     return (uint16_t)((bits & 0x7FFFFFFFu) > 0x7F800000u ? NUM_NAN_BITS_H16 : half);
 }
 
+// The slow way to the two below; NUM_FTZ is not looked at.
+uint16_t num_f16_from_f32_soft(float a, enum num_round round, unsigned flags);
+uint16_t num_bf16_from_f32_soft(float a, enum num_round round, unsigned flags);
+
 // Any rounding, and NUM_RELU, NUM_FINITE, NUM_SAT (and NUM_FTZ, which flushes the f32 input).
-uint16_t num_f16_from_f32(float a, enum num_round round, unsigned flags);
-uint16_t num_bf16_from_f32(float a, enum num_round round, unsigned flags);
+static inline uint16_t num_f16_from_f32(float a, enum num_round round, unsigned flags)
+{
+    a = num_in_f32(a, flags);
+    bool simple = round == NUM_RN && !(flags & ~(unsigned)NUM_FTZ);
+    return simple ? num_f16_nearest(a) : num_f16_from_f32_soft(a, round, flags);
+}
+
+static inline uint16_t num_bf16_from_f32(float a, enum num_round round, unsigned flags)
+{
+    a = num_in_f32(a, flags);
+    bool simple = round == NUM_RN && !(flags & ~(unsigned)NUM_FTZ);
+    return simple ? num_bf16_nearest(a) : num_bf16_from_f32_soft(a, round, flags);
+}
 
 // cvt.rn.f16x2.f32 d, a, b: a becomes the high half.
 static inline uint32_t num_f16x2_from_f32(float a, float b, enum num_round round, unsigned flags)

@@ -15,7 +15,8 @@ static enum step branch(struct warp *warp, const struct uop *op)
 static enum step branch_if(struct warp *warp, const struct uop *op)
 {
     uint32_t bits = predicate(warp, op->a);
-    return warp_branch(warp, op, warp->path->mask & (op->mode ? ~bits : bits));
+    return warp_branch(warp, op, warp->path->mask & (op->mode ? ~bits : bits), op->target,
+                       warp->path->pc + 1);
 }
 
 // brx.idx: lanes with one index after the other, as branches of their own.
@@ -30,13 +31,8 @@ static enum step branch_indexed(struct warp *warp, const struct uop *op)
     if (index >= (uint64_t)op->offset)
         return warp_fault(warp, op, SIM_FAULT_PC, first, "index %u of a table of %lld branches",
                           index, (long long)op->offset);
-    struct uop one = *op;
-    one.target = op->list[index];
-    enum step step = warp_branch(warp, &one, same);
-    // Those that did not take this way look at the same instruction again.
-    if (step == STEP_JUMP && warp->path->pc == (uint32_t)(op - warp->path->frame->code->ops) + 1)
-        warp->path->pc--;
-    return step;
+    // Those with another index look at the same instruction again.
+    return warp_branch(warp, op, same, op->list[index], warp->path->pc);
 }
 
 static enum step run_return(struct warp *warp, const struct uop *op)

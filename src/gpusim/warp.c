@@ -180,22 +180,21 @@ static void arrive(struct warp *warp, int32_t join, uint32_t lanes)
     settle(warp, join);
 }
 
-enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken)
+enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, uint32_t to,
+                      uint32_t next)
 {
     struct path *path = warp->path;
-    if (taken == path->mask) {
-        path->pc = op->target;
+    uint32_t rest = path->mask & ~taken;
+    if (!taken || !rest) {
+        path->pc = taken ? to : next;
         return STEP_JUMP;
     }
-    if (!taken)
-        return STEP_NEXT;
-    uint32_t rest = path->mask & ~taken, next = path->pc + 1;
     if (__atomic_load_n(&op->spins, __ATOMIC_RELAXED)) {
         // Whoever leaves here may be whom the others wait for: the ways part until further out.
         struct path *other = new_path(warp);
         *other = *path;
         other->mask = taken;
-        other->pc = op->target;
+        other->pc = to;
         other->state = PATH_READY;
         path->mask = rest;
         path->pc = next;
@@ -205,17 +204,17 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken)
     int32_t join = join_at(warp, path, op->rejoin, op);
     if (join < 0)
         return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken), "too deep divergence");
-    if (op->target == op->rejoin) {
+    if (to == op->rejoin) {
         follow(path, rest, next, join, warp);
         warp->joins[join].arrived |= taken;
     } else if (next == op->rejoin) {
-        follow(path, taken, op->target, join, warp);
+        follow(path, taken, to, join, warp);
         warp->joins[join].arrived |= rest;
     } else {
         struct path *other = new_path(warp);
         *other = *path;
         follow(path, rest, next, join, warp);
-        follow(other, taken, op->target, join, warp);
+        follow(other, taken, to, join, warp);
         other->state = PATH_READY;
     }
     warp_set_mask(warp, path->mask);

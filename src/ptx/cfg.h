@@ -30,8 +30,10 @@ struct ptx_block {
 
 struct ptx_loop {
     uint32_t header;
-    uint32_t parent;    // the loop around it, or PTX_NO_LOOP
-    uint32_t depth;     // 1 for an outermost loop
+    uint32_t parent; // the loop around it, or PTX_NO_LOOP
+    uint32_t depth;  // 1 for an outermost loop
+    uint32_t first,
+        last; // its place in the nest: the loops within it are numbered from first to last
     uint32_t preheader; // the one block outside that leads only to the header, or PTX_NO_BLOCK
     uint32_t *blocks;   // its members, header first
     uint32_t block_count;
@@ -82,11 +84,11 @@ bool ptx_call_parts(const struct ptx_instr *instr, struct ptx_call *call);
 
 // For edges.c, dominators.c and loops.c -----------------------------------------------------------
 
-// Immediate dominators of a graph of n nodes, by Cooper, Harvey and Kennedy. order lists the
-// reachable nodes in reverse post-order, the root first; position is its inverse.
-void ptx_dominators(uint32_t count, const uint32_t *order, uint32_t order_count,
-                    const uint32_t *position, const uint32_t *pred_start, const uint32_t *preds,
-                    uint32_t *idom);
+// Immediate dominators of a graph of so many nodes from its root, PTX_NO_BLOCK for the root and
+// what it does not reach. The predecessors of a node are preds[pred_start[node]] to
+// preds[pred_start[node + 1] - 1].
+void ptx_dominators(uint32_t count, uint32_t root, const uint32_t *pred_start,
+                    const uint32_t *preds, uint32_t *idom, struct base_arena *arena);
 void ptx_cfg_find_dominators(struct ptx_cfg *cfg, struct base_arena *arena);
 void ptx_cfg_find_loops(struct ptx_cfg *cfg, struct base_arena *arena);
 

@@ -12,7 +12,6 @@ struct graph {
     const struct ptx_cfg *cfg;
     uint32_t count; // without the end
     uint32_t *succ_start, *succs;
-    uint32_t *pred_start, *preds;
 };
 
 // Where an edge leads: the end of a round where it goes back.
@@ -57,94 +56,115 @@ static void find_succs(struct graph *graph, struct base_arena *arena)
     graph->succ_start[end] = graph->succ_start[end + 1] = at;
 }
 
-static void find_preds(struct graph *graph, struct base_arena *arena)
+// Goes up the post-dominators from where each way out of a node leads, once to count what it finds
+// and once to note it.
+static void climb(const struct graph *graph, const uint32_t *ipdom, uint32_t *fill, uint32_t *mark,
+                  uint32_t *branches)
 {
-    uint32_t total = graph->succ_start[graph->count];
-    graph->pred_start = base_new_array(arena, uint32_t, (size_t)graph->count + 2);
-    graph->preds = base_new_array(arena, uint32_t, total);
-    uint32_t *fill = base_new_array(arena, uint32_t, (size_t)graph->count + 1);
-    for (uint32_t i = 0; i < total; i++)
-        graph->pred_start[graph->succs[i] + 1]++;
-    for (uint32_t i = 0; i <= graph->count; i++)
-        graph->pred_start[i + 1] += graph->pred_start[i];
-    for (uint32_t i = 0; i < graph->count; i++) {
-        for (uint32_t k = graph->succ_start[i]; k < graph->succ_start[i + 1]; k++) {
-            uint32_t to = graph->succs[k];
-            graph->preds[graph->pred_start[to] + fill[to]++] = i;
-        }
-    }
-}
-
-struct walk {
-    bool *seen;
-    uint32_t *stack, *next, *post;
-    uint32_t posted;
-};
-
-static void walk_back(const struct graph *graph, struct walk *walk, uint32_t root)
-{
-    uint32_t depth = 0;
-    walk->seen[root] = true;
-    walk->stack[depth++] = root;
-    while (depth) {
-        uint32_t at = walk->stack[depth - 1];
-        if (graph->pred_start[at] + walk->next[at] < graph->pred_start[at + 1]) {
-            uint32_t to = graph->preds[graph->pred_start[at] + walk->next[at]++];
-            if (!walk->seen[to]) {
-                walk->seen[to] = true;
-                walk->stack[depth++] = to;
+    const struct ptx_cfg *cfg = graph->cfg;
+    memset(mark, 0xFF, graph->count * sizeof(*mark));
+    for (uint32_t node = 0; node < graph->count; node++) {
+        if (node < cfg->block_count && cfg->blocks[node].order == PTX_NO_BLOCK)
+            continue;
+        for (uint32_t k = graph->succ_start[node]; k < graph->succ_start[node + 1]; k++) {
+            uint32_t at = graph->succs[k];
+            for (; at != ipdom[node] && at < graph->count && mark[at] != node; at = ipdom[at]) {
+                mark[at] = node;
+                if (branches)
+                    branches[fill[at]] = node;
+                fill[at]++;
             }
-        } else {
-            walk->post[walk->posted++] = at;
-            depth--;
         }
     }
 }
 
-// Immediate post-dominators. A cycle with two entries may be without end: what cannot reach it is
-// given none, and is taken to decide nothing.
-static uint32_t *find_postdominators(const struct graph *graph, struct base_arena *arena)
-{
-    uint32_t nodes = graph->count + 1, end = graph->count;
-    struct walk walk = {.seen = base_new_array(arena, bool, nodes),
-                        .stack = base_new_array(arena, uint32_t, nodes),
-                        .next = base_new_array(arena, uint32_t, nodes),
-                        .post = base_new_array(arena, uint32_t, nodes)};
-    walk_back(graph, &walk, end);
-    uint32_t *order = base_new_array(arena, uint32_t, nodes);
-    uint32_t *position = base_new_array(arena, uint32_t, nodes);
-    uint32_t *ipdom = base_new_array(arena, uint32_t, nodes);
-    memset(position, 0xFF, nodes * sizeof(*position));
-    for (uint32_t i = 0; i < walk.posted; i++) {
-        order[i] = walk.post[walk.posted - 1 - i];
-        position[order[i]] = i;
-    }
-    ptx_dominators(nodes, order, walk.posted, position, graph->succ_start, graph->succs, ipdom);
-    return ipdom;
-}
-
-struct ptx_control **ptx_controls_find(const struct ptx_cfg *cfg, struct base_arena *arena)
+struct ptx_controls *ptx_controls_find(const struct ptx_cfg *cfg, struct base_arena *arena)
 {
     struct graph graph = {.cfg = cfg, .count = cfg->block_count + cfg->loop_count};
     find_succs(&graph, arena);
-    find_preds(&graph, arena);
-    const uint32_t *ipdom = find_postdominators(&graph, arena);
-    struct ptx_control **controls = base_new_array(arena, struct ptx_control *, graph.count);
-    for (uint32_t node = 0; node < graph.count; node++) {
-        if (node < cfg->block_count && cfg->blocks[node].order == PTX_NO_BLOCK)
-            continue;
-        for (uint32_t k = graph.succ_start[node]; k < graph.succ_start[node + 1]; k++) {
-            uint32_t at = graph.succs[k];
-            while (at != ipdom[node] && at < graph.count &&
-                   !(controls[at] && controls[at]->branch == node)) {
-                struct ptx_control *control = base_new(arena, struct ptx_control);
-                *control = (struct ptx_control){controls[at], node};
-                controls[at] = control;
-                at = ipdom[at];
-            }
+    // The predecessors in the reversed graph are the successors.
+    uint32_t *ipdom = base_new_array(arena, uint32_t, (size_t)graph.count + 1);
+    ptx_dominators(graph.count + 1, graph.count, graph.succ_start, graph.succs, ipdom, arena);
+    struct ptx_controls *controls = base_new(arena, struct ptx_controls);
+    uint32_t *fill = base_new_array(arena, uint32_t, (size_t)graph.count + 1);
+    uint32_t *mark = base_new_array(arena, uint32_t, graph.count);
+    controls->start = base_new_array(arena, uint32_t, (size_t)graph.count + 1);
+    climb(&graph, ipdom, fill, mark, NULL);
+    for (uint32_t i = 0; i < graph.count; i++) {
+        controls->start[i + 1] = controls->start[i] + fill[i];
+        fill[i] = controls->start[i];
+    }
+    controls->branches = base_new_array(arena, uint32_t, controls->start[graph.count]);
+    climb(&graph, ipdom, fill, mark, controls->branches);
+    return controls;
+}
+
+// A node of the control dependences that lies in the loop: a block, or the end of an inner loop's
+// rounds.
+static bool is_member(const struct ptx_cfg *cfg, uint32_t loop, uint32_t node)
+{
+    if (node < cfg->block_count)
+        return ptx_loop_contains(cfg, loop, node);
+    return node - cfg->block_count != loop &&
+           ptx_loop_contains(cfg, loop, cfg->loops[node - cfg->block_count].header);
+}
+
+struct decider_search {
+    const struct ptx_cfg *cfg;
+    const struct ptx_controls *controls;
+    uint32_t loop;
+    uint32_t *mark;
+};
+
+static void add_decider(struct decider_search *search, struct ptx_deciders *found, uint32_t node)
+{
+    if (search->mark[node] == search->loop + 1)
+        return;
+    search->mark[node] = search->loop + 1;
+    found->blocks[found->count++] = node;
+}
+
+// Adds what decides whether those from `first` on are reached.
+static void close_deciders(struct decider_search *search, struct ptx_deciders *found,
+                           uint32_t first)
+{
+    for (uint32_t i = first; i < found->count; i++) {
+        uint32_t node = found->blocks[i];
+        for (uint32_t k = search->controls->start[node]; k < search->controls->start[node + 1];
+             k++) {
+            if (is_member(search->cfg, search->loop, search->controls->branches[k]))
+                add_decider(search, found, search->controls->branches[k]);
         }
     }
-    return controls;
+}
+
+struct ptx_deciders *ptx_deciders_find(const struct ptx_cfg *cfg,
+                                       const struct ptx_controls *controls,
+                                       struct base_arena *arena)
+{
+    struct ptx_deciders *deciders = base_new_array(arena, struct ptx_deciders, cfg->loop_count);
+    size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
+    struct decider_search search = {
+        .cfg = cfg, .controls = controls, .mark = base_new_array(arena, uint32_t, nodes)};
+    uint32_t *list = base_new_array(arena, uint32_t, nodes);
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        const struct ptx_loop *loop = &cfg->loops[i];
+        struct ptx_deciders found = {.blocks = list};
+        search.loop = i;
+        for (uint32_t k = 0; k < loop->exit_count; k++)
+            add_decider(&search, &found, loop->exits[k].from);
+        close_deciders(&search, &found, 0);
+        found.leave_count = found.count;
+        for (uint32_t k = 0; k < loop->block_count; k++) {
+            if (cfg->blocks[loop->blocks[k]].ends)
+                add_decider(&search, &found, loop->blocks[k]);
+        }
+        close_deciders(&search, &found, found.leave_count);
+        found.blocks = base_new_array(arena, uint32_t, found.count);
+        memcpy(found.blocks, list, found.count * sizeof(*list));
+        deciders[i] = found;
+    }
+    return deciders;
 }
 
 // An edge between blocks that are left, within a round.

@@ -9,11 +9,30 @@
 
 bool ptx_loop_contains(const struct ptx_cfg *cfg, uint32_t loop, uint32_t block)
 {
-    for (uint32_t at = cfg->blocks[block].loop; at != PTX_NO_LOOP; at = cfg->loops[at].parent) {
-        if (at == loop)
-            return true;
+    uint32_t inner = cfg->blocks[block].loop;
+    return inner != PTX_NO_LOOP && cfg->loops[loop].first <= cfg->loops[inner].first &&
+           cfg->loops[inner].first <= cfg->loops[loop].last;
+}
+
+// Numbers the loops in the order of a walk down their nest.
+static void number_nest(struct ptx_cfg *cfg, struct base_arena *arena)
+{
+    uint32_t *size = base_new_array(arena, uint32_t, cfg->loop_count);
+    uint32_t *next = base_new_array(arena, uint32_t, cfg->loop_count);
+    uint32_t outermost = 0;
+    for (uint32_t i = cfg->loop_count; i-- > 0;) { // inner loops come behind outer ones
+        size[i]++;
+        if (cfg->loops[i].parent != PTX_NO_LOOP)
+            size[cfg->loops[i].parent] += size[i];
     }
-    return false;
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        struct ptx_loop *loop = &cfg->loops[i];
+        uint32_t *place = loop->parent == PTX_NO_LOOP ? &outermost : &next[loop->parent];
+        loop->first = *place;
+        loop->last = *place + size[i] - 1;
+        next[i] = loop->first + 1;
+        *place += size[i];
+    }
 }
 
 static bool is_back_edge(const struct ptx_cfg *cfg, uint32_t from, uint32_t to)
@@ -142,4 +161,5 @@ void ptx_cfg_find_loops(struct ptx_cfg *cfg, struct base_arena *arena)
         describe(cfg, loop, mark, stamp, arena);
         cfg->loop_count++;
     }
+    number_nest(cfg, arena);
 }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "worklist.h"
+
 #define UNKNOWN_SPACE    1u
 #define SPACE_BIT(space) ((uint16_t)(1u << (space)))
 
@@ -323,22 +325,53 @@ static void find_pointers(struct ptx_provenance *provenance)
     }
 }
 
+// Adds the values that are found from one, directly.
+static void add_users(const struct ptx_ssa *ssa, uint32_t value, const uint32_t *kept_first,
+                      const uint32_t *kept_next, struct ptx_worklist *work)
+{
+    for (uint32_t i = 0; i < ssa->values[value].use_count; i++) {
+        const struct ptx_use *use = &ssa->values[value].uses[i];
+        if (!use->instr) {
+            ptx_worklist_add(work, use->phi);
+            continue;
+        }
+        uint32_t end = ssa->ref_start[use->instr->index + 1];
+        for (uint32_t k = ssa->ref_start[use->instr->index]; k < end; k++) {
+            if (ssa->refs[k].is_def)
+                ptx_worklist_add(work, ssa->refs[k].value);
+        }
+    }
+    for (uint32_t i = kept_first[value]; i != PTX_NO_VALUE; i = kept_next[i])
+        ptx_worklist_add(work, i);
+}
+
 // Joins what is found of every value until nothing changes.
-static void iterate(struct ptx_provenance *provenance)
+static void iterate(struct ptx_provenance *provenance, struct base_arena *arena)
 {
     const struct ptx_ssa *ssa = provenance->ssa;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t i = 0; i < ssa->value_count; i++) {
-            struct ptx_origin *at = &provenance->origins[i];
-            struct ptx_origin now = value_origin(provenance, &ssa->values[i]);
-            uint8_t count = at->count;
-            uint16_t spaces = at->spaces;
-            bool many = at->many, is_pointer = at->is_pointer;
-            join(at, &now);
-            changed |= at->count != count || at->many != many || at->spaces != spaces ||
-                       at->is_pointer != is_pointer;
-        }
+    struct ptx_worklist work;
+    ptx_worklist_init(&work, ssa->value_count, arena);
+    // Definitions that keep a value where their guard is false, as lists.
+    uint32_t *kept_first = base_new_array(arena, uint32_t, ssa->value_count);
+    uint32_t *kept_next = base_new_array(arena, uint32_t, ssa->value_count);
+    memset(kept_first, 0xFF, ssa->value_count * sizeof(*kept_first));
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        ptx_worklist_add(&work, i);
+        if (ssa->values[i].previous == PTX_NO_VALUE)
+            continue;
+        kept_next[i] = kept_first[ssa->values[i].previous];
+        kept_first[ssa->values[i].previous] = i;
+    }
+    for (uint32_t value; ptx_worklist_take(&work, &value);) {
+        struct ptx_origin *at = &provenance->origins[value];
+        struct ptx_origin now = value_origin(provenance, &ssa->values[value]);
+        uint8_t count = at->count;
+        uint16_t spaces = at->spaces;
+        bool many = at->many, is_pointer = at->is_pointer;
+        join(at, &now);
+        if (at->count != count || at->many != many || at->spaces != spaces ||
+            at->is_pointer != is_pointer)
+            add_users(ssa, value, kept_first, kept_next, &work);
     }
 }
 
@@ -356,13 +389,13 @@ struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct ba
     if (!found)
         longjmp(*arena->escape, 1);
     find_pointers(provenance);
-    iterate(provenance);
+    iterate(provenance, arena);
     // Which side of a sum is the address may have shown only after its roots were taken. Now that
     // it is known, they are found again.
     for (uint32_t i = 0; i < ssa->value_count; i++)
         provenance->origins[i] =
             (struct ptx_origin){.is_pointer = provenance->origins[i].is_pointer};
-    iterate(provenance);
+    iterate(provenance, arena);
     return provenance;
 }
 

@@ -119,36 +119,48 @@ static uint32_t new_value(struct builder *builder, enum ptx_value_kind kind, str
     return (uint32_t)builder->values.count - 1;
 }
 
-// Dominance frontiers as lists: for each block where ways meet, every block from each predecessor
-// up to the immediate dominator has it in its frontier.
-struct frontier {
-    struct frontier *next;
-    uint32_t block;
+// Dominance frontiers: those of a block are blocks[start[block]] to blocks[start[block + 1] - 1].
+struct frontiers {
+    uint32_t *start, *blocks;
 };
 
-static struct frontier **find_frontiers(const struct ptx_cfg *cfg, struct base_arena *arena)
+// For each block where ways meet, every block from each predecessor up to the immediate dominator
+// has it in its frontier. Goes there once to count and once to note.
+static void climb(const struct ptx_cfg *cfg, uint32_t *fill, uint32_t *mark, uint32_t *blocks)
 {
-    struct frontier **frontiers = base_new_array(arena, struct frontier *, cfg->block_count);
+    memset(mark, 0xFF, cfg->block_count * sizeof(*mark));
     for (uint32_t i = 0; i < cfg->order_count; i++) {
         uint32_t join = cfg->order[i];
         const struct ptx_block *block = &cfg->blocks[join];
-        if (block->pred_count < 2 && join != 0)
-            continue;
-        for (uint32_t k = 0; k < block->pred_count; k++) {
+        for (uint32_t k = 0; block->pred_count > 1 && k < block->pred_count; k++) {
             uint32_t runner = block->preds[k];
             if (cfg->blocks[runner].order == PTX_NO_BLOCK)
                 continue;
-            while (runner != PTX_NO_BLOCK && runner != block->idom) {
-                if (!frontiers[runner] || frontiers[runner]->block != join) {
-                    struct frontier *entry = base_new(arena, struct frontier);
-                    entry->block = join;
-                    entry->next = frontiers[runner];
-                    frontiers[runner] = entry;
-                }
-                runner = cfg->blocks[runner].idom;
+            // Up to where another way into the join has been before.
+            for (; runner != block->idom && mark[runner] != join;
+                 runner = cfg->blocks[runner].idom) {
+                mark[runner] = join;
+                if (blocks)
+                    blocks[fill[runner]] = join;
+                fill[runner]++;
             }
         }
     }
+}
+
+static struct frontiers find_frontiers(const struct ptx_cfg *cfg, struct base_arena *arena)
+{
+    struct frontiers frontiers;
+    uint32_t *fill = base_new_array(arena, uint32_t, cfg->block_count);
+    uint32_t *mark = base_new_array(arena, uint32_t, cfg->block_count);
+    frontiers.start = base_new_array(arena, uint32_t, (size_t)cfg->block_count + 1);
+    climb(cfg, fill, mark, NULL);
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        frontiers.start[i + 1] = frontiers.start[i] + fill[i];
+        fill[i] = frontiers.start[i];
+    }
+    frontiers.blocks = base_new_array(arena, uint32_t, frontiers.start[cfg->block_count]);
+    climb(cfg, fill, mark, frontiers.blocks);
     return frontiers;
 }
 
@@ -160,7 +172,7 @@ struct phi_list {
 static void place_phis(struct builder *builder, struct phi_list **lists)
 {
     const struct ptx_cfg *cfg = builder->cfg;
-    struct frontier **frontiers = find_frontiers(cfg, builder->arena);
+    struct frontiers frontiers = find_frontiers(cfg, builder->arena);
     uint32_t *has_phi = base_new_array(builder->arena, uint32_t, cfg->block_count);
     uint32_t *queued = base_new_array(builder->arena, uint32_t, cfg->block_count);
     uint32_t *work = base_new_array(builder->arena, uint32_t, cfg->block_count);
@@ -174,8 +186,8 @@ static void place_phis(struct builder *builder, struct phi_list **lists)
         }
         while (count) {
             uint32_t at = work[--count];
-            for (struct frontier *front = frontiers[at]; front; front = front->next) {
-                uint32_t block = front->block;
+            for (uint32_t i = frontiers.start[at]; i < frontiers.start[at + 1]; i++) {
+                uint32_t block = frontiers.blocks[i];
                 if (has_phi[block] == stamp)
                     continue;
                 has_phi[block] = stamp;
@@ -183,8 +195,8 @@ static void place_phis(struct builder *builder, struct phi_list **lists)
                 entry->value = new_value(builder, PTX_VALUE_PHI, cfg->function->regs[reg], block);
                 builder->values.items[entry->value].arguments =
                     base_new_array(builder->arena, uint32_t, cfg->blocks[block].pred_count);
-                for (uint32_t i = 0; i < cfg->blocks[block].pred_count; i++)
-                    builder->values.items[entry->value].arguments[i] = PTX_NO_VALUE;
+                for (uint32_t k = 0; k < cfg->blocks[block].pred_count; k++)
+                    builder->values.items[entry->value].arguments[k] = PTX_NO_VALUE;
                 entry->next = lists[block];
                 lists[block] = entry;
                 if (queued[block] != stamp) {

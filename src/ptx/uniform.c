@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "worklist.h"
 
 static uint16_t sreg_deps(enum ptx_sreg sreg, uint16_t select)
 {
@@ -165,132 +166,196 @@ static uint16_t result_deps(const struct ptx_uniformity *uniformity, const struc
     return deps;
 }
 
-static uint16_t def_deps(const struct ptx_uniformity *uniformity, const struct ptx_value *value)
+uint16_t ptx_block_deps(const struct ptx_uniformity *uniformity, uint32_t block)
 {
-    uint16_t deps = result_deps(uniformity, value->instr) | guard_deps(uniformity, value->instr);
-    if (value->previous != PTX_NO_VALUE)
-        deps |= ptx_value_deps(uniformity, value->previous, value->block);
-    return deps;
+    return uniformity->block_deps[block];
 }
 
-static uint16_t find_branch_deps(const struct ptx_uniformity *uniformity, uint32_t block)
-{
-    const struct ptx_block *at = &uniformity->ssa->cfg->blocks[block];
-    if (!at->instr_count || at->succ_count + at->ends < 2)
-        return 0;
-    const struct ptx_instr *last = at->instrs[at->instr_count - 1];
-    return input_deps(uniformity, last) | guard_deps(uniformity, last);
-}
+// Everything the fixed point needs. Its items are looked at in the order in which control meets
+// them: of every block the choice among the ways into it, its phis, and its instructions.
+enum item_kind { ITEM_JOIN, ITEM_PHI, ITEM_INSTR };
 
-// For each loop the members whose branches decide, at first or at second hand, when it is left: the
-// first leave_count of them for what follows, the others by ending the thread.
-struct deciders {
-    uint32_t *blocks, count, leave_count;
+struct item {
+    uint8_t kind;   // enum item_kind
+    uint32_t index; // of the block, value or instruction
 };
 
-// A node of the control dependences that lies in the loop: a block, or the end of an inner loop's
-// rounds.
-static bool is_member(const struct ptx_cfg *cfg, uint32_t loop, uint32_t node)
-{
-    if (node < cfg->block_count)
-        return ptx_loop_contains(cfg, loop, node);
-    return node - cfg->block_count != loop &&
-           ptx_loop_contains(cfg, loop, cfg->loops[node - cfg->block_count].header);
-}
-
-struct decider_search {
+struct solver {
+    struct ptx_uniformity *uniformity;
+    const struct ptx_ssa *ssa;
     const struct ptx_cfg *cfg;
-    struct ptx_control *const *controls;
-    uint32_t loop;
-    uint32_t *mark;
+    const struct ptx_controls *controls;
+    struct ptx_deciders *deciders;
+    const bool *tangles;
+    uint16_t tangled; // what the branches among them depend on
+    // By block: the loops that its branch helps to end.
+    struct decides {
+        struct decides *next;
+        uint32_t loop;
+        bool leaves;
+    } * *decides;
+    uint16_t *joins; // by block: what decides by which way it was reached
+    struct item *items;
+    uint32_t item_count;
+    uint32_t *phi_items, *instr_items; // their numbers by value, instruction
+    // By value: definitions that keep it where their guard is false, as lists.
+    uint32_t *kept_first, *kept_next;
+    struct ptx_worklist work, all_joins;
+    uint32_t *mark, *stack, stamp; // by node of the control dependences
+    bool coarse;                   // some join was too large to look at closely
 };
 
-static void add_decider(struct decider_search *search, struct deciders *found, uint32_t node)
+static const uint32_t no_item = UINT32_MAX;
+
+static void add_item(struct solver *solver, uint32_t *number, enum item_kind kind, uint32_t index)
 {
-    if (search->mark[node] == search->loop + 1)
-        return;
-    search->mark[node] = search->loop + 1;
-    found->blocks[found->count++] = node;
+    *number = solver->item_count;
+    solver->items[solver->item_count++] = (struct item){(uint8_t)kind, index};
 }
 
-// Adds what decides whether those from `first` on are reached.
-static void close_deciders(struct decider_search *search, struct deciders *found, uint32_t first)
+static void list_items(struct solver *solver, struct base_arena *arena)
 {
-    for (uint32_t i = first; i < found->count; i++) {
-        struct ptx_control *control = search->controls[found->blocks[i]];
-        for (; control; control = control->next) {
-            if (is_member(search->cfg, search->loop, control->branch))
-                add_decider(search, found, control->branch);
+    const struct ptx_cfg *cfg = solver->cfg;
+    const struct ptx_ssa *ssa = solver->ssa;
+    uint32_t instrs = cfg->function->instr_count, unused;
+    solver->items =
+        base_new_array(arena, struct item, (size_t)cfg->block_count + ssa->value_count + instrs);
+    solver->phi_items = base_new_array(arena, uint32_t, ssa->value_count);
+    solver->instr_items = base_new_array(arena, uint32_t, instrs);
+    memset(solver->instr_items, 0xFF, instrs * sizeof(*solver->instr_items));
+    for (uint32_t i = 0; i < cfg->order_count; i++) {
+        uint32_t b = cfg->order[i];
+        const struct ptx_block *block = &cfg->blocks[b];
+        if (ssa->phis[b])
+            add_item(solver, &unused, ITEM_JOIN, b);
+        for (const uint32_t *phi = ssa->phis[b]; phi && *phi != PTX_NO_VALUE; phi++)
+            add_item(solver, &solver->phi_items[*phi], ITEM_PHI, *phi);
+        for (uint32_t k = 0; k < block->instr_count; k++) {
+            uint32_t index = block->instrs[k]->index;
+            if (ssa->ref_start[index] < ssa->ref_start[index + 1])
+                add_item(solver, &solver->instr_items[index], ITEM_INSTR, index);
         }
     }
-}
-
-static struct deciders *find_deciders(const struct ptx_cfg *cfg,
-                                      struct ptx_control *const *controls, struct base_arena *arena)
-{
-    struct deciders *deciders = base_new_array(arena, struct deciders, cfg->loop_count);
-    size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
-    struct decider_search search = {
-        .cfg = cfg, .controls = controls, .mark = base_new_array(arena, uint32_t, nodes)};
-    uint32_t *list = base_new_array(arena, uint32_t, nodes);
-    for (uint32_t i = 0; i < cfg->loop_count; i++) {
-        const struct ptx_loop *loop = &cfg->loops[i];
-        struct deciders found = {.blocks = list};
-        search.loop = i;
-        for (uint32_t k = 0; k < loop->exit_count; k++)
-            add_decider(&search, &found, loop->exits[k].from);
-        close_deciders(&search, &found, 0);
-        found.leave_count = found.count;
-        for (uint32_t k = 0; k < loop->block_count; k++) {
-            if (cfg->blocks[loop->blocks[k]].ends)
-                add_decider(&search, &found, loop->blocks[k]);
-        }
-        close_deciders(&search, &found, found.leave_count);
-        found.blocks = base_new_array(arena, uint32_t, found.count);
-        memcpy(found.blocks, list, found.count * sizeof(*list));
-        deciders[i] = found;
-    }
-    return deciders;
-}
-
-// All ways from the block lead through some other block before they lead through the join: its
-// branch cannot choose the way into the join.
-static bool rejoins_before(const struct ptx_cfg *cfg, uint32_t block, uint32_t join)
-{
-    uint32_t after = cfg->blocks[block].ipdom;
-    return after != PTX_NO_BLOCK && after != join && ptx_postdominates(cfg, join, after);
-}
-
-struct walk {
-    uint32_t *stack;
-    uint32_t *mark;
-    uint32_t stamp;
-};
-
-// Joins what the branches between `stop` and the join depend on, walking back from one way in.
-static uint16_t ways_deps(const struct ptx_uniformity *uniformity, uint32_t join, uint32_t from,
-                          uint32_t stop, struct walk *walk)
-{
-    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
-    uint16_t deps = 0;
-    uint32_t depth = 0;
-    if (walk->mark[from] == walk->stamp)
-        return 0;
-    walk->mark[from] = walk->stamp;
-    walk->stack[depth++] = from;
-    while (depth) {
-        uint32_t at = walk->stack[--depth];
-        if (uniformity->branch_deps[at] && !rejoins_before(cfg, at, join))
-            deps |= uniformity->branch_deps[at];
-        if (at == stop)
+    solver->kept_first = base_new_array(arena, uint32_t, ssa->value_count);
+    solver->kept_next = base_new_array(arena, uint32_t, ssa->value_count);
+    memset(solver->kept_first, 0xFF, ssa->value_count * sizeof(*solver->kept_first));
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        uint32_t kept = ssa->values[i].previous;
+        if (kept == PTX_NO_VALUE)
             continue;
-        const struct ptx_block *block = &cfg->blocks[at];
-        for (uint32_t i = 0; i < block->pred_count; i++) {
-            uint32_t pred = block->preds[i];
-            if (walk->mark[pred] != walk->stamp && cfg->blocks[pred].order != PTX_NO_BLOCK) {
-                walk->mark[pred] = walk->stamp;
-                walk->stack[depth++] = pred;
+        solver->kept_next[i] = solver->kept_first[kept];
+        solver->kept_first[kept] = i;
+    }
+    ptx_worklist_init(&solver->work, solver->item_count, arena);
+    ptx_worklist_init(&solver->all_joins, solver->item_count, arena);
+    for (uint32_t i = 0; i < solver->item_count; i++) {
+        if (solver->items[i].kind == ITEM_JOIN)
+            ptx_worklist_add(&solver->all_joins, i);
+    }
+}
+
+static void add_instr(struct solver *solver, const struct ptx_instr *instr)
+{
+    if (solver->instr_items[instr->index] != no_item)
+        ptx_worklist_add(&solver->work, solver->instr_items[instr->index]);
+}
+
+// Has another look at whoever uses the value, or only at those outside a loop.
+static void add_users(struct solver *solver, uint32_t value, uint32_t outside)
+{
+    const struct ptx_ssa *ssa = solver->ssa;
+    const struct ptx_cfg *cfg = solver->cfg;
+    for (uint32_t i = 0; i < ssa->values[value].use_count; i++) {
+        const struct ptx_use *use = &ssa->values[value].uses[i];
+        uint32_t block =
+            use->instr ? cfg->block_of[use->instr->index] : ssa->values[use->phi].block;
+        if (outside != PTX_NO_LOOP && ptx_loop_contains(cfg, outside, block))
+            continue;
+        if (use->instr)
+            add_instr(solver, use->instr);
+        else
+            ptx_worklist_add(&solver->work, solver->phi_items[use->phi]);
+    }
+    for (uint32_t i = solver->kept_first[value]; i != PTX_NO_VALUE; i = solver->kept_next[i])
+        add_instr(solver, ssa->values[i].instr);
+}
+
+static bool grow(uint16_t *deps, uint16_t more)
+{
+    bool changed = (*deps | more) != *deps;
+    *deps |= more;
+    return changed;
+}
+
+static void set_deps(struct solver *solver, uint32_t value, uint16_t deps)
+{
+    if (grow(&solver->uniformity->deps[value], deps))
+        add_users(solver, value, PTX_NO_LOOP);
+}
+
+// A loop is left at other times by other threads: what it computed looks different behind it.
+static void loop_changed(struct solver *solver, uint32_t index)
+{
+    const struct ptx_loop *loop = &solver->cfg->loops[index];
+    for (uint32_t i = 0; i < loop->block_count; i++) {
+        const struct ptx_block *block = &solver->cfg->blocks[loop->blocks[i]];
+        const uint32_t *phi = solver->ssa->phis[loop->blocks[i]];
+        for (; phi && *phi != PTX_NO_VALUE; phi++)
+            add_users(solver, *phi, index);
+        for (uint32_t k = 0; k < block->instr_count; k++) {
+            uint32_t at = solver->ssa->ref_start[block->instrs[k]->index];
+            for (; at < solver->ssa->ref_start[block->instrs[k]->index + 1]; at++) {
+                if (solver->ssa->refs[at].is_def)
+                    add_users(solver, solver->ssa->refs[at].value, index);
             }
+        }
+    }
+}
+
+static void branch_changed(struct solver *solver, uint32_t block)
+{
+    struct ptx_uniformity *uniformity = solver->uniformity;
+    uint16_t deps = uniformity->branch_deps[block];
+    if (solver->tangles && solver->tangles[block])
+        solver->tangled |= deps;
+    ptx_worklist_add_all(&solver->work, &solver->all_joins);
+    for (const struct decides *at = solver->decides[block]; at; at = at->next) {
+        grow(&uniformity->exit_deps[at->loop], deps);
+        if (at->leaves && grow(&uniformity->leave_deps[at->loop], deps))
+            loop_changed(solver, at->loop);
+    }
+}
+
+// Joins what the branches that decide whether a block is reached depend on, those at and below
+// another in the tree of dominators. Looks at no more than so many.
+enum { MOST_CONTROLS = 4096 };
+
+static uint16_t way_deps(struct solver *solver, uint32_t from, uint32_t above)
+{
+    const struct ptx_cfg *cfg = solver->cfg;
+    const struct ptx_uniformity *uniformity = solver->uniformity;
+    const struct ptx_controls *controls = solver->controls;
+    uint16_t deps = uniformity->branch_deps[from];
+    uint32_t depth = 0, looked = 0;
+    if (solver->mark[from] == solver->stamp)
+        return 0;
+    solver->mark[from] = solver->stamp;
+    solver->stack[depth++] = from;
+    while (depth) {
+        uint32_t node = solver->stack[--depth];
+        for (uint32_t k = controls->start[node]; k < controls->start[node + 1]; k++) {
+            uint32_t branch = controls->branches[k];
+            if (looked++ == MOST_CONTROLS) {
+                solver->coarse = true;
+                return deps | uniformity->block_deps[from];
+            }
+            uint32_t block =
+                branch < cfg->block_count ? branch : cfg->loops[branch - cfg->block_count].header;
+            if (solver->mark[branch] == solver->stamp || !ptx_dominates(cfg, above, block))
+                continue;
+            solver->mark[branch] = solver->stamp;
+            deps |= uniformity->branch_deps[branch];
+            solver->stack[depth++] = branch;
         }
     }
     return deps;
@@ -299,29 +364,27 @@ static uint16_t ways_deps(const struct ptx_uniformity *uniformity, uint32_t join
 // Which way control came to a join: the branches between its immediate dominator and itself. At a
 // loop's header the choice between entering and going round is a matter of time, not of threads;
 // only a choice among several latches, or among several entries, counts.
-static uint16_t join_deps(const struct ptx_uniformity *uniformity, uint32_t join, struct walk *walk)
+static uint16_t join_deps(struct solver *solver, uint32_t join)
 {
-    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
+    const struct ptx_cfg *cfg = solver->cfg;
     const struct ptx_block *block = &cfg->blocks[join];
     uint32_t loop = block->loop;
     bool header = loop != PTX_NO_LOOP && cfg->loops[loop].header == join;
-    uint32_t latches = header ? cfg->loops[loop].latch_count : 0;
-    uint16_t deps = 0;
-    walk->stamp++;
+    uint32_t ways[2] = {0, 0}; // from outside, round the loop
     for (uint32_t i = 0; i < block->pred_count; i++) {
         uint32_t pred = block->preds[i];
-        if (cfg->blocks[pred].order == PTX_NO_BLOCK)
-            continue;
+        if (cfg->blocks[pred].order != PTX_NO_BLOCK)
+            ways[header && ptx_loop_contains(cfg, loop, pred)]++;
+    }
+    uint16_t deps = solver->tangles && solver->tangles[join] ? solver->tangled : 0;
+    solver->stamp++;
+    for (uint32_t i = 0; i < block->pred_count; i++) {
+        uint32_t pred = block->preds[i];
         bool back = header && ptx_loop_contains(cfg, loop, pred);
-        if (back ? latches > 1 : block->pred_count - latches > 1)
-            deps |= ways_deps(uniformity, join, pred, back ? join : block->idom, walk);
+        if (cfg->blocks[pred].order != PTX_NO_BLOCK && ways[back] > 1)
+            deps |= way_deps(solver, pred, back ? join : block->idom);
     }
     return deps;
-}
-
-uint16_t ptx_block_deps(const struct ptx_uniformity *uniformity, uint32_t block)
-{
-    return uniformity->block_deps[block];
 }
 
 // Whether the ways into a phi's block that are a choice at all bring different values: at a header,
@@ -342,99 +405,155 @@ static bool is_choice(const struct ptx_cfg *cfg, const struct ptx_value *phi)
     return false;
 }
 
-static uint16_t value_deps(const struct ptx_uniformity *uniformity, const struct ptx_value *value,
-                           const uint16_t *joins)
+static void solve_join(struct solver *solver, uint32_t block)
 {
-    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
+    if (!grow(&solver->joins[block], join_deps(solver, block)))
+        return;
+    for (const uint32_t *phi = solver->ssa->phis[block]; *phi != PTX_NO_VALUE; phi++)
+        ptx_worklist_add(&solver->work, solver->phi_items[*phi]);
+}
+
+static void solve_phi(struct solver *solver, uint32_t index)
+{
+    const struct ptx_value *phi = &solver->ssa->values[index];
     uint16_t deps = 0;
-    switch ((enum ptx_value_kind)value->kind) {
-    case PTX_VALUE_ENTRY: return cfg->function->is_entry ? 0 : PTX_DEP_CALLER;
-    case PTX_VALUE_DEF: return def_deps(uniformity, value);
-    case PTX_VALUE_PHI: break;
+    for (uint32_t i = 0; i < solver->cfg->blocks[phi->block].pred_count; i++) {
+        if (phi->arguments[i] != PTX_NO_VALUE)
+            deps |= ptx_value_deps(solver->uniformity, phi->arguments[i], phi->block);
     }
-    for (uint32_t i = 0; i < cfg->blocks[value->block].pred_count; i++) {
-        if (value->arguments[i] != PTX_NO_VALUE)
-            deps |= ptx_value_deps(uniformity, value->arguments[i], value->block);
-    }
-    return joins[value->block] && is_choice(cfg, value) ? deps | joins[value->block] : deps;
+    if (solver->joins[phi->block] &&
+        (is_choice(solver->cfg, phi) || (solver->tangles && solver->tangles[phi->block])))
+        deps |= solver->joins[phi->block];
+    set_deps(solver, index, deps);
 }
 
-static bool grow(uint16_t *deps, uint16_t more)
+static void solve_instr(struct solver *solver, const struct ptx_instr *instr)
 {
-    bool changed = (*deps | more) != *deps;
-    *deps |= more;
-    return changed;
-}
-
-static bool update_node(struct ptx_uniformity *uniformity, uint32_t node,
-                        const struct ptx_control *control)
-{
-    bool changed = false;
-    for (; control; control = control->next)
-        changed |= grow(&uniformity->block_deps[node], uniformity->branch_deps[control->branch] |
-                                                           uniformity->block_deps[control->branch]);
-    return changed;
-}
-
-// What the branches of the function depend on, and what follows from that for its blocks and loops.
-static bool update_branches(struct ptx_uniformity *uniformity, struct ptx_control *const *controls,
-                            const struct deciders *deciders, const bool *tangles)
-{
-    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
-    bool changed = false;
-    uint16_t tangled = 0;
-    for (uint32_t i = 0; tangles && i < cfg->block_count; i++)
-        tangled |= tangles[i] ? uniformity->branch_deps[i] : 0;
-    for (uint32_t i = 0; i < cfg->order_count; i++) {
-        uint32_t block = cfg->order[i];
-        changed |= grow(&uniformity->branch_deps[block], find_branch_deps(uniformity, block));
-        changed |= update_node(uniformity, block, controls[block]);
-        changed |= tangles && tangles[block] && grow(&uniformity->block_deps[block], tangled);
-        for (uint32_t loop = cfg->blocks[block].loop; loop != PTX_NO_LOOP;
-             loop = cfg->loops[loop].parent)
-            changed |= grow(&uniformity->block_deps[block], uniformity->exit_deps[loop]);
+    const struct ptx_ssa *ssa = solver->ssa;
+    uint32_t b = solver->cfg->block_of[instr->index];
+    const struct ptx_block *block = &solver->cfg->blocks[b];
+    uint16_t deps = 0;
+    bool known = false;
+    for (uint32_t i = ssa->ref_start[instr->index]; i < ssa->ref_start[instr->index + 1]; i++) {
+        if (!ssa->refs[i].is_def)
+            continue;
+        if (!known)
+            deps = result_deps(solver->uniformity, instr) | guard_deps(solver->uniformity, instr);
+        known = true;
+        uint32_t kept = ssa->values[ssa->refs[i].value].previous;
+        set_deps(solver, ssa->refs[i].value,
+                 kept == PTX_NO_VALUE ? deps : deps | ptx_value_deps(solver->uniformity, kept, b));
     }
-    for (uint32_t i = 0; i < cfg->loop_count; i++) {
-        changed |= update_node(uniformity, cfg->block_count + i, controls[cfg->block_count + i]);
-        for (uint32_t k = 0; k < deciders[i].count; k++) {
-            uint16_t deps = uniformity->branch_deps[deciders[i].blocks[k]];
-            changed |= grow(&uniformity->exit_deps[i], deps);
-            changed |= k < deciders[i].leave_count && grow(&uniformity->leave_deps[i], deps);
+    if (instr == block->instrs[block->instr_count - 1] && block->succ_count + block->ends > 1 &&
+        grow(&solver->uniformity->branch_deps[b],
+             input_deps(solver->uniformity, instr) | guard_deps(solver->uniformity, instr)))
+        branch_changed(solver, b);
+}
+
+static void solve_items(struct solver *solver, const struct ptx_instr *const *instrs)
+{
+    uint32_t number;
+    while (ptx_worklist_take(&solver->work, &number)) {
+        const struct item *item = &solver->items[number];
+        switch ((enum item_kind)item->kind) {
+        case ITEM_JOIN: solve_join(solver, item->index); break;
+        case ITEM_PHI: solve_phi(solver, item->index); break;
+        case ITEM_INSTR: solve_instr(solver, instrs[item->index]); break;
         }
     }
+}
+
+static bool solve_node(struct solver *solver, uint32_t node)
+{
+    struct ptx_uniformity *uniformity = solver->uniformity;
+    bool changed = false;
+    for (uint32_t k = solver->controls->start[node]; k < solver->controls->start[node + 1]; k++) {
+        uint32_t branch = solver->controls->branches[k];
+        changed |= grow(&uniformity->block_deps[node],
+                        uniformity->branch_deps[branch] | uniformity->block_deps[branch]);
+    }
     return changed;
+}
+
+// What follows for blocks from what branches and loops depend on.
+static bool solve_blocks(struct solver *solver)
+{
+    const struct ptx_cfg *cfg = solver->cfg;
+    uint16_t *block_deps = solver->uniformity->block_deps;
+    bool any = false;
+    for (bool changed = true; changed; any |= changed) {
+        changed = false;
+        for (uint32_t i = 0; i < cfg->loop_count; i++) {
+            const struct ptx_loop *loop = &cfg->loops[i];
+            changed |= solve_node(solver, cfg->block_count + i);
+            // Every round of the loops around it counts.
+            for (uint32_t k = 0; k < loop->block_count; k++)
+                changed |= grow(&block_deps[loop->blocks[k]], solver->uniformity->exit_deps[i]);
+        }
+        for (uint32_t i = 0; i < cfg->order_count; i++) {
+            uint32_t block = cfg->order[i];
+            changed |= solve_node(solver, block);
+            changed |= solver->tangles && solver->tangles[block] &&
+                       grow(&block_deps[block], solver->tangled);
+        }
+    }
+    return any;
+}
+
+static void find_decides(struct solver *solver, struct base_arena *arena)
+{
+    const struct ptx_cfg *cfg = solver->cfg;
+    solver->decides = base_new_array(arena, struct decides *, cfg->block_count);
+    for (uint32_t i = 0; i < cfg->loop_count; i++) {
+        for (uint32_t k = 0; k < solver->deciders[i].count; k++) {
+            uint32_t block = solver->deciders[i].blocks[k];
+            if (block >= cfg->block_count)
+                continue;
+            struct decides *entry = base_new(arena, struct decides);
+            *entry =
+                (struct decides){solver->decides[block], i, k < solver->deciders[i].leave_count};
+            solver->decides[block] = entry;
+        }
+    }
 }
 
 struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct base_arena *arena)
 {
     struct ptx_uniformity *uniformity = base_new(arena, struct ptx_uniformity);
     const struct ptx_cfg *cfg = ssa->cfg;
+    size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
     uniformity->ssa = ssa;
     uniformity->deps = base_new_array(arena, uint16_t, ssa->value_count);
     uniformity->exit_deps = base_new_array(arena, uint16_t, cfg->loop_count);
     uniformity->leave_deps = base_new_array(arena, uint16_t, cfg->loop_count);
-    size_t nodes = (size_t)cfg->block_count + cfg->loop_count;
     uniformity->block_deps = base_new_array(arena, uint16_t, nodes);
     uniformity->branch_deps = base_new_array(arena, uint16_t, nodes);
-    struct walk walk = {.stack = base_new_array(arena, uint32_t, cfg->block_count),
-                        .mark = base_new_array(arena, uint32_t, cfg->block_count)};
-    uint16_t *joins = base_new_array(arena, uint16_t, cfg->block_count);
-    struct ptx_control **controls = ptx_controls_find(cfg, arena);
-    struct deciders *deciders = find_deciders(cfg, controls, arena);
-    const bool *tangles = ptx_tangles_find(cfg, arena);
-    for (bool changed = true; changed;) {
-        changed = false;
-        // In reverse post-order, so that only what goes round loops needs another pass.
-        for (uint32_t i = 0; i < ssa->value_count; i++)
-            changed |= grow(&uniformity->deps[i], value_deps(uniformity, &ssa->values[i], joins));
-        if (!update_branches(uniformity, controls, deciders, tangles))
-            continue;
-        changed = true;
-        for (uint32_t i = 0; i < cfg->order_count; i++) {
-            uint32_t block = cfg->order[i];
-            if (ssa->phis[block])
-                grow(&joins[block], join_deps(uniformity, block, &walk));
-        }
+    struct solver solver = {.uniformity = uniformity, .ssa = ssa, .cfg = cfg};
+    solver.controls = ptx_controls_find(cfg, arena);
+    solver.deciders = ptx_deciders_find(cfg, solver.controls, arena);
+    solver.tangles = ptx_tangles_find(cfg, arena);
+    solver.joins = base_new_array(arena, uint16_t, cfg->block_count);
+    solver.mark = base_new_array(arena, uint32_t, nodes);
+    solver.stack = base_new_array(arena, uint32_t, nodes);
+    find_decides(&solver, arena);
+    list_items(&solver, arena);
+    const struct ptx_instr **instrs =
+        base_new_array(arena, const struct ptx_instr *, cfg->function->instr_count);
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        for (uint32_t i = 0; i < cfg->blocks[b].instr_count; i++)
+            instrs[cfg->blocks[b].instrs[i]->index] = cfg->blocks[b].instrs[i];
     }
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        if (ssa->values[i].kind == PTX_VALUE_ENTRY && !cfg->function->is_entry)
+            uniformity->deps[i] = PTX_DEP_CALLER;
+    }
+    for (uint32_t i = 0; i < solver.item_count; i++)
+        ptx_worklist_add(&solver.work, i);
+    do {
+        solve_items(&solver, instrs);
+        // A join that was not looked at closely has what its blocks have.
+        if (solve_blocks(&solver) && solver.coarse)
+            ptx_worklist_add_all(&solver.work, &solver.all_joins);
+    } while (solver.work.count);
     return uniformity;
 }

@@ -28,6 +28,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +39,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_INPUTS = 5, MAX_OUTPUTS = 8, MAX_BYTES = 1 << 18 };
+enum { MAX_INPUTS = 5, MAX_OUTPUTS = 8, MAX_BYTES = 1 << 18, SECONDS = 20 };
 enum { IN_CLEAR = 8, LETTERS = 256, FULL_TEXT = 400 }; // of recorded results
 
 // --- The driver, as far as it is needed ----------------------------------------------------------
@@ -1066,13 +1067,21 @@ static bool judge(struct session *session, const struct test *test, size_t numbe
         if (!recorded) {
             printf("FAIL %s: output %zu has no recorded result\n", test->name, number);
         } else if (!good) {
-            printf("FAIL %s: output %zu[%zu]", test->name, number, difference.index);
-            if (difference.index < output->count)
-                printf(" is %llx", (unsigned long long)values[difference.index]);
-            if (difference.known)
-                printf(", recorded %llx", (unsigned long long)difference.expected);
-            printf(", inputs");
-            print_inputs(session, test, difference.index, output->count);
+            printf("FAIL %s: output %zu,", test->name, number);
+            size_t last = difference.known ? difference.index
+                                           : difference.index + letter_share(output->count) - 1;
+            // Without the recorded value, it is one of those for which a letter stands.
+            for (size_t i = difference.index; i <= last && i < difference.index + 4; i++) {
+                if (i >= output->count)
+                    break;
+                printf("%s [%zu] is %llx", i > difference.index ? "; or" : "", i,
+                       (unsigned long long)values[i]);
+                if (difference.known)
+                    printf(", recorded %llx", (unsigned long long)difference.expected);
+                if (test->number_of_inputs)
+                    printf(", of");
+                print_inputs(session, test, i, output->count);
+            }
             printf("\n");
         }
     }
@@ -1254,8 +1263,10 @@ static int run_some(struct session *session, const struct item *items, size_t co
 {
     if (!driver_open() || !session_open(session, progress))
         return 77;
-    for (bool broken = false; !broken && progress->next < count; progress->next++)
+    for (bool broken = false; !broken && progress->next < count; progress->next++) {
+        alarm(SECONDS); // one that hangs ends its process
         run_item(session, &items[progress->next], progress, recording, &broken);
+    }
     return 0;
 }
 
@@ -1279,9 +1290,13 @@ static int run_all(struct session *session, const struct item *items, size_t cou
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
             return 77;
         if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
-            printf("FAIL %s: ended its process, %s %d\n", items[progress->next].test.name,
-                   WIFSIGNALED(status) ? "signal" : "status",
-                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            const char *name = items[progress->next].test.name;
+            if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+                printf("FAIL %s: does not end\n", name);
+            else
+                printf("FAIL %s: ended its process, %s %d\n", name,
+                       WIFSIGNALED(status) ? "signal" : "status",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
             progress->failed++;
             progress->next++;
         }

@@ -398,7 +398,7 @@ static void devices()
     printf("device %d\n", value);
     SAY(cudaGetDeviceFlags(&flags));
     printf("flags %u\n", flags);
-    for (int limit = 0; limit < 7; limit++) {
+    for (int limit = 0; limit < 6; limit++) {
         size = 12345;
         cudaError_t error = cudaDeviceGetLimit(&size, (cudaLimit)limit);
         printf("limit %d: %d %zu\n", limit, error, size);

@@ -162,6 +162,19 @@ static void a_host_function_and_its_handle_mean_the_same_kernel(void **state)
     OK(cudaFuncGetAttributes(&by_handle, kernel));
     assert_memory_equal(&by_function, &by_handle, sizeof by_handle);
     assert_int_equal(by_function.maxThreadsPerBlock, 1024);
+
+    uint32_t *device, n = 1, host = 6, factor = 7;
+    void *arguments[] = {&device, &n};
+    OK(cudaMemcpyToSymbol(&factor_shadow, &factor, 4, 0, cudaMemcpyHostToDevice));
+    OK(cudaMalloc((void **)&device, 4));
+    OK(cudaMemcpy(device, &host, 4, cudaMemcpyHostToDevice));
+    const dim3 one = {1, 1, 1};
+    OK(cudaLaunchKernel((const void *)(uintptr_t)scale, one, one, arguments, 0, NULL));
+    OK(cudaLaunchKernel(kernel, one, one, arguments, 0, cudaStreamPerThread));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(&host, device, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(host, 6 * 7 * 7);
+    OK(cudaFree(device));
 }
 
 static void launch_configurations_nest(void **state)
@@ -336,6 +349,69 @@ static void device_properties_agree_with_attributes(void **state)
     assert_true(left <= total);
 }
 
+// Another version of the library, which lies beside the one this program is linked with.
+static void *open_beside(const char *name)
+{
+    Dl_info newest;
+    assert_true(dladdr(dlsym(RTLD_DEFAULT, "cudaMalloc"), &newest));
+    int folder = (int)(strrchr(newest.dli_fname, '/') - newest.dli_fname);
+    char path[4096];
+    snprintf(path, sizeof path, "%.*s/%s", folder, newest.dli_fname, name);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail_msg("%s", dlerror());
+    return library;
+}
+
+// Programs built with CUDA 11 and 12 launch by host function.
+static void older_versions_run_programs(void **state)
+{
+    (void)state;
+    static const char *const libraries[] = {"libcudart.so.12", "libcudart.so.11.0"};
+    static char name[] = "scale", factor_name[] = "factor";
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        void *library = open_beside(libraries[i]);
+#define FUNCTION(name)                             \
+    __typeof__(&name) old_##name;                  \
+    *(void **)&old_##name = dlsym(library, #name); \
+    assert_non_null(old_##name);                   \
+    assert_ptr_not_equal(old_##name, dlsym(RTLD_DEFAULT, #name))
+        FUNCTION(__cudaRegisterFatBinary);
+        FUNCTION(__cudaRegisterFunction);
+        FUNCTION(__cudaRegisterVar);
+        FUNCTION(__cudaUnregisterFatBinary);
+        FUNCTION(cudaMalloc);
+        FUNCTION(cudaMemcpy);
+        FUNCTION(cudaMemcpyToSymbol);
+        FUNCTION(cudaLaunchKernel);
+        FUNCTION(cudaGetLastError);
+        FUNCTION(cudaFree);
+#undef FUNCTION
+        void **handle = old___cudaRegisterFatBinary(&wrapper);
+        old___cudaRegisterFunction(handle, (const char *)(uintptr_t)scale, name, name, -1, NULL,
+                                   NULL, NULL, NULL, NULL);
+        old___cudaRegisterVar(handle, (char *)&factor_shadow, factor_name, factor_name, 0, 4, 1, 0);
+        uint32_t *device, n = 2, host[2] = {3, 4}, factor = 5;
+        void *arguments[] = {&device, &n};
+        OK(old_cudaMalloc((void **)&device, sizeof host));
+        OK(old_cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice));
+        OK(old_cudaMemcpyToSymbol(&factor_shadow, &factor, 4, 0, cudaMemcpyHostToDevice));
+        OK(old_cudaLaunchKernel((const void *)(uintptr_t)scale, (dim3){1, 1, 1}, (dim3){32, 1, 1},
+                                arguments, 0, NULL));
+        OK(old_cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost));
+        assert_int_equal(host[0], 15);
+        assert_int_equal(host[1], 20);
+        // Before CUDA 13, a bad shape has a code of its own.
+        assert_int_equal(old_cudaLaunchKernel((const void *)(uintptr_t)scale, (dim3){0, 1, 1},
+                                              (dim3){1, 1, 1}, arguments, 0, NULL),
+                         cudaErrorInvalidConfiguration);
+        assert_int_equal(old_cudaGetLastError(), cudaErrorInvalidConfiguration);
+        OK(old_cudaFree(device));
+        old___cudaUnregisterFatBinary(handle);
+        dlclose(library);
+    }
+}
+
 // The older libraries must not write beyond what programs of their time have room for.
 static void older_versions_keep_to_their_own_structures(void **state)
 {
@@ -351,9 +427,7 @@ static void older_versions_keep_to_their_own_structures(void **state)
     struct cudaDeviceProp is;
     OK(cudaGetDeviceProperties(&is, 0));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        void *library = dlopen(cases[i].library, RTLD_NOW | RTLD_LOCAL);
-        if (!library)
-            fail_msg("%s", dlerror());
+        void *library = open_beside(cases[i].library);
         int (*properties)(void *, int);
         *(void **)&properties = dlsym(library, cases[i].function);
         assert_non_null(properties);
@@ -388,6 +462,7 @@ int main(void)
         cmocka_unit_test(streams_order_copies_and_launches),
         cmocka_unit_test(a_graph_of_explicit_nodes_can_be_changed_and_launched),
         cmocka_unit_test(device_properties_agree_with_attributes),
+        cmocka_unit_test(older_versions_run_programs),
         cmocka_unit_test(older_versions_keep_to_their_own_structures),
     };
     return cmocka_run_group_tests(tests, register_program, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs do with the runtime, each with an answer that the host knows: managed memory, textures,
-// surfaces, cooperative launches, callbacks, capture, pools, symbols, templates of Thrust. Prints "ok" and
-// exits 0 where all are right. Built for the legacy and for the per-thread default stream.
+// surfaces, cooperative launches, callbacks, capture, pools, symbols, threads. Prints "ok" and exits 0
+// where all are right. Built for the legacy and for the per-thread default stream.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
@@ -10,11 +10,6 @@
 #include <vector>
 
 #include <cuda_runtime.h>
-#include <thrust/device_vector.h>
-#include <thrust/host_vector.h>
-#include <thrust/reduce.h>
-#include <thrust/scan.h>
-#include <thrust/sort.h>
 
 static int failures;
 
@@ -249,26 +244,6 @@ static void symbols_are_copied_both_ways()
     EXPECT(host[0] == 80);
 }
 
-static void thrust_sorts_scans_and_reduces()
-{
-    const int n = 5000;
-    thrust::host_vector<int> host(n);
-    unsigned state = 1;
-    for (int i = 0; i < n; i++)
-        host[i] = (int)((state = state * 1664525u + 1013904223u) >> 8) % 1000;
-    thrust::device_vector<int> device = host;
-    long long expected = 0;
-    for (int i = 0; i < n; i++)
-        expected += host[i];
-    EXPECT(thrust::reduce(device.begin(), device.end(), 0ll) == expected);
-    thrust::sort(device.begin(), device.end());
-    thrust::host_vector<int> sorted = device;
-    for (int i = 1; i < n; i++)
-        EXPECT(sorted[i - 1] <= sorted[i]);
-    thrust::inclusive_scan(device.begin(), device.end(), device.begin());
-    EXPECT((int)device[n - 1] == expected);
-}
-
 // Each thread on its own default stream, or all on the one: the answers are the same.
 static void threads_share_the_device()
 {
@@ -329,7 +304,6 @@ int main()
     callbacks_run_in_stream_order();
     a_captured_graph_repeats_what_was_captured();
     symbols_are_copied_both_ways();
-    thrust_sorts_scans_and_reduces();
     threads_share_the_device();
     boxes_are_copied_in_three_dimensions();
     OK(cudaDeviceSynchronize());
