@@ -140,7 +140,9 @@ static bool print_one(struct warp *warp, const struct uop *op, int lane, struct 
     return true;
 }
 
-static bool print_lane(struct warp *warp, const struct uop *op, int lane, struct base_buf *out)
+// *values counts what was converted: that is what vprintf returns.
+static bool print_lane(struct warp *warp, const struct uop *op, int lane, struct base_buf *out,
+                       uint32_t *values)
 {
     char format[LONGEST_TEXT];
     struct arguments from = {argument(warp, op, lane, 1), 0};
@@ -161,6 +163,7 @@ static bool print_lane(struct warp *warp, const struct uop *op, int lane, struct
             if (!print_one(warp, op, lane, &from, at, length + 1, out))
                 return false;
             at += length + 1;
+            ++*values;
         }
     }
     return true;
@@ -173,9 +176,9 @@ static enum step run_printf(struct warp *warp, const struct uop *op)
     bool good = true;
     for (int lane = 0; lane < LANES && good; lane++) {
         if (warp->mask >> lane & 1) {
-            size_t before = text.length;
-            good = print_lane(warp, op, lane, &text);
-            give_result(warp, op, lane, text.length - before);
+            uint32_t values = 0;
+            good = print_lane(warp, op, lane, &text, &values);
+            give_result(warp, op, lane, values);
         }
     }
     pthread_mutex_lock(&device->lock);

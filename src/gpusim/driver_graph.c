@@ -43,6 +43,9 @@ void driver_graph_free(struct driver_graph *graph)
     for (size_t i = 0; i < graph->nodes.count; i++)
         free_node(graph->nodes.items[i]);
     base_array_fini(&graph->nodes);
+    for (size_t i = 0; i < graph->objects.count; i++)
+        driver_user_object_release(graph->objects.items[i]);
+    base_array_fini(&graph->objects);
     graph->magic = 0;
     free(graph);
 }
@@ -133,6 +136,14 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *graph)
         for (size_t k = 0; good && k < from->follow_count; k++)
             good = driver_node_follow(copy->nodes.items[i],
                                       copy->nodes.items[from->follows[k]->index]) == CUDA_SUCCESS;
+    }
+    for (size_t i = 0; good && i < graph->objects.count; i++) {
+        struct driver_user_object **slot = base_array_push(&copy->objects);
+        good = slot != NULL;
+        if (good) {
+            *slot = graph->objects.items[i];
+            driver_user_object_hold(*slot);
+        }
     }
     if (!good && copy) {
         driver_graph_free(copy);

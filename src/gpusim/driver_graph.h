@@ -22,10 +22,13 @@ struct driver_node {
     size_t index;                       // scratch
 };
 
+struct driver_user_object;
+
 struct driver_graph {
     uint64_t magic;
-    BASE_ARRAY(struct driver_node *) nodes; // owned
-    bool is_child;                          // belongs to a node
+    BASE_ARRAY(struct driver_node *) nodes;          // owned
+    bool is_child;                                   // belongs to a node
+    BASE_ARRAY(struct driver_user_object *) objects; // held, an entry for each reference
 };
 
 // One operation of an executable graph.
@@ -43,7 +46,11 @@ struct driver_exec {
     _Atomic unsigned references;
     struct driver_step *steps;
     size_t step_count;
+    BASE_ARRAY(struct driver_user_object *) objects; // held
 };
+
+void driver_user_object_hold(struct driver_user_object *object);
+void driver_user_object_release(struct driver_user_object *object);
 
 bool driver_graph_valid(const struct driver_graph *graph);
 bool driver_node_valid(const struct driver_node *node);

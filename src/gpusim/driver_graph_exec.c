@@ -30,8 +30,24 @@ void driver_exec_release(struct driver_exec *exec)
         driver_op_fini(&exec->steps[i].op);
         free(exec->steps[i].follows);
     }
+    for (size_t i = 0; i < exec->objects.count; i++)
+        driver_user_object_release(exec->objects.items[i]);
+    base_array_fini(&exec->objects);
     free(exec->steps);
     free(exec);
+}
+
+static bool hold_objects(struct driver_exec *exec, struct driver_user_object *const *objects,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct driver_user_object **slot = base_array_push(&exec->objects);
+        if (!slot)
+            return false;
+        *slot = objects[i];
+        driver_user_object_hold(*slot);
+    }
+    return true;
 }
 
 // --- Making --------------------------------------------------------------------------------------
@@ -93,6 +109,8 @@ CUresult driver_exec_create(const struct driver_graph *graph, struct driver_exec
             *bad = order[i];
     }
     free(order);
+    if (result == CUDA_SUCCESS && !hold_objects(exec, graph->objects.items, graph->objects.count))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         driver_exec_release(exec);
         return result;
@@ -119,7 +137,7 @@ static struct driver_exec *copy_exec(const struct driver_exec *from)
         if (to->follows)
             memcpy(to->follows, step->follows, step->follow_count * sizeof *to->follows);
     }
-    if (good)
+    if (good && hold_objects(exec, from->objects.items, from->objects.count))
         return exec;
     driver_exec_release(exec);
     return NULL;

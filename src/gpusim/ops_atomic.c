@@ -9,7 +9,8 @@
 #include "ops.h"
 
 // What the word becomes.
-static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint64_t other)
+static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint64_t other,
+                        bool flushes)
 {
     enum ptx_type type = (enum ptx_type)op->mode;
     const struct ptx_type_info *info = ptx_type_info(type);
@@ -28,7 +29,7 @@ static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint
         case PTX_F32:
             return num_bits_f32(num_add_f32(num_from_bits_f32((uint32_t)old),
                                             num_from_bits_f32((uint32_t)value), NUM_RN,
-                                            op->flags & 64 ? NUM_FTZ : 0));
+                                            flushes ? NUM_FTZ : 0));
         case PTX_F64:
             return num_bits_f64(
                 num_add_f64(num_from_bits_f64(old), num_from_bits_f64(value), NUM_RN));
@@ -51,13 +52,14 @@ static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint
 }
 
 // Replaces the word by what it becomes, and returns what it was.
-static uint64_t replace(const struct uop *op, unsigned char *at, uint64_t value, uint64_t other)
+static uint64_t replace(const struct uop *op, unsigned char *at, uint64_t value, uint64_t other,
+                        bool flushes)
 {
 #define SWAP(type)                                                                           \
     do {                                                                                     \
         type *word = (type *)(void *)at, old = __atomic_load_n(word, __ATOMIC_RELAXED), now; \
         do {                                                                                 \
-            now = (type)combine(op, old, (type)value, (type)other);                          \
+            now = (type)combine(op, old, (type)value, (type)other, flushes);                 \
         } while (!__atomic_compare_exchange_n(word, &old, now, false, __ATOMIC_SEQ_CST,      \
                                               __ATOMIC_SEQ_CST));                            \
         return old;                                                                          \
@@ -86,7 +88,10 @@ static enum step atomic(struct warp *warp, const struct uop *op)
         for (unsigned k = 0; k < op->count; k++) {
             uint64_t value = lane_value(warp, op->count > 1 ? op->list[k] : op->b, i, op->bytes);
             uint64_t other = op->c == NO_SLOT ? 0 : lane_value(warp, op->c, i, op->bytes);
-            uint64_t old = replace(op, access.pointer[i] + (size_t)k * op->bytes, value, other);
+            // Sums of f32 in global memory flush subnormal numbers, those in shared memory do not.
+            unsigned char *at = access.pointer[i] + (size_t)k * op->bytes;
+            bool shared = (uint64_t)(at - warp->block->shared) < warp->block->shared_bytes;
+            uint64_t old = replace(op, at, value, other, !shared);
             slot to = op->count > 1 ? op->list[op->count + k] : op->d;
             if (to == NO_SLOT)
                 continue;
@@ -117,7 +122,6 @@ bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struc
     op->target = form->operation;
     op->bytes = (uint8_t)(info->bits / 8);
     op->count = form->vec;
-    // f32 in global memory flushes subnormal numbers, as the hardware's adders do; in shared not.
     if (form->vec > 1) {
         const struct ptx_operand *values = &instr->operands[at + 1];
         if (values->kind != PTX_OPERAND_VECTOR || values->count != form->vec)

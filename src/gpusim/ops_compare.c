@@ -124,6 +124,42 @@ static enum step selp_64(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
+// --- Pairs ---------------------------------------------------------------------------------------
+
+// The comparison of the low or the high halves of a pair, in the shape of a single half.
+static uint32_t compare_half(const struct warp *warp, const struct uop *op, unsigned shift)
+{
+    uint32_t bits = 0;
+    enum num_cmp cmp = (enum num_cmp)op->mode;
+    if (op->bytes == SHAPE_F16)
+        MASK_LOOP(u32, num_compare_f16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift),
+                                       op->flags));
+    else
+        MASK_LOOP(u32, num_compare_bf16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift)));
+    return bits;
+}
+
+// p is of the low halves, q of the high ones.
+static enum step setp_x2(struct warp *warp, const struct uop *op)
+{
+    uint32_t low = combined(warp, op, compare_half(warp, op, 0));
+    uint32_t high = combined(warp, op, compare_half(warp, op, 16));
+    set_predicate(warp, op->d, low);
+    set_predicate(warp, op->e, high);
+    return STEP_NEXT;
+}
+
+static enum step set_x2(struct warp *warp, const struct uop *op)
+{
+    uint32_t low = combined(warp, op, compare_half(warp, op, 0));
+    uint32_t high = combined(warp, op, compare_half(warp, op, 16));
+    uint32_t yes = (uint32_t)op->offset;
+    lane_u32 *out = target(warp, op->d);
+    OVER_LANES(lane_u32, out, (void)0,
+               (high >> i & 1 ? yes << 16 : 0) | (low >> i & 1 ? yes : 0));
+    return STEP_NEXT;
+}
+
 TERNARY(slct_32_s32, u32, u32, u32, s32, c >= 0 ? a : b)
 TERNARY(slct_64_s32, u64, u64, u64, s32, c >= 0 ? a : b)
 TERNARY(slct_32_f32, u32, u32, u32, f32, num_in_f32(c, op->flags) >= 0 ? a : b)
@@ -143,7 +179,9 @@ static bool shape_of(enum ptx_type type, uint8_t *shape)
     case PTX_S64: *shape = SHAPE_S64; return true;
     case PTX_F32: *shape = SHAPE_F32; return true;
     case PTX_F64: *shape = SHAPE_F64; return true;
+    case PTX_F16X2:
     case PTX_F16: *shape = SHAPE_F16; return true;
+    case PTX_BF16X2:
     case PTX_BF16: *shape = SHAPE_BF16; return true;
     default: return false;
     }
@@ -205,7 +243,7 @@ static bool choose_setp(struct decoder *decoder, const struct ptx_instr *instr, 
     } else {
         op->d = decode_target(decoder, instr, to);
     }
-    op->run = setp;
+    op->run = ptx_type_info(type)->packed > 1 ? setp_x2 : setp;
     bool plain = op->count == ALONE && op->e == NO_SLOT;
     bool narrow = op->bytes == SHAPE_S32 || op->bytes == SHAPE_U32;
     if (plain && narrow && op->mode == NUM_CMP_EQ)
@@ -220,6 +258,26 @@ static bool choose_setp(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
+static bool choose_set(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type type = (enum ptx_type)form->types[0], of = (enum ptx_type)form->types[1];
+    if (form->type_count < 2 || !fill_comparison(decoder, instr, op, of) ||
+        decode_lane_bytes(type) != NARROW)
+        return false;
+    // Pairs give pairs: of 1.0 and 0.0, or of ones and zeros.
+    bool pairs = ptx_type_info(of)->packed > 1;
+    op->offset = type == PTX_F32                                ? 0x3F800000
+                 : type == PTX_F16 || type == PTX_F16X2         ? 0x3C00
+                 : type == PTX_BF16 || type == PTX_BF16X2       ? 0x3F80
+                 : pairs || ptx_type_info(type)->bits == 16     ? 0xFFFF
+                                                                : 0xFFFFFFFF;
+    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->run = pairs ? set_x2 : set_32;
+    return pairs ? ptx_type_info(type)->bits == 32 && type != PTX_F32
+                 : ptx_type_info(type)->packed <= 1;
+}
+
 bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     const struct ptx_form *form = instr->form;
@@ -227,20 +285,7 @@ bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, stru
     unsigned lane = decode_lane_bytes(type);
     switch (ptx_op(instr)) {
     case PTX_OP_SETP: return choose_setp(decoder, instr, op);
-    case PTX_OP_SET:
-        if (form->type_count < 2 ||
-            !fill_comparison(decoder, instr, op, (enum ptx_type)form->types[1]))
-            return false;
-        op->offset = type == PTX_F32                   ? 0x3F800000
-                     : type == PTX_F16                 ? 0x3C00
-                     : type == PTX_BF16                ? 0x3F80
-                     : ptx_type_info(type)->bits == 16 ? 0xFFFF
-                                                       : 0xFFFFFFFF;
-        if (lane != NARROW || ptx_type_info(type)->packed > 1)
-            return false;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->run = set_32;
-        return true;
+    case PTX_OP_SET: return choose_set(decoder, instr, op);
     case PTX_OP_SELP: {
         bool negated;
         op->d = decode_register(decoder, instr, &instr->operands[0]);

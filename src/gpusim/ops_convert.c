@@ -59,7 +59,8 @@ static uint64_t from_f32(const struct conversion *cvt, float a)
         return num_bits_f32(cvt->to_integral ? num_rint_f32(a, round, cvt->flags)
                                              : num_f32_from_f32(a, cvt->flags));
     case PTX_F64: return num_bits_f64(num_f64_from_f32(a, cvt->flags));
-    case PTX_F16: return num_f16_from_f32(a, round, cvt->flags);
+    // The hardware flushes nothing here, whatever the modifier says.
+    case PTX_F16: return num_f16_from_f32(a, round, cvt->flags & ~(unsigned)NUM_FTZ);
     case PTX_BF16: return num_bf16_from_f32(a, round, cvt->flags);
     case PTX_TF32: return num_tf32_from_f32(a, round, cvt->flags);
     default: return num_int_from_f32(a, ptx_type_info(to)->bits, is_signed(to), round, cvt->flags);
@@ -95,6 +96,8 @@ static uint64_t from_half(const struct conversion *cvt, uint16_t a)
     case PTX_F16:
         if (brain)
             return num_f16_from_bf16(a, round, cvt->flags);
+        if (cvt->flags)
+            return num_f16_from_f32(num_f32_from_f16(a), NUM_RN, cvt->flags);
         return cvt->to_integral ? num_rint_f16(a, round) : a;
     case PTX_BF16:
         if (!brain)
@@ -218,9 +221,43 @@ static sim_handler *frequent(const struct conversion *cvt, const struct uop *op)
     return NULL;
 }
 
+// cvt.pack: two integers, clamped, above what is kept of a third operand.
+static enum step convert_pack(struct warp *warp, const struct uop *op)
+{
+    const lane_s32 *high = source(warp, op->a), *low = source(warp, op->b);
+    const lane_u32 *above = op->c == NO_SLOT ? NULL : source(warp, op->c);
+    lane_u32 *out = target(warp, op->d);
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        out[i] = num_pack(high[i], low[i], above ? above[i] : 0, op->bytes, op->mode);
+    }
+    return STEP_NEXT;
+}
+
+static bool choose_pack(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type to = (enum ptx_type)form->types[0];
+    unsigned bits = ptx_type_info(to)->bits;
+    if (form->type_count < 2 || form->types[1] != PTX_S32 || bits > 16 || is_float(to) ||
+        (instr->operand_count == 3) != (bits == 16) || !ptx_form_has(form, PTX_MOD_SAT))
+        return false;
+    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_S32);
+    op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_S32);
+    if (instr->operand_count > 3)
+        op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
+    op->bytes = (uint8_t)bits;
+    op->mode = is_signed(to);
+    op->run = convert_pack;
+    return true;
+}
+
 bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     const struct ptx_form *form = instr->form;
+    if (ptx_op(instr) == PTX_OP_CVT_PACK)
+        return choose_pack(decoder, instr, op);
     if (ptx_op(instr) != PTX_OP_CVT || form->type_count != 2)
         return false;
     struct conversion *cvt = base_new(decoder->arena, struct conversion);

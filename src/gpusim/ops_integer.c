@@ -152,29 +152,108 @@ static enum step lop3(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
+// lop3.and and lop3.or: d | p, where p is whether d is not 0, combined with a predicate in op->e.
+enum { LOP3_AND = 1, LOP3_NOT = 2 }; // in op->flags
+
+static enum step lop3_predicate(struct warp *warp, const struct uop *op)
+{
+    const lane_u32 *in_a = source(warp, op->a), *in_b = source(warp, op->b);
+    const lane_u32 *in_c = source(warp, op->c);
+    uint32_t with = predicate(warp, op->e) ^ (op->flags & LOP3_NOT ? UINT32_MAX : 0), some = 0;
+    lane_u32 value[LANES];
+    for (int i = 0; i < LANES; i++) {
+        value[i] = num_lop3(in_a[i], in_b[i], in_c[i], op->mode);
+        some |= (uint32_t)(value[i] != 0) << i;
+    }
+    if (op->d != NO_SLOT) {
+        lane_u32 *out = target(warp, op->d);
+        OVER_LANES(lane_u32, out, (void)0, value[i]);
+    }
+    set_predicate(warp, (slot)op->offset, op->flags & LOP3_AND ? some & with : some | with);
+    return STEP_NEXT;
+}
+
+static bool choose_lop3_predicate(struct decoder *decoder, const struct ptx_instr *instr,
+                                  struct uop *op)
+{
+    const struct ptx_operand *to = &instr->operands[0];
+    bool negated;
+    if (to->kind != PTX_OPERAND_PAIR || instr->operand_count != 6 ||
+        instr->operands[4].kind != PTX_OPERAND_INT)
+        return false;
+    op->d = decode_target(decoder, instr, &to->elements[0]);
+    op->offset = decode_target(decoder, instr, &to->elements[1]);
+    op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_B32);
+    op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_B32);
+    op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
+    op->mode = (uint8_t)instr->operands[4].bits;
+    op->e = decode_predicate(decoder, instr, &instr->operands[5], &negated);
+    op->flags = (uint8_t)((ptx_form_has(instr->form, PTX_MOD_AND) ? LOP3_AND : 0) |
+                          (negated ? LOP3_NOT : 0));
+    op->run = lop3_predicate;
+    return true;
+}
+
+// --- Pairs of 16 bits ----------------------------------------------------------------------------
+
+BINARY(add_x2, u32, u32, u32, num_add_x2(a, b))
+BINARY(min_u16x2, u32, u32, u32, num_min_u16x2(a, b))
+BINARY(max_u16x2, u32, u32, u32, num_max_u16x2(a, b))
+BINARY(min_s16x2, u32, u32, u32, num_min_s16x2(a, b, op->mode))
+BINARY(max_s16x2, u32, u32, u32, num_max_s16x2(a, b, op->mode))
+
+static bool choose_pairs(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    enum ptx_type type = (enum ptx_type)instr->form->types[0];
+    bool is_signed = type == PTX_S16X2;
+    switch (ptx_op(instr)) {
+    case PTX_OP_ADD: op->run = add_x2; break;
+    case PTX_OP_MIN: op->run = is_signed ? min_s16x2 : min_u16x2; break;
+    case PTX_OP_MAX: op->run = is_signed ? max_s16x2 : max_u16x2; break;
+    default: return false;
+    }
+    if (instr->operand_count != 3)
+        return false;
+    op->mode = ptx_form_has(instr->form, PTX_MOD_RELU);
+    fill_simple(decoder, instr, op, type);
+    return true;
+}
+
 // --- Predicate logic: whole masks at once --------------------------------------------------------
+
+enum { NOT_A = 1, NOT_B = 2 }; // in op->flags
+
+static uint32_t operand_a(const struct warp *warp, const struct uop *op)
+{
+    return predicate(warp, op->a) ^ (op->flags & NOT_A ? UINT32_MAX : 0);
+}
+
+static uint32_t operand_b(const struct warp *warp, const struct uop *op)
+{
+    return predicate(warp, op->b) ^ (op->flags & NOT_B ? UINT32_MAX : 0);
+}
 
 static enum step pred_and(struct warp *warp, const struct uop *op)
 {
-    set_predicate(warp, op->d, predicate(warp, op->a) & predicate(warp, op->b));
+    set_predicate(warp, op->d, operand_a(warp, op) & operand_b(warp, op));
     return STEP_NEXT;
 }
 
 static enum step pred_or(struct warp *warp, const struct uop *op)
 {
-    set_predicate(warp, op->d, predicate(warp, op->a) | predicate(warp, op->b));
+    set_predicate(warp, op->d, operand_a(warp, op) | operand_b(warp, op));
     return STEP_NEXT;
 }
 
 static enum step pred_xor(struct warp *warp, const struct uop *op)
 {
-    set_predicate(warp, op->d, predicate(warp, op->a) ^ predicate(warp, op->b));
+    set_predicate(warp, op->d, operand_a(warp, op) ^ operand_b(warp, op));
     return STEP_NEXT;
 }
 
 static enum step pred_not(struct warp *warp, const struct uop *op)
 {
-    set_predicate(warp, op->d, ~predicate(warp, op->a));
+    set_predicate(warp, op->d, ~operand_a(warp, op));
     return STEP_NEXT;
 }
 
@@ -310,6 +389,8 @@ static bool choose_bits(struct decoder *decoder, const struct ptx_instr *instr, 
         op->run = ptx_op(instr) == PTX_OP_DP4A ? dp4a : dp2a;
         break;
     case PTX_OP_LOP3:
+        if (choose_lop3_predicate(decoder, instr, op))
+            return true;
         if (instr->operands[0].kind != PTX_OPERAND_REG || instr->operand_count != 5 ||
             instr->operands[4].kind != PTX_OPERAND_INT)
             return false;
@@ -343,10 +424,11 @@ static bool choose_predicate_logic(struct decoder *decoder, const struct ptx_ins
     }
     op->d = decode_register(decoder, instr, &instr->operands[0]);
     op->a = decode_predicate(decoder, instr, &instr->operands[1], &negated);
-    if (!negated && instr->operand_count > 2)
+    op->flags = negated ? NOT_A : 0;
+    if (instr->operand_count > 2) {
         op->b = decode_predicate(decoder, instr, &instr->operands[2], &negated);
-    if (negated)
-        decode_refuse(decoder, instr, "a negated predicate as operand of logic");
+        op->flags |= negated ? NOT_B : 0;
+    }
     return true;
 }
 
@@ -372,6 +454,8 @@ bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, stru
     enum ptx_type type = (enum ptx_type)form->types[0];
     if (type == PTX_PRED)
         return choose_predicate_logic(decoder, instr, op);
+    if (type == PTX_U16X2 || type == PTX_S16X2)
+        return choose_pairs(decoder, instr, op);
     int kind = integer_of(type);
     if (kind < 0)
         return false;

@@ -182,6 +182,8 @@ static enum step copy_async(struct warp *warp, const struct uop *op)
     uint32_t all = warp->mask, some = 0;
     for (int i = 0; i < LANES; i++)
         some |= (uint32_t)(all >> i & 1 && (!sizes || sizes[i])) << i;
+    if (op->e != NO_SLOT) // a predicate that says to ignore the source
+        some &= ~predicate(warp, op->e);
     warp_set_mask(warp, some);
     bool good = !some || access_lanes(warp, &source_op, op->bytes, ACCESS_LOAD, &from);
     warp_set_mask(warp, all);
@@ -267,6 +269,16 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
+// The fourth operand of cp.async: how many bytes to read, or a predicate that says to read none.
+static void decode_size(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_operand *operand = &instr->operands[3];
+    if (operand->kind == PTX_OPERAND_REG && operand->reg->type == PTX_PRED)
+        op->e = decode_register(decoder, instr, operand);
+    else
+        op->c = decode_typed(decoder, instr, operand, PTX_U32);
+}
+
 bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     op->space = instr->form->space;
@@ -291,7 +303,7 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
             return false;
         op->bytes = (uint8_t)instr->operands[2].bits;
         if (instr->operand_count > 3 && !ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT))
-            op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_U32);
+            decode_size(decoder, instr, op);
         op->run = copy_async;
         return true;
     }

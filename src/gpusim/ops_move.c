@@ -85,7 +85,7 @@ static enum step move_uniform(struct warp *warp, const struct uop *op)
     case PTX_SREG_ID_CLUSTER_NCTAID:
     case PTX_SREG_ID_CLUSTER_NCTARANK: value = 1; break;
     case PTX_SREG_ID_WARPID: value = warp->index; break;
-    case PTX_SREG_ID_NWARPID: value = launch->warps_per_block; break;
+    case PTX_SREG_ID_NWARPID: value = launch->device->preset->warps_per_sm; break;
     case PTX_SREG_ID_SMID: value = block->number % launch->device->preset->sm_count; break;
     case PTX_SREG_ID_NSMID: value = launch->device->preset->sm_count; break;
     case PTX_SREG_ID_GRIDID: value = launch->request->id; break;
@@ -245,10 +245,14 @@ static enum step is_space(struct warp *warp, const struct uop *op)
         bool shared = in[i] - (uint64_t)(uintptr_t)block->shared < block->shared_bytes;
         bool local = warp->local && in[i] - (uint64_t)(uintptr_t)warp->local <
                                         (uint64_t)LANES * block->launch->local_bytes;
+        struct sim_object object;
+        bool constant = !shared && !local && op->space == PTX_SPACE_CONST &&
+                        sim_object_find(block->launch->device, in[i], &object) &&
+                        object.kind == SIM_OBJECT_CONST;
         bool is = op->space == PTX_SPACE_SHARED   ? shared
                   : op->space == PTX_SPACE_LOCAL  ? local
                   : op->space == PTX_SPACE_GLOBAL ? !shared && !local
-                                                  : false;
+                                                  : constant;
         bits |= (uint32_t)is << i;
     }
     set_predicate(warp, op->d, bits);

@@ -172,6 +172,16 @@ static int64_t cube_face(const float direction[3], float place[3])
     return face;
 }
 
+// By whole coordinates there is nothing outside, whatever the address mode.
+static bool is_inside(const struct sim_texture *texture, const int64_t at[3], int64_t layer)
+{
+    if (texture->layered && (layer < 0 || layer >= texture->depth))
+        return false;
+    return at[0] >= 0 && at[0] < texture->width &&
+           (texture->dimensions < 2 || (at[1] >= 0 && at[1] < texture->height)) &&
+           (texture->dimensions < 3 || texture->layered || (at[2] >= 0 && at[2] < texture->depth));
+}
+
 static enum step texture(struct warp *warp, const struct uop *op)
 {
     const lane_u64 *handles = source(warp, op->a);
@@ -198,7 +208,9 @@ static enum step texture(struct warp *warp, const struct uop *op)
             layer = layer * 6 + cube_face(at, place);
             memcpy(at, place, sizeof(at));
         }
-        if (op->mode & COORDINATES_INT)
+        if (op->mode & COORDINATES_INT && !is_inside(from, whole, layer))
+            memset(&texel, 0, sizeof(texel));
+        else if (op->mode & COORDINATES_INT)
             fetch(from, whole[0], whole[1], first ? layer : whole[2], &texel);
         else
             sample(from, at, layer, &texel);

@@ -161,6 +161,10 @@ void __cudaUnregisterFatBinary(void **handle)
         base_map_remove(&registry.variables, entry->key);
         free(variable);
     }
+    struct base_map *maps[] = {&registry.functions, &registry.variables, &registry.handles};
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+        if (maps[i]->live == 0)
+            base_map_fini(maps[i]); // the library itself may be about to be unloaded
     pthread_mutex_unlock(&registry.lock);
     free(binary);
 }

@@ -91,7 +91,8 @@ struct ptx_controls *ptx_controls_find(const struct ptx_cfg *cfg, struct base_ar
     controls->start = base_new_array(arena, uint32_t, (size_t)graph.count + 1);
     climb(&graph, ipdom, fill, mark, NULL);
     for (uint32_t i = 0; i < graph.count; i++) {
-        controls->start[i + 1] = controls->start[i] + fill[i];
+        if (__builtin_add_overflow(controls->start[i], fill[i], &controls->start[i + 1]))
+            base_alloc(arena, SIZE_MAX); // more than there can be memory for
         fill[i] = controls->start[i];
     }
     controls->branches = base_new_array(arena, uint32_t, controls->start[graph.count]);

@@ -156,7 +156,8 @@ static struct frontiers find_frontiers(const struct ptx_cfg *cfg, struct base_ar
     frontiers.start = base_new_array(arena, uint32_t, (size_t)cfg->block_count + 1);
     climb(cfg, fill, mark, NULL);
     for (uint32_t i = 0; i < cfg->block_count; i++) {
-        frontiers.start[i + 1] = frontiers.start[i] + fill[i];
+        if (__builtin_add_overflow(frontiers.start[i], fill[i], &frontiers.start[i + 1]))
+            base_alloc(arena, SIZE_MAX); // more than there can be memory for
         fill[i] = frontiers.start[i];
     }
     frontiers.blocks = base_new_array(arena, uint32_t, frontiers.start[cfg->block_count]);

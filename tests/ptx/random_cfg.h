@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random functions as PTX text, the same for the same seed: blocks that fall through, branch, branch
-// by index, return, alone and guarded, some of them in scopes of their own. Blocks set and read
-// registers; what is set to a number, or by adding one, has a number of its own.
+// Random functions as PTX text, the same for the same seed: blocks that fall through, branch,
+// branch by index, return, alone and guarded, some of them in scopes of their own. Blocks set and
+// read registers; what is set to a number, or by adding one, has a number of its own.
 #ifndef GLINT_TESTS_PTX_RANDOM_CFG_H
 #define GLINT_TESTS_PTX_RANDOM_CFG_H
 
@@ -102,8 +102,7 @@ static inline void random_function(struct base_buf *out, uint64_t *state, const 
             default:
                 // Often a counter.
                 from = random_below(state, 2) ? to : from;
-                base_buf_printf(out, "%sadd.u32 %%r%u, %%r%u, %u;\n", guard, to, from,
-                                (*number)++);
+                base_buf_printf(out, "%sadd.u32 %%r%u, %%r%u, %u;\n", guard, to, from, (*number)++);
                 break;
             }
         }
@@ -117,13 +116,11 @@ static inline void random_function(struct base_buf *out, uint64_t *state, const 
         case 4: base_buf_puts(out, random_below(state, 3) ? "@!%p exit;\n" : "ret;\n"); break;
         case 5:
         case 6:
-            base_buf_printf(out, "T%u: .branchtargets L%u, L%u, L%u;\n%sbrx.idx %%r%u, T%u;\n", b, one,
-                            two, one, random_below(state, 2) ? "@%p " : "",
+            base_buf_printf(out, "T%u: .branchtargets L%u, L%u, L%u;\n%sbrx.idx %%r%u, T%u;\n", b,
+                            one, two, one, random_below(state, 2) ? "@%p " : "",
                             random_below(state, RANDOM_REGS), b);
             break;
-        case 7:
-            base_buf_printf(out, "@%%p bra L%u;\nbra L%u;\n", one, two);
-            break;
+        case 7: base_buf_printf(out, "@%%p bra L%u;\nbra L%u;\n", one, two); break;
         default:
             base_buf_printf(out, "@%s%%p bra L%u;\n", random_below(state, 2) ? "!" : "", one);
             break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edits: where the text ends up, that it runs when it should and only then, and that an edit that
-// fails leaves nothing behind. What runs is found by walking the function, original and edited, with
-// the same random answers to its conditions, and comparing what was passed. Where ptxas is there, it
-// must take the edited text.
+// fails leaves nothing behind. What runs is found by walking the function, original and edited,
+// with the same random answers to its conditions, and comparing what was passed. Where ptxas is
+// there, it must take the edited text.
 #include "random_cfg.h"
 
 #include <stdio.h>
@@ -90,9 +90,9 @@ static void insert(struct ptx_function *function, struct ptx_stmt *before, const
 static void text_goes_before_and_after_an_instruction(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(
-        HEAD ".entry k()\n{\n.reg .b64 %rd<3>;\n.pragma \"used_bytes_mask 15\";\n"
-             "ld.global.u32 _, [%rd1];\nret;\n}");
+    struct ptx_module *module =
+        read_module(HEAD ".entry k()\n{\n.reg .b64 %rd<3>;\n.pragma \"used_bytes_mask 15\";\n"
+                         "ld.global.u32 _, [%rd1];\nret;\n}");
     struct ptx_function *function = find_function(module, "k");
     insert(function, ptx_place_before(find_instr(function, 0)), "bar.sync 1;");
     insert(function, ptx_place_after(find_instr(function, 1)), "bar.sync 2;");
@@ -119,9 +119,9 @@ static void text_goes_into_an_empty_body(void **state)
 static void text_has_scopes_arguments_and_names_of_the_module(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".global .u32 counter;\n.func f();\n.entry k(.param .u64 n)\n{\n.reg .b32 %r<3>;\n"
-        "mov.b32 %r1, 1;\n{\n.reg .b64 x;\nmov.b64 x, 2;\n}\nret;\n}");
+    struct ptx_module *module = read_module(
+        HEAD ".global .u32 counter;\n.func f();\n.entry k(.param .u64 n)\n{\n.reg .b32 %r<3>;\n"
+             "mov.b32 %r1, 1;\n{\n.reg .b64 x;\nmov.b64 x, 2;\n}\nret;\n}");
     struct ptx_function *function = find_function(module, "k");
     struct ptx_instr *first = find_instr(function, 0);
     struct ptx_operand arguments[] = {
@@ -167,9 +167,9 @@ static void guards_can_be_arguments(void **state)
 static void registers_parameters_and_variables_are_added(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".file 1 \"a.cu\"\n.global .u32 glint_x0;\n.entry k(.param .u32 n)\n{\n"
-        ".reg .b32 %r<3>, %glint_t0;\nmov.b32 %r1, %glint_t0;\nret;\n}\n.entry e()\n{\n}");
+    struct ptx_module *module = read_module(
+        HEAD ".file 1 \"a.cu\"\n.global .u32 glint_x0;\n.entry k(.param .u32 n)\n{\n"
+             ".reg .b32 %r<3>, %glint_t0;\nmov.b32 %r1, %glint_t0;\nret;\n}\n.entry e()\n{\n}");
     struct ptx_function *function = find_function(module, "k");
     struct ptx_reg *reg = ptx_add_reg(function, PTX_U64, "t");
     assert_non_null(reg);
@@ -185,8 +185,7 @@ static void registers_parameters_and_variables_are_added(void **state)
     assert_int_equal(param->size_bytes, 8);
     struct base_error error = {0};
     assert_int_equal(ptx_add_var(module, ".global .align 8 .b8 glint_data[64];", &error), BASE_OK);
-    struct ptx_operand arguments[] = {ptx_operand_of(reg),
-                                      {.kind = PTX_OPERAND_VAR, .var = param}};
+    struct ptx_operand arguments[] = {ptx_operand_of(reg), {.kind = PTX_OPERAND_VAR, .var = param}};
     assert_int_equal(ptx_insert_text(function, ptx_place_entry(function),
                                      "ld.param.u64 #0, [#1]; st.global.u64 [glint_data+8], #0;",
                                      arguments, 2, &error),
@@ -210,9 +209,10 @@ static void registers_parameters_and_variables_are_added(void **state)
 static void failed_edits_change_nothing(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".global .u32 x;\n.func f();\n.entry k(.param .u32 n)\n{\n.reg .pred %p;\n.reg .b32 %r<3>;\n"
-        "L:\nmov.b32 %r1, 1;\n@%p bra L;\n@%p ret;\nM:\n@%p bra M;\nret;\n}");
+    struct ptx_module *module =
+        read_module(HEAD ".global .u32 x;\n.func f();\n.entry k(.param .u32 n)\n{\n.reg .pred "
+                         "%p;\n.reg .b32 %r<3>;\n"
+                         "L:\nmov.b32 %r1, 1;\n@%p bra L;\n@%p ret;\nM:\n@%p bra M;\nret;\n}");
     struct ptx_function *function = find_function(module, "k");
     char *before = print_module(module);
     size_t regs = function->reg_count;
@@ -250,7 +250,8 @@ static void failed_edits_change_nothing(void **state)
         struct ptx_cfg *cfg = ptx_cfg_build(function, &arena);
         assert_int_equal(cfg->loop_count, 2);
         for (uint32_t loop = 0; loop < 2; loop++) {
-            assert_int_not_equal(ptx_insert_preheader(cfg, loop, bad[i].text, NULL, 0, NULL), BASE_OK);
+            assert_int_not_equal(ptx_insert_preheader(cfg, loop, bad[i].text, NULL, 0, NULL),
+                                 BASE_OK);
             assert_int_not_equal(ptx_insert_exits(cfg, loop, bad[i].text, NULL, 0, NULL), BASE_OK);
         }
         base_arena_fini(&arena);
@@ -282,12 +283,13 @@ static void failed_edits_change_nothing(void **state)
         free(after);
     }
     // What failed is not half there: its names are free, and unknown to text.
-    assert_int_equal(ptx_insert_text(function, NULL, "{ .reg .b64 y; mov.b64 y, a; }", NULL, 0, NULL),
-                     BASE_SYNTAX);
+    assert_int_equal(
+        ptx_insert_text(function, NULL, "{ .reg .b64 y; mov.b64 y, a; }", NULL, 0, NULL),
+        BASE_SYNTAX);
     assert_int_equal(ptx_add_var(module, ".global .u32 a;", NULL), BASE_OK);
     assert_int_equal(ptx_add_var(module, ".global .u32 g;", NULL), BASE_OK);
-    assert_int_equal(ptx_insert_text(function, NULL, "{ .reg .b64 y; mov.b64 y, a; }", NULL, 0, NULL),
-                     BASE_OK);
+    assert_int_equal(
+        ptx_insert_text(function, NULL, "{ .reg .b64 y; mov.b64 y, a; }", NULL, 0, NULL), BASE_OK);
     insert(function, NULL, "red.global.add.u32 [x], 1;");
     check_text(module);
     free(before);
@@ -300,8 +302,9 @@ enum edit_kind { EDIT_PREHEADER, EDIT_EXITS };
 
 enum { MOST_ANSWERS = 40, MOST_STEPS = 2000 };
 
-// Walks a function from its start and notes the numbers of the definitions that it passes, and every
-// mark. Where cfg is there, marks are noted where one is expected: when the loop is entered, or left.
+// Walks a function from its start and notes the numbers of the definitions that it passes, and
+// every mark. Where cfg is there, marks are noted where one is expected: when the loop is entered,
+// or left.
 struct walk {
     uint64_t answers;
     unsigned answered, steps;
@@ -399,11 +402,8 @@ static void check_loop_edit(const char *text, const char *name, uint32_t loop, e
         fail_msg("%s\n%s\nfrom\n%s", error.text[0], printed, text);
     struct base_buf expected = {0}, found = {0};
     for (uint64_t seed = 0; seed < 24; seed++) {
-        struct walk plain = {.answers = seed,
-                             .cfg = facts->cfg,
-                             .loop = loop,
-                             .kind = kind,
-                             .out = &expected};
+        struct walk plain = {
+            .answers = seed, .cfg = facts->cfg, .loop = loop, .kind = kind, .out = &expected};
         struct walk changed = {.answers = seed, .out = &found};
         expected.length = found.length = 0;
         base_buf_puts(&expected, "");
@@ -413,8 +413,7 @@ static void check_loop_edit(const char *text, const char *name, uint32_t loop, e
         // A walk without end is cut off somewhere.
         if (plain.steps >= MOST_STEPS || changed.steps >= MOST_STEPS ||
             plain.answered >= MOST_ANSWERS || changed.answered >= MOST_ANSWERS) {
-            size_t shorter =
-                expected.length < found.length ? expected.length : found.length;
+            size_t shorter = expected.length < found.length ? expected.length : found.length;
             expected.length = found.length = shorter;
             if (shorter)
                 expected.text[shorter] = found.text[shorter] = '\0';
@@ -446,13 +445,16 @@ static uint32_t count_loops(const char *text, const char *name)
     return count;
 }
 
-#define SHAPE(name, body)                                                                          \
-    {name, ".entry " name "()\n{\n.reg .pred %p, %q;\n.reg .u32 %r<4>;\n" body "\n}\n"}
+#define SHAPE(name, body)                                                                 \
+    {                                                                                     \
+        name, ".entry " name "()\n{\n.reg .pred %p, %q;\n.reg .u32 %r<4>;\n" body "\n}\n" \
+    }
 
 static const struct {
     const char *name, *text;
 } shapes[] = {
-    SHAPE("with_preheader", "mov.u32 %r1, 1;\nH: mov.u32 %r1, 2;\n@%p bra H;\nmov.u32 %r1, 3;\nret;"),
+    SHAPE("with_preheader",
+          "mov.u32 %r1, 1;\nH: mov.u32 %r1, 2;\n@%p bra H;\nmov.u32 %r1, 3;\nret;"),
     SHAPE("preheader_that_jumps",
           "mov.u32 %r1, 1;\nbra H;\nmov.u32 %r1, 9;\nH: mov.u32 %r1, 2;\n@%p bra H;\nret;"),
     SHAPE("preheader_with_ret", "mov.u32 %r1, 1;\n@%p ret;\nH: mov.u32 %r1, 2;\n@%p bra H;\nret;"),
@@ -460,8 +462,9 @@ static const struct {
           "@%p bra H;\nmov.u32 %r1, 1;\nH: mov.u32 %r1, 2;\n@%q bra H;\nmov.u32 %r1, 3;\nret;"),
     SHAPE("skipped", "@%p bra OUT;\nH: mov.u32 %r1, 2;\n@%q bra H;\nmov.u32 %r1, 3;\nOUT: ret;"),
     SHAPE("at_the_start", "H: mov.u32 %r1, 2;\n@%q bra H;\nmov.u32 %r1, 3;\nret;"),
-    SHAPE("latch_falls_into_header",
-          "mov.u32 %r1, 1;\nbra H;\nBODY: mov.u32 %r1, 2;\nH: mov.u32 %r1, 3;\n@%p bra BODY;\nret;"),
+    SHAPE(
+        "latch_falls_into_header",
+        "mov.u32 %r1, 1;\nbra H;\nBODY: mov.u32 %r1, 2;\nH: mov.u32 %r1, 3;\n@%p bra BODY;\nret;"),
     SHAPE("latch_falls_entries_jump",
           "@%p bra H;\nmov.u32 %r1, 1;\nbra H;\nBODY: mov.u32 %r1, 2;\nH: mov.u32 %r1, 3;\n"
           "@%q bra BODY;\nmov.u32 %r1, 4;\nret;"),
@@ -477,8 +480,7 @@ static const struct {
     SHAPE("nested",
           "mov.u32 %r1, 1;\nO: mov.u32 %r1, 2;\nI: mov.u32 %r1, 3;\n@%p bra I;\nmov.u32 %r1, 4;\n"
           "@%q bra O;\nmov.u32 %r1, 5;\nret;"),
-    SHAPE("nested_at_once",
-          "O: I: mov.u32 %r1, 3;\n@%p bra I;\n@%q bra O;\nmov.u32 %r1, 5;\nret;"),
+    SHAPE("nested_at_once", "O: I: mov.u32 %r1, 3;\n@%p bra I;\n@%q bra O;\nmov.u32 %r1, 5;\nret;"),
     SHAPE("while_loop",
           "mov.u32 %r1, 1;\nH: mov.u32 %r1, 2;\n@%p bra OUT;\nmov.u32 %r1, 3;\nbra H;\n"
           "OUT: mov.u32 %r1, 4;\nret;"),
@@ -491,7 +493,8 @@ static const struct {
     SHAPE("exit_shared_with_others",
           "@%p bra OUT;\nH: mov.u32 %r1, 2;\n@%p bra OUT;\nmov.u32 %r1, 3;\nbra H;\n"
           "OUT: mov.u32 %r1, 5;\nret;"),
-    SHAPE("guarded_ret", "H: mov.u32 %r1, 2;\n@%p ret;\nmov.u32 %r1, 3;\n@!%q exit;\n@%q bra H;\nret;"),
+    SHAPE("guarded_ret",
+          "H: mov.u32 %r1, 2;\n@%p ret;\nmov.u32 %r1, 3;\n@!%q exit;\n@%q bra H;\nret;"),
     SHAPE("out_of_both",
           "O: mov.u32 %r1, 1;\nI: mov.u32 %r1, 2;\n@%p bra OUT;\n@%q bra I;\nmov.u32 %r1, 3;\n"
           "@%q bra O;\nOUT: mov.u32 %r1, 4;\nret;"),
@@ -501,16 +504,16 @@ static const struct {
           "@%q bra H;"),
     SHAPE("label_at_end", "H: mov.u32 %r1, 2;\n@%p bra END;\nmov.u32 %r1, 3;\nbra H;\nEND:"),
     // Labels of one block in several scopes, as inline assembly leaves them.
-    SHAPE("scoped_wait",
-          "mov.u32 %r1, 1;\n{\nW: mov.u32 %r1, 2;\n@%p bra DONE;\nbra W;\nDONE:\n}\nmov.u32 %r1, 3;\n"
-          "ret;"),
+    SHAPE(
+        "scoped_wait",
+        "mov.u32 %r1, 1;\n{\nW: mov.u32 %r1, 2;\n@%p bra DONE;\nbra W;\nDONE:\n}\nmov.u32 %r1, 3;\n"
+        "ret;"),
     SHAPE("wait_before_header",
           "@%q bra H;\n{\nW: mov.u32 %r1, 2;\n@%p bra DONE;\nbra W;\nDONE:\n}\n"
           "H: mov.u32 %r1, 3;\n@%q bra H;\nret;"),
-    SHAPE("waits_in_a_row",
-          "{\nW: mov.u32 %r1, 1;\n@%p bra DONE;\nbra W;\nDONE:\n}\n"
-          "{\nW: mov.u32 %r1, 2;\n@%p bra DONE;\nbra W;\nDONE:\n}\n"
-          "H: mov.u32 %r1, 3;\n@%q bra H;\nret;"),
+    SHAPE("waits_in_a_row", "{\nW: mov.u32 %r1, 1;\n@%p bra DONE;\nbra W;\nDONE:\n}\n"
+                            "{\nW: mov.u32 %r1, 2;\n@%p bra DONE;\nbra W;\nDONE:\n}\n"
+                            "H: mov.u32 %r1, 3;\n@%q bra H;\nret;"),
     SHAPE("header_run_of_labels",
           "@%p bra TOP;\nmov.u32 %r1, 1;\n{\n@%q bra E;\nmov.u32 %r1, 2;\nE:\n}\n"
           "TOP: mov.u32 %r1, 3;\n@%p bra TOP;\nret;"),
@@ -571,8 +574,8 @@ static void edited_loops_assemble(void **state)
             assert_int_equal(ptx_facts_create(item->function, 0, &facts, &error), BASE_OK);
             bool more = loop < facts->cfg->loop_count;
             if (more) {
-                assert_int_equal(
-                    ptx_insert_exits(facts->cfg, loop, MARK_IN_SCOPE, NULL, 0, &error), BASE_OK);
+                assert_int_equal(ptx_insert_exits(facts->cfg, loop, MARK_IN_SCOPE, NULL, 0, &error),
+                                 BASE_OK);
                 ptx_facts_destroy(facts);
                 assert_int_equal(ptx_facts_create(item->function, 0, &facts, &error), BASE_OK);
                 assert_int_equal(ptx_insert_preheader(facts->cfg, loop, MARK, NULL, 0, &error),
@@ -594,8 +597,8 @@ static void edited_loops_assemble(void **state)
 static void arguments_reach_loop_edits(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(KERNEL(
-        "mov.u32 %r1, 1;\nH: mov.u32 %r2, 2;\n@%p bra OUT;\n@%p ret;\nbra H;\nOUT: ret;"));
+    struct ptx_module *module = read_module(
+        KERNEL("mov.u32 %r1, 1;\nH: mov.u32 %r2, 2;\n@%p bra OUT;\n@%p ret;\nbra H;\nOUT: ret;"));
     struct ptx_function *function = find_function(module, "k");
     struct ptx_operand arguments[30];
     for (int i = 0; i < 30; i++)

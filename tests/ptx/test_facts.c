@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known answers of the analyses. Each folder of facts/ belongs to one analysis; its files are PTX in
-// which comments `//! fact; fact` state all that the analysis finds at that line of text. A comment
-// that stands alone belongs to the next line that has code. The facts computed are compared with
-// those stated in both directions: one that is missing and one that nobody stated both fail.
+// Known answers of the analyses. Each folder of facts/ belongs to one analysis; its files are PTX
+// in which comments `//! fact; fact` state all that the analysis finds at that line of text. A
+// comment that stands alone belongs to the next line that has code. The facts computed are compared
+// with those stated in both directions: one that is missing and one that nobody stated both fail.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -278,8 +278,7 @@ static void find_ssa(struct ptx_facts *facts, struct fact_list *found, struct ba
                     continue;
                 base_buf_printf(text, "%s%s %s ", ref->operand ? "" : "@", reg->name,
                                 ref->is_def ? "over" : "is");
-                put_value(text, ssa,
-                          ref->is_def ? ssa->values[ref->value].previous : ref->value);
+                put_value(text, ssa, ref->is_def ? ssa->values[ref->value].previous : ref->value);
                 take_fact(found, instr->stmt.line, text);
             }
         }
@@ -290,9 +289,9 @@ static void find_ssa(struct ptx_facts *facts, struct fact_list *found, struct ba
 
 static void put_deps(struct base_buf *out, unsigned deps)
 {
-    static const char *const names[] = {"tid.x",   "tid.y",   "tid.z", "lane",   "thread",
-                                        "warp",    "ctaid.x", "ctaid.y", "ctaid.z", "block",
-                                        "memory",  "machine", "caller"};
+    static const char *const names[] = {"tid.x",  "tid.y",   "tid.z",   "lane",    "thread",
+                                        "warp",   "ctaid.x", "ctaid.y", "ctaid.z", "block",
+                                        "memory", "machine", "caller"};
     if (!deps)
         base_buf_puts(out, "nothing");
     bool first = true;
@@ -459,8 +458,7 @@ static struct ptx_site *list_sites(struct ptx_facts *facts, uint32_t *count)
     return sites;
 }
 
-static void find_provenance(struct ptx_facts *facts, struct fact_list *found,
-                            struct base_buf *text)
+static void find_provenance(struct ptx_facts *facts, struct fact_list *found, struct base_buf *text)
 {
     uint32_t count;
     const struct ptx_site *sites = list_sites(facts, &count);

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out, at every place where it can: a limit that grows, and an allocator that fails
-// after so many calls. Whatever happens, it is said, nothing leaks and nothing is half changed.
+// Memory that runs out, at every place where it can: a limit that grows, and an allocator that
+// fails after so many calls. Whatever happens, it is said, nothing leaks and nothing is half
+// changed.
 #include "testing.h"
 
 #include "../base/failing_memory.h"
 
 static const char module_text[] = HEAD
-    ".file 1 \"a.cu\"\n.pragma \"x\", \"y\";\n.global .align 4 .u32 table[4] = {1, 2, {3}, table+4};\n"
+    ".file 1 \"a.cu\"\n.pragma \"x\", \"y\";\n.global .align 4 .u32 table[4] = {1, 2, {3}, "
+    "table+4};\n"
     ".func (.param .u64 out) f (.param .u64 in) .noreturn;\n"
     ".section .debug_str { L0: .b8 104, 105, 0\n L1: .b32 L0, L1-L0 }\n"
     ".visible .entry k(.param .u64 a, .param .u32 n) .maxntid 256 .pragma \"one\", \"two\";\n{\n"
     ".reg .pred %p<4>;\n.reg .b32 %r<20>, one, two;\n.reg .b64 %rd<20>;\n.local .b32 mine<3>;\n"
     "ld .param .u64 %rd1, [a];\nld.param.u32 %r1, [n];\ncvta.to.global.u64 %rd2, %rd1;\n"
     "mov.u32 %r2, %tid.x;\nmov.u32 %r3, 0;\nTS: .branchtargets HEAD, OUT, ELSE;\n"
-    "HEAD: .loc 1 2 3\nmad.wide.u32 %rd3, %r3, 4, %rd2;\n{\n.param .u64 in, out;\n.reg .b32 inner;\n"
+    "HEAD: .loc 1 2 3\nmad.wide.u32 %rd3, %r3, 4, %rd2;\n{\n.param .u64 in, out;\n.reg .b32 "
+    "inner;\n"
     "st.param.u64 [in], %rd3;\ncall.uni (out), f, (in);\nld.param.u64 %rd4, [out];\n"
-    "mov.b32 inner, {%r4, %r5};\n}\nld.global.v2.u32 {%r4, %r5}, [%rd3];\nsetp.eq.u32 %p1|%p2, %r4, 0;\n"
+    "mov.b32 inner, {%r4, %r5};\n}\nld.global.v2.u32 {%r4, %r5}, [%rd3];\nsetp.eq.u32 %p1|%p2, "
+    "%r4, 0;\n"
     "@%p1 bra ELSE;\n@%p2 ret;\nadd.u32 %r6, %r4, %r5;\nbra JOIN;\nELSE: sub.u32 %r6, %r4, %r5;\n"
     "JOIN: st.global.u32 [%rd3+8], %r6;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, %r1;\n"
     "@%p3 bra HEAD;\nbrx.idx %r6, TS;\nOUT: ret;\n}\n";
@@ -28,8 +32,8 @@ static void parsing_fails_cleanly_below_any_limit(void **state)
     do {
         struct ptx_module *module;
         struct base_error error;
-        code = ptx_parse_within(module_text, sizeof(module_text) - 1, "x.ptx", limit, &module,
-                                &error);
+        code =
+            ptx_parse_within(module_text, sizeof(module_text) - 1, "x.ptx", limit, &module, &error);
         if (code == BASE_OK) {
             assert_true(ptx_module_bytes(module) >= limit / 2);
             ptx_module_destroy(module);
@@ -167,11 +171,11 @@ static void edits_survive_a_failing_allocator(void **state)
                 char *before = print_module(module);
                 if (limited) {
                     // What is free in the chunk at hand stays free; so little more is let in.
-                    module->arena.next = module->arena.end - (room * 16 < (size_t)(module->arena.end -
-                                                                                   module->arena.next)
-                                                                  ? room * 16
-                                                                  : (size_t)(module->arena.end -
-                                                                             module->arena.next));
+                    module->arena.next =
+                        module->arena.end -
+                        (room * 16 < (size_t)(module->arena.end - module->arena.next)
+                             ? room * 16
+                             : (size_t)(module->arena.end - module->arena.next));
                     module->arena.limit_bytes = module->arena.allocated_bytes;
                 } else {
                     allocations_left = room;

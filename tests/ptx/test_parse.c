@@ -41,7 +41,8 @@ static void variables_have_their_space_type_and_size(void **state)
         {".global .u32 v;", PTX_SPACE_GLOBAL, PTX_U32, 1, 0, 0, 0, 4},
         {".visible .global .align 16 .v4 .f32 v[3];", PTX_SPACE_GLOBAL, PTX_F32, 4,
          PTX_LINK_VISIBLE, 16, 1, 48},
-        {".extern .shared .align 8 .b8 v[];", PTX_SPACE_SHARED, PTX_B8, 1, PTX_LINK_EXTERN, 8, 1, 0},
+        {".extern .shared .align 8 .b8 v[];", PTX_SPACE_SHARED, PTX_B8, 1, PTX_LINK_EXTERN, 8, 1,
+         0},
         {".weak .const .f64 v[2][3][4];", PTX_SPACE_CONST, PTX_F64, 1, PTX_LINK_WEAK, 0, 3, 192},
         {".common .global .s16 v;", PTX_SPACE_GLOBAL, PTX_S16, 1, PTX_LINK_COMMON, 0, 0, 2},
         {".global .u8 v[] = {1, 2, 3};", PTX_SPACE_GLOBAL, PTX_U8, 1, 0, 0, 1, 3},
@@ -88,10 +89,10 @@ static void one_declaration_may_name_several_variables(void **state)
 static void initialisers_are_token_lists(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".global .u32 x;\n.func f();\n"
-        ".global .u64 v[] = {-1, 0xFF, 0f3F800000, 1.5, x, x+4, generic(x)+8, f, "
-        "0xFF00(x), other, {1,}, 2,};");
+    struct ptx_module *module =
+        read_module(HEAD ".global .u32 x;\n.func f();\n"
+                         ".global .u64 v[] = {-1, 0xFF, 0f3F800000, 1.5, x, x+4, generic(x)+8, f, "
+                         "0xFF00(x), other, {1,}, 2,};");
     const struct ptx_var *var = module->last->var;
     static const struct {
         enum ptx_init_kind kind;
@@ -138,8 +139,8 @@ static void initialisers_are_token_lists(void **state)
 static void sums_of_offsets_wrap(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(
-        HEAD ".global .u32 x;\n.global .u64 v = generic(x+9223372036854775807)+1;");
+    struct ptx_module *module =
+        read_module(HEAD ".global .u32 x;\n.global .u64 v = generic(x+9223372036854775807)+1;");
     assert_int_equal(module->last->var->init[0].offset, INT64_MIN);
     ptx_module_destroy(module);
 }
@@ -147,7 +148,8 @@ static void sums_of_offsets_wrap(void **state)
 static void functions_have_parameters_and_attributes(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
+    struct ptx_module *module = read_module(
+        HEAD
         ".visible .entry k(.param .u64 .ptr .global .align 16 a, .param .align 4 .b8 b[12], "
         ".param .f32 c)\n.maxntid 256, 1, 1\n.minnctapersm 2\n.pragma \"one\", \"two\";\n{ ret; }\n"
         ".extern .func (.reg .u32 out) f (.reg .u32 in, .param .b64 _) .noreturn;\n"
@@ -186,8 +188,8 @@ static void functions_have_parameters_and_attributes(void **state)
 static void a_definition_follows_its_declaration(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(
-        HEAD ".func f();\n.entry k() { call f; ret; }\n.func f() { ret; }\n.func f();");
+    struct ptx_module *module =
+        read_module(HEAD ".func f();\n.entry k() { call f; ret; }\n.func f() { ret; }\n.func f();");
     assert_true(find_function(module, "f")->has_body);
     const struct ptx_instr *call = find_instr(find_function(module, "k"), 0);
     assert_int_equal(call->operands[0].kind, PTX_OPERAND_FUNCTION);
@@ -198,11 +200,11 @@ static void a_definition_follows_its_declaration(void **state)
 static void files_aliases_pragmas_and_sections_are_items(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".file 1 \"a \\\" b.cu\"\n.file 2 \"c.cu\", 12345, 678\n.pragma \"x\";\n"
-        ".func f() {}\n.alias g, f;\n"
-        ".section .debug_str\n{\nL0:\n.b8 104, 105, 0, 106, 0\nL1:\n.b8 107\n.b32 1\n}\n"
-        ".section .debug_info { .b64 L1, L1-L0, .debug_str+4, -3, 0xFF, L0-8 }");
+    struct ptx_module *module = read_module(
+        HEAD ".file 1 \"a \\\" b.cu\"\n.file 2 \"c.cu\", 12345, 678\n.pragma \"x\";\n"
+             ".func f() {}\n.alias g, f;\n"
+             ".section .debug_str\n{\nL0:\n.b8 104, 105, 0, 106, 0\nL1:\n.b8 107\n.b32 1\n}\n"
+             ".section .debug_info { .b64 L1, L1-L0, .debug_str+4, -3, 0xFF, L0-8 }");
     assert_string_equal(ptx_file_path(module, 1), "a \\\" b.cu");
     assert_string_equal(ptx_file_path(module, 2), "c.cu");
     assert_null(ptx_file_path(module, 3));
@@ -246,8 +248,9 @@ static void files_aliases_pragmas_and_sections_are_items(void **state)
 static void positions_hold_for_what_follows(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(KERNEL(
-        "ret;\n.loc 1 10 3\nret;\nret;\n.loc 2 20 5, function_name L_str+7, inlined_at 1 11 4\nret;"));
+    struct ptx_module *module =
+        read_module(KERNEL("ret;\n.loc 1 10 3\nret;\nret;\n.loc 2 20 5, function_name L_str+7, "
+                           "inlined_at 1 11 4\nret;"));
     struct ptx_function *function = find_function(module, "k");
     assert_null(find_instr(function, 0)->loc);
     assert_int_equal(find_instr(function, 1)->loc->line, 10);
@@ -273,9 +276,10 @@ static struct ptx_operand *operands_of(const char *instr, struct ptx_module **mo
 {
     char text[1024];
     snprintf(text, sizeof(text),
-             HEAD ".global .u32 g[8];\n.func f();\n.entry k(.param .u64 arg)\n{\n.reg .pred %%p, %%q;\n"
-                  ".reg .b32 %%r<10>;\n.reg .b64 %%rd<10>;\n.reg .v4 .f32 %%v;\n%s\nL: ret;\n"
-                  "TS: .branchtargets L;\nPROTO: .callprototype (.reg .u32 _) _ ();\n}",
+             HEAD
+             ".global .u32 g[8];\n.func f();\n.entry k(.param .u64 arg)\n{\n.reg .pred %%p, %%q;\n"
+             ".reg .b32 %%r<10>;\n.reg .b64 %%rd<10>;\n.reg .v4 .f32 %%v;\n%s\nL: ret;\n"
+             "TS: .branchtargets L;\nPROTO: .callprototype (.reg .u32 _) _ ();\n}",
              instr);
     *module = read_module(text);
     return find_instr(find_function(*module, "k"), 0)->operands;
@@ -470,10 +474,10 @@ static void constants_are_evaluated(void **state)
 static void forms_are_decoded(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(KERNEL(
-        "ld.relaxed.gpu.global.L1::no_allocate.v4.f32 {%r1, %r2, %r3, %r4}, [%rd1];\n"
-        "ld .global .u32 %r1 , [ %rd1 ] ;\ncp.async.ca.shared.global [%r1], [%rd1], 16;\n"
-        "cvt.rn.sat.f16.f32 %r1, %r2;\nbar.warp.sync 1;"));
+    struct ptx_module *module = read_module(
+        KERNEL("ld.relaxed.gpu.global.L1::no_allocate.v4.f32 {%r1, %r2, %r3, %r4}, [%rd1];\n"
+               "ld .global .u32 %r1 , [ %rd1 ] ;\ncp.async.ca.shared.global [%r1], [%rd1], 16;\n"
+               "cvt.rn.sat.f16.f32 %r1, %r2;\nbar.warp.sync 1;"));
     struct ptx_function *function = find_function(module, "k");
     const struct ptx_form *form = find_instr(function, 0)->form;
     assert_int_equal(form->op, PTX_OP_LD);
@@ -501,16 +505,15 @@ static void unknown_words_are_printed_back(void **state)
 {
     (void)state;
     static const char *const lines[] = {
-        "frobnicate.sync.b32 %r1, %r2, 5;",
-        "ld.global.new_modifier::x9.u32 %r1, [%rd1];",
-        "frobnicate.u32 %r1, %newsreg;",
-        "frobnicate;",
+        "frobnicate.sync.b32 %r1, %r2, 5;",     "ld.global.new_modifier::x9.u32 %r1, [%rd1];",
+        "frobnicate.u32 %r1, %newsreg;",        "frobnicate;",
         "@%p frobnicate [%rd1+4], {%r1, %r2};",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char text[512];
         snprintf(text, sizeof(text),
-                 HEAD ".entry k()\n{\n.reg .pred %%p;\n.reg .b32 %%r<10>;\n.reg .b64 %%rd<10>;\n%s\n}",
+                 HEAD
+                 ".entry k()\n{\n.reg .pred %%p;\n.reg .b32 %%r<10>;\n.reg .b64 %%rd<10>;\n%s\n}",
                  lines[i]);
         struct ptx_module *module = read_module(text);
         struct base_buf out = {0};
@@ -526,17 +529,17 @@ static void unknown_words_are_printed_back(void **state)
 static void inner_names_hide_outer_ones(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".global .u32 x;\n.entry k()\n{\n.reg .b32 %r<5>, a;\n"
-        "mov.b32 a, %r1;\n"       // 0
-        "{\n.reg .b64 a;\nmov.b64 a, 1;\n" // 1
-        "mov.b32 %r1, 2;\n"       // 2: the outer family
-        "{\n.reg .f32 %r<3>;\nmov.b32 %r1, %r2;\nmov.b32 %r4, 1;\n}\n" // 3, 4
-        "mov.b32 %r2, %r1;\n"     // 5
-        "}\n"
-        "mov.b32 a, %r2;\n"       // 6
-        "{\n.reg .b16 x;\nmov.b16 x, 1;\n}\nmov.b64 a, x;\n" // 7, 8
-        "}");
+    struct ptx_module *module =
+        read_module(HEAD ".global .u32 x;\n.entry k()\n{\n.reg .b32 %r<5>, a;\n"
+                         "mov.b32 a, %r1;\n"                // 0
+                         "{\n.reg .b64 a;\nmov.b64 a, 1;\n" // 1
+                         "mov.b32 %r1, 2;\n"                // 2: the outer family
+                         "{\n.reg .f32 %r<3>;\nmov.b32 %r1, %r2;\nmov.b32 %r4, 1;\n}\n" // 3, 4
+                         "mov.b32 %r2, %r1;\n"                                          // 5
+                         "}\n"
+                         "mov.b32 a, %r2;\n"                                  // 6
+                         "{\n.reg .b16 x;\nmov.b16 x, 1;\n}\nmov.b64 a, x;\n" // 7, 8
+                         "}");
     struct ptx_function *function = find_function(module, "k");
 #define REG(instr, operand) (find_instr(function, instr)->operands[operand].reg)
     assert_int_equal(REG(0, 0)->type, PTX_B32);
@@ -557,15 +560,15 @@ static void inner_names_hide_outer_ones(void **state)
 static void labels_belong_to_their_scope(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(KERNEL(
-        "bra L;\n"              // 0: outer, which follows
-        "{\nbra L;\n"           // 1: inner, which follows
-        "L: bra L;\n"           // 2
-        "{\nbra L;\nbra M;\n}\n" // 3: the nearest; 4: outermost
-        "}\n"
-        "{\nbra L;\n}\n"        // 5: outer
-        "L: ret;\nM: bra k;\n"  // 6, 7: a function, where no label has the name
-        "{ bra M; }"));         // 8
+    struct ptx_module *module =
+        read_module(KERNEL("bra L;\n"               // 0: outer, which follows
+                           "{\nbra L;\n"            // 1: inner, which follows
+                           "L: bra L;\n"            // 2
+                           "{\nbra L;\nbra M;\n}\n" // 3: the nearest; 4: outermost
+                           "}\n"
+                           "{\nbra L;\n}\n"       // 5: outer
+                           "L: ret;\nM: bra k;\n" // 6, 7: a function, where no label has the name
+                           "{ bra M; }"));        // 8
     struct ptx_function *function = find_function(module, "k");
 #define TARGET(instr) (find_instr(function, instr)->operands[0].label)
     assert_ptr_equal(TARGET(0), TARGET(5));
@@ -593,9 +596,9 @@ static void labels_hide_functions_and_variables(void **state)
 static void large_families_cost_nothing(void **state)
 {
     (void)state;
-    struct ptx_module *module = read_module(HEAD
-        ".entry k() { .reg .b32 %r<4000000000>; .reg .b64 %z<0>, %q<18446744073709551615>; "
-        "mov.b32 %r3999999999, %r0; mov.b64 %q999999999999999999, 1; }");
+    struct ptx_module *module = read_module(
+        HEAD ".entry k() { .reg .b32 %r<4000000000>; .reg .b64 %z<0>, %q<18446744073709551615>; "
+             "mov.b32 %r3999999999, %r0; mov.b64 %q999999999999999999, 1; }");
     struct ptx_function *function = find_function(module, "k");
     assert_int_equal(function->reg_count, 3);
     assert_true(ptx_module_bytes(module) < 1 << 16);
@@ -687,8 +690,7 @@ static void bad_text_is_explained(void **state)
         {HEAD "mov.u32 x, y;", "4:1: expected a directive, found 'mov.u32'"},
         {HEAD ".global .u32;", "4:13: expected a variable's name, found ';'"},
         {HEAD ".global x;", "4:9: expected a type, found 'x'"},
-        {HEAD ".global .u33 x;",
-         "4:9: expected a type or attribute of a variable, found '.u33'"},
+        {HEAD ".global .u33 x;", "4:9: expected a type or attribute of a variable, found '.u33'"},
         {HEAD ".global .align 3 .u32 x;",
          "4:9: expected an alignment that is a power of two, found 3"},
         {HEAD ".global .align -4 .u32 x;", "4:16: expected an alignment in bytes, found a number "
@@ -702,16 +704,14 @@ static void bad_text_is_explained(void **state)
         {HEAD ".global .u32 x<70000>;", "4:14: expected at most 65536 variables"},
         {HEAD ".global .attribute(.managed .u32 x;",
          "4:20: this parenthesis has no end: expected ')'"},
-        {HEAD ".visible .version 8.0",
-         "4:1: expected a function or a variable behind its linkage"},
+        {HEAD ".visible .version 8.0", "4:1: expected a function or a variable behind its linkage"},
         {HEAD ".entry", "4:7: expected a function's name, found the end of the text"},
         {HEAD ".entry k", "4:9: expected '{', ';' or a directive, found the end of the text"},
         {HEAD ".entry k() {", "4:12: this body has no end: expected '}'"},
         {HEAD ".entry k() {{}", "4:12: this body has no end: expected '}'"},
         {HEAD ".entry k() {}\n.entry k() {}", "5:8: function 'k' has two bodies"},
         {HEAD ".global .u32 k;\n.entry k() {}", "5:8: 'k' is declared twice"},
-        {HEAD ".entry k(.global .u32 x) {}",
-         "4:10: expected '.param' or '.reg', found '.global'"},
+        {HEAD ".entry k(.global .u32 x) {}", "4:10: expected '.param' or '.reg', found '.global'"},
         {HEAD ".entry k(.param .u32 x .param .u32 y) {}",
          "4:24: expected ',' or ')', found '.param'"},
         {HEAD ".entry k() .maxntid 1, 2, 3, 4 {}",
@@ -725,8 +725,7 @@ static void bad_text_is_explained(void **state)
         {KERNEL("{ L: }\nbra L;\nbra M;"), "10:1: 'L' is not declared"},
         {KERNEL("mov.u32 %r1;"), "9:1: 'mov.u32' takes 2 operands, found 1"},
         {KERNEL("mov.u32 %r1, 1, 2;"), "9:1: 'mov.u32' takes 2 operands, found 3"},
-        {KERNEL("ld.global.u32 %r1;"),
-         "9:1: 'ld.global.u32' takes at least 2 operands, found 1"},
+        {KERNEL("ld.global.u32 %r1;"), "9:1: 'ld.global.u32' takes at least 2 operands, found 1"},
         {KERNEL("add.u32 %r1, %r2 %r3;"), "9:18: expected ',' or ';', found '%r3'"},
         {KERNEL("mov.u32 %r1, ;"), "9:14: expected an operand, found ';'"},
         {KERNEL("mov..u32 %r1, 1;"), "9:5: expected a modifier, found '.u32'"},
@@ -751,8 +750,7 @@ static void bad_text_is_explained(void **state)
         {KERNEL("mov.u32 %r1, 1.0 & 2;"),
          "9:18: floating-point numbers cannot be combined with '&'"},
         {KERNEL("mov.u32 %r1, ~1.0;"), "9:14: '~' does not apply to a floating-point number"},
-        {KERNEL("mov.u32 %r1, (.f32) 5;"),
-         "9:16: a constant is cast to .s64 or .u64, not to .f32"},
+        {KERNEL("mov.u32 %r1, (.f32) 5;"), "9:16: a constant is cast to .s64 or .u64, not to .f32"},
         {KERNEL("mov.u32 %r1, 1 ? 2;"), "9:19: expected ':', found ';'"},
         {KERNEL("mov.u32 %r1, %tid.q;"),
          "9:19: expected a component such as .x, .b0 or .h10, found '.q'"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Printing: what is printed reads as what was printed, for every file there is; the exact text of the
-// forms where spellings could differ.
+// Printing: what is printed reads as what was printed, for every file there is; the exact text of
+// the forms where spellings could differ.
 #include "testing.h"
 
 #include <dirent.h>
@@ -105,10 +105,11 @@ static void statements_have_one_spelling(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[1024];
         snprintf(text, sizeof(text),
-                 HEAD ".global .u32 g[8];\n.func (.reg .u32 o) f (.reg .u32 i);\n.entry k()\n{\n"
-                      ".reg .pred %%p, %%q;\n.reg .b32 %%r<10>;\n.reg .b64 %%rd<10>;\n"
-                      ".reg .f32 %%f<10>;\n.reg .f64 %%d<10>;\n.reg .v4 .f32 %%v;\n%s\nHERE:\nPROTO: "
-                      ".callprototype (.reg .u32 _) _ (.reg .u32 _);\n}",
+                 HEAD
+                 ".global .u32 g[8];\n.func (.reg .u32 o) f (.reg .u32 i);\n.entry k()\n{\n"
+                 ".reg .pred %%p, %%q;\n.reg .b32 %%r<10>;\n.reg .b64 %%rd<10>;\n"
+                 ".reg .f32 %%f<10>;\n.reg .f64 %%d<10>;\n.reg .v4 .f32 %%v;\n%s\nHERE:\nPROTO: "
+                 ".callprototype (.reg .u32 _) _ (.reg .u32 _);\n}",
                  cases[i].read);
         struct ptx_module *module = read_module(text);
         struct base_buf out = {0};
@@ -131,7 +132,8 @@ static void modules_have_one_layout(void **state)
         ".visible .entry k(.param .u64 .ptr .global .align 4 a, .param .u32 n) .maxntid 256,1,1\n"
         "{ .reg .b32 %r<5>, x, %none<0>; .reg .pred p; .reg .b64 %all<0>; .loc 1 2 3\n"
         "L: .loc 1 5, function_name s+4, inlined_at 1 2 3\n.pragma \"nounroll\"; { bra L; }\n"
-        "TS: .branchtargets L, L; CT: .calltargets f; PR: .callprototype _; .local .b8 d<2>; ret; }\n"
+        "TS: .branchtargets L, L; CT: .calltargets f; PR: .callprototype _; .local .b8 d<2>; ret; "
+        "}\n"
         ".section .debug_x { L0: .b8 1, 2 .b32 L0, L0-L0, L0+4 }");
     char *text = print_module(module);
     assert_string_equal(

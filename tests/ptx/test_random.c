@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dominators, post-dominators, loops and reaching definitions of random functions, compared with what
-// follows from their definitions by brute force: what is reached when a block is taken away, what is
-// on a cycle, which definitions flow where. Affine forms, trip counts and uniformity, compared with
-// what happens when threads run the function.
+// Dominators, post-dominators, loops and reaching definitions of random functions, compared with
+// what follows from their definitions by brute force: what is reached when a block is taken away,
+// what is on a cycle, which definitions flow where. Affine forms, trip counts and uniformity,
+// compared with what happens when threads run the function.
 #include "random_cfg.h"
 
 enum { GRAPHS = 3000, MOST_BLOCKS = 3 * RANDOM_BLOCKS + 8, MOST_VALUES = 512 };
@@ -10,11 +10,11 @@ enum { GRAPHS = 3000, MOST_BLOCKS = 3 * RANDOM_BLOCKS + 8, MOST_VALUES = 512 };
 static const char *text_of_failure;
 static uint64_t seed_of_failure;
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            fail_msg("seed %llu: %s\n%s", (unsigned long long)seed_of_failure, #condition,         \
-                     text_of_failure);                                                             \
+#define CHECK(condition)                                                                   \
+    do {                                                                                   \
+        if (!(condition))                                                                  \
+            fail_msg("seed %llu: %s\n%s", (unsigned long long)seed_of_failure, #condition, \
+                     text_of_failure);                                                     \
     } while (0)
 
 // Which blocks are reached from one, along edges or against them, where another is taken away. The
@@ -23,7 +23,8 @@ struct reach {
     bool blocks[MOST_BLOCKS + 1];
 };
 
-static void walk_from(const struct ptx_cfg *cfg, uint32_t from, uint32_t without, struct reach *reach)
+static void walk_from(const struct ptx_cfg *cfg, uint32_t from, uint32_t without,
+                      struct reach *reach)
 {
     uint32_t stack[MOST_BLOCKS * 4], depth = 0;
     memset(reach, 0, sizeof(*reach));
@@ -139,9 +140,9 @@ static void check_loops(const struct ptx_cfg *cfg)
         CHECK(depth == loop->depth);
         CHECK(latches == loop->latch_count);
         CHECK(exits == loop->exit_count);
-        CHECK(loop->parent == PTX_NO_LOOP ? depth == 1
-                                          : loop->parent < i && is_member[found[loop->parent]]
-                                                                         [loop->header]);
+        CHECK(loop->parent == PTX_NO_LOOP
+                  ? depth == 1
+                  : loop->parent < i && is_member[found[loop->parent]][loop->header]);
         // The last block that every round passes: dominates the latches, and nothing below it does.
         for (uint32_t b = 0; b < cfg->block_count; b++) {
             bool every = all.blocks[b];
@@ -182,7 +183,8 @@ static void check_loops(const struct ptx_cfg *cfg)
 
 // Reaching definitions ----------------------------------------------------------------------------
 
-// Sets of definitions by their instruction's index; the bit behind the last: what is there at first.
+// Sets of definitions by their instruction's index; the bit behind the last: what is there at
+// first.
 typedef struct {
     uint64_t words[8];
 } set;
@@ -362,7 +364,8 @@ static void set_value(const struct ptx_facts *facts, struct run *run, uint32_t v
     CHECK(form_value(facts->affine, run, &facts->affine->forms[value]) == number);
 }
 
-static void enter_block(const struct ptx_facts *facts, struct run *run, uint32_t from, uint32_t block)
+static void enter_block(const struct ptx_facts *facts, struct run *run, uint32_t from,
+                        uint32_t block)
 {
     const struct ptx_cfg *cfg = facts->cfg;
     uint32_t loop = cfg->blocks[block].loop;
@@ -387,9 +390,7 @@ static void execute(struct run *run, const struct ptx_instr *instr)
     case PTX_OP_ADD: *to = a + b; break;
     case PTX_OP_SUB: *to = a - b; break;
     case PTX_OP_MAD: *to = a * b + c; break;
-    case PTX_OP_SETP:
-        *to = instr->form->cmp == PTX_MOD_EQ ? a == b : a < b;
-        break;
+    case PTX_OP_SETP: *to = instr->form->cmp == PTX_MOD_EQ ? a == b : a < b; break;
     default: CHECK(!"an opcode that the generator makes");
     }
 }
@@ -417,12 +418,11 @@ static void run_thread(const struct ptx_facts *facts, struct run *run)
                 if (executed)
                     return;
             } else if (ptx_flags(instr) & PTX_FLAG_BRANCH) {
-                const struct ptx_label *label =
-                    instr->operands[instr->operand_count - 1].label;
+                const struct ptx_label *label = instr->operands[instr->operand_count - 1].label;
                 if (label->kind != PTX_LABEL_CODE)
-                    label = label->targets[read_operand(run, &instr->operands[0]) %
-                                           label->target_count]
-                                .label;
+                    label =
+                        label->targets[read_operand(run, &instr->operands[0]) % label->target_count]
+                            .label;
                 struct ptx_stmt *stmt = (struct ptx_stmt *)&label->stmt;
                 while (stmt && stmt->kind != PTX_STMT_INSTR)
                     stmt = stmt->next;
@@ -454,8 +454,9 @@ static void compare_threads(const struct ptx_facts *facts, const struct run *run
     }
     for (unsigned t = 1; t < THREADS; t++) {
         for (uint32_t b = 0; b < cfg->block_count; b++) {
-            if (cfg->blocks[b].order != PTX_NO_BLOCK && !ptx_block_deps(facts->uniformity, b))
-                {if (runs[t].visits[b] != runs[0].visits[b]) fprintf(stderr,"BLOCK %u %u %u\n",b,runs[0].visits[b],runs[t].visits[b]); CHECK(runs[t].visits[b] == runs[0].visits[b]);}
+            if (cfg->blocks[b].order != PTX_NO_BLOCK && !ptx_block_deps(facts->uniformity, b)) {
+                CHECK(runs[t].visits[b] == runs[0].visits[b]);
+            }
         }
         for (uint32_t i = 0; i < facts->ssa->value_count; i++) {
             uint32_t block = facts->ssa->values[i].block;
@@ -464,8 +465,8 @@ static void compare_threads(const struct ptx_facts *facts, const struct run *run
                             (cfg->blocks[block].loop == PTX_NO_LOOP && !cfg->irreducible);
             if (facts->uniformity->deps[i] || !together)
                 continue;
-            uint32_t count = runs[0].counts[i] < runs[t].counts[i] ? runs[0].counts[i]
-                                                                   : runs[t].counts[i];
+            uint32_t count =
+                runs[0].counts[i] < runs[t].counts[i] ? runs[0].counts[i] : runs[t].counts[i];
             for (uint32_t k = 0; k < count && k < MOST_VISITS; k++)
                 CHECK(runs[t].history[i][k] == runs[0].history[i][k]);
         }

@@ -23,7 +23,7 @@
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 // A kernel around statements, which start on the ninth line.
-#define KERNEL(body)                                                                               \
+#define KERNEL(body) \
     HEAD ".entry k()\n{\n.reg .pred %p;\n.reg .b32 %r<10>;\n.reg .b64 %rd<10>;\n" body "\n}\n"
 
 static inline struct ptx_module *read_module(const char *text)
