@@ -306,7 +306,7 @@ static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr,
     }
     static bool (*const families[])(struct decoder *, const struct ptx_instr *, struct uop *) = {
         choose_control, choose_memory,  choose_move,   choose_integer, choose_float,   choose_half,
-        choose_convert, choose_compare, choose_atomic, choose_warp,    choose_texture,
+        choose_convert, choose_compare, choose_atomic, choose_warp,    choose_texture, choose_video,
     };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         if (families[i](decoder, instr, op))

@@ -51,10 +51,12 @@ struct driver_process {
     struct sim_device *device;
     struct sim_log *log; // NULL: no logging
 
-    struct driver_context *primary;  // NULL before the first retain
-    struct driver_context *contexts; // all, the primary one included
+    struct driver_context *primary;       // NULL before the first retain
+    struct driver_context *contexts;      // all, the primary one included
+    struct driver_context *dead_contexts; // kept, because a thread may still have one current
     uint64_t next_id;
-    uint64_t host_ns; // the host's place on the simulated clock: it never runs back
+    uint64_t sequence; // of the newest command
+    uint64_t host_ns;  // the host's place on the simulated clock: it never runs back
 
     struct driver_stream *ready, *ready_last; // streams a worker may take
     unsigned workers, idle_workers, blocked;  // blocked: streams whose head waits for others
@@ -244,6 +246,7 @@ CUresult driver_op_run(struct driver_op *op, struct driver_context *context, uin
 struct driver_command {
     unsigned references;
     bool done;
+    uint64_t sequence;          // in order of submission, in all streams
     uint64_t submit_ns, end_ns; // on the simulated clock; the end once done
     struct driver_stream *stream;
     struct driver_command *next;
@@ -263,6 +266,7 @@ struct driver_stream {
     unsigned references; // the handle, and each command not done
     bool destroyed, running, queued, is_blocked;
     struct driver_stream *next_ready;
+    struct driver_command *current;     // begun and not done
     struct driver_command *head, *tail; // not begun
     unsigned pending;                   // how many those are
     struct driver_command *last;        // held: the newest submitted; NULL: none

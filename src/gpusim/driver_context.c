@@ -74,21 +74,16 @@ CUresult driver_context_create(bool primary, unsigned flags, struct driver_conte
 
 static void free_memory_of(struct driver_context *context)
 {
-    for (bool again = true; again;) {
-        again = false;
-        struct base_intervals_walk walk;
-        struct base_interval *it = base_intervals_first(&driver.memory, &walk);
-        for (; it && !again; it = base_intervals_next(&walk)) {
-            struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
-            // Arrays and mappings go with their handles.
-            if (allocation->context != context || allocation->kind > DRIVER_MEMORY_POOL)
-                continue;
-            if (allocation->kind == DRIVER_MEMORY_POOL)
-                driver_pool_discard(allocation);
-            else
-                driver_memory_remove(allocation);
-            again = true;
-        }
+    struct base_interval *it = base_intervals_after(&driver.memory, 0);
+    while (it) {
+        uint64_t start = it->start;
+        struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
+        // Arrays and mappings go with their handles.
+        if (allocation->context == context && allocation->kind < DRIVER_MEMORY_POOL)
+            driver_memory_remove(allocation);
+        else if (allocation->context == context && allocation->kind == DRIVER_MEMORY_POOL)
+            driver_pool_discard(allocation);
+        it = base_intervals_after(&driver.memory, start);
     }
 }
 
@@ -132,6 +127,8 @@ static void unlink_context(struct driver_context *context)
     if (*at)
         *at = context->next;
     context->magic = 0;
+    context->next = driver.dead_contexts;
+    driver.dead_contexts = context;
     driver_unlock();
 }
 

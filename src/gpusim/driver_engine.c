@@ -120,6 +120,7 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
     while (stream->head && can_start(stream->head) && !(until && until->done)) {
         struct driver_command *command = stream->head;
         struct driver_context *context = stream->context;
+        stream->current = command;
         stream->head = command->next;
         stream->pending--;
         if (!stream->head)
@@ -148,6 +149,7 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         driver_lock();
         driver.running--;
 
+        stream->current = NULL;
         command->end_ns = start_ns + duration_ns;
         stream->clock_ns = command->end_ns;
         command->done = true;
@@ -227,6 +229,7 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_op *op,
         command->references = 1;
         command->stream = stream;
         command->submit_ns = driver.host_ns;
+        command->sequence = ++driver.sequence;
         good = add_legacy_waits(command, stream);
         for (size_t i = 0; good && i < wait_count; i++)
             good = add_wait(command, waits[i]);
@@ -284,25 +287,45 @@ void driver_wait_stream(struct driver_stream *stream)
         driver_wait(stream->last);
 }
 
+// A command of the stream, submitted by then, that is not done; the latest where that is known.
+static struct driver_command *unfinished(const struct driver_stream *stream, uint64_t by)
+{
+    if (stream->last && !stream->last->done && stream->last->sequence <= by)
+        return stream->last;
+    if (stream->current && stream->current->sequence <= by)
+        return stream->current;
+    return stream->head && stream->head->sequence <= by ? stream->head : NULL;
+}
+
+// Waits for what the streams of one context, or of all, have been given so far; not for what other
+// threads submit meanwhile, which may never end. Streams come and go while the lock is open, so the
+// search begins again after each wait.
+static void wait_for_all(const struct driver_context *only)
+{
+    uint64_t by = driver.sequence;
+    struct driver_command *command;
+    do {
+        command = NULL;
+        for (struct driver_context *at = driver.contexts; at && !command; at = at->next)
+            for (struct driver_stream *stream = at->streams; stream && !command;
+                 stream = stream->next) {
+                if (only && at != only)
+                    break;
+                command = unfinished(stream, by);
+                if (!command && stream->clock_ns > driver.host_ns)
+                    driver.host_ns = stream->clock_ns;
+            }
+        if (command)
+            driver_wait(command);
+    } while (command);
+}
+
 void driver_wait_context(struct driver_context *context)
 {
-    // Streams may come and go while the lock is open: begin again after each wait.
-    for (bool again = true; again;) {
-        again = false;
-        for (struct driver_stream *stream = context->streams; stream; stream = stream->next) {
-            if (stream->last && !stream->last->done) {
-                driver_wait(stream->last);
-                again = true;
-                break;
-            }
-            if (stream->clock_ns > driver.host_ns)
-                driver.host_ns = stream->clock_ns;
-        }
-    }
+    wait_for_all(context);
 }
 
 void driver_wait_device(void)
 {
-    for (struct driver_context *context = driver.contexts; context; context = context->next)
-        driver_wait_context(context);
+    wait_for_all(NULL);
 }

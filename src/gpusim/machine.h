@@ -367,6 +367,7 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
 bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_texture(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_video(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 
 #endif

@@ -59,12 +59,17 @@ uint32_t num_video_scalar(const struct num_video *form, uint32_t a, uint32_t b, 
                             select_part(b, (enum num_part)form->b, form->b_signed && !shift));
     if (form->saturate)
         value = clamp(value, part_bits(part), form->d_signed);
+    // The manual puts the low half of the result there; the hardware takes its high half.
+    if (part == NUM_PART_H1)
+        return ((uint32_t)value & 0xFFFF0000u) | (c & 0xFFFFu);
     if (part != NUM_PART_ALL) {
         uint32_t mask = (part_bits(part) == 8 ? 0xFFu : 0xFFFFu) << part_shift(part);
         return ((uint32_t)value << part_shift(part) & mask) | (c & ~mask);
     }
-    bool is_signed = form->op != NUM_VSET && form->d_signed;
+    // A second operation takes the result as 32 bits of the result's type, as the hardware does.
+    bool is_signed = form->op == NUM_VSET ? form->a_signed && form->b_signed : form->d_signed;
     int64_t third = extend(c, 32, is_signed);
+    value = extend((uint32_t)value, 32, is_signed);
     switch ((enum num_video_second)form->second) {
     case NUM_SECOND_NONE: break;
     case NUM_SECOND_ADD: return (uint32_t)value + c;
@@ -99,9 +104,11 @@ uint32_t num_video_lanes(const struct num_video *form, uint32_t a, uint32_t b, u
 uint32_t num_vmad(const struct num_vmad *form, uint32_t a, uint32_t b, uint32_t c)
 {
     bool is_signed = form->a_signed || form->b_signed || form->negate_product || form->negate_c;
-    __int128 product = (__int128)select_part(a, (enum num_part)form->a, form->a_signed) *
-                       select_part(b, (enum num_part)form->b, form->b_signed);
-    __int128 third = extend(c, 32, is_signed);
+    // Scaled, the hardware takes all operands as signed.
+    bool scaled = form->scale != 0;
+    __int128 product = (__int128)select_part(a, (enum num_part)form->a, form->a_signed || scaled) *
+                       select_part(b, (enum num_part)form->b, form->b_signed || scaled);
+    __int128 third = extend(c, 32, is_signed || scaled);
     if (form->negate_product && !form->plus_one)
         product = -product;
     else if (form->negate_c && !form->plus_one)

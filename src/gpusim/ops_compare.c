@@ -132,8 +132,8 @@ static uint32_t compare_half(const struct warp *warp, const struct uop *op, unsi
     uint32_t bits = 0;
     enum num_cmp cmp = (enum num_cmp)op->mode;
     if (op->bytes == SHAPE_F16)
-        MASK_LOOP(u32, num_compare_f16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift),
-                                       op->flags));
+        MASK_LOOP(u32,
+                  num_compare_f16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift), op->flags));
     else
         MASK_LOOP(u32, num_compare_bf16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift)));
     return bits;
@@ -155,8 +155,7 @@ static enum step set_x2(struct warp *warp, const struct uop *op)
     uint32_t high = combined(warp, op, compare_half(warp, op, 16));
     uint32_t yes = (uint32_t)op->offset;
     lane_u32 *out = target(warp, op->d);
-    OVER_LANES(lane_u32, out, (void)0,
-               (high >> i & 1 ? yes << 16 : 0) | (low >> i & 1 ? yes : 0));
+    OVER_LANES(lane_u32, out, (void)0, (high >> i & 1 ? yes << 16 : 0) | (low >> i & 1 ? yes : 0));
     return STEP_NEXT;
 }
 
@@ -267,11 +266,11 @@ static bool choose_set(struct decoder *decoder, const struct ptx_instr *instr, s
         return false;
     // Pairs give pairs: of 1.0 and 0.0, or of ones and zeros.
     bool pairs = ptx_type_info(of)->packed > 1;
-    op->offset = type == PTX_F32                                ? 0x3F800000
-                 : type == PTX_F16 || type == PTX_F16X2         ? 0x3C00
-                 : type == PTX_BF16 || type == PTX_BF16X2       ? 0x3F80
-                 : pairs || ptx_type_info(type)->bits == 16     ? 0xFFFF
-                                                                : 0xFFFFFFFF;
+    op->offset = type == PTX_F32                            ? 0x3F800000
+                 : type == PTX_F16 || type == PTX_F16X2     ? 0x3C00
+                 : type == PTX_BF16 || type == PTX_BF16X2   ? 0x3F80
+                 : pairs || ptx_type_info(type)->bits == 16 ? 0xFFFF
+                                                            : 0xFFFFFFFF;
     op->d = decode_register(decoder, instr, &instr->operands[0]);
     op->run = pairs ? set_x2 : set_32;
     return pairs ? ptx_type_info(type)->bits == 32 && type != PTX_F32

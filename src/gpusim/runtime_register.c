@@ -37,6 +37,7 @@ static struct {
     struct base_map functions; // host function -> struct kernel *
     struct base_map variables; // host variable -> struct variable *
     struct base_map handles;   // CUkernel -> host function, or the handle itself
+    bool exiting;              // the process ends: exit handlers run
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t key_of(const void *pointer)
@@ -135,8 +136,9 @@ void __cudaRegisterUnifiedTable(void **handle, void *table)
     (void)handle, (void)table;
 }
 
-// The library stays loaded: at exit, kernels may still run, and the driver, which ends after this,
-// frees all in the right order.
+// Comes at exit and where the program unloads a library of its own. At exit the code stays loaded:
+// to unload it the driver would wait for kernels that run, which the program itself did not want
+// to.
 void __cudaUnregisterFatBinary(void **handle)
 {
     struct binary *binary = (struct binary *)handle;
@@ -164,17 +166,30 @@ void __cudaUnregisterFatBinary(void **handle)
     struct base_map *maps[] = {&registry.functions, &registry.variables, &registry.handles};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         if (maps[i]->live == 0)
-            base_map_fini(maps[i]); // the library itself may be about to be unloaded
+            base_map_fini(maps[i]); // libcudart itself may be about to be unloaded
+    bool unload = binary->library && !registry.exiting;
     pthread_mutex_unlock(&registry.lock);
+    if (unload)
+        cuLibraryUnload(binary->library);
     free(binary);
 }
 
 // --- Loading ------------------------------------------------------------------------------------
 
+static void note_exit(void)
+{
+    pthread_mutex_lock(&registry.lock);
+    registry.exiting = true;
+    pthread_mutex_unlock(&registry.lock);
+}
+
 // Under lock.
 static cudaError_t load(struct binary *binary)
 {
     if (!binary->tried) {
+        // The last registered runs first: before the binary's own handler, which was registered
+        // with it.
+        atexit(note_exit);
         binary->error = runtime_code(
             cuLibraryLoadData(&binary->library, binary->wrapper, NULL, NULL, 0, NULL, NULL, 0));
         binary->tried = true;

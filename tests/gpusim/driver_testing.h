@@ -66,6 +66,7 @@ static struct testing t;
 
 static inline void testing_open(void)
 {
+    unsetenv("GLINT_SIM_DEVICE");
     assert_ok(cuInit(0));
     assert_ok(cuDeviceGet(&t.device, 0));
     assert_ok(cuCtxCreate_v4(&t.context, NULL, 0, t.device));

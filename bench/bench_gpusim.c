@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast the simulated GPU runs kernels: naive sgemm beside the same three loops in C, on one
+// worker and on two, and two kernels of other shapes: a divergent one (graph search) and one of
+// shared memory and barriers (tiled sgemm). Ratios in one run.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpusim/sim.h"
+
+static double now_s(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void fail(const struct base_error *error)
+{
+    char text[1024];
+    base_error_text(error, text, sizeof(text));
+    fprintf(stderr, "bench_gpusim: %s\n", text);
+    exit(1);
+}
+
+struct bench {
+    struct sim_device *device;
+    struct sim_module *module;
+    struct sim_kernel *kernel;
+};
+
+static struct bench open_kernel(const char *path, unsigned workers)
+{
+    struct bench bench = {0};
+    struct base_error error = {0};
+    struct sim_ptx ptx = {.name = path};
+    char *text;
+    if (base_file_read(path, &text, &ptx.length, &error) ||
+        sim_device_create(sim_preset_find("h200"), workers, NULL, &bench.device, &error))
+        fail(&error);
+    ptx.text = text;
+    if (sim_module_load(bench.device, &ptx, 1, &bench.module, &error))
+        fail(&error);
+    free(text);
+    bench.kernel = sim_module_kernel_at(bench.module, 0);
+    return bench;
+}
+
+static void close_kernel(struct bench *bench)
+{
+    sim_module_unload(bench->module);
+    sim_device_destroy(bench->device);
+}
+
+static void *add(struct bench *bench, size_t bytes)
+{
+    struct base_error error;
+    void *memory = calloc(1, bytes);
+    if (!memory ||
+        sim_object_add(bench->device, (uintptr_t)memory, bytes, SIM_OBJECT_DEVICE, "bench", &error))
+        exit(1);
+    return memory;
+}
+
+// Runs the kernel with 8-byte parameters (4-byte ones in the low half); returns seconds.
+static double run(struct bench *bench, const uint64_t *values, unsigned grid_x, unsigned grid_y,
+                  unsigned block_x, unsigned block_y, struct sim_work *work)
+{
+    const struct sim_kernel_info *info = sim_kernel_info(bench->kernel);
+    unsigned char params[256] = {0};
+    for (uint32_t i = 0; i < info->param_count; i++)
+        memcpy(params + info->params[i].offset, &values[i], info->params[i].size_bytes);
+    struct sim_launch launch = {.kernel = bench->kernel,
+                                .grid = {grid_x, grid_y, 1},
+                                .block = {block_x, block_y, 1},
+                                .params = params,
+                                .id = 1};
+    struct sim_fault fault;
+    double start = now_s();
+    sim_launch_run(bench->device, &launch, work, &fault);
+    double took = now_s() - start;
+    if (fault.kind != SIM_FAULT_NONE) {
+        fprintf(stderr, "bench_gpusim: %s\n", fault.text);
+        exit(1);
+    }
+    return took;
+}
+
+static double sgemm_in_c(int size, const float *a, const float *b, float *c)
+{
+    double start = now_s();
+    for (int y = 0; y < size; y++) {
+        for (int x = 0; x < size; x++) {
+            float sum = 0;
+            for (int k = 0; k < size; k++)
+                sum += a[y * size + k] * b[k * size + x];
+            c[y * size + x] = sum;
+        }
+    }
+    return now_s() - start;
+}
+
+static double sgemm(int size, unsigned workers, double *in_c, double *rate)
+{
+    struct bench bench = open_kernel("examples/sgemm/sgemm.ptx", workers);
+    size_t bytes = (size_t)size * (size_t)size * sizeof(float);
+    float *a = add(&bench, bytes), *b = add(&bench, bytes), *c = add(&bench, bytes);
+    float *expected = malloc(bytes);
+    for (int i = 0; i < size * size; i++) {
+        a[i] = (float)(i % 13 - 6);
+        b[i] = (float)(i % 11 - 5);
+    }
+    struct sim_work work;
+    uint64_t values[] = {(uint64_t)size, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c};
+    double took =
+        run(&bench, values, (unsigned)(size + 31) / 32, (unsigned)(size + 7) / 8, 32, 8, &work);
+    *in_c = sgemm_in_c(size, a, b, expected);
+    *rate = (double)work.thread_instructions / took;
+    if (memcmp(c, expected, bytes) != 0) {
+        fprintf(stderr, "bench_gpusim: sgemm is wrong\n");
+        exit(1);
+    }
+    close_kernel(&bench);
+    free(a);
+    free(b);
+    free(c);
+    free(expected);
+    return took;
+}
+
+static double tiled(int size)
+{
+    struct bench bench = open_kernel("examples/sgemm_tiled/sgemm_tiled.ptx", 1);
+    size_t bytes = (size_t)size * (size_t)size * sizeof(float);
+    float *a = add(&bench, bytes), *b = add(&bench, bytes), *bias = add(&bench, bytes);
+    float *c = add(&bench, bytes);
+    struct sim_work work;
+    uint64_t values[] = {(uint64_t)size, (uintptr_t)a, (uintptr_t)b, (uintptr_t)bias, (uintptr_t)c};
+    double took = run(&bench, values, (unsigned)size / 16, (unsigned)size / 16, 16, 16, &work);
+    close_kernel(&bench);
+    free(a);
+    free(b);
+    free(bias);
+    free(c);
+    return (double)work.thread_instructions / took;
+}
+
+// One level of a graph search where the nodes' degrees differ from lane to lane.
+static double search(int nodes)
+{
+    struct bench bench = open_kernel("examples/bfs/bfs.ptx", 1);
+    int *first = add(&bench, ((size_t)nodes + 1) * sizeof(int));
+    int total = 0;
+    for (int i = 0; i < nodes; i++) {
+        first[i] = total;
+        total += (int)((unsigned)i * 2654435761u >> 27);
+    }
+    first[nodes] = total;
+    int *edges = add(&bench, ((size_t)total + 1) * sizeof(int));
+    int *levels = add(&bench, (size_t)nodes * sizeof(int));
+    for (int i = 0; i < total; i++)
+        edges[i] = (int)((unsigned)i * 40503u % (unsigned)nodes);
+    struct sim_work work;
+    uint64_t values[] = {(uint64_t)nodes, (uintptr_t)first, (uintptr_t)edges, (uintptr_t)levels, 0};
+    double took = run(&bench, values, (unsigned)(nodes + 127) / 128, 1, 128, 1, &work);
+    close_kernel(&bench);
+    free(first);
+    free(edges);
+    free(levels);
+    return (double)work.thread_instructions / took;
+}
+
+int main(void)
+{
+    double in_c, one_rate, two_rate;
+    double one = sgemm(512, 1, &in_c, &one_rate);
+    double two = sgemm(512, 2, &in_c, &two_rate);
+    printf("naive sgemm 512 x 512\n");
+    printf("  one worker     %6.2f s  %7.1f million thread-instructions a second (wanted: 300)\n",
+           one, one_rate / 1e6);
+    printf("  two workers    %6.2f s  %7.2f times one (wanted: 1.8)\n", two, one / two);
+    printf("  the loops in C %6.2f s  one worker is %.1f times slower (wanted: at most 15)\n", in_c,
+           one / in_c);
+    printf(
+        "tiled sgemm 256 (shared memory, barriers)  %7.1f million thread-instructions a second\n",
+        tiled(256) / 1e6);
+    printf(
+        "graph search, divergent                    %7.1f million thread-instructions a second\n",
+        search(200000) / 1e6);
+    return 0;
+}
