@@ -57,6 +57,8 @@ uint32_t num_video_scalar(const struct num_video *form, uint32_t a, uint32_t b, 
     enum num_part part = (enum num_part)form->d;
     int64_t value = operate(form, select_part(a, (enum num_part)form->a, form->a_signed),
                             select_part(b, (enum num_part)form->b, form->b_signed && !shift));
+    if (form->op == NUM_VADD && !form->d_signed && !form->a_signed && !form->b_signed && !(a >> 31 & b >> 31))
+        value = (uint32_t)value;
     if (form->saturate)
         value = clamp(value, part_bits(part), form->d_signed);
     // The manual puts the low half of the result there; the hardware takes its high half.
@@ -69,7 +71,10 @@ uint32_t num_video_scalar(const struct num_video *form, uint32_t a, uint32_t b, 
     // A second operation takes the result as 32 bits of the result's type, as the hardware does.
     bool is_signed = form->op == NUM_VSET ? form->a_signed && form->b_signed : form->d_signed;
     int64_t third = extend(c, 32, is_signed);
-    value = extend((uint32_t)value, 32, is_signed);
+    if (form->d_signed && form->op != NUM_VABSDIFF)
+        value = extend((uint32_t)value, 32, is_signed);
+    if (!form->d_signed && form->op == NUM_VSUB)
+        value = (int64_t)((uint64_t)value & 0x1FFFFFFFFu);
     switch ((enum num_video_second)form->second) {
     case NUM_SECOND_NONE: break;
     case NUM_SECOND_ADD: return (uint32_t)value + c;
