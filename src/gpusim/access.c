@@ -16,7 +16,7 @@ static struct seen *seen_by(struct warp *warp, const struct uop *op)
     return &warp->block->worker->seen[((uintptr_t)op >> 7) % SEEN];
 }
 
-static void find_addresses(const struct warp *warp, const struct uop *op, uint64_t *out)
+void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
 {
     uint64_t offset = (uint64_t)op->offset;
     if (op->flags & ADDRESS_NONE) {
@@ -111,6 +111,25 @@ static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32
     return true;
 }
 
+// Whether the bytes are of the kernel's parameters, which nobody may change, or of those of the
+// functions that are running.
+static bool in_params(const struct warp *warp, uint64_t address, uint32_t bytes,
+                      enum access_kind kind)
+{
+    const struct launch *launch = warp->block->launch;
+    uint64_t at = address - (uint64_t)(uintptr_t)launch->params,
+             size = launch->code->own_param_bytes;
+    if (launch->params && at < size)
+        return kind == ACCESS_LOAD && size - at >= bytes;
+    for (const struct frame *frame = warp->path->frame; frame; frame = frame->caller) {
+        at = address - (uint64_t)(uintptr_t)frame->params;
+        size = (uint64_t)LANES * frame->code->param_bytes;
+        if (at < size)
+            return size - at >= bytes;
+    }
+    return false;
+}
+
 // A generic address is a host pointer: into the block's shared memory, the lane's stack, or global.
 static bool generic_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
                          enum access_kind kind, struct access *access)
@@ -129,13 +148,23 @@ static bool generic_lane(struct warp *warp, const struct uop *op, int lane, uint
         access->pointer[lane] = warp->local + in_local;
         return true;
     }
+    if (in_params(warp, address, bytes, kind)) {
+        access->pointer[lane] = (unsigned char *)(uintptr_t)address;
+        return true;
+    }
     return global_lane(warp, op, lane, bytes, kind, access);
 }
 
 bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
                   struct access *access)
 {
-    find_addresses(warp, op, access->address);
+    access_addresses(warp, op, access->address);
+    return access_given(warp, op, bytes, kind, access);
+}
+
+bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access)
+{
     uint32_t mask = warp->mask;
     uint64_t any = 0;
     for (int i = 0; i < LANES; i++)
@@ -187,11 +216,11 @@ bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum 
     return good;
 }
 
-bool access_check(struct warp *warp, const struct uop *op, int lane, uint64_t address,
-                  uint64_t bytes)
+const unsigned char *access_check(struct warp *warp, const struct uop *op, int lane,
+                                  uint64_t address, uint64_t bytes)
 {
     struct access access;
     access.address[lane] = address;
-    return generic_lane(warp, op, lane, (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX),
-                        ACCESS_LOAD, &access);
+    uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
+    return generic_lane(warp, op, lane, size, ACCESS_LOAD, &access) ? access.pointer[lane] : NULL;
 }

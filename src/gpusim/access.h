@@ -18,9 +18,20 @@ struct access {
 bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
                   struct access *access);
 
-// The same for one given address of one lane, in global or generic space: for texts of printf and
-// so on.
-bool access_check(struct warp *warp, const struct uop *op, int lane, uint64_t address,
-                  uint64_t bytes);
+// Both halves of it, for instructions that reach several places a lane: the addresses alone, and
+// what follows when the addresses stand in *access already.
+void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES]);
+bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access);
+
+// The pointer behind one given generic address of one lane, or NULL where it may not be touched:
+// for texts of printf and so on.
+const unsigned char *access_check(struct warp *warp, const struct uop *op, int lane,
+                                  uint64_t address, uint64_t bytes);
+
+// Combines each element of `from` into that of `to`, as a red instruction would: op gives operation
+// (target), type (mode) and bytes of an element. flushes: subnormal f32 count as zero.
+void atomic_reduce(const struct uop *op, unsigned char *to, const unsigned char *from,
+                   uint32_t bytes, bool flushes);
 
 #endif

@@ -62,9 +62,10 @@ static bool read_string(struct warp *warp, const struct uop *op, int lane, uint6
             out[used] = '\0';
             return true;
         }
-        if (!access_check(warp, op, lane, address + used, 1))
+        const unsigned char *from = access_check(warp, op, lane, address + used, 1);
+        if (!from)
             return false;
-        out[used] = *(const char *)(uintptr_t)(address + used);
+        out[used] = (char)*from;
     } while (out[used++]);
     return true;
 }
@@ -79,10 +80,11 @@ static bool next_value(struct warp *warp, const struct uop *op, int lane, struct
                        unsigned bytes, uint64_t *value)
 {
     from->used = (from->used + bytes - 1) / bytes * bytes;
-    if (!access_check(warp, op, lane, from->base + from->used, bytes))
+    const unsigned char *at = access_check(warp, op, lane, from->base + from->used, bytes);
+    if (!at)
         return false;
     *value = 0;
-    memcpy(value, (const void *)(uintptr_t)(from->base + from->used), bytes);
+    memcpy(value, at, bytes);
     from->used += bytes;
     return true;
 }

@@ -87,6 +87,7 @@ bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
         *value = *known - 1;
         return var->space == PTX_SPACE_SHARED;
     }
+    // NOLINTNEXTLINE(*NullDereference): a decoder is there while it decodes
     const struct variable *variable = module_variable(decoder->module, var->name);
     if (!variable)
         decode_refuse(decoder, instr, "a variable that no module defines");
@@ -305,8 +306,9 @@ static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr,
         return;
     }
     static bool (*const families[])(struct decoder *, const struct ptx_instr *, struct uop *) = {
-        choose_control, choose_memory,  choose_move,   choose_integer, choose_float,   choose_half,
-        choose_convert, choose_compare, choose_atomic, choose_warp,    choose_texture, choose_video,
+        choose_stack, choose_control, choose_memory,  choose_move,    choose_integer,
+        choose_float, choose_half,    choose_convert, choose_compare, choose_atomic,
+        choose_warp,  choose_texture, choose_video,   choose_async,   choose_matrix,
     };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         if (families[i](decoder, instr, op))

@@ -214,7 +214,7 @@ struct driver_op {
         struct {
             struct driver_event *event;
             struct driver_command *command; // held; set at the launch of the graph
-        } event;
+        } mark;
         struct {
             uint64_t address, size_bytes;
             struct driver_pool *pool;

@@ -82,7 +82,7 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
     if (stream->context != event->context) {
         result = CUDA_ERROR_INVALID_HANDLE;
     } else if (stream->capture && (flags & CU_EVENT_RECORD_EXTERNAL)) {
-        struct driver_op op = {.kind = DRIVER_OP_RECORD, .event = {.event = event}};
+        struct driver_op op = {.kind = DRIVER_OP_RECORD, .mark = {.event = event}};
         result = driver_capture_op(stream, &op);
     } else {
         result = record(stream, event);

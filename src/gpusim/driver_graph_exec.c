@@ -161,7 +161,7 @@ CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const 
                 begin = ends[step->follows[k]];
         struct driver_op op = step->op; // shallow: it is run and not ended
         if (op.kind == DRIVER_OP_RECORD)
-            op.event.command = records ? records[record++] : NULL;
+            op.mark.command = records ? records[record++] : NULL;
         if (step->enabled)
             result = driver_op_run(&op, context, begin, &duration);
         ends[i] = begin + duration;
@@ -274,7 +274,7 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
     if (!op->graph.records)
         return false;
     for (size_t i = 0; i < exec->step_count; i++) {
-        struct driver_event *event = exec->steps[i].op.event.event;
+        struct driver_event *event = exec->steps[i].op.mark.event;
         if (exec->steps[i].op.kind != DRIVER_OP_RECORD)
             continue;
         struct driver_command *command = calloc(1, sizeof *command);
@@ -304,7 +304,9 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
     if (stream->capture) {
         result = driver_capture_op(stream, &op);
     } else if (!set_records(executable->exec, &op)) {
-        result = CUDA_ERROR_OUT_OF_MEMORY;
+        driver_unlock();
+        driver_op_fini(&op);
+        return CUDA_ERROR_OUT_OF_MEMORY;
     } else {
         struct driver_command *command = NULL;
         result = driver_submit(stream, &op, &executable->last, executable->last ? 1 : 0, &command);
@@ -411,7 +413,7 @@ static CUresult set_event(CUgraphExec exec, CUgraphNode node, CUgraphNodeType ty
 {
     struct driver_event *event = (struct driver_event *)handle;
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_VALUE);
-    struct driver_op op = {.kind = kind, .event = {.event = event}};
+    struct driver_op op = {.kind = kind, .mark = {.event = event}};
     return replace(exec, node, type, &op);
 }
 

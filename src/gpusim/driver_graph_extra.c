@@ -26,13 +26,18 @@ void driver_user_object_hold(struct driver_user_object *object)
     atomic_fetch_add(&object->references, 1);
 }
 
-void driver_user_object_release(struct driver_user_object *object)
+static void release(struct driver_user_object *object, unsigned count)
 {
-    if (atomic_fetch_sub(&object->references, 1) != 1)
+    if (atomic_fetch_sub(&object->references, count) != count)
         return;
     object->magic = 0;
     object->destroy(object->user);
     free(object);
+}
+
+void driver_user_object_release(struct driver_user_object *object)
+{
+    release(object, 1);
 }
 
 CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
@@ -64,8 +69,7 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count)
     DRIVER_BEGIN("%p, %u", (void *)handle, count);
     struct driver_user_object *object = object_of(handle);
     DRIVER_REJECT(!object || !count || count > object->references, CUDA_ERROR_INVALID_VALUE);
-    for (unsigned i = 0; i < count; i++)
-        driver_user_object_release(object);
+    release(object, count);
     return CUDA_SUCCESS;
 }
 
@@ -93,14 +97,15 @@ CUresult cuGraphReleaseUserObject(CUgraph hGraph, CUuserObject handle, unsigned 
     struct driver_graph *graph = (struct driver_graph *)hGraph;
     struct driver_user_object *object = object_of(handle);
     DRIVER_REJECT(!driver_graph_valid(graph) || !object || !count, CUDA_ERROR_INVALID_VALUE);
-    for (size_t i = graph->objects.count; i-- > 0 && count;) {
-        if (graph->objects.items[i] != object)
-            continue;
-        graph->objects.items[i] = graph->objects.items[--graph->objects.count];
-        driver_user_object_release(object);
-        count--;
-    }
-    return count ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    unsigned found = 0;
+    for (size_t i = graph->objects.count; i-- > 0 && found < count;)
+        if (graph->objects.items[i] == object) {
+            graph->objects.items[i] = graph->objects.items[--graph->objects.count];
+            found++;
+        }
+    if (found)
+        release(object, found);
+    return found == count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // --- One function for nodes of any kind

@@ -196,7 +196,7 @@ static CUresult add_event_node(CUgraphNode *out, CUgraph graph, const CUgraphNod
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ? DRIVER_OP_RECORD
                                                                            : DRIVER_OP_WAIT,
-                           .event = {.event = event}};
+                           .mark = {.event = event}};
     return add(out, graph, dependencies, count, type, &op, NULL);
 }
 
@@ -516,7 +516,7 @@ static CUresult get_event(CUgraphNode handle, CUgraphNodeType type, CUevent *eve
 {
     NODE_OF(node, handle, type);
     DRIVER_REJECT(!event, CUDA_ERROR_INVALID_VALUE);
-    *event = (CUevent)node->op.event.event;
+    *event = (CUevent)node->op.mark.event;
     return CUDA_SUCCESS;
 }
 
@@ -524,7 +524,7 @@ static CUresult set_event(CUgraphNode handle, CUgraphNodeType type, CUevent even
 {
     NODE_OF(node, handle, type);
     DRIVER_REJECT(!driver_event_valid((struct driver_event *)event), CUDA_ERROR_INVALID_VALUE);
-    node->op.event.event = (struct driver_event *)event;
+    node->op.mark.event = (struct driver_event *)event;
     return CUDA_SUCCESS;
 }
 

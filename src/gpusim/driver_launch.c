@@ -73,7 +73,7 @@ static CUresult copy_params(const struct driver_launch *launch, char *to)
         needed = last->offset + last->size_bytes;
     }
     DRIVER_REJECT(bytes < needed, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    if (bytes)
+    if (buffer)
         memcpy(to, buffer, bytes < info->param_bytes ? bytes : info->param_bytes);
     return CUDA_SUCCESS;
 }

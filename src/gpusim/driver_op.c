@@ -27,7 +27,7 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
         driver_exec_hold(to->graph.exec);
     }
     if (from->kind == DRIVER_OP_RECORD || from->kind == DRIVER_OP_WAIT)
-        to->event.command = NULL;
+        to->mark.command = NULL;
     return true;
 }
 
@@ -196,21 +196,21 @@ static CUresult run_alloc(const struct driver_op *op)
 static void run_event_wait(const struct driver_op *op)
 {
     driver_lock();
-    if (driver_event_valid(op->event.event) && op->event.event->recorded)
-        driver_wait(op->event.event->recorded);
+    if (driver_event_valid(op->mark.event) && op->mark.event->recorded)
+        driver_wait(op->mark.event->recorded);
     driver_unlock();
 }
 
 static void run_event_record(const struct driver_op *op, uint64_t start_ns)
 {
-    struct driver_command *command = op->event.command;
+    struct driver_command *command = op->mark.command;
     driver_lock();
-    if (!command && driver_event_valid(op->event.event)) {
+    if (!command && driver_event_valid(op->mark.event)) {
         command = calloc(1, sizeof *command);
         if (command) {
             command->references = 1;
-            driver_release(op->event.event->recorded);
-            op->event.event->recorded = command;
+            driver_release(op->mark.event->recorded);
+            op->mark.event->recorded = command;
         }
     }
     if (command) {

@@ -201,9 +201,9 @@ CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribu
     DRIVER_BEGIN("%d, 0x%llx, %zu", (int)attribute, (unsigned long long)devPtr, count);
     DRIVER_REJECT(!data || dataSize < 4, CUDA_ERROR_INVALID_VALUE);
     DRIVER_TRY(check_managed(devPtr, count));
-    bool is_place = attribute != CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY;
+    int nothing = attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0 : CU_DEVICE_INVALID;
     for (size_t i = 0; i + 4 <= dataSize; i += 4)
-        memcpy((char *)data + i, &(int){is_place ? CU_DEVICE_INVALID : 0}, 4);
+        memcpy((char *)data + i, &nothing, 4);
     return CUDA_SUCCESS;
 }
 

@@ -236,7 +236,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
     launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
     launch.shared_bytes = request->kernel->shared_bytes + request->dynamic_shared_bytes;
-    launch.local_bytes = calls ? stack + 65536u : stack;
+    launch.local_bytes = calls || launch.code->allocates ? stack + 65536u : stack;
     launch.objects = objects_get(device);
     if (request->cooperative &&
         sim_object_add(device, (uint64_t)(uintptr_t)workspace, sizeof(workspace), SIM_OBJECT_DEVICE,

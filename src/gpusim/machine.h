@@ -80,6 +80,7 @@ struct code {
     uint32_t pool_bytes;
     uint32_t param_bytes;                 // parameters, its own and those of its calls' results
     uint32_t local_bytes;                 // of .local variables
+    bool allocates;                       // with alloca
     uint32_t own_param_bytes;             // of its parameters alone
     uint32_t return_offset, return_bytes; // of its result among its parameters
     const struct sim_param *params;
@@ -137,6 +138,7 @@ struct frame {
     uint32_t return_pc;
     uint32_t local_offset; // of its .local variables in each lane's stack
     uint32_t depth;
+    uint32_t allocated[LANES];   // by alloca, behind the .local variables
     const struct uop *call;      // that made it
     struct frame *next, *before; // among the warp's
     unsigned char *registers;    // register_bytes, aligned to 64
@@ -367,6 +369,9 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
 bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_texture(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_matrix(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_async(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_stack(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_video(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 

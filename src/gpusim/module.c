@@ -135,8 +135,9 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
         variable->address += (uint64_t)(uintptr_t)module->data;
         if (!variable->size_bytes)
             continue;
-        enum sim_object_kind kind =
-            variable->var->space == PTX_SPACE_CONST ? SIM_OBJECT_CONST : SIM_OBJECT_GLOBAL;
+        enum sim_object_kind kind = variable->managed                         ? SIM_OBJECT_MANAGED
+                                    : variable->var->space == PTX_SPACE_CONST ? SIM_OBJECT_CONST
+                                                                              : SIM_OBJECT_GLOBAL;
         enum base_code code = sim_object_add(module->device, variable->address,
                                              variable->size_bytes, kind, variable->name, error);
         if (code != BASE_OK)
@@ -192,6 +193,8 @@ static enum base_code initialise(const struct sim_module *module, const struct v
     const struct ptx_var *var = variable->var;
     unsigned bytes = ptx_type_bytes((enum ptx_type)var->type);
     unsigned char *data = (unsigned char *)(uintptr_t)variable->address;
+    if (!data)
+        return BASE_OK; // it has no bytes
     uint64_t at = 0, starts[17] = {0};
     unsigned depth = 0;
     for (uint64_t i = 0; i < var->init_count; i++) {

@@ -72,6 +72,16 @@ static uint64_t replace(const struct uop *op, unsigned char *at, uint64_t value,
 #undef SWAP
 }
 
+void atomic_reduce(const struct uop *op, unsigned char *to, const unsigned char *from,
+                   uint32_t bytes, bool flushes)
+{
+    for (uint32_t at = 0; at < bytes; at += op->bytes) {
+        uint64_t value = 0;
+        memcpy(&value, from + at, op->bytes);
+        replace(op, to + at, value, 0, flushes);
+    }
+}
+
 static uint64_t lane_value(const struct warp *warp, slot at, int lane, unsigned bytes)
 {
     return bytes == 8 ? ((const lane_u64 *)source(warp, at))[lane]

@@ -24,6 +24,23 @@ TERNARY(fma_f16, u32, u32, u32, u32, num_fma_f16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_bf16, u32, u32, u32, u32, num_fma_bf16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_f16x2, u32, u32, u32, u32, num_fma_f16x2(a, b, c, FLAGS))
 TERNARY(fma_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a, b, c, FLAGS))
+enum { OOB_NAN = 0xFFFF };
+
+// fma.oob: 0 where a or b is the NaN that stands for a place outside of a tensor.
+static uint16_t fma_oob_f16(uint16_t a, uint16_t b, uint16_t c, unsigned flags)
+{
+    return a == OOB_NAN || b == OOB_NAN ? 0 : num_fma_f16(a, b, c, flags);
+}
+
+static uint16_t fma_oob_bf16(uint16_t a, uint16_t b, uint16_t c, unsigned flags)
+{
+    return a == OOB_NAN || b == OOB_NAN ? 0 : num_fma_bf16(a, b, c, flags);
+}
+
+TERNARY(fma_outside_f16, u32, u32, u32, u32, fma_oob_f16(H(a), H(b), H(c), FLAGS))
+TERNARY(fma_outside_bf16, u32, u32, u32, u32, fma_oob_bf16(H(a), H(b), H(c), FLAGS))
+TERNARY(fma_outside_f16x2, u32, u32, u32, u32, NUM_X2_TERNARY(fma_oob_f16, a, b, c, FLAGS))
+TERNARY(fma_outside_bf16x2, u32, u32, u32, u32, NUM_X2_TERNARY(fma_oob_bf16, a, b, c, FLAGS))
 UNARY(abs_f16, u32, u32, num_abs_f16(H(a), FLAGS))
 UNARY(abs_bf16, u32, u32, num_abs_bf16(H(a)))
 UNARY(abs_f16x2, u32, u32, num_abs_f16x2(a, FLAGS))
@@ -51,7 +68,7 @@ bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct 
     static sim_handler *const adds[] = ROW(add), *const subs[] = ROW(sub), *const muls[] = ROW(mul);
     static sim_handler *const mins[] = ROW(min), *const maxs[] = ROW(max), *const fmas[] = ROW(fma);
     static sim_handler *const abss[] = ROW(abs), *const negs[] = ROW(neg), *const ex2s[] = ROW(ex2);
-    static sim_handler *const tanhs[] = ROW(tanh);
+    static sim_handler *const tanhs[] = ROW(tanh), *const oobs[] = ROW(fma_outside);
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
     int row = type == PTX_F16      ? 0
@@ -66,7 +83,8 @@ bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct 
                           (ptx_form_has(form, PTX_MOD_RELU) ? NUM_RELU : 0) |
                           (ptx_form_has(form, PTX_MOD_NAN_CAPITAL) ? NUM_NAN : 0) |
                           (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
-    if (ptx_form_has(form, PTX_MOD_OOB) || instr->operand_count > 4)
+    bool oob = ptx_form_has(form, PTX_MOD_OOB);
+    if (instr->operand_count > 4 || (oob && ptx_op(instr) != PTX_OP_FMA))
         return false;
     switch (ptx_op(instr)) {
     case PTX_OP_ADD: op->run = adds[row]; break;
@@ -74,7 +92,7 @@ bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct 
     case PTX_OP_MUL: op->run = muls[row]; break;
     case PTX_OP_MIN: op->run = mins[row]; break;
     case PTX_OP_MAX: op->run = maxs[row]; break;
-    case PTX_OP_FMA: op->run = fmas[row]; break;
+    case PTX_OP_FMA: op->run = (oob ? oobs : fmas)[row]; break;
     case PTX_OP_ABS: op->run = abss[row]; break;
     case PTX_OP_NEG: op->run = negs[row]; break;
     case PTX_OP_EX2: op->run = ex2s[row]; break;

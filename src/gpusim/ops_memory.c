@@ -257,8 +257,14 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
         bool own = address->kind == PTX_OPERAND_ADDRESS &&
                    address->elements[0].kind == PTX_OPERAND_VAR &&
                    address->elements[0].var->is_param;
-        if (!(op->flags & ADDRESS_PARAM))
-            decode_refuse(decoder, instr, "a parameter at an address in a register");
+        if (!(op->flags & ADDRESS_PARAM)) {
+            // An address in a register is a generic one: see ops_stack.c.
+            if (!(op->flags & ADDRESS_WIDE))
+                decode_refuse(decoder, instr, "a parameter at an address in a 32-bit register");
+            op->space = 0;
+            op->run = load;
+            return true;
+        }
         op->run = own && decoder->code->function->is_entry ? load_kernel_param : load_frame_param;
         return true;
     }

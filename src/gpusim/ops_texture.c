@@ -108,7 +108,7 @@ static void sample(const struct sim_texture *texture, const float at[3], int64_t
 {
     float position[3] = {at[0], at[1], at[2]};
     const uint32_t sizes[3] = {texture->width, texture->height, texture->depth};
-    unsigned dimensions = texture->dimensions;
+    unsigned dimensions = texture->dimensions < 3 ? texture->dimensions : 3;
     bool sliced = texture->layered || texture->cubemap;
     for (unsigned d = 0; d < dimensions; d++) {
         if (texture->normalized_coordinates)
@@ -219,6 +219,57 @@ static enum step texture(struct warp *warp, const struct uop *op)
             if (to[c] != NO_SLOT)
                 ((lane_u32 *)target(warp, to[c]))[i] = texel.w[c];
         }
+    }
+    return STEP_NEXT;
+}
+
+// --- Gathers and questions -----------------------------------------------------------------------
+
+// tld4: one channel, op->bytes, of the four texels that a linear filter would mix, counterclockwise
+// from the one at the lower left.
+static enum step gather(struct warp *warp, const struct uop *op)
+{
+    static const uint8_t right[4] = {0, 1, 1, 0}, down[4] = {1, 1, 0, 0};
+    const lane_u64 *handles = source(warp, op->a);
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        const struct sim_texture *from = (const struct sim_texture *)(uintptr_t)handles[i];
+        if (!is_texture(from, false))
+            return warp_fault(warp, op, SIM_FAULT_ADDRESS, i, "0x%llx is no texture object",
+                              (unsigned long long)handles[i]);
+        float x = num_from_bits_f32(((const lane_u32 *)source(warp, op->list[0]))[i]);
+        float y = num_from_bits_f32(((const lane_u32 *)source(warp, op->list[1]))[i]);
+        if (from->normalized_coordinates) {
+            x *= (float)from->width;
+            y *= (float)from->height;
+        }
+        int64_t column = (int64_t)floorf(x - 0.5f), row = (int64_t)floorf(y - 0.5f);
+        for (unsigned k = 0; k < 4; k++) {
+            struct texel texel;
+            slot to = op->list[op->count + k];
+            fetch(from, column + right[k], row + down[k], 0, &texel);
+            if (to != NO_SLOT)
+                ((lane_u32 *)target(warp, to))[i] = texel.w[op->bytes];
+        }
+    }
+    return STEP_NEXT;
+}
+
+// txq and suq: width, height or depth, by op->mode. A missing height is 1, a missing depth 0.
+static enum step query(struct warp *warp, const struct uop *op)
+{
+    const lane_u64 *handles = source(warp, op->a);
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        const struct sim_texture *of = (const struct sim_texture *)(uintptr_t)handles[i];
+        if (!is_texture(of, op->flags))
+            return warp_fault(warp, op, SIM_FAULT_ADDRESS, i, "0x%llx is no %s object",
+                              (unsigned long long)handles[i], op->flags ? "surface" : "texture");
+        uint32_t height = of->dimensions > 1 && of->height ? of->height : 1;
+        uint32_t depth = of->dimensions > 2 && !of->layered && !of->cubemap ? of->depth : 0;
+        ((lane_u32 *)target(warp, op->d))[i] = op->mode == 0   ? of->width
+                                               : op->mode == 1 ? height
+                                                               : depth;
     }
     return STEP_NEXT;
 }
@@ -353,6 +404,48 @@ static bool choose_tex(struct decoder *decoder, const struct ptx_instr *instr, s
     return true;
 }
 
+static bool choose_gather(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    const struct ptx_operand *to = &instr->operands[0];
+    if (form->type_count != 2 || form->vec != 4 || to->kind != PTX_OPERAND_VECTOR ||
+        to->count != 4 || ptx_type_info((enum ptx_type)form->types[0])->bits != 32 ||
+        form->types[1] != PTX_F32 || instr->operand_count != 2 ||
+        !ptx_form_has(form, PTX_MOD_DIM_2D))
+        return false;
+    slot *list = base_new_array(decoder->arena, slot, 8);
+    if (!decode_place(decoder, instr, &instr->operands[1], op, list) || op->count < 2)
+        return false;
+    for (unsigned c = 0; c < 4; c++)
+        list[op->count + c] = decode_target(decoder, instr, &to->elements[c]);
+    op->bytes = (uint8_t)(strstr(form->text, ".r.")   ? 0
+                          : strstr(form->text, ".g.") ? 1
+                          : strstr(form->text, ".b.") ? 2
+                                                      : 3);
+    op->run = gather;
+    return true;
+}
+
+static bool choose_query(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const char *text = instr->form->text;
+    const struct ptx_operand *of = &instr->operands[1];
+    if (instr->operand_count != 2 || of->kind != PTX_OPERAND_ADDRESS || of->count != 1 ||
+        of->offset || strstr(text, ".level"))
+        return false;
+    op->mode = (uint8_t)(strstr(text, ".width")    ? 0
+                         : strstr(text, ".height") ? 1
+                         : strstr(text, ".depth")  ? 2
+                                                   : 3);
+    if (op->mode == 3)
+        return false;
+    op->flags = ptx_op(instr) == PTX_OP_SUQ;
+    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->a = decode_typed(decoder, instr, &of->elements[0], PTX_U64);
+    op->run = query;
+    return true;
+}
+
 static bool choose_surface(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     const struct ptx_form *form = instr->form;
@@ -383,6 +476,9 @@ static bool choose_surface(struct decoder *decoder, const struct ptx_instr *inst
 bool choose_texture(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     switch (ptx_op(instr)) {
+    case PTX_OP_TLD4: return choose_gather(decoder, instr, op);
+    case PTX_OP_TXQ:
+    case PTX_OP_SUQ: return choose_query(decoder, instr, op);
     case PTX_OP_TEX: return choose_tex(decoder, instr, op);
     case PTX_OP_SULD:
     case PTX_OP_SUST: return choose_surface(decoder, instr, op);

@@ -106,7 +106,7 @@ void sim_log_access(struct warp *warp, const struct uop *op, uint32_t bytes, enu
     size_t used = 48;
     uint64_t launch = block->launch->request->id;
     uint32_t site = op->instr ? op->instr->index : 0, index = warp->index;
-    bool plain_store = kind == ACCESS_STORE && ptx_op(op->instr) == PTX_OP_ST;
+    bool plain_store = kind == ACCESS_STORE && op->instr && ptx_op(op->instr) == PTX_OP_ST;
     if (bytes > 255)
         return;
     memset(record, 0, 48);

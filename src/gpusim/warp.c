@@ -65,6 +65,17 @@ enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kin
 
 // --- Frames --------------------------------------------------------------------------------------
 
+// Where the stack of a function begins that the running lanes call from the frame.
+static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
+{
+    uint32_t most = 0;
+    for (int i = 0; frame->code->allocates && i < LANES; i++) {
+        if (warp->mask >> i & 1 && frame->allocated[i] > most)
+            most = frame->allocated[i];
+    }
+    return frame->local_offset + ((frame->code->local_bytes + most + 15u) & ~15u);
+}
+
 static struct frame *new_frame(struct warp *warp, const struct code *code, struct frame *caller)
 {
     size_t bytes =
@@ -78,8 +89,7 @@ static struct frame *new_frame(struct warp *warp, const struct code *code, struc
     frame->caller = caller;
     frame->registers = (unsigned char *)registers;
     frame->params = frame->registers + code->register_bytes;
-    frame->local_offset =
-        caller ? caller->local_offset + ((caller->code->local_bytes + 15u) & ~15u) : 0;
+    frame->local_offset = caller ? stack_end(warp, caller) : 0;
     frame->next = warp->frames;
     frame->before = NULL;
     if (warp->frames)
@@ -287,7 +297,7 @@ enum step warp_call(struct warp *warp, const struct uop *op, const struct code *
     struct path *path = warp->path;
     struct frame *caller = path->frame;
     struct launch *launch = warp->block->launch;
-    uint32_t stack = caller->local_offset + ((caller->code->local_bytes + 15u) & ~15u);
+    uint32_t stack = stack_end(warp, caller);
     if (stack + code->local_bytes > launch->local_bytes || caller->depth > 2000)
         return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
                           "the stack of %u bytes is used up calling %s", launch->local_bytes,

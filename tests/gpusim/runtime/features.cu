@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs do with the runtime, each with an answer that the host knows: managed memory, textures,
 // surfaces, cooperative launches, callbacks, capture, pools, symbols, threads. Prints "ok" and exits 0
-// where all are right. Built for the legacy and for the per-thread default stream.
+// where all are right. It is built for the legacy and for the per-thread default stream.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>

@@ -4,10 +4,15 @@
 set(runtime_tests ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/runtime)
 # What nvcc builds here has no sanitizer of its own, and runs on this processor.
 if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
-    foreach(name IN ITEMS exports behaviour features)
-        glint_test(gpusim.runtime_${name} sh ${runtime_tests}/test_${name}.sh
-            $<TARGET_FILE_DIR:glint_cudart_13>)
+    set(folder $<TARGET_FILE_DIR:glint_cudart_13>)
+    foreach(name IN ITEMS exports behaviour)
+        glint_test(gpusim.runtime_${name} sh ${runtime_tests}/test_${name}.sh ${folder})
     endforeach()
+    set(program sh ${runtime_tests}/test_program.sh ${folder})
+    glint_test(gpusim.runtime_features ${program} ${runtime_tests}/features.cu)
+    glint_test(gpusim.runtime_features_per_thread ${program} ${runtime_tests}/features.cu
+        --default-stream per-thread)
+    glint_test(gpusim.runtime_thrust ${program} ${runtime_tests}/thrust.cu)
 endif()
 
 if(TARGET glint_cudart_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
