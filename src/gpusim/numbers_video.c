@@ -57,7 +57,9 @@ uint32_t num_video_scalar(const struct num_video *form, uint32_t a, uint32_t b, 
     enum num_part part = (enum num_part)form->d;
     int64_t value = operate(form, select_part(a, (enum num_part)form->a, form->a_signed),
                             select_part(b, (enum num_part)form->b, form->b_signed && !shift));
-    if (form->saturate)
+    bool is_unsigned = !form->d_signed && !form->a_signed && !form->b_signed;
+    // An H200 does not saturate the sum of unsigned words.
+    if (form->saturate && !(form->op == NUM_VADD && is_unsigned && part == NUM_PART_ALL))
         value = clamp(value, part_bits(part), form->d_signed);
     // The manual puts the low half of the result there; an H200 takes the high half, at least
     // without saturation.
@@ -67,12 +69,14 @@ uint32_t num_video_scalar(const struct num_video *form, uint32_t a, uint32_t b, 
         uint32_t mask = (part_bits(part) == 8 ? 0xFFu : 0xFFFFu) << part_shift(part);
         return ((uint32_t)value << part_shift(part) & mask) | (c & ~mask);
     }
-    // A second operation takes a signed result as 32 bits, as an H200 does. What it does with an
-    // unsigned sum or difference that does not fit is not known; the manual's rule stays.
+    // A second operation takes a signed result as 32 bits, as an H200 does. There an unsigned sum
+    // or difference is cut to 32 bits, and larger than any c where the highest of them is set.
     bool is_signed = form->op == NUM_VSET ? form->a_signed && form->b_signed : form->d_signed;
     int64_t third = extend(c, 32, is_signed);
     if (form->d_signed && form->op != NUM_VABSDIFF)
         value = extend((uint32_t)value, 32, is_signed);
+    if (is_unsigned && (form->op == NUM_VADD || form->op == NUM_VSUB))
+        value = (int64_t)((uint64_t)(uint32_t)value | (value >> 31 & 1) << 32);
     switch ((enum num_video_second)form->second) {
     case NUM_SECOND_NONE: break;
     case NUM_SECOND_ADD: return (uint32_t)value + c;

@@ -7,24 +7,31 @@
 
 #include "decode.h"
 
+// Lanes do not depend on each other.
+#ifdef __clang__
+#define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ANY_ORDER _Pragma("GCC ivdep")
+#endif
+
 // One loop over lanes: `result` is an expression that may use i and what `inputs` declares.
-#define OVER_LANES(type, out, inputs, result)                    \
-    do {                                                         \
-        if (warp->mask == ALL_LANES) {                           \
-            _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++) \
-            {                                                    \
-                inputs;                                          \
-                (out)[i] = (type)(result);                       \
-            }                                                    \
-        } else {                                                 \
-            const uint32_t *lanes = warp->lanes;                 \
-            _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++) \
-            {                                                    \
-                inputs;                                          \
-                type value_ = (type)(result);                    \
-                (out)[i] = lanes[i] ? value_ : (out)[i];         \
-            }                                                    \
-        }                                                        \
+#define OVER_LANES(type, out, inputs, result)            \
+    do {                                                 \
+        if (warp->mask == ALL_LANES) {                   \
+            ANY_ORDER for (int i = 0; i < LANES; i++)    \
+            {                                            \
+                inputs;                                  \
+                (out)[i] = (type)(result);               \
+            }                                            \
+        } else {                                         \
+            const uint32_t *lanes = warp->lanes;         \
+            ANY_ORDER for (int i = 0; i < LANES; i++)    \
+            {                                            \
+                inputs;                                  \
+                type value_ = (type)(result);            \
+                (out)[i] = lanes[i] ? value_ : (out)[i]; \
+            }                                            \
+        }                                                \
     } while (0)
 
 // Lanes of the register file are read and written as several types of one width.

@@ -116,7 +116,7 @@ static enum step arrive(struct warp *warp, const struct uop *op)
         uint64_t before = load_word(access.pointer[i]);
         struct state state = unpack(before);
         uint32_t count = operand && !(op->mode & EXPECTS) ? operand[i] : 1;
-        if (op->mode & EXPECTS && !add_bytes(&state, operand[i]))
+        if (operand && op->mode & EXPECTS && !add_bytes(&state, operand[i]))
             return too_many(warp, op, i);
         if (op->mode & INCREASES)
             state.pending += count;
@@ -346,6 +346,14 @@ static bool choose_bulk(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
+// A cache policy: there are no caches, so all are the same.
+static enum step create_policy(struct warp *warp, const struct uop *op)
+{
+    lane_u64 *out = target(warp, op->d);
+    OVER_LANES(lane_u64, out, (void)0, 0);
+    return STEP_NEXT;
+}
+
 bool choose_async(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     switch (ptx_op(instr)) {
@@ -354,6 +362,10 @@ bool choose_async(struct decoder *decoder, const struct ptx_instr *instr, struct
     case PTX_OP_CP_ASYNC_BULK_COMMIT_GROUP:
     case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
     case PTX_OP_CP_ASYNC_BULK_PREFETCH: op->run = nothing; return true;
+    case PTX_OP_CREATEPOLICY:
+        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->run = create_policy;
+        return decode_lane_bytes((enum ptx_type)instr->operands[0].reg->type) == WIDE;
     case PTX_OP_MBARRIER_PENDING_COUNT:
         op->d = decode_register(decoder, instr, &instr->operands[0]);
         op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_B64);

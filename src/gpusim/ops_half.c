@@ -24,17 +24,21 @@ TERNARY(fma_f16, u32, u32, u32, u32, num_fma_f16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_bf16, u32, u32, u32, u32, num_fma_bf16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_f16x2, u32, u32, u32, u32, num_fma_f16x2(a, b, c, FLAGS))
 TERNARY(fma_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a, b, c, FLAGS))
-enum { OOB_NAN = 0xFFFF };
+// The NaN that stands for a place outside of a tensor, of either sign, as an H200 has it for both
+// formats. fma.oob is 0 where a or b is it; c does not matter.
+static bool is_outside(uint16_t a)
+{
+    return (a & 0x7FFF) == 0x7FF7;
+}
 
-// fma.oob: 0 where a or b is the NaN that stands for a place outside of a tensor.
 static uint16_t fma_oob_f16(uint16_t a, uint16_t b, uint16_t c, unsigned flags)
 {
-    return a == OOB_NAN || b == OOB_NAN ? 0 : num_fma_f16(a, b, c, flags);
+    return is_outside(a) || is_outside(b) ? 0 : num_fma_f16(a, b, c, flags);
 }
 
 static uint16_t fma_oob_bf16(uint16_t a, uint16_t b, uint16_t c, unsigned flags)
 {
-    return a == OOB_NAN || b == OOB_NAN ? 0 : num_fma_bf16(a, b, c, flags);
+    return is_outside(a) || is_outside(b) ? 0 : num_fma_bf16(a, b, c, flags);
 }
 
 TERNARY(fma_outside_f16, u32, u32, u32, u32, fma_oob_f16(H(a), H(b), H(c), FLAGS))

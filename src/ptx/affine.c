@@ -321,7 +321,8 @@ static bool param_form(struct ptx_affine *affine, const struct ptx_instr *instr,
         address->elements[0].kind != PTX_OPERAND_VAR || !affine->ssa->cfg->function->is_entry)
         return false;
     const struct ptx_var *var = address->elements[0].var;
-    if (!var->is_param || address->offset < 0 || instr->operands[0].kind != PTX_OPERAND_REG)
+    if (!ptx_is_parameter(affine->ssa->cfg->function, var) || address->offset < 0 ||
+        address->offset > UINT32_MAX || instr->operands[0].kind != PTX_OPERAND_REG)
         return false;
     *form = of_symbol(affine, (struct ptx_symbol){.kind = PTX_SYMBOL_PARAM,
                                                   .index = var->index,

@@ -81,7 +81,7 @@ static void cut_blocks(struct ptx_cfg *cfg, struct base_map *targets, struct bas
             fresh = true;
             // What a loop starts with must come from somewhere: an empty block.
             if (!starts.count)
-                *base_array_push_in(&starts, arena) = 0;
+                *base_array_add(&starts, arena) = 0;
             // Several labels in a row, or a label at the very end, share a block.
             if (starts.count == 1 || starts.items[starts.count - 1] != next)
                 *base_array_add(&starts, arena) = next;

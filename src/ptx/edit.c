@@ -559,7 +559,11 @@ enum base_code ptx_insert_exits(struct ptx_cfg *cfg, uint32_t loop_index, const 
     struct edit edit;
     start_edit(&edit, cfg, text, arguments, argument_count, error);
     bool *branches = calloc(cfg->block_count, sizeof(*branches));
-    enum base_code code = branches && note_labels(&edit) ? BASE_OK : no_memory(&edit);
+    if (!branches || !note_labels(&edit)) {
+        free(branches);
+        return end_edit(&edit, no_memory(&edit));
+    }
+    enum base_code code = BASE_OK;
     for (uint32_t i = 0; i < loop->exit_count && code == BASE_OK; i++) {
         uint32_t from = loop->exits[i].from, to = loop->exits[i].to;
         if (jumps_to(&edit, from, to)) {

@@ -35,6 +35,12 @@ struct ptx_function *ptx_function_find(const struct ptx_module *module, const ch
     return found;
 }
 
+bool ptx_is_parameter(const struct ptx_function *function, const struct ptx_var *var)
+{
+    return var->is_param && var->index < function->param_count &&
+           function->params[var->index] == var;
+}
+
 const struct ptx_attr *ptx_function_attr(const struct ptx_function *function, const char *name)
 {
     for (uint32_t i = 0; i < function->attr_count; i++) {

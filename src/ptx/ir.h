@@ -357,6 +357,9 @@ static inline uint16_t ptx_flags(const struct ptx_instr *instr)
     return ptx_op_info(ptx_op(instr))->flags;
 }
 
+// True of a parameter of the function; what it returns into looks like one and is none.
+bool ptx_is_parameter(const struct ptx_function *function, const struct ptx_var *var);
+
 // The function of that name with a body, else its declaration, else NULL.
 struct ptx_function *ptx_function_find(const struct ptx_module *module, const char *name);
 

@@ -181,7 +181,7 @@ void ptx_parser_fini(struct ptx_parser *parser)
     parser->arena->escape = NULL;
 }
 
-_Noreturn void ptx_parser_no_memory(struct ptx_parser *parser)
+void ptx_parser_no_memory(struct ptx_parser *parser)
 {
     base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
     longjmp(parser->escape, 1);

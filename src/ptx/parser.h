@@ -154,7 +154,7 @@ void ptx_parse_item(struct ptx_parser *parser);
 void ptx_parser_fini(struct ptx_parser *parser);
 // What is in parser->text, in the module's memory.
 const char *ptx_parser_text(struct ptx_parser *parser);
-_Noreturn void ptx_parser_no_memory(struct ptx_parser *parser);
+void ptx_parser_no_memory(struct ptx_parser *parser) __attribute__((noreturn));
 // The code of what went wrong; memory that ran out left no message yet and gets one.
 enum base_code ptx_parser_failure(struct ptx_parser *parser);
 

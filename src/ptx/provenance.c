@@ -85,13 +85,6 @@ static bool is_address_wide(const struct ptx_provenance *provenance, enum ptx_ty
            info->kind != PTX_CLASS_FLOAT && info->packed == 1;
 }
 
-// True of a parameter of the function; what it returns into looks like one and is none.
-static bool is_own_param(const struct ptx_function *function, const struct ptx_var *var)
-{
-    return var->is_param && var->index < function->param_count &&
-           function->params[var->index] == var;
-}
-
 // The variable in parameter space that an instruction reads, or NULL.
 static const struct ptx_var *param_read(const struct ptx_instr *instr)
 {
@@ -157,7 +150,7 @@ static struct ptx_origin load_origin(const struct ptx_provenance *provenance,
         return single((struct ptx_root){.kind = PTX_ROOT_CALL, .instr = call ? call : instr},
                       UNKNOWN_SPACE, false);
     }
-    if (!is_own_param(function, var))
+    if (!ptx_is_parameter(function, var))
         return none;
     // What the host passes to a kernel can only point into memory that the host can name, unless
     // the parameter says where it points.
@@ -305,7 +298,7 @@ static void find_pointers(struct ptx_provenance *provenance)
     for (uint32_t i = 0; i < ssa->value_count; i++) {
         const struct ptx_value *value = &ssa->values[i];
         const struct ptx_var *var = value->kind == PTX_VALUE_DEF ? param_read(value->instr) : NULL;
-        if (!var || !is_own_param(function, var))
+        if (!var || !ptx_is_parameter(function, var))
             continue;
         for (uint32_t k = 0; k < value->use_count; k++) {
             const struct ptx_instr *user = value->uses[k].instr;
