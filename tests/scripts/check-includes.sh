@@ -17,7 +17,7 @@ good_tree() {
     include src/top/top.c '"mid/mid.h"'
     include tests/mid/test_mid.c '"mid/inner.h"' '"top/top.h"' '"../support.h"' '"helper.h"'
     include tests/fuzz/fuzz_low.c '"low/low.h"' '"fuzz.h"'
-    include bench/bench_mid.c '"mid/mid.h"'
+    include bench/bench_mid.c '"mid/mid.h"' '"mid/inner.h"'
 }
 
 # include FILE HEADER... adds lines to FILE.
@@ -53,7 +53,7 @@ refused 'of no part' src/mid/mid.c '"other/other.h"'
 refused 'without ..' src/mid/mid.c '"../low/low.h"'
 refused 'an inner header of low' tests/mid/test_mid.c '"low/inner.h"'
 refused 'an inner header of low' tests/fuzz/fuzz_low.c '"low/inner.h"'
-refused 'an inner header of mid' bench/bench_mid.c '"mid/inner.h"'
+refused 'an inner header of mid' bench/bench_low.c '"mid/inner.h"'
 refused 'without ..' tests/mid/test_mid.c '"../../src/low/low.h"'
 
 good_tree
