@@ -249,6 +249,8 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
 
     pthread_mutex_lock(&device->lock);
     launch.next = device->launches;
+    // It is taken off the list again below, before this returns.
+    // cppcheck-suppress autoVariables
     device->launches = &launch;
     if (launch.block_total > 1)
         pthread_cond_broadcast(&device->work);
