@@ -9,11 +9,10 @@
 #include "decode.h"
 #include "sim_log.h"
 
-// The object that an instruction touched last, for each worker: a small table indexed by
-// instruction.
-static struct seen *seen_by(struct warp *warp, const struct uop *op)
+// The object that an instruction touched last.
+static struct seen *seen_by(const struct warp *warp, const struct uop *op)
 {
-    return &warp->block->worker->seen[((uintptr_t)op >> 7) % SEEN];
+    return &warp->seen[op->seen];
 }
 
 void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
@@ -97,8 +96,9 @@ static bool shared_lane(struct warp *warp, const struct uop *op, int lane, uint3
 }
 
 static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
-                       struct access *access)
+                       enum access_kind kind, struct access *access)
 {
+    (void)kind;
     uint32_t stack = warp->block->launch->local_bytes;
     uint64_t address = access->address[lane];
     if (address > stack || stack - address < bytes) {
@@ -162,58 +162,159 @@ bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum 
     return access_given(warp, op, bytes, kind, access);
 }
 
-bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                  struct access *access)
+static bool in_range(const struct warp *warp, uint64_t start, uint64_t size, uint32_t bytes,
+                     const struct access *access)
 {
-    uint32_t mask = warp->mask;
+    uint64_t room = size >= bytes ? size - bytes + 1 : 0;
+    uint32_t outside = 0;
+    for (int i = 0; i < LANES; i++)
+        outside |= (access->address[i] - start >= room) & warp->lanes[i];
+    return !outside;
+}
+
+// One object for all lanes is the common case, and needs one comparison each. A generic address in
+// an object is global: shared memory, stacks and parameters lie in none.
+static bool in_seen(const struct warp *warp, const struct uop *op, uint32_t bytes,
+                    const struct access *access)
+{
+    const struct seen *seen = seen_by(warp, op);
+    return in_range(warp, seen->start, seen->size, bytes, access);
+}
+
+static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes,
+                    const struct access *access)
+{
     uint64_t any = 0;
     for (int i = 0; i < LANES; i++)
         any |= access->address[i] & (uint64_t)(int64_t)(int32_t)warp->lanes[i];
     uint32_t align = bytes <= 16 ? bytes : 1;
-    if (any & (align - 1)) {
-        for (int i = 0; i < LANES; i++) {
-            if (mask >> i & 1 && access->address[i] & (align - 1))
-                return misaligned(warp, op, i, access->address[i], align);
-        }
+    if (!(any & (align - 1)))
+        return true;
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (access->address[i] & (align - 1))
+            return misaligned(warp, op, i, access->address[i], align);
     }
-    bool good = true;
-    if (op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_CONST) {
-        // One object for all lanes is the common case, and needs one comparison each.
-        const struct seen *seen = seen_by(warp, op);
-        uint64_t start = seen->start, room = seen->size >= bytes ? seen->size - bytes + 1 : 0;
-        uint32_t outside = 0;
-        for (int i = 0; i < LANES; i++)
-            outside |= (access->address[i] - start >= room) & warp->lanes[i];
-        if (!outside) {
+    return true;
+}
+
+typedef bool reach_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                        enum access_kind kind, struct access *access);
+
+static inline __attribute__((always_inline)) bool each_lane(struct warp *warp, const struct uop *op,
+                                                            uint32_t bytes, enum access_kind kind,
+                                                            struct access *access,
+                                                            reach_lane *reach)
+{
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        if (!reach(warp, op, __builtin_ctz(left), bytes, kind, access))
+            return false;
+    }
+    return true;
+}
+
+bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access)
+{
+    uint64_t all_bytes = (uint64_t)__builtin_popcount(warp->mask) * bytes;
+    bool good = aligned(warp, op, bytes, access);
+    if (!good)
+        return false;
+    if (op->space == PTX_SPACE_SHARED) {
+        if (in_range(warp, 0, warp->block->shared_bytes, bytes, access))
             for (int i = 0; i < LANES; i++)
-                access->pointer[i] = (unsigned char *)(uintptr_t)access->address[i];
-        } else {
-            for (int i = 0; i < LANES && good; i++) {
-                if (mask >> i & 1)
-                    good = global_lane(warp, op, i, bytes, kind, access);
-            }
-        }
-        warp->global_bytes += (uint64_t)__builtin_popcount(mask) * bytes;
-    } else if (op->space == PTX_SPACE_SHARED) {
-        for (int i = 0; i < LANES && good; i++) {
-            if (mask >> i & 1)
-                good = shared_lane(warp, op, i, bytes, kind, access);
-        }
-        warp->shared_bytes += (uint64_t)__builtin_popcount(mask) * bytes;
+                access->pointer[i] = warp->block->shared + access->address[i];
+        else
+            good = each_lane(warp, op, bytes, kind, access, shared_lane);
+        warp->shared_bytes += all_bytes;
     } else if (op->space == PTX_SPACE_LOCAL) {
-        for (int i = 0; i < LANES && good; i++) {
-            if (mask >> i & 1)
-                good = local_lane(warp, op, i, bytes, access);
-        }
+        good = each_lane(warp, op, bytes, kind, access, local_lane);
+    } else if (in_seen(warp, op, bytes, access)) {
+        for (int i = 0; i < LANES; i++)
+            access->pointer[i] = (unsigned char *)(uintptr_t)access->address[i];
+        warp->global_bytes += all_bytes;
     } else {
-        for (int i = 0; i < LANES && good; i++) {
-            if (mask >> i & 1)
-                good = generic_lane(warp, op, i, bytes, kind, access);
-        }
+        bool global = op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_CONST;
+        good = each_lane(warp, op, bytes, kind, access, global ? global_lane : generic_lane);
+        warp->global_bytes += global ? all_bytes : 0;
     }
-    if (good && warp->block->launch->device->log)
+    if (good && warp->logged)
         sim_log_access(warp, op, bytes, kind, access);
     return good;
+}
+
+// --- Whole warps ---------------------------------------------------------------------------------
+
+// How far lanes of 4 and of 8 bytes that lie side by side are from the first.
+#define STEPS(b)                                                                              \
+    {                                                                                         \
+        0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b, 7 * b, 8 * b, 9 * b, 10 * b, 11 * b, 12 * b, \
+            13 * b, 14 * b, 15 * b, 16 * b, 17 * b, 18 * b, 19 * b, 20 * b, 21 * b, 22 * b,   \
+            23 * b, 24 * b, 25 * b, 26 * b, 27 * b, 28 * b, 29 * b, 30 * b, 31 * b            \
+    }
+static const uint64_t steps_64[2][LANES] = {STEPS(4), STEPS(8)};
+static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
+
+#define DEFINE_SHAPE(bits)                                                               \
+    static inline enum reach shape_##bits(const uint##bits##_t *address, uint32_t bytes) \
+    {                                                                                    \
+        const uint##bits##_t *steps = steps_##bits[bytes == 8];                          \
+        uint##bits##_t first = address[0], apart = 0, gap = 0;                           \
+        for (int i = 0; i < LANES; i++) {                                                \
+            apart |= address[i] ^ first;                                                 \
+            gap |= address[i] ^ (first + steps[i]);                                      \
+        }                                                                                \
+        return !gap ? REACH_ROW : !apart ? REACH_ONE : REACH_EACH;                       \
+    }
+DEFINE_SHAPE(64)
+DEFINE_SHAPE(32)
+
+static inline __attribute__((always_inline)) enum reach
+reach_bytes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+            struct access *access)
+{
+    uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
+    if (warp->mask == ALL_LANES && !warp->logged && based == ADDRESS_WIDE &&
+        op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
+        const uint64_t *base = source(warp, op->a);
+        const struct seen *seen = seen_by(warp, op);
+        uint64_t at = base[0] + (uint64_t)op->offset;
+        uint64_t inside = at - seen->start;
+        enum reach shape = shape_64(base, bytes);
+        uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
+        if (shape != REACH_EACH && !(at & (bytes - 1)) && inside < seen->size &&
+            seen->size - inside >= span) {
+            access->pointer[0] = (unsigned char *)(uintptr_t)at;
+            warp->global_bytes += (uint64_t)LANES * bytes;
+            return shape;
+        }
+    } else if (warp->mask == ALL_LANES && !warp->logged && !based &&
+               op->space == PTX_SPACE_SHARED) {
+        const uint32_t *base = source(warp, op->a);
+        const struct block *block = warp->block;
+        uint32_t at = base[0] + (uint32_t)op->offset;
+        enum reach shape = shape_32(base, bytes);
+        uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
+        if (shape != REACH_EACH && !(at & (bytes - 1)) && at < block->shared_bytes &&
+            block->shared_bytes - at >= span) {
+            access->pointer[0] = block->shared + at;
+            warp->shared_bytes += (uint64_t)LANES * bytes;
+            return shape;
+        }
+    }
+    return access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+}
+
+enum reach access_reach_4(struct warp *warp, const struct uop *op, enum access_kind kind,
+                          struct access *access)
+{
+    return reach_bytes(warp, op, 4, kind, access);
+}
+
+enum reach access_reach_8(struct warp *warp, const struct uop *op, enum access_kind kind,
+                          struct access *access)
+{
+    return reach_bytes(warp, op, 8, kind, access);
 }
 
 const unsigned char *access_check(struct warp *warp, const struct uop *op, int lane,

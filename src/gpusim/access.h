@@ -18,6 +18,19 @@ struct access {
 bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
                   struct access *access);
 
+// The same for one register a lane of 4 or 8 bytes, where how the lanes lie is told apart: then
+// pointer[0] alone is set.
+enum reach {
+    REACH_NOTHING, // the launch has failed
+    REACH_ONE,     // all 32 lanes are at one place
+    REACH_ROW,     // all 32 lanes are side by side
+    REACH_EACH,    // as access_lanes leaves it
+};
+enum reach access_reach_4(struct warp *warp, const struct uop *op, enum access_kind kind,
+                          struct access *access);
+enum reach access_reach_8(struct warp *warp, const struct uop *op, enum access_kind kind,
+                          struct access *access);
+
 // Both halves of it, for instructions that reach several places a lane: the addresses alone, and
 // what follows when the addresses stand in *access already.
 void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES]);

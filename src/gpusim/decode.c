@@ -299,6 +299,7 @@ static bool is_hint(enum ptx_op op)
 static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     op->instr = instr;
+    op->seen = (uint8_t)(op - decoder->code->ops);
     op->d = op->a = op->b = op->c = op->e = NO_SLOT;
     decode_guard(decoder, instr, op);
     if (is_hint(ptx_op(instr))) {

@@ -10,45 +10,68 @@
 
 #include "machine.h"
 
-enum { WARP_BUDGET = 1 << 16, BLOCK_BUDGET = 1 << 22, MOST_RESIDENT = 2048 };
+enum {
+    WARP_BUDGET = 1 << 16,
+    BLOCK_BUDGET = 1 << 22,
+    RESIDENT_BYTES =
+        24 << 20, // of all blocks that have begun and not ended, where it can be helped
+};
 
 // --- Blocks --------------------------------------------------------------------------------------
 
-static struct block *start_block(struct launch *launch, struct worker *worker, uint64_t number)
+static void free_block(struct block *block)
 {
-    const uint32_t *grid = launch->request->grid;
-    struct block *block = calloc(1, sizeof(*block));
-    if (!block)
-        return NULL;
-    block->launch = launch;
-    block->worker = worker;
-    block->number = number;
-    block->index[0] = (uint32_t)(number % grid[0]);
-    block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
-    block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
-    block->shared_bytes = launch->shared_bytes;
-    block->live_threads = launch->threads_per_block;
-    void *shared = NULL;
-    if (launch->shared_bytes && posix_memalign(&shared, 1024, launch->shared_bytes) == 0)
-        memset(shared, 0, launch->shared_bytes);
-    block->shared = shared;
-    block->warps = calloc(launch->warps_per_block, sizeof(*block->warps));
-    bool good = block->warps && (shared || !launch->shared_bytes);
-    for (uint32_t i = 0; good && i < launch->warps_per_block; i++) {
-        block->warp_count++;
-        good = warp_start(&block->warps[i], block, i);
-    }
-    if (good)
-        return block;
     for (uint32_t i = 0; i < block->warp_count; i++)
         warp_fini(&block->warps[i]);
     free(block->warps);
     free(block->shared);
     free(block);
+}
+
+static struct block *make_block(struct launch *launch, struct worker *worker)
+{
+    struct block *block = calloc(1, sizeof(*block));
+    if (!block)
+        return NULL;
+    block->launch = launch;
+    block->worker = worker;
+    block->shared_bytes = launch->shared_bytes;
+    void *shared = NULL;
+    if (launch->shared_bytes && posix_memalign(&shared, 1024, launch->shared_bytes) != 0)
+        shared = NULL;
+    block->shared = shared;
+    block->warps = malloc(launch->warps_per_block * sizeof(*block->warps));
+    bool good = block->warps && (shared || !launch->shared_bytes);
+    for (uint32_t i = 0; good && i < launch->warps_per_block; i++) {
+        good = warp_init(&block->warps[i], block, i);
+        block->warp_count++;
+    }
+    if (good)
+        return block;
+    free_block(block);
     return NULL;
 }
 
-static void finish_block(struct block *block, struct sim_work *work)
+static bool start_block(struct block *block, uint64_t number)
+{
+    const struct launch *launch = block->launch;
+    const uint32_t *grid = launch->request->grid;
+    block->number = number;
+    block->index[0] = (uint32_t)(number % grid[0]);
+    block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
+    block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
+    block->live_threads = launch->threads_per_block;
+    memset(block->barriers, 0, sizeof(block->barriers));
+    if (block->shared)
+        memset(block->shared, 0, block->shared_bytes);
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        if (!warp_start(&block->warps[i]))
+            return false;
+    }
+    return true;
+}
+
+static void count_work(const struct block *block, struct sim_work *work)
 {
     for (uint32_t i = 0; i < block->warp_count; i++) {
         const struct warp *warp = &block->warps[i];
@@ -56,11 +79,7 @@ static void finish_block(struct block *block, struct sim_work *work)
         work->thread_instructions += warp->thread_instructions;
         work->global_bytes += warp->global_bytes;
         work->shared_bytes += warp->shared_bytes;
-        warp_fini(&block->warps[i]);
     }
-    free(block->warps);
-    free(block->shared);
-    free(block);
 }
 
 static void no_progress(struct block *block)
@@ -128,51 +147,91 @@ static void fail_for_memory(struct launch *launch)
 
 // --- Workers -------------------------------------------------------------------------------------
 
-// Blocks that one worker has begun and not ended, in turn.
+// Blocks that one worker has begun and not ended, which run in turn.
 struct resident {
-    struct block *blocks[MOST_RESIDENT];
-    size_t count;
+    struct block **blocks;
+    size_t count, room;
+    size_t usual; // more only if they wait or take long, and ever more slowly
+    uint64_t rounds, patience;
+    struct block *spare;
 };
+
+static bool make_room(struct resident *resident)
+{
+    if (resident->count < resident->room)
+        return true;
+    size_t room = resident->room ? 2 * resident->room : 64;
+    struct block **blocks = realloc(resident->blocks, room * sizeof(struct block *));
+    if (!blocks)
+        return false;
+    resident->blocks = blocks;
+    resident->room = room;
+    return true;
+}
 
 static bool take_block(struct launch *launch, struct worker *worker, struct resident *resident)
 {
-    if (resident->count == MOST_RESIDENT || atomic_load(&launch->stop))
+    if (atomic_load(&launch->stop))
         return false;
     uint64_t number = atomic_fetch_add(&launch->next_block, 1);
     if (number >= launch->block_total)
         return false;
-    struct block *block = start_block(launch, worker, number);
-    if (!block) {
-        fail_for_memory(launch);
-        return false;
+    struct block *block = resident->spare;
+    if (block)
+        resident->spare = block->next;
+    else
+        block = make_block(launch, worker);
+    if (block && make_room(resident) && start_block(block, number)) {
+        resident->blocks[resident->count++] = block;
+        return true;
     }
-    resident->blocks[resident->count++] = block;
+    if (block)
+        free_block(block);
+    fail_for_memory(launch);
+    return false;
+}
+
+// What has not ended waits or takes long: another block may be what it waits for.
+static bool wants_another(const struct launch *launch, struct resident *resident)
+{
+    if (!resident->count || resident->count < resident->usual || launch->request->cooperative)
+        return true;
+    if (++resident->rounds < resident->patience)
+        return false;
+    resident->rounds = 0;
+    resident->patience += resident->patience / 8 + 1;
     return true;
 }
 
 static void work_on(struct launch *launch, struct worker *worker)
 {
-    struct resident *resident = calloc(1, sizeof(*resident));
+    uint64_t share = RESIDENT_BYTES / (launch->device->worker_count + 1);
+    struct resident resident = {.usual = (size_t)(share / launch->block_bytes)};
     struct sim_work work = {0};
-    if (!resident) {
-        fail_for_memory(launch);
-        return;
-    }
     memset(worker->seen, 0, sizeof(worker->seen));
-    while (resident->count || take_block(launch, worker, resident)) {
-        for (size_t i = 0; i < resident->count;) {
-            if (run_block(resident->blocks[i]) || atomic_load(&launch->stop)) {
-                finish_block(resident->blocks[i], &work);
-                resident->blocks[i] = resident->blocks[--resident->count];
-            } else {
+    while (resident.count || take_block(launch, worker, &resident)) {
+        for (size_t i = 0; i < resident.count;) {
+            struct block *block = resident.blocks[i];
+            if (!run_block(block) && !atomic_load(&launch->stop)) {
                 i++;
+                continue;
             }
+            for (uint32_t w = 0; w < block->warp_count; w++)
+                warp_stop(&block->warps[w]);
+            block->next = resident.spare;
+            resident.spare = block;
+            resident.blocks[i] = resident.blocks[--resident.count];
         }
-        // What is left waits or takes long: another block may be what it waits for.
-        if (resident->count)
-            take_block(launch, worker, resident);
+        if (resident.count && wants_another(launch, &resident))
+            take_block(launch, worker, &resident);
     }
-    free(resident);
+    while (resident.spare) {
+        struct block *next = resident.spare->next;
+        count_work(resident.spare, &work);
+        free_block(resident.spare);
+        resident.spare = next;
+    }
+    free(resident.blocks);
     pthread_mutex_lock(&launch->lock);
     launch->work.warp_instructions += work.warp_instructions;
     launch->work.thread_instructions += work.thread_instructions;
@@ -237,6 +296,8 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
     launch.shared_bytes = request->kernel->shared_bytes + request->dynamic_shared_bytes;
     launch.local_bytes = calls || launch.code->allocates ? stack + 65536u : stack;
+    launch.block_bytes =
+        sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);
     launch.objects = objects_get(device);
     if (request->cooperative &&
         sim_object_add(device, (uint64_t)(uintptr_t)workspace, sizeof(workspace), SIM_OBJECT_DEVICE,

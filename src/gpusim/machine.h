@@ -61,6 +61,7 @@ struct uop {
     uint8_t mode;       // the handler's own
     uint8_t spins;      // of a branch: lanes that left waited in vain for others that spin
     uint8_t flags;      // the handler's own
+    uint8_t seen;       // its place in a worker's table of objects
     const slot *list;   // slots of a vector, or of a call
     const void *extra;  // the handler's own
     const struct ptx_instr *instr;
@@ -141,6 +142,7 @@ struct frame {
     uint32_t allocated[LANES];   // by alloca, behind the .local variables
     const struct uop *call;      // that made it
     struct frame *next, *before; // among the warp's
+    size_t room_bytes;           // behind it, for registers and parameters
     unsigned char *registers;    // register_bytes, aligned to 64
     unsigned char *params;       // LANES times param_bytes
 };
@@ -193,8 +195,10 @@ struct warp {
     uint32_t lanes[LANES]; // the mask as 0 and ~0
     struct path *path;     // the running one
     struct block *block;
-    uint32_t index; // in its block
-    uint32_t live;  // lanes that have not ended
+    struct seen *seen; // of the worker that runs the block
+    bool logged;       // accesses go to the log
+    uint32_t index;    // in its block
+    uint32_t live;     // lanes that have not ended
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
     uint32_t tid[3][LANES];
     uint32_t carry;       // the condition code register, a bit a lane
@@ -204,6 +208,7 @@ struct warp {
     uint32_t path_count;  // highest used + 1
     uint32_t next_path;   // whose turn it is
     struct frame *frames; // all that are in use
+    struct frame *spare;  // ended ones, to be used again
 };
 
 enum { BARRIERS = 16 };
@@ -216,7 +221,7 @@ struct barrier {
 };
 
 // The object that an instruction touched last.
-enum { SEEN = 128 };
+enum { SEEN = 256 }; // as many as struct uop's seen can name
 
 struct seen {
     uint64_t start, size;
@@ -238,7 +243,8 @@ struct block {
     uint32_t warp_count, live_threads;
     struct barrier barriers[BARRIERS];
     bool progressed;
-    bool gave_way; // a path slept: others may be waited for
+    bool gave_way;      // a path slept: others may be waited for
+    struct block *next; // among a worker's spare ones
 };
 
 // A launch while it runs.
@@ -248,6 +254,7 @@ struct launch {
     const struct code *code;
     const unsigned char *params;
     uint64_t block_total;
+    uint64_t block_bytes; // that a block takes while it runs
     atomic_uint_fast64_t next_block;
     atomic_uint_fast64_t done_blocks;
     atomic_bool stop;
@@ -334,8 +341,12 @@ enum step warp_arrive(struct warp *warp, const struct uop *op);
 bool warp_together(struct warp *warp, const struct uop *op, uint32_t members);
 // Ends such an instruction.
 enum step warp_apart(struct warp *warp);
-bool warp_start(struct warp *warp, struct block *block, uint32_t index);
+// A warp begins, lives through many blocks of its launch, one after the other, and ends.
+bool warp_init(struct warp *warp, struct block *block, uint32_t index);
+bool warp_start(struct warp *warp);
+void warp_stop(struct warp *warp);
 void warp_fini(struct warp *warp);
+uint64_t warp_bytes(const struct launch *launch);
 // Runs until all paths wait or ended, or the budget is spent. False: the launch is over.
 bool warp_run(struct warp *warp, uint64_t budget);
 void warp_release_barrier(struct block *block, unsigned id);

@@ -59,37 +59,52 @@ static enum step load(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-// The two most frequent shapes: one register of 32 or 64 bits.
-static enum step load_32(struct warp *warp, const struct uop *op)
-{
-    struct access access;
-    if (!access_lanes(warp, op, 4, ACCESS_LOAD, &access))
-        return STEP_STOP;
-    lane_u32 *out = target(warp, op->d);
-    if (warp->mask == ALL_LANES) {
-        for (int i = 0; i < LANES; i++)
-            out[i] = *(const lane_u32 *)access.pointer[i];
-    } else {
-        for (uint32_t left = warp->mask; left; left &= left - 1) {
-            int i = __builtin_ctz(left);
-            out[i] = *(const lane_u32 *)access.pointer[i];
-        }
+// The most frequent shapes: one register of 32 or 64 bits.
+#define LOAD(bits, bytes)                                                            \
+    static enum step load_##bits(struct warp *warp, const struct uop *op)            \
+    {                                                                                \
+        struct access access;                                                        \
+        lane_u##bits *out = target(warp, op->d);                                     \
+        switch (access_reach_##bytes(warp, op, ACCESS_LOAD, &access)) {              \
+        case REACH_NOTHING: return STEP_STOP;                                        \
+        case REACH_ROW: memcpy(out, access.pointer[0], sizeof(*out) * LANES); break; \
+        case REACH_ONE: {                                                            \
+            lane_u##bits value = *(const lane_u##bits *)access.pointer[0];           \
+            for (int i = 0; i < LANES; i++)                                          \
+                out[i] = value;                                                      \
+            break;                                                                   \
+        }                                                                            \
+        default:                                                                     \
+            for (uint32_t left = warp->mask; left; left &= left - 1) {               \
+                int i = __builtin_ctz(left);                                         \
+                out[i] = *(const lane_u##bits *)access.pointer[i];                   \
+            }                                                                        \
+        }                                                                            \
+        return STEP_NEXT;                                                            \
     }
-    return STEP_NEXT;
-}
+LOAD(32, 4)
+LOAD(64, 8)
 
-static enum step load_64(struct warp *warp, const struct uop *op)
-{
-    struct access access;
-    if (!access_lanes(warp, op, 8, ACCESS_LOAD, &access))
-        return STEP_STOP;
-    lane_u64 *out = target(warp, op->d);
-    for (uint32_t left = warp->mask; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        out[i] = *(const lane_u64 *)access.pointer[i];
+// Of lanes that store to one place, the last one wins.
+#define STORE(bits, bytes)                                                             \
+    static enum step store_##bits(struct warp *warp, const struct uop *op)             \
+    {                                                                                  \
+        struct access access;                                                          \
+        const lane_u##bits *from = source(warp, op->b);                                \
+        switch (access_reach_##bytes(warp, op, ACCESS_STORE, &access)) {               \
+        case REACH_NOTHING: return STEP_STOP;                                          \
+        case REACH_ROW: memcpy(access.pointer[0], from, sizeof(*from) * LANES); break; \
+        case REACH_ONE: *(lane_u##bits *)access.pointer[0] = from[LANES - 1]; break;   \
+        default:                                                                       \
+            for (uint32_t left = warp->mask; left; left &= left - 1) {                 \
+                int i = __builtin_ctz(left);                                           \
+                *(lane_u##bits *)access.pointer[i] = from[i];                          \
+            }                                                                          \
+        }                                                                              \
+        return STEP_NEXT;                                                              \
     }
-    return STEP_NEXT;
-}
+STORE(32, 4)
+STORE(64, 8)
 
 static enum step store(struct warp *warp, const struct uop *op)
 {
@@ -275,6 +290,15 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
+static sim_handler *choose_store(const struct uop *op)
+{
+    bool wide = op->mode & TO_WIDE;
+    return op->count > 1             ? store
+           : op->bytes == 4 && !wide ? store_32
+           : op->bytes == 8 && wide  ? store_64
+                                     : store;
+}
+
 // The fourth operand of cp.async: how many bytes to read, or a predicate that says to read none.
 static void decode_size(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
@@ -296,7 +320,7 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
         fill_data(decoder, instr, op, &instr->operands[1], false);
         if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
             decode_refuse(decoder, instr, "a parameter at an address in a register");
-        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : store;
+        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(op);
         return true;
     case PTX_OP_CP_ASYNC: {
         struct uop from = *op;

@@ -76,34 +76,44 @@ static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
     return frame->local_offset + ((frame->code->local_bytes + most + 15u) & ~15u);
 }
 
+static size_t frame_room(const struct code *code)
+{
+    return 64 + code->register_bytes + (size_t)LANES * code->param_bytes + 64;
+}
+
+// Registers start as zeros: what a program reads without having written it is the same in every
+// run.
 static struct frame *new_frame(struct warp *warp, const struct code *code, struct frame *caller)
 {
-    size_t bytes =
-        sizeof(struct frame) + 64 + code->register_bytes + (size_t)LANES * code->param_bytes + 64;
-    struct frame *frame = calloc(1, bytes);
-    if (!frame)
-        return NULL;
-    (void)warp;
-    uintptr_t registers = ((uintptr_t)(frame + 1) + 63) & ~(uintptr_t)63;
-    frame->code = code;
-    frame->caller = caller;
-    frame->registers = (unsigned char *)registers;
+    size_t room = frame_room(code);
+    struct frame *frame = warp->spare;
+    if (frame && frame->room_bytes >= room) {
+        warp->spare = frame->next;
+        room = frame->room_bytes;
+    } else {
+        frame = malloc(sizeof(*frame) + room);
+        if (!frame)
+            return NULL;
+    }
+    *frame = (struct frame){.code = code, .caller = caller, .room_bytes = room};
+    frame->registers = (unsigned char *)(((uintptr_t)(frame + 1) + 63) & ~(uintptr_t)63);
     frame->params = frame->registers + code->register_bytes;
+    memset(frame->registers, 0, code->register_bytes + (size_t)LANES * code->param_bytes);
     frame->local_offset = caller ? stack_end(warp, caller) : 0;
     frame->next = warp->frames;
-    frame->before = NULL;
     if (warp->frames)
         warp->frames->before = frame;
     warp->frames = frame;
     return frame;
 }
 
-static void free_frame(struct warp *warp, struct frame *frame)
+static void end_frame(struct warp *warp, struct frame *frame)
 {
     *(frame->before ? &frame->before->next : &warp->frames) = frame->next;
     if (frame->next)
         frame->next->before = frame->before;
-    free(frame);
+    frame->next = warp->spare;
+    warp->spare = frame;
 }
 
 // --- Paths and joins -----------------------------------------------------------------------------
@@ -377,7 +387,7 @@ enum step warp_return(struct warp *warp)
     }
     path->frame = caller;
     path->pc = frame->return_pc;
-    free_frame(warp, frame);
+    end_frame(warp, frame);
     return STEP_JUMP;
 }
 
@@ -523,26 +533,39 @@ bool warp_run(struct warp *warp, uint64_t budget)
 
 // --- Start and end -------------------------------------------------------------------------------
 
-bool warp_start(struct warp *warp, struct block *block, uint32_t index)
+uint64_t warp_bytes(const struct launch *launch)
+{
+    return sizeof(struct warp) + sizeof(struct frame) + frame_room(launch->code) +
+           (uint64_t)LANES * launch->request->kernel->info.local_bytes;
+}
+
+bool warp_init(struct warp *warp, struct block *block, uint32_t index)
 {
     const struct launch *launch = block->launch;
     const uint32_t *size = launch->request->block;
     memset(warp, 0, sizeof(*warp));
     warp->block = block;
+    warp->seen = block->worker->seen;
+    warp->logged = launch->device->log;
     warp->index = index;
     for (uint32_t lane = 0; lane < LANES; lane++) {
         uint32_t thread = index * LANES + lane;
         warp->tid[0][lane] = thread % size[0];
         warp->tid[1][lane] = thread / size[0] % size[1];
         warp->tid[2][lane] = thread / size[0] / size[1];
-        if (thread < launch->threads_per_block)
-            warp->live |= 1u << lane;
     }
-    if (launch->local_bytes) {
+    if (launch->local_bytes)
         warp->local = calloc(LANES, launch->local_bytes);
-        if (!warp->local)
-            return false;
-    }
+    return warp->local || !launch->local_bytes;
+}
+
+bool warp_start(struct warp *warp)
+{
+    const struct launch *launch = warp->block->launch;
+    uint32_t left = launch->threads_per_block - warp->index * LANES;
+    warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
+    warp->carry = 0;
+    warp->path_count = warp->next_path = 0;
     struct frame *frame = new_frame(warp, launch->code, NULL);
     if (!frame)
         return false;
@@ -551,12 +574,19 @@ bool warp_start(struct warp *warp, struct block *block, uint32_t index)
     return true;
 }
 
+void warp_stop(struct warp *warp)
+{
+    while (warp->frames)
+        end_frame(warp, warp->frames);
+}
+
 void warp_fini(struct warp *warp)
 {
-    while (warp->frames) {
-        struct frame *next = warp->frames->next;
-        free(warp->frames);
-        warp->frames = next;
+    warp_stop(warp);
+    while (warp->spare) {
+        struct frame *next = warp->spare->next;
+        free(warp->spare);
+        warp->spare = next;
     }
     free(warp->local);
     warp->local = NULL;
