@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling memory: cuMemset* in all its forms. None of them waits, the ones without a stream
-// neither, as a real driver has it for device memory.
+// Filling memory: cuMemset* in all its forms. None of them waits where it is device memory; where
+// it is pinned or managed the forms without a stream do, as on a real H200.
 #include "driver.h"
 
 CUresult driver_fill_check(uint64_t address, size_t pitch, size_t row_bytes, size_t height)
@@ -24,8 +24,7 @@ static CUresult fill(uint64_t address, size_t pitch, uint32_t value, unsigned el
     if (result == CUDA_SUCCESS && width && height)
         result = driver_fill_check(address, pitch, width * element_bytes, height);
     if (result == CUDA_SUCCESS && width && height) {
-        // Host memory is filled before the call returns, where the call is not an asynchronous one.
-        bool wait = waits_for_host && driver_place_of(address, 1) == DRIVER_PLACE_PINNED;
+        bool wait = waits_for_host && driver_place_of(address, 1) != DRIVER_PLACE_DEVICE;
         struct driver_op op = {.kind = DRIVER_OP_FILL,
                                .fill = {.dst = (char *)(uintptr_t)address,
                                         .pitch = pitch,

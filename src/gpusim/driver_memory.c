@@ -209,7 +209,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
     return CUDA_SUCCESS;
 }
 
-// Frees what begins at the address, after all work of the device: nothing may still use it.
+// Frees what begins at the address, after all work of the device: nothing may still use it. Memory
+// of a pool goes in the order of the default stream, and nobody waits, as on a real H200.
 static CUresult release(uint64_t address, bool (*fits)(const struct driver_allocation *),
                         CUresult otherwise)
 {
@@ -221,16 +222,14 @@ static CUresult release(uint64_t address, bool (*fits)(const struct driver_alloc
     CUresult result = CUDA_SUCCESS;
     if (!allocation || allocation->address != address || !fits(allocation)) {
         result = otherwise;
+    } else if (allocation->kind == DRIVER_MEMORY_POOL) {
+        result = driver_pool_free(context->legacy, allocation);
     } else {
         driver_wait_device();
         // While it waited, another thread may have freed it.
         allocation = driver_memory_find(address);
-        if (allocation && allocation->address == address && fits(allocation)) {
-            if (allocation->kind == DRIVER_MEMORY_POOL)
-                driver_pool_free(context->legacy, allocation);
-            else
-                driver_memory_remove(allocation);
-        }
+        if (allocation && allocation->address == address && fits(allocation))
+            driver_memory_remove(allocation);
     }
     driver_unlock();
     return result != CUDA_SUCCESS ? result : (CUresult)context->error;

@@ -21,6 +21,7 @@ static void frees_and_synchronous_copies_wait(void **state)
     assert_ok(cuMemHostAlloc(&other, BYTES, 0));
     assert_waits(NULL, cuMemFreeHost(other));
     assert_ok(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    assert_waits(NULL, cuMemsetD8_v2(managed, 1, BYTES));
     assert_waits(NULL, cuMemFree_v2(managed));
     assert_waits(NULL, cuMemFree_v2(p));
     assert_ok(cuMemFreeHost(pinned));
@@ -46,6 +47,8 @@ static void allocations_fills_and_asynchronous_copies_do_not_wait(void **state)
     assert_does_not_wait(NULL, cuStreamCreate(&stream, 0));
     assert_does_not_wait(NULL, cuMemAllocAsync(&q, BYTES, NULL));
     assert_does_not_wait(NULL, cuMemFreeAsync(q, NULL));
+    assert_ok(cuMemAllocAsync(&q, BYTES, NULL));
+    assert_does_not_wait(NULL, cuMemFree_v2(q));
     assert_does_not_wait(stream, cuStreamDestroy_v2(stream));
     assert_ok(cuMemFree_v2(p));
     assert_ok(cuMemFreeHost(pinned));
