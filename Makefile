@@ -1,7 +1,7 @@
 # glint: what to type. `make` builds; `make test` and `make demo` do everything on a fresh machine.
 # The build itself is CMakeLists.txt.
 
-.PHONY: all deps demo test lint bench fuzz asan tsan x86_64 aarch64 format clean help configure
+.PHONY: all deps demo test gpu-test lint bench fuzz asan tsan x86_64 aarch64 format clean help configure
 
 .NOTPARALLEL: # ninja and ctest use all cores themselves
 
@@ -28,6 +28,10 @@ demo: # build, and look at an example
 test: deps # build and run all tests
 	@$(MAKE) --no-print-directory all
 	@scripts/test build
+
+gpu-test: configure # run the tests that need a GPU, on this machine's
+	@cmake --build build --target glint --target simulator
+	@scripts/gpu-test
 
 lint: deps configure # check layout, include law and source
 	@scripts/lint
@@ -63,4 +67,4 @@ clean: # remove all build folders
 	rm -rf build build-release build-asan build-tsan build-fuzz build-x86_64 build-aarch64
 
 help: # show this list
-	@sed -n 's/^\([a-z0-9_ ]*\):[^#=]*# \(.*\)/  \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z0-9_ -]*\):[^#=]*# \(.*\)/  \1\t\2/p' Makefile | expand -t 20
