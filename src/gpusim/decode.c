@@ -207,30 +207,6 @@ static void place(struct decoder *decoder, struct base_map *map, const struct pt
     *used += (uint32_t)var->size_bytes;
 }
 
-// Registers of 64 bits first, so that every slot is aligned to its lanes' vector.
-static void place_registers(struct decoder *decoder)
-{
-    struct ptx_function *function = decoder->code->function;
-    uint32_t used = 0;
-    decoder->slots = base_new_array(decoder->arena, slot, function->reg_count + 1);
-    for (unsigned lane_bytes = WIDEST; lane_bytes >= NARROW; lane_bytes /= 2) {
-        for (size_t i = 0; i < function->reg_count; i++) {
-            const struct ptx_reg *reg = function->regs[i];
-            if (reg->type == PTX_PRED || decode_lane_bytes((enum ptx_type)reg->type) != lane_bytes)
-                continue;
-            decoder->slots[i] = used;
-            used += LANES * lane_bytes * reg->vec;
-        }
-    }
-    for (size_t i = 0; i < function->reg_count; i++) {
-        if (function->regs[i]->type == PTX_PRED) {
-            decoder->slots[i] = used;
-            used += sizeof(uint32_t);
-        }
-    }
-    decoder->code->register_bytes = aligned(used, 64);
-}
-
 // A kernel's parameters are one packed buffer; a device function's stand in its frame, with the
 // results and with the local parameters through which it calls others.
 static void place_params(struct decoder *decoder, struct code *code)
@@ -331,8 +307,8 @@ static void mark_joins(const struct ptx_cfg *cfg, bool *joins)
 static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
 {
     struct code *code = decoder->code;
-    bool *joins = base_new_array(decoder->arena, bool, cfg->block_count);
-    uint32_t *start = base_new_array(decoder->arena, uint32_t, (size_t)cfg->block_count + 1);
+    bool *joins = base_new_array(&decoder->scratch, bool, cfg->block_count);
+    uint32_t *start = base_new_array(&decoder->scratch, uint32_t, (size_t)cfg->block_count + 1);
     mark_joins(cfg, joins);
     uint32_t count = 0;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
@@ -374,7 +350,6 @@ static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
 enum base_code code_decode(struct sim_module *module, struct code *code, struct base_error *error)
 {
     struct decoder *decoder = calloc(1, sizeof(*decoder));
-    struct ptx_facts *facts = NULL;
     BASE_RETURN_IF(!decoder, error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
     jmp_buf escape;
     struct base_arena *arena = &module->arena;
@@ -384,10 +359,13 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
     decoder->error = error;
     error->code = BASE_OK;
     arena->escape = &escape;
+    base_arena_init(&decoder->scratch, 0);
+    decoder->scratch.escape = &escape;
     enum base_code result = BASE_OK;
     if (setjmp(escape) == 0) {
-        struct ptx_cfg *cfg = ptx_cfg_build(code->function, arena);
-        place_registers(decoder);
+        const struct ptx_cfg *cfg = ptx_cfg_build(code->function, &decoder->scratch);
+        uint32_t bytes = decode_slots(cfg, &decoder->scratch, &decoder->slots);
+        code->register_bytes = aligned(bytes, 64);
         place_params(decoder, code);
         module_place_shared(module, code->function, &decoder->shared);
         decode_body(decoder, cfg);
@@ -402,7 +380,7 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
         result = error->code;
     }
     arena->escape = NULL;
-    (void)facts;
+    base_arena_fini(&decoder->scratch);
     base_array_fini(&decoder->pool);
     base_map_fini(&decoder->constants);
     base_map_fini(&decoder->params);

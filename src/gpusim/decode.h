@@ -13,6 +13,7 @@ struct decoder {
     struct sim_module *module;
     struct code *code;
     struct base_arena *arena;
+    struct base_arena scratch; // until the function is decoded
     struct base_error *error;
     slot *slots; // by register id
     BASE_ARRAY(unsigned char) pool;
@@ -22,6 +23,9 @@ struct decoder {
     struct base_map shared;    // struct ptx_var to 1 + its offset in shared memory
 };
 
+// Places the function's registers; returns the bytes they take. The slots, by register id, are in
+// the arena. Memory that runs out leaves by its escape.
+uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot **out);
 // The slot of a register operand; refuses anything else.
 slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_operand *operand);

@@ -10,9 +10,15 @@
 
 #include "machine.h"
 
+// In instructions of a warp.
 enum {
-    WARP_BUDGET = 1 << 16,
-    BLOCK_BUDGET = 1 << 22,
+    WARP_TURN = 1 << 16,     // before the next warp of its block has a turn
+    BLOCK_TURN = 1 << 16,    // before the next block of its worker has one
+    TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches
+    PATIENCE = 1 << 22,      // before a worker begins another block beside those that do not end
+};
+
+enum {
     RESIDENT_BYTES =
         24 << 20, // of all blocks that have begun and not ended, where it can be helped
 };
@@ -108,10 +114,11 @@ static void no_progress(struct block *block)
     }
 }
 
-// Runs the block for a while. True where it is done, or the launch has failed.
-static bool run_block(struct block *block)
+// Runs the block for a turn and adds what it took to *spent. True where it is done, or the launch
+// has failed.
+static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
 {
-    uint64_t spent = 0;
+    uint64_t end = *spent + turn, warp_turn = turn < WARP_TURN ? turn : WARP_TURN;
     block->gave_way = false;
     while (block->live_threads) {
         block->progressed = false;
@@ -119,15 +126,15 @@ static bool run_block(struct block *block)
             if (!block->warps[i].live)
                 continue;
             uint64_t before = block->warps[i].warp_instructions;
-            if (!warp_run(&block->warps[i], WARP_BUDGET))
+            if (!warp_run(&block->warps[i], warp_turn))
                 return true;
-            spent += block->warps[i].warp_instructions - before;
+            *spent += block->warps[i].warp_instructions - before;
         }
         if (!block->progressed && block->live_threads) {
             no_progress(block);
             return true;
         }
-        if (spent > BLOCK_BUDGET || block->gave_way)
+        if (*spent > end || block->gave_way)
             return !block->live_threads;
     }
     return true;
@@ -151,8 +158,8 @@ static void fail_for_memory(struct launch *launch)
 struct resident {
     struct block **blocks;
     size_t count, room;
-    size_t usual; // more only if they wait or take long, and ever more slowly
-    uint64_t rounds, patience;
+    size_t usual;                    // beyond these, another one only after ever longer waits
+    uint64_t spent, since, patience; // instructions; when the last block began; until the next one
     struct block *spare;
 };
 
@@ -194,25 +201,38 @@ static bool take_block(struct launch *launch, struct worker *worker, struct resi
 // What has not ended waits or takes long: another block may be what it waits for.
 static bool wants_another(const struct launch *launch, struct resident *resident)
 {
-    if (!resident->count || resident->count < resident->usual || launch->request->cooperative)
+    if (launch->request->cooperative)
         return true;
-    if (++resident->rounds < resident->patience)
+    if (resident->spent - resident->since < resident->patience && !resident->blocks[0]->gave_way)
         return false;
-    resident->rounds = 0;
-    resident->patience += resident->patience / 8 + 1;
+    if (resident->count >= resident->usual)
+        resident->patience += resident->patience / 8;
+    resident->since = resident->spent;
     return true;
+}
+
+// All blocks of a cooperative launch wait for each other: each worker begins its share at once.
+static void take_share(struct launch *launch, struct worker *worker, struct resident *resident)
+{
+    uint64_t share = launch->block_total / (launch->device->worker_count + 1);
+    while (resident->count < share && take_block(launch, worker, resident))
+        ;
 }
 
 static void work_on(struct launch *launch, struct worker *worker)
 {
     uint64_t share = RESIDENT_BYTES / (launch->device->worker_count + 1);
-    struct resident resident = {.usual = (size_t)(share / launch->block_bytes)};
+    struct resident resident = {.usual = (size_t)(share / launch->block_bytes),
+                                .patience = PATIENCE};
+    uint64_t turn = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
     struct sim_work work = {0};
     memset(worker->seen, 0, sizeof(worker->seen));
+    if (launch->request->cooperative)
+        take_share(launch, worker, &resident);
     while (resident.count || take_block(launch, worker, &resident)) {
         for (size_t i = 0; i < resident.count;) {
             struct block *block = resident.blocks[i];
-            if (!run_block(block) && !atomic_load(&launch->stop)) {
+            if (!run_block(block, turn, &resident.spent) && !atomic_load(&launch->stop)) {
                 i++;
                 continue;
             }

@@ -204,7 +204,7 @@ struct warp {
     uint32_t carry;       // the condition code register, a bit a lane
     unsigned char *local; // LANES stacks of launch->local_bytes each
     struct path paths[MOST_PATHS];
-    struct join joins[MOST_JOINS];
+    struct join *joins;   // MOST_JOINS, once the warp has diverged
     uint32_t path_count;  // highest used + 1
     uint32_t next_path;   // whose turn it is
     struct frame *frames; // all that are in use

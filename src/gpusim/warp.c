@@ -133,7 +133,9 @@ static struct path *new_path(struct warp *warp)
 static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
                         const struct uop *branch)
 {
-    for (int32_t i = 0; i < MOST_JOINS; i++) {
+    if (!warp->joins)
+        warp->joins = calloc(MOST_JOINS, sizeof(*warp->joins));
+    for (int32_t i = 0; warp->joins && i < MOST_JOINS; i++) {
         struct join *join = &warp->joins[i];
         if (join->used)
             continue;
@@ -151,7 +153,7 @@ static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
 }
 
 // The join that the path will meet at pc in its frame: its own, or a new one. -1: too many are
-// open.
+// open, or there is no memory for them.
 static int32_t join_at(struct warp *warp, struct path *path, uint32_t pc, const struct uop *branch)
 {
     if (path->join >= 0 && path->rejoin == pc && path->rejoin_frame == path->frame)
@@ -589,5 +591,7 @@ void warp_fini(struct warp *warp)
         warp->spare = next;
     }
     free(warp->local);
+    free(warp->joins);
     warp->local = NULL;
+    warp->joins = NULL;
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the registers of a function are in a frame. PTX has as many registers as the compiler
+// likes, most of which live for a few instructions: those that are never alive together share a
+// slot, so that the frames of many warps fit the CPU's caches.
+//
+// A lane's values are its own and instructions write active lanes only, so what holds for one
+// thread holds for a warp however it diverges. A register takes its slot from the first place in
+// the text where it may be alive to the last; one whose last use is an instruction does not share
+// with that instruction's results, as handlers may write before they have read all.
+#include <string.h>
+
+#include "decode.h"
+
+// Slots of 4 (predicates), 8, ... bytes: by the logarithm of the size.
+enum { CLASSES = 16 };
+
+struct slots {
+    const struct ptx_function *function;
+    const struct ptx_cfg *cfg;
+    const struct ptx_ssa *ssa;
+    struct base_arena *arena;
+    size_t words;                 // of a set of registers
+    uint64_t *before, *after;     // by block: which are alive where it starts and ends
+    uint64_t *used, *set;         // by block: used before they are set there; set for good
+    uint32_t *first, *last;       // by register: 1 + places in the text; 0: none
+    uint32_t *starts, *ends;      // by place: 1 + the first register that starts or ends there
+    uint32_t *more_starts, *more; // by register: the next one of the same place
+    uint32_t *free[CLASSES];
+    uint32_t free_count[CLASSES];
+};
+
+static unsigned class_of(const struct ptx_reg *reg)
+{
+    if (reg->type == PTX_PRED)
+        return 2;
+    uint32_t bytes = LANES * decode_lane_bytes((enum ptx_type)reg->type) * reg->vec;
+    return 32 - (unsigned)__builtin_clz(bytes - 1);
+}
+
+static bool has(const uint64_t *set, uint32_t reg)
+{
+    return set[reg / 64] >> reg % 64 & 1;
+}
+
+static void put(uint64_t *set, uint32_t reg)
+{
+    set[reg / 64] |= UINT64_C(1) << reg % 64;
+}
+
+static const struct ptx_reg *reg_of(const struct ptx_instr *instr, const struct ptx_ref *ref)
+{
+    return ref->operand ? ref->operand->reg : instr->guard;
+}
+
+// What a block uses and sets.
+static void scan_block(struct slots *slots, uint32_t index)
+{
+    const struct ptx_block *block = &slots->cfg->blocks[index];
+    uint64_t *used = slots->used + index * slots->words, *set = slots->set + index * slots->words;
+    for (uint32_t i = 0; i < block->instr_count; i++) {
+        const struct ptx_instr *instr = block->instrs[i];
+        const struct ptx_ref *from = slots->ssa->refs + slots->ssa->ref_start[instr->index];
+        const struct ptx_ref *end = slots->ssa->refs + slots->ssa->ref_start[instr->index + 1];
+        for (const struct ptx_ref *ref = from; ref < end; ref++) {
+            if (!ref->is_def && !has(set, reg_of(instr, ref)->id))
+                put(used, reg_of(instr, ref)->id);
+        }
+        for (const struct ptx_ref *ref = from; ref < end; ref++) {
+            // Under a guard, or of one component, the old value lives on.
+            if (ref->is_def && !instr->guard && !ref->operand->select)
+                put(set, reg_of(instr, ref)->id);
+        }
+    }
+}
+
+static void find_living(struct slots *slots)
+{
+    const struct ptx_cfg *cfg = slots->cfg;
+    for (uint32_t i = 0; i < cfg->order_count; i++)
+        scan_block(slots, cfg->order[i]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = cfg->order_count; i-- > 0;) {
+            const struct ptx_block *block = &cfg->blocks[cfg->order[i]];
+            size_t at = cfg->order[i] * slots->words;
+            for (size_t w = 0; w < slots->words; w++) {
+                uint64_t after = 0;
+                for (uint32_t s = 0; s < block->succ_count; s++)
+                    after |= slots->before[block->succs[s] * slots->words + w];
+                uint64_t before = slots->used[at + w] | (after & ~slots->set[at + w]);
+                changed |= before != slots->before[at + w];
+                slots->after[at + w] = after;
+                slots->before[at + w] = before;
+            }
+        }
+    }
+}
+
+static void extend(struct slots *slots, uint32_t reg, uint32_t place)
+{
+    if (!slots->first[reg] || slots->first[reg] > place + 1)
+        slots->first[reg] = place + 1;
+    if (slots->last[reg] < place + 1)
+        slots->last[reg] = place + 1;
+}
+
+static void extend_all(struct slots *slots, const uint64_t *set, uint32_t place)
+{
+    for (size_t w = 0; w < slots->words; w++) {
+        for (uint64_t left = set[w]; left; left &= left - 1)
+            extend(slots, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left), place);
+    }
+}
+
+// The places of instructions are their indices; those of the blocks are in text order.
+static void find_ranges(struct slots *slots)
+{
+    const struct ptx_cfg *cfg = slots->cfg;
+    uint32_t place = 0;
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[b];
+        if (block->order == PTX_NO_BLOCK)
+            continue;
+        if (block->instr_count)
+            place = block->instrs[0]->index;
+        extend_all(slots, slots->before + b * slots->words, place);
+        for (uint32_t i = 0; i < block->instr_count; i++) {
+            const struct ptx_instr *instr = block->instrs[i];
+            place = instr->index;
+            for (uint32_t r = slots->ssa->ref_start[place]; r < slots->ssa->ref_start[place + 1];
+                 r++)
+                extend(slots, reg_of(instr, &slots->ssa->refs[r])->id, place);
+        }
+        extend_all(slots, slots->after + b * slots->words, place);
+    }
+}
+
+// Hands out slots place by place; returns the bytes of the frame.
+static uint32_t hand_out(struct slots *slots, uint32_t places, slot *out)
+{
+    const struct ptx_function *function = slots->function;
+    uint32_t used = 0, small = 0; // bytes; predicates, which come last
+    for (uint32_t i = 0; i < function->reg_count; i++) {
+        if (!slots->first[i])
+            continue;
+        slots->more_starts[i] = slots->starts[slots->first[i] - 1];
+        slots->starts[slots->first[i] - 1] = i + 1;
+        slots->more[i] = slots->ends[slots->last[i] - 1];
+        slots->ends[slots->last[i] - 1] = i + 1;
+    }
+    for (uint32_t place = 0; place < places; place++) {
+        for (uint32_t i = slots->starts[place]; i; i = slots->more_starts[i - 1]) {
+            unsigned kind = class_of(function->regs[i - 1]);
+            uint32_t *count = kind == 2 ? &small : &used;
+            if (slots->free_count[kind]) {
+                out[i - 1] = slots->free[kind][--slots->free_count[kind]];
+            } else {
+                out[i - 1] = *count;
+                *count += 1u << kind;
+            }
+        }
+        for (uint32_t i = slots->ends[place]; i; i = slots->more[i - 1]) {
+            unsigned kind = class_of(function->regs[i - 1]);
+            slots->free[kind][slots->free_count[kind]++] = out[i - 1];
+        }
+    }
+    // Whoever is never alive may still be named, by a call that passes it for instance.
+    for (uint32_t i = 0; i < function->reg_count; i++) {
+        unsigned kind = class_of(function->regs[i]);
+        if (!slots->first[i]) {
+            out[i] = kind == 2 ? small : used;
+            *(kind == 2 ? &small : &used) += 1u << kind;
+        }
+    }
+    for (uint32_t i = 0; i < function->reg_count; i++)
+        out[i] += function->regs[i]->type == PTX_PRED ? used : 0;
+    return used + small;
+}
+
+uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot **out)
+{
+    const struct ptx_function *function = cfg->function;
+    size_t count = function->reg_count + 1;
+    uint32_t places = 1;
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[b];
+        if (block->instr_count && block->instrs[block->instr_count - 1]->index >= places)
+            places = block->instrs[block->instr_count - 1]->index + 1;
+    }
+    struct slots slots = {.function = function,
+                          .cfg = cfg,
+                          .ssa = ptx_ssa_build(cfg, arena),
+                          .arena = arena,
+                          .words = (count + 63) / 64};
+    size_t sets = slots.words * cfg->block_count;
+    uint64_t *memory = base_new_array(arena, uint64_t, 4 * sets);
+    slots.before = memory;
+    slots.after = memory + sets;
+    slots.used = memory + 2 * sets;
+    slots.set = memory + 3 * sets;
+    slots.first = base_new_array(arena, uint32_t, count);
+    slots.last = base_new_array(arena, uint32_t, count);
+    slots.more_starts = base_new_array(arena, uint32_t, count);
+    slots.more = base_new_array(arena, uint32_t, count);
+    slots.starts = base_new_array(arena, uint32_t, places);
+    slots.ends = base_new_array(arena, uint32_t, places);
+    for (unsigned i = 0; i < CLASSES; i++)
+        slots.free[i] = base_new_array(arena, uint32_t, count);
+    *out = base_new_array(arena, slot, count);
+    find_living(&slots);
+    find_ranges(&slots);
+    return hand_out(&slots, places, *out);
+}
