@@ -47,8 +47,8 @@ static int teardown(void **state)
 }
 
 // Loads the text and runs its first kernel with the memory's address as its only parameter.
-static struct sim_fault run(struct fixture *fixture, const char *text, uint32_t blocks,
-                            uint32_t threads)
+static struct sim_fault run_as(struct fixture *fixture, const char *text, uint32_t blocks,
+                               uint32_t threads, bool cooperative)
 {
     struct sim_ptx ptx = {text, strlen(text), "test"};
     struct base_error error = {0};
@@ -64,10 +64,17 @@ static struct sim_fault run(struct fixture *fixture, const char *text, uint32_t 
                                 .grid = {blocks, 1, 1},
                                 .block = {threads, 1, 1},
                                 .params = &param,
+                                .cooperative = cooperative,
                                 .id = 1};
     struct sim_fault fault;
     sim_launch_run(fixture->device, &launch, NULL, &fault);
     return fault;
+}
+
+static struct sim_fault run(struct fixture *fixture, const char *text, uint32_t blocks,
+                            uint32_t threads)
+{
+    return run_as(fixture, text, blocks, threads, false);
 }
 
 static void each_thread_of_each_block_writes_its_number(void **state)
@@ -86,6 +93,34 @@ static void each_thread_of_each_block_writes_its_number(void **state)
     for (uint32_t i = 0; i < 700; i++)
         assert_int_equal(fixture->memory[i], i);
     assert_int_equal(fixture->memory[700], 0);
+}
+
+// Each block announces itself and waits until all have, twice.
+#define ALL_WAIT_FOR_ALL                                                                   \
+    HEAD ".entry k(.param .u64 p) {\n"                                                     \
+         ".reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<3>;\n"                          \
+         "ld.param.u64 %rd1, [p]; mov.u32 %r1, %nctaid.x; mov.u32 %r2, %tid.x;\n"          \
+         "setp.ne.u32 %p1, %r2, 0; @%p1 bra D; mov.u32 %r5, %r1;\n"                        \
+         "N: atom.global.add.u32 %r3, [%rd1], 1;\n"                                        \
+         "L: ld.volatile.global.u32 %r4, [%rd1]; setp.lt.u32 %p2, %r4, %r5; @%p2 bra L;\n" \
+         "add.u32 %r5, %r5, %r1; add.u32 %r6, %r1, %r1; setp.le.u32 %p2, %r5, %r6;\n"      \
+         "@%p2 bra N; D: bar.sync 0; ret; }"
+
+static void blocks_of_a_cooperative_launch_run_together(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run_as(fixture, ALL_WAIT_FOR_ALL, 2000, 64, true);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 4000);
+}
+
+// Nothing says that they must, but on a real device they do where they fit.
+static void blocks_that_wait_for_later_ones_go_on_when_these_begin(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(fixture, ALL_WAIT_FOR_ALL, 6, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 12);
 }
 
 // Lane i goes round i times; behind the loop all lanes are together again.
@@ -362,6 +397,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_thread_of_each_block_writes_its_number),
+        TEST(blocks_of_a_cooperative_launch_run_together),
+        TEST(blocks_that_wait_for_later_ones_go_on_when_these_begin),
         TEST(lanes_that_leave_a_loop_at_different_times_meet_behind_it),
         TEST(nested_branches_take_each_lane_its_own_way),
         TEST(a_spin_lock_inside_a_warp_ends),
