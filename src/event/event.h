@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes from a watched program to the recorder: records, and the ring in shared memory that
+// carries them. The program's side never waits and never allocates: where the ring is full, the
+// record is dropped and counted by its kind. The recorder's side survives the program's death at
+// any moment: what was written whole is read.
+//
+// Records are C structures of one build of glint, followed by bytes that belong to them (a name, a
+// list). Both sides check EVENT_VERSION before anything else. Numbers (of calls, objects, streams,
+// ...) start at 1 and are the process's own; 0 means none. Times are CLOCK_MONOTONIC nanoseconds.
+// A record that defines a number comes before the first one that uses it, in the order of the ring.
+#ifndef GLINT_EVENT_EVENT_H
+#define GLINT_EVENT_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define EVENT_VERSION 1u
+
+enum event_kind {
+    EVENT_NONE = 0,
+    // Definitions.
+    EVENT_PROCESS,  // struct event_process: the first record
+    EVENT_IMAGE,    // struct event_image, path: an executable or library, mapped
+    EVENT_FUNCTION, // struct event_name, name: an API function, "cuMemAlloc_v2"
+    EVENT_THREAD,   // struct event_thread, name
+    EVENT_DEVICE,   // struct event_device, name
+    EVENT_CONTEXT,  // struct event_context
+    EVENT_STREAM,   // struct event_stream
+    EVENT_MODULE,   // struct event_module, name or path
+    EVENT_KERNEL,   // struct event_kernel, mangled name
+    EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first
+    EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does
+    // What happens.
+    EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
+    EVENT_OBJECT,      // struct event_object: begins
+    EVENT_OBJECT_END,  // struct event_object_end
+    EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
+    EVENT_TIME,        // struct event_time: when the GPU did it
+    EVENT_NOTE,        // struct event_note, text for the report
+    EVENT_FINISH,      // struct event_finish: the process leaves by exit or return
+    EVENT_KINDS
+};
+
+struct event_process {
+    uint32_t version; // EVENT_VERSION
+    int32_t pid, parent;
+    uint32_t driver_version; // 13000; 0: not known yet
+    uint64_t start_ns;       // when watching began
+    uint64_t start_unix_ns;  // the same moment by CLOCK_REALTIME
+    uint32_t simulated;      // the driver is glint's own
+    uint32_t timestamps;     // GPU times are taken
+};
+
+struct event_image {
+    uint64_t start, end; // addresses of what is executable
+    uint64_t bias;       // address minus the file's virtual address
+    uint32_t build_id_bytes;
+    unsigned char build_id[32];
+};
+
+struct event_name { // of what the kind of record says
+    uint64_t number;
+};
+
+struct event_thread {
+    uint32_t number;
+    int32_t tid;
+};
+
+struct event_device {
+    uint32_t number; // 1 + ordinal
+    uint32_t major, minor;
+    uint32_t multiprocessors;
+    uint64_t memory_bytes;
+    unsigned char uuid[16];
+};
+
+struct event_context {
+    uint32_t number, device;
+};
+
+enum { EVENT_STREAM_NON_BLOCKING = 1, EVENT_STREAM_LEGACY = 2, EVENT_STREAM_PER_THREAD = 4 };
+
+struct event_stream {
+    uint32_t number, context;
+    uint32_t flags;
+    int32_t priority;
+    uint32_t thread; // of a thread's own default stream
+};
+
+struct event_module {
+    uint32_t number, context;
+    uint64_t bytes;   // of its image, where known
+    uint64_t hash;    // XXH3-64 of it
+    uint32_t has_ptx; // kernels can be rewritten
+};
+
+struct event_kernel {
+    uint32_t number, module;
+    uint32_t registers, static_shared_bytes, local_bytes;
+};
+
+struct event_stack {
+    uint32_t number, depth;
+    uint32_t truncated; // there were more frames
+};
+
+enum event_node_kind {
+    EVENT_NODE_KERNEL = 1,
+    EVENT_NODE_COPY,
+    EVENT_NODE_SET,
+    EVENT_NODE_ALLOC,
+    EVENT_NODE_FREE,
+    EVENT_NODE_EVENT_RECORD,
+    EVENT_NODE_EVENT_WAIT,
+    EVENT_NODE_HOST,
+    EVENT_NODE_GRAPH, // a child graph's nodes follow in its place
+    EVENT_NODE_EMPTY,
+    EVENT_NODE_OTHER,
+};
+
+struct event_launch {
+    uint32_t kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared_bytes;
+    uint32_t flags; // EVENT_LAUNCH_*
+};
+enum { EVENT_LAUNCH_COOPERATIVE = 1 };
+
+enum event_memory { // where an end of a copy is
+    EVENT_MEMORY_PAGEABLE = 1,
+    EVENT_MEMORY_PINNED,
+    EVENT_MEMORY_DEVICE,
+    EVENT_MEMORY_MANAGED,
+    EVENT_MEMORY_ARRAY,
+    EVENT_MEMORY_UNKNOWN,
+};
+
+struct event_copy {
+    uint64_t bytes;                  // in all
+    uint64_t from, to;               // addresses
+    uint64_t from_object, to_object; // 0: none that glint knows
+    uint64_t from_pitch, to_pitch;   // bytes from row to row; 0: one row
+    uint64_t width_bytes, height, depth;
+    uint8_t from_memory, to_memory; // enum event_memory
+    uint8_t direction;              // enum event_direction
+    uint8_t padding[5];
+};
+enum event_direction {
+    EVENT_HOST_TO_DEVICE = 1,
+    EVENT_DEVICE_TO_HOST,
+    EVENT_DEVICE_TO_DEVICE,
+    EVENT_HOST_TO_HOST,
+    EVENT_PEER_TO_PEER,
+};
+
+struct event_set {
+    uint64_t address, object;
+    uint64_t bytes, pitch, width_bytes, height;
+    uint32_t value, value_bytes; // 1, 2 or 4
+};
+
+struct event_node {
+    uint8_t kind; // enum event_node_kind
+    uint8_t padding[3];
+    uint32_t first_edge, edge_count; // not used by version 1: nodes stand in an order that holds
+    union {
+        struct event_launch launch;
+        struct event_copy copy;
+        struct event_set set;
+        struct {
+            uint64_t object, bytes;
+        } memory;
+        struct {
+            uint64_t event;
+        } event;
+    };
+};
+
+struct event_graph {
+    uint64_t number; // of an executable graph; a new number where it was updated
+    uint32_t node_count;
+};
+
+enum event_call_kind {
+    EVENT_CALL_OTHER = 0,
+    EVENT_CALL_ALLOC,        // struct event_alloc
+    EVENT_CALL_FREE,         // struct event_alloc
+    EVENT_CALL_COPY,         // struct event_copy
+    EVENT_CALL_SET,          // struct event_set
+    EVENT_CALL_LAUNCH,       // struct event_launch
+    EVENT_CALL_GRAPH_LAUNCH, // struct event_graph
+    EVENT_CALL_SYNC,         // struct event_sync: an explicit one
+    EVENT_CALL_EVENT_RECORD, // struct event_sync
+    EVENT_CALL_EVENT_WAIT,   // struct event_sync: a stream waits for an event
+    EVENT_CALL_HOST,         // a host function on a stream
+    EVENT_CALL_STREAM,       // made, destroyed
+    EVENT_CALL_CONTEXT,
+    EVENT_CALL_MODULE, // loaded, unloaded
+    EVENT_CALL_MEMORY, // prefetch, advice, mapping, registration: struct event_alloc
+    EVENT_CALL_KINDS
+};
+
+enum {
+    EVENT_CALL_ASYNC = 1,  // the function is one that need not wait
+    EVENT_CALL_WAITED = 2, // GPU work was pending at its start on what it orders with, and none at
+                           // its end: an implicit or explicit synchronisation
+    EVENT_CALL_CAPTURED = 4, // it went into a graph under capture and did nothing
+    EVENT_CALL_RUNTIME = 8,  // came through the runtime API
+};
+
+struct event_call {
+    uint64_t number;
+    uint64_t start_ns, end_ns;
+    uint32_t function, thread, context, stream, stack;
+    int32_t result;     // CUresult
+    uint64_t waited_ns; // of it spent waiting for the GPU, where known
+    uint8_t kind;       // enum event_call_kind
+    uint8_t flags;      // EVENT_CALL_*
+    uint8_t padding[6];
+};
+
+struct event_alloc {
+    uint64_t address, bytes, object;
+};
+
+struct event_sync {
+    uint64_t event;  // number of an event; 0: all of the stream or context
+    uint32_t stream; // that is waited for, or that waits
+    uint32_t record; // of a wait: which record of the event it waits for, counted from 1
+};
+
+enum event_object_kind {
+    EVENT_OBJECT_DEVICE = 1, // cudaMalloc
+    EVENT_OBJECT_PITCHED,
+    EVENT_OBJECT_ARRAY,
+    EVENT_OBJECT_MANAGED,
+    EVENT_OBJECT_POOL,       // cudaMallocAsync
+    EVENT_OBJECT_MAPPING,    // of the virtual memory API
+    EVENT_OBJECT_GLOBAL,     // a variable of a module
+    EVENT_OBJECT_PINNED,     // cudaHostAlloc
+    EVENT_OBJECT_REGISTERED, // cudaHostRegister
+    EVENT_OBJECT_IMPORTED,   // from another process or interface
+    EVENT_OBJECT_GRAPH,      // a memory node's
+    EVENT_OBJECT_PART,       // a sub-allocation that the program announced
+    EVENT_OBJECT_HEAP,       // malloc in a kernel
+    EVENT_OBJECT_KINDS
+};
+
+struct event_object {
+    uint64_t number;
+    uint64_t address, bytes;
+    uint64_t call;   // that made it; 0: none (a module's variable at first use)
+    uint64_t parent; // of a part: the object it lies in
+    uint64_t pitch, width_bytes, height, depth; // of pitched memory and arrays
+    uint32_t context, device;
+    uint32_t stream; // of pool memory: where its life begins, in stream order
+    uint8_t kind;    // enum event_object_kind
+    uint8_t padding[3];
+};
+
+struct event_object_end {
+    uint64_t number;
+    uint64_t call;   // that ended it; 0: the process did
+    uint32_t stream; // of pool memory: where its life ends, in stream order
+    uint32_t padding;
+};
+
+struct event_time {
+    uint64_t call;
+    uint32_t node; // of a graph launch: 1 + index; 0: all of it
+    uint32_t padding;
+    uint64_t start_ns, end_ns; // CLOCK_MONOTONIC, as well as the GPU's clock can be fitted to it
+};
+
+enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };
+
+struct event_note {
+    uint32_t severity;
+};
+
+struct event_finish {
+    uint64_t end_ns;
+    uint64_t calls, objects; // made in all, so that what is missing can be told
+};
+
+// --- The ring ------------------------------------------------------------------------------------
+
+// Shared memory of whole pages: a head, then slots of 64 bytes. ring.c tells the rest.
+struct event_ring;
+
+// Bytes to map for a ring of so many slots (a power of two).
+size_t event_ring_bytes(uint32_t slots);
+
+// Makes an empty ring of zeroed memory, and finds the one that somebody made there: NULL where it
+// is none of this version or the size is wrong. The ring lies in the memory; there is nothing to
+// free.
+struct event_ring *event_ring_make(void *memory, size_t bytes);
+struct event_ring *event_ring_find(void *memory, size_t bytes);
+
+// The program's side, any thread, also in a signal handler: the record's structure and what belongs
+// to it. False: it did not fit and was counted as dropped.
+bool event_put(struct event_ring *ring, enum event_kind kind, const void *record, size_t bytes,
+               const void *more, size_t more_bytes);
+// The same in three pieces, for calls: head, detail, and what belongs to it.
+struct event_piece {
+    const void *bytes;
+    size_t length;
+};
+bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
+                      const struct event_piece *pieces, unsigned count);
+enum { EVENT_MOST_BYTES = 56 * 4096 }; // of one record with what belongs to it
+
+// The recorder's side, one thread. Copies the next record into out (its bytes replace what out
+// held) and returns its kind; EVENT_NONE: there is none yet. With `abandoned` the writers are known
+// to be dead: records that were begun and never finished are passed over, and counted.
+enum event_kind event_take(struct event_ring *ring, struct base_buf *out, bool abandoned);
+
+// How many records of the kind were dropped, and how many were begun and never finished.
+uint64_t event_dropped(const struct event_ring *ring, enum event_kind kind);
+uint64_t event_unfinished(const struct event_ring *ring);
+// Slots in use, for the recorder's decision how long to sleep.
+uint32_t event_waiting(const struct event_ring *ring);
+
+const char *event_kind_name(enum event_kind kind); // "call", for people
+
+#endif
