@@ -32,10 +32,11 @@ enum event_kind {
     EVENT_MODULE,   // struct event_module, name or path
     EVENT_KERNEL,   // struct event_kernel, mangled name
     EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first
-    EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does
+    EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does. Where nodes
+                    // do not fit one record, more of the same number follow at once
     // What happens.
     EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
-    EVENT_OBJECT,      // struct event_object: begins
+    EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it
     EVENT_OBJECT_END,  // struct event_object_end
     EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
     EVENT_TIME,        // struct event_time: when the GPU did it
@@ -285,6 +286,20 @@ struct event_note {
 struct event_finish {
     uint64_t end_ns;
     uint64_t calls, objects; // made in all, so that what is missing can be told
+};
+
+// --- How a watched process meets the recorder ----------------------------------------------------
+
+// The variable holds the path of a unix stream socket. A process connects at its first call that is
+// recorded, sends one event_hello with the ring's memfd (SCM_RIGHTS, sealed against shrinking), and
+// closes both.
+#define EVENT_SOCKET_VARIABLE     "GLINT_SOCKET"
+#define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS" // "1": take GPU times
+
+struct event_hello {
+    uint32_t version; // EVENT_VERSION
+    int32_t pid;
+    uint64_t ring_bytes;
 };
 
 // --- The ring ------------------------------------------------------------------------------------
