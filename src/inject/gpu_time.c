@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the GPU did what: an event before and one after each piece of work on the program's stream.
+// Their times are read when they have happened, at later calls; nobody waits for them.
+//
+// The driver gives times between two events as a float of milliseconds, so they are taken from a
+// base that is never long ago: an event whose time is known. The first is recorded on the legacy
+// stream's side of an idle context and its time taken from the host's clock; whenever more than a
+// second has passed, an event that was read becomes the new one.
+#include "call.h"
+
+enum {
+    MOST_EVENTS = 16384, // of a context; with all in use, work goes untimed and is counted
+    REBASE_MS = 1000,
+    BASE_SPINS = 1000,
+};
+
+static void give_up(struct context *context)
+{
+    if (!context->timing_failed)
+        state_note(EVENT_WARNING, "GPU times of a context are missing from here on: the driver "
+                                  "refuses the events for them");
+    context->timing_failed = true;
+}
+
+static CUevent take_event(struct context *context)
+{
+    CUevent event = NULL;
+    if (context->spare_events.count)
+        return context->spare_events.items[--context->spare_events.count];
+    if (context->made_events == MOST_EVENTS)
+        return NULL;
+    if (REAL(cuEventCreate)(&event, CU_EVENT_DEFAULT) != CUDA_SUCCESS) {
+        give_up(context);
+        return NULL;
+    }
+    context->made_events++;
+    return event;
+}
+
+static void give_event(struct context *context, CUevent event)
+{
+    CUevent *place = event ? base_array_push(&context->spare_events) : NULL;
+    if (place)
+        *place = event;
+}
+
+// The host's time of the base lies between its recording and the moment it is seen to have
+// happened; on a stream with nothing in it that is a few microseconds. Where the GPU is busy it is
+// not seen soon, and no time can be known yet: the next call tries again.
+static void make_base(struct context *context, CUstream stream)
+{
+    CUevent event = take_event(context);
+    if (!event)
+        return;
+    uint64_t start = now_ns();
+    CUresult result = REAL(cuEventRecord)(event, stream);
+    if (result != CUDA_SUCCESS) {
+        give_event(context, event);
+        give_up(context);
+        return;
+    }
+    for (int i = 0; i < BASE_SPINS; i++) {
+        result = REAL(cuEventQuery)(event);
+        if (result != CUDA_ERROR_NOT_READY)
+            break;
+    }
+    if (result == CUDA_SUCCESS) {
+        context->base = event;
+        context->base_ns = (double)start / 2 + (double)now_ns() / 2;
+    } else {
+        give_event(context, event);
+    }
+}
+
+void gpu_time_before(struct call *call)
+{
+    struct stream *stream = call->stream;
+    struct context *context = call->context;
+    // Events belong to the current context; work on another's stream goes untimed. So does all
+    // while a stream is under capture, which allows no event to be looked at.
+    if (!stream || !context || stream->context != context || context->timing_failed ||
+        atomic_load(&state.captures))
+        return;
+    pthread_mutex_lock(&context->timing_lock);
+    if (!context->base)
+        make_base(context, stream->handle);
+    CUevent before = context->base ? take_event(context) : NULL;
+    CUevent after = before ? take_event(context) : NULL;
+    if (after && REAL(cuEventRecord)(before, stream->handle) == CUDA_SUCCESS) {
+        call->timing = (struct timing){call->number, before, after};
+    } else {
+        if (after)
+            give_up(context);
+        give_event(context, before);
+        give_event(context, after);
+    }
+    pthread_mutex_unlock(&context->timing_lock);
+}
+
+void gpu_time_after(struct call *call)
+{
+    struct stream *stream = call->stream;
+    struct context *context = stream->context;
+    bool good = call->result == CUDA_SUCCESS &&
+                REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
+    pthread_mutex_lock(&context->timing_lock);
+    if (good && stream->first_timing == stream->timings.count)
+        stream->first_timing = stream->timings.count = 0;
+    struct timing *place = good ? base_array_push(&stream->timings) : NULL;
+    if (place) {
+        *place = call->timing;
+    } else {
+        give_event(context, call->timing.before);
+        give_event(context, call->timing.after);
+    }
+    pthread_mutex_unlock(&context->timing_lock);
+}
+
+// With the lock held. False: it cannot be told.
+static bool time_of(const struct context *context, CUevent event, double *ns)
+{
+    float ms;
+    if (REAL(cuEventElapsedTime)(&ms, context->base, event) != CUDA_SUCCESS)
+        return false;
+    *ns = context->base_ns + (double)ms * 1e6;
+    return true;
+}
+
+void gpu_time_collect(struct stream *stream, size_t most)
+{
+    struct context *context = stream->context;
+    if (context->timing_failed || atomic_load(&state.captures))
+        return;
+    pthread_mutex_lock(&context->timing_lock);
+    while (most-- && stream->first_timing < stream->timings.count) {
+        struct timing timing = stream->timings.items[stream->first_timing];
+        double start, end;
+        CUresult result = REAL(cuEventQuery)(timing.after);
+        if (result == CUDA_ERROR_NOT_READY)
+            break;
+        stream->first_timing++;
+        if (result == CUDA_SUCCESS && time_of(context, timing.before, &start) &&
+            time_of(context, timing.after, &end)) {
+            struct event_time record = {
+                .call = timing.call, .start_ns = (uint64_t)start, .end_ns = (uint64_t)end};
+            put(EVENT_TIME, &record, sizeof(record), NULL, 0);
+            if (end - context->base_ns > REBASE_MS * 1e6) {
+                CUevent old = context->base;
+                context->base = timing.after;
+                context->base_ns = end;
+                timing.after = old;
+            }
+        }
+        give_event(context, timing.before);
+        give_event(context, timing.after);
+    }
+    pthread_mutex_unlock(&context->timing_lock);
+}
+
+void gpu_time_finish(void)
+{
+    if (!state.timestamps)
+        return;
+    for (size_t i = 0; i < state.contexts.count; i++) {
+        const struct base_map_entry *entry = &state.contexts.entries[i];
+        if (entry->removed)
+            continue;
+        struct context *context = (struct context *)(uintptr_t)entry->value; // NOLINT
+        for (struct stream *stream = context->streams; stream; stream = stream->next)
+            gpu_time_collect(stream, SIZE_MAX);
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one mutable state of libglint.so, meeting the recorder, and the process's beginning and end.
+//
+// A process meets the recorder at its first recorded call. It never waits for it: where the socket
+// does not take the ring at once, nothing is recorded. The ring's pages are not inherited by fork;
+// the page with the phase is, zeroed, so that a child finds itself new and starts over, leaving the
+// parent's maps behind as they are. A child of vfork shares all, and only goes on to exec.
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "pool.h"
+
+enum { RING_SLOTS = 1 << 18 }; // 16 MiB, of which only what is used takes memory
+
+struct state state;
+__thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
+
+uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool state_wanted(void)
+{
+    static _Atomic int wanted; // 0: not looked yet, 1: no, 2: yes
+    int known = atomic_load_explicit(&wanted, memory_order_relaxed);
+    if (!known) {
+        const char *path = getenv(EVENT_SOCKET_VARIABLE);
+        known = path && *path ? 2 : 1;
+        atomic_store_explicit(&wanted, known, memory_order_relaxed);
+    }
+    return known == 2;
+}
+
+// --- Meeting the recorder ------------------------------------------------------------------------
+
+static int connect_recorder(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv(EVENT_SOCKET_VARIABLE);
+    if (!path || strlen(path) >= sizeof(address.sun_path))
+        return -1;
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0)
+        return -1;
+    if (connect(descriptor, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+static bool send_ring(int descriptor, int ring, size_t bytes)
+{
+    struct event_hello hello = {
+        .version = EVENT_VERSION, .pid = getpid(), .ring_bytes = (uint64_t)bytes};
+    struct iovec piece = {&hello, sizeof(hello)};
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &ring, sizeof(ring));
+    return sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(hello);
+}
+
+// The new ring, known to the recorder; NULL where anything fails.
+static struct event_ring *meet(void)
+{
+    const size_t bytes = event_ring_bytes(RING_SLOTS);
+    struct event_ring *ring = NULL;
+    int memory = (int)syscall(SYS_memfd_create, "glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int descriptor = connect_recorder();
+    void *mapped = MAP_FAILED;
+    if (memory >= 0 && descriptor >= 0 && ftruncate(memory, (off_t)bytes) == 0 &&
+        fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (mapped != MAP_FAILED) {
+        madvise(mapped, bytes, MADV_DONTFORK);
+        madvise(mapped, bytes, MADV_DONTDUMP);
+        ring = event_ring_make(mapped, bytes);
+        if (!ring || !send_ring(descriptor, memory, bytes)) {
+            munmap(mapped, bytes);
+            ring = NULL;
+        }
+    }
+    if (memory >= 0)
+        close(memory);
+    if (descriptor >= 0)
+        close(descriptor);
+    return ring;
+}
+
+static void announce(void)
+{
+    struct timespec real;
+    clock_gettime(CLOCK_REALTIME, &real);
+    int version = 0;
+    REAL(cuDriverGetVersion)(&version);
+    struct event_process process = {
+        .version = EVENT_VERSION,
+        .pid = getpid(),
+        .parent = getppid(),
+        .driver_version = (uint32_t)version,
+        .start_ns = now_ns(),
+        .start_unix_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec,
+        .simulated = door_simulated(),
+        .timestamps = state.timestamps,
+    };
+    put(EVENT_PROCESS, &process, sizeof(process), NULL, 0);
+    for (int i = 0; i < HOOK_COUNT; i++) {
+        struct event_name function = {(uint64_t)i + 1};
+        if (!(hook_rows[i].how & HOOK_HIDDEN))
+            put(EVENT_FUNCTION, &function, sizeof(function), hook_rows[i].symbol,
+                strlen(hook_rows[i].symbol));
+    }
+}
+
+// Alone: the phase is PHASE_STARTING.
+static bool start(void)
+{
+    _Atomic int *phase = state.phase;
+    uint32_t generation = state.generation + 1;
+    pool_forget();
+    memset(&state, 0, sizeof(state));
+    state.phase = phase;
+    state.generation = generation;
+    pthread_mutex_init(&state.lock, NULL);
+    objects_init(&state.objects);
+    const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
+    state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
+    state.ring = meet();
+    if (state.ring)
+        announce();
+    return state.ring != NULL;
+}
+
+// --- Phases --------------------------------------------------------------------------------------
+
+static void forked(void)
+{
+    atomic_store(state.phase, PHASE_NEW);
+}
+
+static void make_phase(void)
+{
+    static _Atomic int in_need; // where there is no memory at all: never on
+    const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        atomic_store(&in_need, PHASE_OFF);
+        state.phase = &in_need;
+        return;
+    }
+    state.phase = page;
+#ifdef MADV_WIPEONFORK
+    if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
+        return;
+#endif
+    pthread_atfork(NULL, NULL, forked);
+}
+
+bool state_on_slowly(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int error = errno;
+    pthread_once(&once, make_phase);
+    int phase = PHASE_NEW;
+    if (atomic_compare_exchange_strong(state.phase, &phase, PHASE_STARTING)) {
+        phase = state_wanted() && start() ? PHASE_ON : PHASE_OFF;
+        atomic_store_explicit(state.phase, phase, memory_order_release);
+    }
+    // Another thread's first call: it takes as long as a few calls of the system.
+    while (phase == PHASE_STARTING) {
+        sched_yield();
+        phase = atomic_load_explicit(state.phase, memory_order_acquire);
+    }
+    errno = error;
+    return phase == PHASE_ON;
+}
+
+void state_note(enum event_severity severity, const char *text)
+{
+    struct event_note note = {severity};
+    put(EVENT_NOTE, &note, sizeof(note), text, strlen(text));
+}
+
+void state_no_memory(void)
+{
+    if (!atomic_exchange(&state.no_memory, true))
+        state_note(EVENT_ERROR, "glint ran out of memory in the program: objects, streams or "
+                                "kernels are missing from here on");
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    if (state_wanted())
+        door_next_dlsym();
+}
+
+// Also at exit() in a child that has not made a call: then there is nothing to finish.
+__attribute__((destructor)) static void finish(void)
+{
+    if (!state.phase || atomic_load(state.phase) != PHASE_ON)
+        return;
+    inject_thread.depth++;
+    gpu_time_finish();
+    inject_thread.depth--;
+    struct event_finish record = {.end_ns = now_ns(),
+                                  .calls = atomic_load(&state.calls) -
+                                           atomic_load(&state.calls_untold),
+                                  .objects = atomic_load(&state.objects_made) -
+                                             atomic_load(&state.objects_untold)};
+    put(EVENT_FINISH, &record, sizeof(record), NULL, 0);
+}
