@@ -30,7 +30,9 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     call->event = NULL;
     call->timing = (struct timing){0};
     call->detail_bytes = 0;
-    call->number = call->quiet ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
+    // A query may turn out not to be worth telling: it has its number when it is told.
+    const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
+    call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
     call->stack = call->quiet ? 0 : stack_here();
     if (stream != NO_STREAM) {
         call->stream = stream_of(stream, row->per_thread, call->context);
@@ -52,8 +54,8 @@ bool call_captured(const struct call *call)
 // Whether the driver can be asked about the stream from this thread.
 static bool can_ask(const struct stream *stream)
 {
-    return stream->number && (!(stream->flags & EVENT_STREAM_PER_THREAD) ||
-                              stream->thread == inject_thread.number);
+    return stream->number &&
+           (!(stream->flags & EVENT_STREAM_PER_THREAD) || stream->thread == inject_thread.number);
 }
 
 static bool is_pending(const struct stream *stream)
@@ -147,13 +149,10 @@ void call_stop(struct call *call, CUresult result)
 static bool is_repeated(const struct call *call)
 {
     struct thread_state *thread = &inject_thread;
-    const bool not_ready = call->result == CUDA_ERROR_NOT_READY &&
-                           call->kind == EVENT_CALL_SYNC;
+    const bool not_ready = call->result == CUDA_ERROR_NOT_READY && call->kind == EVENT_CALL_SYNC;
     const void *about = call->event ? (const void *)call->event : (const void *)call->stream;
-    if (not_ready && thread->last_query == (uint32_t)call->hook && thread->last_handle == about) {
-        atomic_fetch_add(&state.calls_untold, 1);
+    if (not_ready && thread->last_query == (uint32_t)call->hook && thread->last_handle == about)
         return true;
-    }
     thread->last_query = (uint32_t)call->hook;
     thread->last_handle = not_ready ? about : NULL;
     return false;
@@ -192,8 +191,11 @@ void call_tell(struct call *call)
 
 CUresult call_end(struct call *call)
 {
-    if (!call->quiet && !is_repeated(call))
+    if (!call->quiet && !is_repeated(call)) {
+        if (!call->number)
+            call->number = atomic_fetch_add(&state.calls, 1) + 1;
         call_put(call);
+    }
     if (state.timestamps && call->stream)
         gpu_time_collect(call->stream, call->how & HOOK_WAITS ? SIZE_MAX : 4);
     inject_thread.depth = 0;

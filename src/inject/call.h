@@ -20,12 +20,12 @@ struct call {
     uint64_t start_ns, end_ns, number;
     uint32_t stack;
     CUresult result;
-    int error; // the program's errno
-    uint8_t kind;          // enum event_call_kind
-    uint8_t flags;         // EVENT_CALL_*
-    uint8_t how;           // HOOK_*; a hook may change it before call_start
-    bool waited_is_known;  // all of the call was waiting, if it waited
-    bool quiet;            // make no record
+    int error;              // the program's errno
+    uint8_t kind;           // enum event_call_kind
+    uint8_t flags;          // EVENT_CALL_*
+    uint8_t how;            // HOOK_*; a hook may change it before call_start
+    bool waited_is_known;   // all of the call was waiting, if it waited
+    bool quiet;             // make no record
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
     uint64_t pending_at[CALL_MOST_STREAMS];
@@ -52,18 +52,18 @@ CUresult call_end(struct call *call);
 void call_tell(struct call *call);      // one of a hidden function, after all
 void call_put(const struct call *call); // writes a record, for hooks that make more than one
 
-#define HOOKED(symbol, params, args, stream, before, ...)    \
-    CUresult symbol params                                   \
-    {                                                        \
-        struct call call;                                    \
-        if (!call_begin(&call, HOOK_##symbol, (stream)))     \
-            return REAL(symbol) args;                        \
-        before;                                              \
-        call_start(&call);                                   \
-        const CUresult result = REAL(symbol) args;           \
-        call_stop(&call, result);                            \
-        __VA_ARGS__;                                         \
-        return call_end(&call);                              \
+#define HOOKED(symbol, params, args, stream, before, ...) \
+    CUresult symbol params                                \
+    {                                                     \
+        struct call call;                                 \
+        if (!call_begin(&call, HOOK_##symbol, (stream)))  \
+            return REAL(symbol) args;                     \
+        before;                                           \
+        call_start(&call);                                \
+        const CUresult result = REAL(symbol) args;        \
+        call_stop(&call, result);                         \
+        __VA_ARGS__;                                      \
+        return call_end(&call);                           \
     }
 
 #define HOOKED_BOTH(symbol, suffix, params, args, stream, before, ...) \
@@ -93,7 +93,7 @@ uint64_t array_element_bytes(CUarray_format format, unsigned channels);
 void gpu_time_before(struct call *call);
 void gpu_time_after(struct call *call);
 void gpu_time_collect(struct stream *stream, size_t most); // of what has happened
-void gpu_time_finish(void);                               // at the process's end
+void gpu_time_finish(void);                                // at the process's end
 
 // Whether the stream is under capture now. Asks the driver only while some stream is.
 bool call_captured(const struct call *call);

@@ -18,12 +18,17 @@
 
 // --- The table -----------------------------------------------------------------------------------
 
-#define HOOK(name, version, symbol, kind, how)                                              \
+#define HOOK(name, version, symbol, kind, how) \
     {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how), (void *)(uintptr_t)(symbol)},
-#define HOOK_BOTH(name, version, symbol, suffix, kind, how)                                   \
+#define HOOK_BOTH(name, version, symbol, suffix, kind, how)                                     \
     {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how), (void *)(uintptr_t)(symbol)}, \
-        {#name, #symbol #suffix,    version, true, EVENT_CALL_##kind,                         \
-         HOW(how), (void *)(uintptr_t)(symbol##suffix)},
+        {#name,                                                                                 \
+         #symbol #suffix,                                                                       \
+         version,                                                                               \
+         true,                                                                                  \
+         EVENT_CALL_##kind,                                                                     \
+         HOW(how),                                                                              \
+         (void *)(uintptr_t)(symbol##suffix)},
 #define USED(symbol) {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN, NULL},
 #define HOW(how)     (how)
 #define ASYNC        HOOK_ASYNC
@@ -73,10 +78,10 @@ static struct symbols symbols_of(const struct dl_phdr_info *object)
         if (at < object->dlpi_addr)
             at += object->dlpi_addr;
         switch (dynamic->d_tag) {
-        case DT_SYMTAB: symbols.table = (const void *)at; break; // NOLINT
+        case DT_SYMTAB: symbols.table = (const void *)at; break;   // NOLINT
         case DT_STRTAB: symbols.strings = (const void *)at; break; // NOLINT
-        case DT_GNU_HASH: symbols.gnu = (const void *)at; break; // NOLINT
-        case DT_HASH: symbols.sysv = (const void *)at; break; // NOLINT
+        case DT_GNU_HASH: symbols.gnu = (const void *)at; break;   // NOLINT
+        case DT_HASH: symbols.sysv = (const void *)at; break;      // NOLINT
         default: break;
         }
     }
@@ -95,7 +100,8 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name)
 {
     if (symbols->gnu) {
         const uint32_t buckets = symbols->gnu[0], first = symbols->gnu[1];
-        const uint32_t *bucket = symbols->gnu + 4 + (size_t)symbols->gnu[2] * (sizeof(ElfW(Addr)) / 4);
+        const uint32_t *bucket =
+            symbols->gnu + 4 + (size_t)symbols->gnu[2] * (sizeof(ElfW(Addr)) / 4);
         const uint32_t *chain = bucket + buckets, hash = gnu_hash(name);
         uint32_t index = buckets ? bucket[hash % buckets] : 0;
         for (; index >= first && index; index++) {
@@ -293,35 +299,35 @@ __attribute__((used)) void *door_choose_dlvsym(void *handle, const char *name);
 void *door_choose_dlvsym(void *handle, const char *name)
 {
     int error = errno;
-    void *next = answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym
-                                                     : next_dlvsym();
+    void *next =
+        answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym : next_dlvsym();
     errno = error;
     return next;
 }
 
 #if defined(__x86_64__)
-#define ENTRY(name)                                                                           \
-    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"               \
-            "    .cfi_startproc\n    endbr64\n"                                               \
-            "    push %rdi\n    .cfi_adjust_cfa_offset 8\n"                                   \
-            "    push %rsi\n    .cfi_adjust_cfa_offset 8\n"                                   \
-            "    push %rdx\n    .cfi_adjust_cfa_offset 8\n"                                   \
-            "    call door_choose_" #name "\n"                                                \
-            "    pop %rdx\n    .cfi_adjust_cfa_offset -8\n"                                   \
-            "    pop %rsi\n    .cfi_adjust_cfa_offset -8\n"                                   \
-            "    pop %rdi\n    .cfi_adjust_cfa_offset -8\n"                                   \
+#define ENTRY(name)                                                             \
+    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
+            "    .cfi_startproc\n    endbr64\n"                                 \
+            "    push %rdi\n    .cfi_adjust_cfa_offset 8\n"                     \
+            "    push %rsi\n    .cfi_adjust_cfa_offset 8\n"                     \
+            "    push %rdx\n    .cfi_adjust_cfa_offset 8\n"                     \
+            "    call door_choose_" #name "\n"                                  \
+            "    pop %rdx\n    .cfi_adjust_cfa_offset -8\n"                     \
+            "    pop %rsi\n    .cfi_adjust_cfa_offset -8\n"                     \
+            "    pop %rdi\n    .cfi_adjust_cfa_offset -8\n"                     \
             "    jmp *%rax\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
 #elif defined(__aarch64__)
-#define ENTRY(name)                                                                           \
-    __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"               \
-            "    .cfi_startproc\n    hint #34\n"                                              \
-            "    stp x29, x30, [sp, #-48]!\n"                                                 \
+#define ENTRY(name)                                                                            \
+    __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"                \
+            "    .cfi_startproc\n    hint #34\n"                                               \
+            "    stp x29, x30, [sp, #-48]!\n"                                                  \
             "    .cfi_def_cfa_offset 48\n    .cfi_offset x29, -48\n    .cfi_offset x30, -40\n" \
-            "    mov x29, sp\n    stp x0, x1, [sp, #16]\n    str x2, [sp, #32]\n"             \
-            "    bl door_choose_" #name "\n"                                                  \
-            "    mov x16, x0\n    ldp x0, x1, [sp, #16]\n    ldr x2, [sp, #32]\n"             \
-            "    ldp x29, x30, [sp], #48\n"                                                   \
-            "    .cfi_restore x29\n    .cfi_restore x30\n    .cfi_def_cfa_offset 0\n"         \
+            "    mov x29, sp\n    stp x0, x1, [sp, #16]\n    str x2, [sp, #32]\n"              \
+            "    bl door_choose_" #name "\n"                                                   \
+            "    mov x16, x0\n    ldp x0, x1, [sp, #16]\n    ldr x2, [sp, #32]\n"              \
+            "    ldp x29, x30, [sp], #48\n"                                                    \
+            "    .cfi_restore x29\n    .cfi_restore x30\n    .cfi_def_cfa_offset 0\n"          \
             "    br x16\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
 #endif
 

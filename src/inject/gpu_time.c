@@ -3,15 +3,15 @@
 // Their times are read when they have happened, at later calls; nobody waits for them.
 //
 // The driver gives times between two events as a float of milliseconds, so they are taken from a
-// base that is never long ago: an event whose time is known. The first is recorded on the legacy
-// stream's side of an idle context and its time taken from the host's clock; whenever more than a
-// second has passed, an event that was read becomes the new one.
+// base that is never long ago: an event whose time is known. The first is recorded on a stream that
+// is idle, and its time taken from the host's clock; whenever more than a second has passed, an
+// event that was read becomes the new one.
 #include "call.h"
 
 enum {
     MOST_EVENTS = 16384, // of a context; with all in use, work goes untimed and is counted
     REBASE_MS = 1000,
-    BASE_SPINS = 1000,
+    BASE_SPIN_NS = 20000, // once for a context
 };
 
 static void give_up(struct context *context)
@@ -44,32 +44,34 @@ static void give_event(struct context *context, CUevent event)
         *place = event;
 }
 
-// The host's time of the base lies between its recording and the moment it is seen to have
-// happened; on a stream with nothing in it that is a few microseconds. Where the GPU is busy it is
-// not seen soon, and no time can be known yet: the next call tries again.
+// An event on a stream with nothing in it happens within microseconds of being recorded: the host's
+// clock tells when, and more closely where it is seen to have happened at once. Where the stream is
+// busy no time can be known yet, and the next call tries again.
 static void make_base(struct context *context, CUstream stream)
 {
+    if (REAL(cuStreamQuery)(stream) != CUDA_SUCCESS)
+        return;
     CUevent event = take_event(context);
     if (!event)
         return;
-    uint64_t start = now_ns();
-    CUresult result = REAL(cuEventRecord)(event, stream);
-    if (result != CUDA_SUCCESS) {
+    const uint64_t start = now_ns();
+    if (REAL(cuEventRecord)(event, stream) != CUDA_SUCCESS) {
         give_event(context, event);
         give_up(context);
         return;
     }
-    for (int i = 0; i < BASE_SPINS; i++) {
-        result = REAL(cuEventQuery)(event);
-        if (result != CUDA_ERROR_NOT_READY)
+    uint64_t seen = now_ns();
+    const uint64_t until = seen + BASE_SPIN_NS;
+    context->base_ns = (double)seen;
+    while (seen < until) {
+        const bool happened = REAL(cuEventQuery)(event) == CUDA_SUCCESS;
+        seen = now_ns();
+        if (happened) {
+            context->base_ns = (double)start + (double)(seen - start) / 2;
             break;
+        }
     }
-    if (result == CUDA_SUCCESS) {
-        context->base = event;
-        context->base_ns = (double)start / 2 + (double)now_ns() / 2;
-    } else {
-        give_event(context, event);
-    }
+    context->base = event;
 }
 
 void gpu_time_before(struct call *call)
@@ -116,14 +118,14 @@ void gpu_time_after(struct call *call)
     pthread_mutex_unlock(&context->timing_lock);
 }
 
-// With the lock held. False: it cannot be told.
-static bool time_of(const struct context *context, CUevent event, double *ns)
+// With the lock held. CUDA_ERROR_NOT_READY: not yet; others: it cannot be told.
+static CUresult time_of(const struct context *context, CUevent event, double *ns)
 {
     float ms;
-    if (REAL(cuEventElapsedTime)(&ms, context->base, event) != CUDA_SUCCESS)
-        return false;
-    *ns = context->base_ns + (double)ms * 1e6;
-    return true;
+    CUresult result = REAL(cuEventElapsedTime)(&ms, context->base, event);
+    if (result == CUDA_SUCCESS)
+        *ns = context->base_ns + (double)ms * 1e6;
+    return result;
 }
 
 void gpu_time_collect(struct stream *stream, size_t most)
@@ -136,11 +138,14 @@ void gpu_time_collect(struct stream *stream, size_t most)
         struct timing timing = stream->timings.items[stream->first_timing];
         double start, end;
         CUresult result = REAL(cuEventQuery)(timing.after);
+        if (result == CUDA_SUCCESS)
+            result = time_of(context, timing.before, &start);
+        if (result == CUDA_SUCCESS)
+            result = time_of(context, timing.after, &end);
         if (result == CUDA_ERROR_NOT_READY)
             break;
         stream->first_timing++;
-        if (result == CUDA_SUCCESS && time_of(context, timing.before, &start) &&
-            time_of(context, timing.after, &end)) {
+        if (result == CUDA_SUCCESS) {
             struct event_time record = {
                 .call = timing.call, .start_ns = (uint64_t)start, .end_ns = (uint64_t)end};
             put(EVENT_TIME, &record, sizeof(record), NULL, 0);

@@ -27,23 +27,27 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
 })
 
 // What the context is known as; it cannot be asked when it is gone.
-#define ENDED(symbol)                                                        \
-    HOOKED(symbol, (CUcontext ctx), (ctx), NO_STREAM,                        \
-           { call.context = ctx ? context_known(ctx) : call.context; }, {    \
-               if (result == CUDA_SUCCESS && call.context)                   \
-                   context_end(call.context, call.number);                   \
-           })
+#define ENDED(symbol)                                                \
+    HOOKED(                                                          \
+        symbol, (CUcontext ctx), (ctx), NO_STREAM,                   \
+        { call.context = ctx ? context_known(ctx) : call.context; }, \
+        {                                                            \
+            if (result == CUDA_SUCCESS && call.context)              \
+                context_end(call.context, call.number);              \
+        })
 
 ENDED(cuCtxDestroy)
 ENDED(cuCtxDestroy_v2)
 
 // Gives back what cuCtxAttach took; the last one destroys, and only the current context can be it.
-HOOKED(cuCtxDetach, (CUcontext ctx), (ctx), NO_STREAM,
-       { call.context = ctx ? context_known(ctx) : call.context; }, {
-           struct context *now = context_current();
-           if (result == CUDA_SUCCESS && call.context && now != call.context)
-               context_end(call.context, call.number);
-       })
+HOOKED(
+    cuCtxDetach, (CUcontext ctx), (ctx), NO_STREAM,
+    { call.context = ctx ? context_known(ctx) : call.context; },
+    {
+        struct context *now = context_current();
+        if (result == CUDA_SUCCESS && call.context && now != call.context)
+            context_end(call.context, call.number);
+    })
 
 static struct context *primary_of(CUdevice device)
 {
@@ -59,26 +63,28 @@ static struct context *primary_of(CUdevice device)
     return found;
 }
 
-// The primary context is gone when it is no longer active, whoever gave it up.
-static void primary_given_up(struct call *call, CUdevice device)
+// Resetting ends all that is in the context, however many still hold it.
+static void primary_reset(struct call *call, struct context *context, CUdevice device)
+{
+    (void)device;
+    if (call->result == CUDA_SUCCESS && context)
+        context_end(context, call->number);
+}
+
+// It is gone when it is no longer active.
+static void primary_released(struct call *call, struct context *context, CUdevice device)
 {
     unsigned flags;
     int active = 1;
-    struct context *context = primary_of(device);
-    if (call->result == CUDA_SUCCESS && context &&
-        REAL(cuDevicePrimaryCtxGetState)(device, &flags, &active) == CUDA_SUCCESS && !active) {
-        call->context = context;
-        context_end(context, call->number);
-    }
+    if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &active) == CUDA_SUCCESS && !active)
+        primary_reset(call, context, device);
 }
 
-#define GIVEN_UP(symbol)                              \
-    HOOKED(symbol, (CUdevice dev), (dev), NO_STREAM, { \
-        struct context *context = primary_of(dev);    \
-        call.context = context ? context : call.context; \
-    }, { primary_given_up(&call, dev); })
+#define GIVEN_UP(symbol, ended)                                                            \
+    HOOKED(symbol, (CUdevice dev), (dev), NO_STREAM, struct context *of = primary_of(dev); \
+           call.context = of ? of : call.context, { ended(&call, of, dev); })
 
-GIVEN_UP(cuDevicePrimaryCtxRelease)
-GIVEN_UP(cuDevicePrimaryCtxRelease_v2)
-GIVEN_UP(cuDevicePrimaryCtxReset)
-GIVEN_UP(cuDevicePrimaryCtxReset_v2)
+GIVEN_UP(cuDevicePrimaryCtxRelease, primary_released)
+GIVEN_UP(cuDevicePrimaryCtxRelease_v2, primary_released)
+GIVEN_UP(cuDevicePrimaryCtxReset, primary_reset)
+GIVEN_UP(cuDevicePrimaryCtxReset_v2, primary_reset)

@@ -47,7 +47,7 @@ static struct side side_of(const struct copy_end *end)
     } else {
         objects_find(&state.objects, OBJECTS_MEMORY, end->address, &object);
     }
-    uint8_t memory = object.number                        ? memory_of_object(object.kind)
+    uint8_t memory = object.number                         ? memory_of_object(object.kind)
                      : end->memory == CU_MEMORYTYPE_HOST   ? EVENT_MEMORY_PAGEABLE
                      : end->memory == CU_MEMORYTYPE_DEVICE ? EVENT_MEMORY_DEVICE
                                                            : ask_driver(end->address);
@@ -74,7 +74,7 @@ struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t
         .depth = depth,
         .from_memory = source.memory,
         .to_memory = target.memory,
-        .direction = source.host ? target.host ? EVENT_HOST_TO_HOST : EVENT_HOST_TO_DEVICE
+        .direction = source.host   ? target.host ? EVENT_HOST_TO_HOST : EVENT_HOST_TO_DEVICE
                      : target.host ? EVENT_DEVICE_TO_HOST
                                    : EVENT_DEVICE_TO_DEVICE,
     };
@@ -96,13 +96,14 @@ static struct copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr 
     return end;
 }
 
-#define BOX_END(copy, side)                                                                     \
-    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device,                 \
-            (copy)->side##Array, (copy)->side##Pitch, (copy)->side##Height, (copy)->side##XInBytes, \
-            (copy)->side##Y, (copy)->side##Z)
-#define PLANE_END(copy, side)                                                                   \
-    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device,                 \
-            (copy)->side##Array, (copy)->side##Pitch, 0, (copy)->side##XInBytes, (copy)->side##Y, 0)
+#define BOX_END(copy, side)                                                     \
+    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device, \
+            (copy)->side##Array, (copy)->side##Pitch, (copy)->side##Height,     \
+            (copy)->side##XInBytes, (copy)->side##Y, (copy)->side##Z)
+#define PLANE_END(copy, side)                                                                     \
+    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device,                   \
+            (copy)->side##Array, (copy)->side##Pitch, 0, (copy)->side##XInBytes, (copy)->side##Y, \
+            0)
 
 struct event_copy copy_detail_3d(const CUDA_MEMCPY3D *copy)
 {
@@ -164,9 +165,8 @@ static struct copy_end array(CUarray handle)
 
 // A line from one place to another: the hook of the synchronous function, on the default stream,
 // and of the asynchronous one.
-#define LINE(symbol, params, args, to, from, bytes)                                        \
-    HOOKED_BOTH(symbol, _ptds, params, args, NULL, { copies_line(&call, to, from, bytes); }, \
-                {})
+#define LINE(symbol, params, args, to, from, bytes) \
+    HOOKED_BOTH(symbol, _ptds, params, args, NULL, { copies_line(&call, to, from, bytes); }, {})
 #define LINE_OLD(symbol, params, args, to, from, bytes) \
     HOOKED(symbol, params, args, NULL, { copies_line(&call, to, from, bytes); }, {})
 #define LINE_ASYNC(symbol, params, args, to, from, bytes) \
@@ -315,20 +315,21 @@ static void batch_others(const struct call *call, const CUdeviceptr *to, const C
         batch_rest(call, batch_line(to[i], from[i], bytes[i]));
 }
 
-HOOKED_BOTH(cuMemcpyBatchAsync, _ptsz,
-            (CUdeviceptr * to, CUdeviceptr *from, size_t *bytes, size_t count,
-             CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count,
-             size_t *failed, CUstream stream),
-            (to, from, bytes, count, attributes, indices, attribute_count, failed, stream), stream,
-            { batch_first(&call, to, from, bytes, count); },
-            { batch_others(&call, to, from, bytes, count); })
-HOOKED_BOTH(cuMemcpyBatchAsync_v2, _ptsz,
-            (CUdeviceptr * to, CUdeviceptr *from, size_t *bytes, size_t count,
-             CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count,
-             CUstream stream),
-            (to, from, bytes, count, attributes, indices, attribute_count, stream), stream,
-            { batch_first(&call, to, from, bytes, count); },
-            { batch_others(&call, to, from, bytes, count); })
+HOOKED_BOTH(
+    cuMemcpyBatchAsync, _ptsz,
+    (CUdeviceptr * to, CUdeviceptr *from, size_t *bytes, size_t count,
+     CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count, size_t *failed,
+     CUstream stream),
+    (to, from, bytes, count, attributes, indices, attribute_count, failed, stream), stream,
+    { batch_first(&call, to, from, bytes, count); },
+    { batch_others(&call, to, from, bytes, count); })
+HOOKED_BOTH(
+    cuMemcpyBatchAsync_v2, _ptsz,
+    (CUdeviceptr * to, CUdeviceptr *from, size_t *bytes, size_t count,
+     CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count, CUstream stream),
+    (to, from, bytes, count, attributes, indices, attribute_count, stream), stream,
+    { batch_first(&call, to, from, bytes, count); },
+    { batch_others(&call, to, from, bytes, count); })
 
 // Rows of an operand are counted in elements, whose size the operation does not tell: an array of
 // it does, and where both are pointers elements are bytes.
@@ -366,23 +367,25 @@ static void batch_boxes(const struct call *call, const CUDA_MEMCPY3D_BATCH_OP *o
         batch_rest(call, batch_box(&ops[i]));
 }
 
-HOOKED_BOTH(cuMemcpy3DBatchAsync, _ptsz,
-            (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
-             CUstream stream),
-            (count, ops, failed, flags, stream), stream,
-            {
-                if (count && ops)
-                    copies(&call, batch_box(&ops[0]));
-            },
-            { batch_boxes(&call, ops, count); })
-HOOKED_BOTH(cuMemcpy3DBatchAsync_v2, _ptsz,
-            (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream),
-            (count, ops, flags, stream), stream,
-            {
-                if (count && ops)
-                    copies(&call, batch_box(&ops[0]));
-            },
-            { batch_boxes(&call, ops, count); })
+HOOKED_BOTH(
+    cuMemcpy3DBatchAsync, _ptsz,
+    (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
+     CUstream stream),
+    (count, ops, failed, flags, stream), stream,
+    {
+        if (count && ops)
+            copies(&call, batch_box(&ops[0]));
+    },
+    { batch_boxes(&call, ops, count); })
+HOOKED_BOTH(
+    cuMemcpy3DBatchAsync_v2, _ptsz,
+    (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream),
+    (count, ops, flags, stream), stream,
+    {
+        if (count && ops)
+            copies(&call, batch_box(&ops[0]));
+    },
+    { batch_boxes(&call, ops, count); })
 
 // --- Hooks of fills ------------------------------------------------------------------------------
 

@@ -169,11 +169,11 @@ static bool edges_of(CUgraph graph, struct edges *edges)
     edges->to = calloc(edges->count, sizeof(*edges->to));
     CUgraphEdgeData *data = calloc(edges->count, sizeof(*data));
     // The older function refuses graphs whose edges hold more than that they are there.
-    bool good = edges->from && edges->to && data &&
-                (REAL(cuGraphGetEdges)(graph, edges->from, edges->to, &edges->count) ==
-                     CUDA_SUCCESS ||
-                 REAL(cuGraphGetEdges_v2)(graph, edges->from, edges->to, data, &edges->count) ==
-                     CUDA_SUCCESS);
+    bool good =
+        edges->from && edges->to && data &&
+        (REAL(cuGraphGetEdges)(graph, edges->from, edges->to, &edges->count) == CUDA_SUCCESS ||
+         REAL(cuGraphGetEdges_v2)(graph, edges->from, edges->to, data, &edges->count) ==
+             CUDA_SUCCESS);
     free(data);
     if (!good)
         edges_free(edges);
@@ -406,10 +406,10 @@ static void destroyed(CUgraphExec exec)
     graph_free(graph);
 }
 
-#define INSTANTIATES(symbol, params, args)             \
-    HOOKED(symbol, params, args, NO_STREAM, {}, {      \
-        if (result == CUDA_SUCCESS)                    \
-            instantiated(*exec, graph);                \
+#define INSTANTIATES(symbol, params, args)        \
+    HOOKED(symbol, params, args, NO_STREAM, {}, { \
+        if (result == CUDA_SUCCESS)               \
+            instantiated(*exec, graph);           \
     })
 
 INSTANTIATES(cuGraphInstantiate,
@@ -442,10 +442,10 @@ HOOKED(cuGraphExecDestroy, (CUgraphExec exec), (exec), NO_STREAM, { destroyed(ex
 
 // --- Changes of nodes ----------------------------------------------------------------------------
 
-#define CHANGES(symbol, params, args, told)           \
-    HOOKED(symbol, params, args, NO_STREAM, {}, {     \
-        if (result == CUDA_SUCCESS)                   \
-            changed(exec, node, told);                \
+#define CHANGES(symbol, params, args, told)       \
+    HOOKED(symbol, params, args, NO_STREAM, {}, { \
+        if (result == CUDA_SUCCESS)               \
+            changed(exec, node, told);            \
     })
 
 HOOKED(cuGraphExecKernelNodeSetParams,
@@ -518,9 +518,8 @@ HOOKED(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNod
 static void allocates(struct call *call, uint64_t address, uint64_t bytes)
 {
     struct event_object object = {.kind = EVENT_OBJECT_GRAPH, .address = address, .bytes = bytes};
-    uint64_t number = call->result == CUDA_SUCCESS
-                          ? object_begin(&object, call->context, call->number, 0)
-                          : 0;
+    uint64_t number =
+        call->result == CUDA_SUCCESS ? object_begin(&object, call->context, call->number, 0) : 0;
     call_alloc(call, address, bytes, number);
 }
 
@@ -569,10 +568,10 @@ HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, st
 
 // --- Capture -------------------------------------------------------------------------------------
 
-#define BEGINS(symbol, params, args)                              \
-    HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {        \
-        if (result == CUDA_SUCCESS)                               \
-            atomic_fetch_add(&state.captures, 1);                 \
+#define BEGINS(symbol, params, args)                       \
+    HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, { \
+        if (result == CUDA_SUCCESS)                        \
+            atomic_fetch_add(&state.captures, 1);          \
     })
 
 BEGINS(cuStreamBeginCapture, (CUstream stream), (stream))

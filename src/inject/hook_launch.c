@@ -22,15 +22,12 @@ HOOKED_BOTH(cuLaunchKernel, _ptsz,
              unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
             (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra), stream,
             { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, 0); }, {})
-HOOKED_BOTH(cuLaunchCooperativeKernel, _ptsz,
-            (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-             unsigned bz, unsigned shared, CUstream stream, void **params),
-            (f, gx, gy, gz, bx, by, bz, shared, stream, params), stream,
-            {
-                launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared,
-                         EVENT_LAUNCH_COOPERATIVE);
-            },
-            {})
+HOOKED_BOTH(
+    cuLaunchCooperativeKernel, _ptsz,
+    (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+     unsigned shared, CUstream stream, void **params),
+    (f, gx, gy, gz, bx, by, bz, shared, stream, params), stream,
+    { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, EVENT_LAUNCH_COOPERATIVE); }, {})
 
 static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
 {

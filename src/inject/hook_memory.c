@@ -23,7 +23,7 @@ static void begin(struct call *call, uint8_t kind, uint64_t address, uint64_t by
     call_alloc(call, address, bytes, object_begin(&object, call->context, call->number, 0));
 }
 
-#define ADDRESS(pointer) ((uint64_t)(uintptr_t)*(pointer))
+#define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
 
 HOOKED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM, {},
        { begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes); })
@@ -96,9 +96,8 @@ HOOKED(cuIpcOpenMemHandle, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned
        (pdptr, handle, flags), NO_STREAM, {}, { imported(&call, pdptr); })
 HOOKED(cuIpcOpenMemHandle_v2, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned flags),
        (pdptr, handle, flags), NO_STREAM, {}, { imported(&call, pdptr); })
-HOOKED(cuMemPoolImportPointer,
-       (CUdeviceptr * ptr, CUmemoryPool pool, CUmemPoolPtrExportData *data), (ptr, pool, data),
-       NO_STREAM, {}, { imported(&call, ptr); })
+HOOKED(cuMemPoolImportPointer, (CUdeviceptr * ptr, CUmemoryPool pool, CUmemPoolPtrExportData *data),
+       (ptr, pool, data), NO_STREAM, {}, { imported(&call, ptr); })
 HOOKED(cuExternalMemoryGetMappedBuffer,
        (CUdeviceptr * ptr, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc),
        (ptr, memory, desc), NO_STREAM, {},
@@ -149,12 +148,12 @@ static void left(struct call *call, const struct object *object)
     object_end_parts(object->start, object->bytes, call->number);
     object_end(object, call->number,
                call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE ? call->stream->number
-                                                                            : 0);
+                                                                             : 0);
 }
 
-#define FREED(symbol, type)                                                                   \
-    HOOKED(symbol, (type p), (p), NO_STREAM,                                                  \
-           struct object object = leave(&call, (uint64_t)(uintptr_t)p);                       \
+#define FREED(symbol, type)                                             \
+    HOOKED(symbol, (type p), (p), NO_STREAM,                            \
+           struct object object = leave(&call, (uint64_t)(uintptr_t)p); \
            call.waited_is_known = true, { left(&call, &object); })
 
 FREED(cuMemFree_v2, CUdeviceptr)
@@ -166,13 +165,15 @@ HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, str
             struct object object = leave(&call, ptr), { left(&call, &object); })
 
 // All mappings that the range holds.
-HOOKED(cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM, { about(&call, ptr, size); },
-       {
-           struct object object;
-           while (result == CUDA_SUCCESS &&
-                  objects_take_overlap(&state.objects, OBJECTS_MEMORY, ptr, size, &object))
-               left(&call, &object);
-       })
+HOOKED(
+    cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
+    { about(&call, ptr, size); },
+    {
+        struct object object;
+        while (result == CUDA_SUCCESS &&
+               objects_take_overlap(&state.objects, OBJECTS_MEMORY, ptr, size, &object))
+            left(&call, &object);
+    })
 
 // --- Arrays --------------------------------------------------------------------------------------
 
@@ -213,11 +214,11 @@ static void begin_array(struct call *call, const void *handle, const CUDA_ARRAY3
                         unsigned levels, uint8_t kind)
 {
     uint64_t bytes = 0;
-    struct event_object object = {.kind = kind,
-                                  .width_bytes =
-                                      desc->Width * array_element_bytes(desc->Format, desc->NumChannels),
-                                  .height = at_least_1(desc->Height),
-                                  .depth = at_least_1(desc->Depth)};
+    struct event_object object = {
+        .kind = kind,
+        .width_bytes = desc->Width * array_element_bytes(desc->Format, desc->NumChannels),
+        .height = at_least_1(desc->Height),
+        .depth = at_least_1(desc->Depth)};
     const bool layered = desc->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
     for (unsigned level = 0; level < levels; level++) {
         uint64_t width = at_least_1(desc->Width >> level);
@@ -227,9 +228,9 @@ static void begin_array(struct call *call, const void *handle, const CUDA_ARRAY3
     }
     object.bytes = bytes;
     if (call->result == CUDA_SUCCESS)
-        call_alloc(call, 0, bytes,
-                   object_begin_array(&object, (uint64_t)(uintptr_t)handle, call->context,
-                                      call->number));
+        call_alloc(
+            call, 0, bytes,
+            object_begin_array(&object, (uint64_t)(uintptr_t)handle, call->context, call->number));
     else
         call_alloc(call, 0, bytes, 0);
 }

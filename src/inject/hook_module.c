@@ -141,21 +141,20 @@ static void variable(struct call *call, const void *module, const char *name, CU
     if (objects_find(&state.objects, OBJECTS_MEMORY, address, &object) &&
         object.kind == EVENT_OBJECT_GLOBAL && object.start == address && object.bytes == bytes)
         return; // asked for before
-    struct event_object record = {
-        .kind = EVENT_OBJECT_GLOBAL, .address = address, .bytes = bytes};
+    struct event_object record = {.kind = EVENT_OBJECT_GLOBAL, .address = address, .bytes = bytes};
     struct event_name about = {object_begin(&record, call->context, 0, module_of(module))};
     put(EVENT_OBJECT_NAME, &about, sizeof(about), name, strlen(name));
 }
 
 // A program may leave out either place for an answer, so the driver is asked again for both.
-#define VARIABLE(symbol, type)                                                                \
-    HOOKED(symbol, (CUdeviceptr * dptr, size_t *bytes, type module, const char *name),        \
-           (dptr, bytes, module, name), NO_STREAM, {}, {                                      \
-               CUdeviceptr address = 0;                                                       \
-               size_t size = 0;                                                               \
-               if (result == CUDA_SUCCESS &&                                                  \
-                   REAL(symbol)(&address, &size, module, name) == CUDA_SUCCESS)               \
-                   variable(&call, module, name, address, size);                              \
+#define VARIABLE(symbol, type)                                                          \
+    HOOKED(symbol, (CUdeviceptr * dptr, size_t * bytes, type module, const char *name), \
+           (dptr, bytes, module, name), NO_STREAM, {}, {                                \
+               CUdeviceptr address = 0;                                                 \
+               size_t size = 0;                                                         \
+               if (result == CUDA_SUCCESS &&                                            \
+                   REAL(symbol)(&address, &size, module, name) == CUDA_SUCCESS)         \
+                   variable(&call, module, name, address, size);                        \
            })
 
 VARIABLE(cuModuleGetGlobal_v2, CUmodule)

@@ -14,18 +14,19 @@ HOOKED(cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags), NO_
        { made(&call, stream); })
 HOOKED(cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority),
        (stream, flags, priority), NO_STREAM, {}, { made(&call, stream); })
-HOOKED(cuGreenCtxStreamCreate,
-       (CUstream * stream, CUgreenCtx green, unsigned flags, int priority),
+HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned flags, int priority),
        (stream, green, flags, priority), NO_STREAM, {}, { made(&call, stream); })
 
 // Its number is still told by the call that destroys it, but the handle may already be another's
 // when the driver returns: it is forgotten before.
-#define DESTROYED(symbol)                                    \
-    HOOKED(symbol, (CUstream stream), (stream), stream, {    \
-        if (state.timestamps && call.stream)                 \
-            gpu_time_collect(call.stream, SIZE_MAX);         \
-        stream_end(stream);                                  \
-    }, {})
+#define DESTROYED(symbol)                                   \
+    HOOKED(symbol, (CUstream stream), (stream), stream,     \
+           {                                                \
+               if (state.timestamps && call.stream)         \
+                   gpu_time_collect(call.stream, SIZE_MAX); \
+               stream_end(stream);                          \
+           },                                               \
+           {})
 
 DESTROYED(cuStreamDestroy)
 DESTROYED(cuStreamDestroy_v2)
@@ -50,17 +51,18 @@ HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stre
             { recorded(&call, event); })
 HOOKED_BOTH(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
             (event, stream, flags), stream, {}, { recorded(&call, event); })
-HOOKED_BOTH(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
-            (stream, event, flags), stream,
-            {
-                call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
-                          event_record_number(event, false));
-            },
-            {
-                // The stream may have joined a capture by it.
-                if (call_captured(&call))
-                    call.flags |= EVENT_CALL_CAPTURED;
-            })
+HOOKED_BOTH(
+    cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+    (stream, event, flags), stream,
+    {
+        call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
+                  event_record_number(event, false));
+    },
+    {
+        // The stream may have joined a capture by it.
+        if (call_captured(&call))
+            call.flags |= EVENT_CALL_CAPTURED;
+    })
 
 // --- Waiting -------------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@
 struct kernel {
     uint32_t number; // 0: not announced yet
     uint32_t module;
-    uint32_t users; // handles that lead here
-    bool library;   // the handle is a CUkernel
+    uint32_t users;                  // handles that lead here
+    bool library;                    // the handle is a CUkernel
     uint32_t block[3], shared_bytes; // for launches of before CUDA 4
     char name[];
 };
@@ -206,9 +206,9 @@ struct stream *stream_new(CUstream handle, struct context *context)
     pthread_mutex_lock(&state.lock);
     struct stream *stream = at(&state.streams, key(handle));
     if (!stream) {
-        stream = new_stream_locked(
-            context, handle, flags & CU_STREAM_NON_BLOCKING ? EVENT_STREAM_NON_BLOCKING : 0, 0,
-            priority);
+        stream = new_stream_locked(context, handle,
+                                   flags & CU_STREAM_NON_BLOCKING ? EVENT_STREAM_NON_BLOCKING : 0,
+                                   0, priority);
         if (stream)
             enter(&state.streams, key(handle), stream);
     }
@@ -223,7 +223,8 @@ static struct stream *thread_stream(struct context *context)
     pthread_mutex_lock(&state.lock);
     struct stream *stream = at(&state.thread_streams, place);
     if (!stream) {
-        stream = new_stream_locked(context, CU_STREAM_PER_THREAD, EVENT_STREAM_PER_THREAD, thread, 0);
+        stream =
+            new_stream_locked(context, CU_STREAM_PER_THREAD, EVENT_STREAM_PER_THREAD, thread, 0);
         if (stream)
             enter(&state.thread_streams, place, stream);
     }
@@ -247,8 +248,8 @@ struct stream *stream_of(CUstream handle, bool per_thread, struct context *curre
     CUcontext owner = NULL; // made by a way that is not hooked
     if (REAL(cuStreamGetCtx)(handle, &owner) != CUDA_SUCCESS || !owner)
         return NULL; // no stream at all: the driver will say so
-    struct context *context = owner == (current ? current->handle : NULL) ? current
-                                                                          : context_known(owner);
+    struct context *context =
+        owner == (current ? current->handle : NULL) ? current : context_known(owner);
     return context ? stream_new(handle, context) : NULL;
 }
 
@@ -454,8 +455,7 @@ static uint32_t kernel_announce(const void *handle, bool library)
     const char *name = NULL;
     CUmodule module = NULL;
     // A kernel of a library may be launched by its own handle; what it is like its function tells.
-    if (library && REAL(cuKernelGetFunction)(&function, as_pointer(key(handle))) !=
-                       CUDA_SUCCESS)
+    if (library && REAL(cuKernelGetFunction)(&function, as_pointer(key(handle))) != CUDA_SUCCESS)
         function = as_pointer(key(handle));
     record.registers = function_attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
     record.static_shared_bytes = function_attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);

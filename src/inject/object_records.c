@@ -31,6 +31,7 @@ static struct object prepare(struct event_object *record, const struct context *
                            .start = record->address,
                            .bytes = record->bytes,
                            .context = record->context,
+                           .device = record->device,
                            .kind = record->kind};
 }
 
@@ -90,13 +91,11 @@ int glint_v1_suballoc(const void *address, uint64_t bytes)
     int error = errno, result = -1;
     if (state_on() && bytes && objects_find(&state.objects, OBJECTS_MEMORY, start, &whole) &&
         bytes <= whole.bytes - (start - whole.start)) {
-        struct event_object record = {.address = start,
-                                      .bytes = bytes,
-                                      .parent = whole.number,
-                                      .context = whole.context,
-                                      .kind = EVENT_OBJECT_PART};
+        struct event_object record = {
+            .address = start, .bytes = bytes, .parent = whole.number, .kind = EVENT_OBJECT_PART};
         struct object part = prepare(&record, NULL, 0);
         record.context = part.context = whole.context;
+        record.device = part.device = whole.device;
         if (objects_add(&state.objects, OBJECTS_PARTS, &part)) {
             put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
             result = 0;

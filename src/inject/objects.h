@@ -14,7 +14,7 @@
 struct object {
     uint64_t number;
     uint64_t start, bytes; // start of an array: its handle
-    uint32_t context;
+    uint32_t context, device;
     uint32_t module; // of a module's variable
     uint8_t kind;    // enum event_object_kind
 };

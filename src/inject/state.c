@@ -227,8 +227,7 @@ __attribute__((destructor)) static void finish(void)
     gpu_time_finish();
     inject_thread.depth--;
     struct event_finish record = {.end_ns = now_ns(),
-                                  .calls = atomic_load(&state.calls) -
-                                           atomic_load(&state.calls_untold),
+                                  .calls = atomic_load(&state.calls),
                                   .objects = atomic_load(&state.objects_made) -
                                              atomic_load(&state.objects_untold)};
     put(EVENT_FINISH, &record, sizeof(record), NULL, 0);

@@ -93,8 +93,8 @@ struct context {
     // GPU times, under this lock: see gpu_time.c.
     pthread_mutex_t timing_lock;
     bool timing_failed;
-    CUevent base;    // an event that has happened
-    double base_ns;  // when
+    CUevent base;   // an event that has happened
+    double base_ns; // when
     BASE_ARRAY(CUevent) spare_events;
     size_t made_events;
 };
@@ -113,7 +113,7 @@ void stream_end(CUstream handle);
 // Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
 size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
 
-uint64_t event_number(CUevent event);            // made where there is none
+uint64_t event_number(CUevent event);                   // made where there is none
 uint32_t event_record_number(CUevent event, bool next); // how often it was recorded, with this one
 void event_end(CUevent event);
 
@@ -168,7 +168,7 @@ struct state {
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;
     _Atomic uint64_t calls, objects_made, events_made;
-    _Atomic uint64_t calls_untold, objects_untold; // numbers that were given out for nothing
+    _Atomic uint64_t objects_untold; // numbers that were given out for nothing
     _Atomic uint32_t threads_made;
     _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
     _Atomic bool no_memory;    // said so

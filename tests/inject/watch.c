@@ -5,6 +5,7 @@
 //     watch FILE LIBRARY PROGRAM [ARGUMENT...]
 //
 // writes the records to FILE ("-": none, and no recorder is offered) and exits as the program did.
+// LIBRARY is libglint.so, or "-" to run the program as it is.
 // Where processes are several, each has its part, in the order of their connecting.
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +28,9 @@ enum { MOST_RINGS = 64 };
 
 struct process {
     struct event_ring *ring;
-    struct base_map functions, addresses;
+    struct base_map functions, addresses, starts;
     struct base_buf text, times;
-    uint64_t calls, objects, last_start;
+    uint64_t calls, objects;
     bool finished;
 };
 
@@ -39,18 +40,17 @@ static size_t process_count;
 // --- Printing ------------------------------------------------------------------------------------
 
 static const char *const call_kinds[] = {
-    "other", "alloc",        "free", "copy",   "set",     "launch", "graph_launch", "sync",
+    "other",        "alloc",      "free", "copy",   "set",     "launch", "graph_launch", "sync",
     "event_record", "event_wait", "host", "stream", "context", "module", "memory"};
-static const char *const object_kinds[] = {"none",     "device", "pitched", "array",
-                                           "managed",  "pool",   "mapping", "global",
-                                           "pinned",   "registered", "imported", "graph",
-                                           "part",     "heap"};
+static const char *const object_kinds[] = {"none",     "device",  "pitched", "array",  "managed",
+                                           "pool",     "mapping", "global",  "pinned", "registered",
+                                           "imported", "graph",   "part",    "heap"};
 static const char *const memories[] = {"none",    "pageable", "pinned", "device",
                                        "managed", "array",    "unknown"};
 static const char *const directions[] = {"none", "h2d", "d2h", "d2d", "h2h", "p2p"};
-static const char *const node_kinds[] = {"none", "kernel",       "copy",       "set",
-                                         "alloc", "free",        "event_record", "event_wait",
-                                         "host", "graph", "empty", "other"};
+static const char *const node_kinds[] = {"none",  "kernel", "copy",         "set",
+                                         "alloc", "free",   "event_record", "event_wait",
+                                         "host",  "graph",  "empty",        "other"};
 
 #define TEXT(names, value) ((value) < sizeof(names) / sizeof((names)[0]) ? (names)[value] : "?")
 
@@ -136,6 +136,7 @@ static void print_call(struct process *process, const char *record, size_t bytes
                     call.waited_ns ? " ns" : "");
     if (call.end_ns < call.start_ns)
         base_buf_puts(out, "ERROR: ends before it starts\n");
+    *base_map_put(&process->starts, call.number, NULL) = call.start_ns;
     process->calls++;
 }
 
@@ -144,7 +145,8 @@ static void print_object(struct process *process, const char *record)
     struct event_object object;
     memcpy(&object, record, sizeof(object));
     struct base_buf *out = &process->text;
-    base_buf_printf(out, "object %" PRIu64 " %s %" PRIu64 " bytes call %" PRIu64 " ctx %u device %u",
+    base_buf_printf(out,
+                    "object %" PRIu64 " %s %" PRIu64 " bytes call %" PRIu64 " ctx %u device %u",
                     object.number, TEXT(object_kinds, object.kind), object.bytes, object.call,
                     object.context, object.device);
     if (object.parent)
@@ -168,8 +170,8 @@ static void print_graph(struct base_buf *out, const char *record, size_t bytes)
     struct event_graph graph;
     memcpy(&graph, record, sizeof(graph));
     base_buf_printf(out, "graph %" PRIu64 "\n", graph.number);
-    for (uint32_t i = 0; i < graph.node_count && sizeof(graph) + i * sizeof(struct event_node) < bytes;
-         i++) {
+    for (uint32_t i = 0;
+         i < graph.node_count && sizeof(graph) + i * sizeof(struct event_node) < bytes; i++) {
         struct event_node node;
         memcpy(&node, record + sizeof(graph) + i * sizeof(node), sizeof(node));
         base_buf_printf(out, "  node %s", TEXT(node_kinds, node.kind));
@@ -210,8 +212,7 @@ static void print_definition(struct process *process, enum event_kind kind, cons
     case EVENT_MODULE:
         memcpy(&module, record, sizeof(module));
         base_buf_printf(out, "module %u ctx %u%s%s\n", module.number, module.context,
-                        module.bytes && module.hash ? " hashed" : "",
-                        module.has_ptx ? " ptx" : "");
+                        module.bytes && module.hash ? " hashed" : "", module.has_ptx ? " ptx" : "");
         break;
     case EVENT_KERNEL:
         memcpy(&kernel, record, sizeof(kernel));
@@ -219,6 +220,16 @@ static void print_definition(struct process *process, enum event_kind kind, cons
         break;
     default: break;
     }
+}
+
+// These come when they come, so they stand apart. Work begins after its call, but for what the
+// GPU's clock and the host's differ, and ends after it begins.
+static void print_time(struct process *process, const struct event_time *time)
+{
+    const uint64_t tolerance_ns = 1000000;
+    const uint64_t *start = base_map_get(&process->starts, time->call);
+    bool good = start && time->start_ns + tolerance_ns >= *start && time->end_ns >= time->start_ns;
+    base_buf_printf(&process->times, "time %" PRIu64 "%s\n", time->call, good ? "" : " ERROR");
 }
 
 static void print(struct process *process, enum event_kind kind, const struct base_buf *record)
@@ -270,13 +281,9 @@ static void print(struct process *process, enum event_kind kind, const struct ba
                         (int)(record->length - sizeof(name)), bytes + sizeof(name));
         break;
     case EVENT_GRAPH: print_graph(out, bytes, record->length); break;
-    case EVENT_TIME: // these come when they come: told apart, after all else
+    case EVENT_TIME:
         memcpy(&time, bytes, sizeof(time));
-        base_buf_printf(&process->times, "time %" PRIu64 "%s\n", time.call,
-                        time.end_ns >= time.start_ns && time.start_ns >= process->last_start
-                            ? ""
-                            : " ERROR");
-        process->last_start = time.start_ns;
+        print_time(process, &time);
         break;
     case EVENT_NOTE:
         base_buf_printf(out, "note %.*s\n", (int)(record->length - sizeof(struct event_note)),
@@ -326,8 +333,7 @@ static void take_ring(int connection)
         fprintf(stderr, "watch: a process sent no ring\n");
         exit(125);
     }
-    void *mapped =
-        mmap(NULL, hello.ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    void *mapped = mmap(NULL, hello.ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     close(memory);
     struct event_ring *ring =
         mapped == MAP_FAILED ? NULL : event_ring_find(mapped, hello.ring_bytes);
@@ -403,7 +409,8 @@ int main(int argc, char **argv)
         return 125;
     pid_t child = fork();
     if (child == 0) {
-        add_preload(argv[2]);
+        if (strcmp(argv[2], "-") != 0)
+            add_preload(argv[2]);
         if (recording)
             setenv("GLINT_SOCKET", address.sun_path, 1);
         execvp(argv[3], argv + 3);
