@@ -118,14 +118,13 @@ void gpu_time_after(struct call *call)
     pthread_mutex_unlock(&context->timing_lock);
 }
 
-// With the lock held. CUDA_ERROR_NOT_READY: not yet; others: it cannot be told.
-static CUresult time_of(const struct context *context, CUevent event, double *ns)
+// With the lock held. False: it cannot be told.
+static bool time_of(const struct context *context, CUevent event, double *ns)
 {
-    float ms;
-    CUresult result = REAL(cuEventElapsedTime)(&ms, context->base, event);
-    if (result == CUDA_SUCCESS)
-        *ns = context->base_ns + (double)ms * 1e6;
-    return result;
+    float ms = 0;
+    const bool good = REAL(cuEventElapsedTime)(&ms, context->base, event) == CUDA_SUCCESS;
+    *ns = context->base_ns + (double)ms * 1e6;
+    return good;
 }
 
 void gpu_time_collect(struct stream *stream, size_t most)
@@ -137,15 +136,12 @@ void gpu_time_collect(struct stream *stream, size_t most)
     while (most-- && stream->first_timing < stream->timings.count) {
         struct timing timing = stream->timings.items[stream->first_timing];
         double start, end;
-        CUresult result = REAL(cuEventQuery)(timing.after);
-        if (result == CUDA_SUCCESS)
-            result = time_of(context, timing.before, &start);
-        if (result == CUDA_SUCCESS)
-            result = time_of(context, timing.after, &end);
-        if (result == CUDA_ERROR_NOT_READY)
+        // The base may be younger than the work where that is on another stream.
+        if (REAL(cuEventQuery)(timing.after) == CUDA_ERROR_NOT_READY ||
+            REAL(cuEventQuery)(context->base) == CUDA_ERROR_NOT_READY)
             break;
         stream->first_timing++;
-        if (result == CUDA_SUCCESS) {
+        if (time_of(context, timing.before, &start) && time_of(context, timing.after, &end)) {
             struct event_time record = {
                 .call = timing.call, .start_ns = (uint64_t)start, .end_ns = (uint64_t)end};
             put(EVENT_TIME, &record, sizeof(record), NULL, 0);

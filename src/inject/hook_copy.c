@@ -337,7 +337,7 @@ static uint64_t batch_element_bytes(const CUDA_MEMCPY3D_BATCH_OP *op)
 {
     const CUmemcpy3DOperand *operand =
         op->src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? &op->src : &op->dst;
-    CUDA_ARRAY3D_DESCRIPTOR desc;
+    CUDA_ARRAY3D_DESCRIPTOR desc = {0};
     if (operand->type != CU_MEMCPY_OPERAND_TYPE_ARRAY ||
         REAL(cuArray3DGetDescriptor_v2)(&desc, operand->op.array.array) != CUDA_SUCCESS)
         return 1;

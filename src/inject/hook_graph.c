@@ -86,8 +86,8 @@ static struct event_node event_node(uint8_t kind, CUevent event)
 
 static struct event_node describe_kernel(CUgraphNode handle)
 {
-    CUDA_KERNEL_NODE_PARAMS params;
-    CUDA_KERNEL_NODE_PARAMS_v1 older;
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    CUDA_KERNEL_NODE_PARAMS_v1 older = {0};
     if (REAL(cuGraphKernelNodeGetParams_v2)(handle, &params) == CUDA_SUCCESS)
         return kernel_node(&params);
     if (REAL(cuGraphKernelNodeGetParams)(handle, &older) == CUDA_SUCCESS) {
@@ -99,8 +99,8 @@ static struct event_node describe_kernel(CUgraphNode handle)
 
 static struct event_node describe_memory(CUgraphNode handle, CUgraphNodeType type)
 {
-    CUDA_MEM_ALLOC_NODE_PARAMS alloc;
-    CUdeviceptr freed;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {0};
+    CUdeviceptr freed = 0;
     if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC &&
         REAL(cuGraphMemAllocNodeGetParams)(handle, &alloc) == CUDA_SUCCESS)
         return memory_node(EVENT_NODE_ALLOC, alloc.dptr, alloc.bytesize);
@@ -112,9 +112,9 @@ static struct event_node describe_memory(CUgraphNode handle, CUgraphNodeType typ
 
 static struct event_node describe(CUgraphNode handle, CUgraphNodeType type)
 {
-    CUDA_MEMCPY3D copy;
-    CUDA_MEMSET_NODE_PARAMS set;
-    CUevent event;
+    CUDA_MEMCPY3D copy = {0};
+    CUDA_MEMSET_NODE_PARAMS set = {0};
+    CUevent event = NULL;
     switch (type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return describe_kernel(handle);
     case CU_GRAPH_NODE_TYPE_MEMCPY:

@@ -454,6 +454,11 @@ static uint32_t kernel_announce(const void *handle, bool library)
     struct event_kernel record = {0};
     const char *name = NULL;
     CUmodule module = NULL;
+    // The first question may load it, which a capture elsewhere would forbid.
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const bool capturing = atomic_load(&state.captures);
+    if (capturing)
+        REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     // A kernel of a library may be launched by its own handle; what it is like its function tells.
     if (library && REAL(cuKernelGetFunction)(&function, as_pointer(key(handle))) != CUDA_SUCCESS)
         function = as_pointer(key(handle));
@@ -464,6 +469,8 @@ static uint32_t kernel_announce(const void *handle, bool library)
         name = "";
     if (REAL(cuFuncGetModule)(&module, function) != CUDA_SUCCESS)
         module = NULL;
+    if (capturing)
+        REAL(cuThreadExchangeStreamCaptureMode)(&mode);
     uint32_t module_number = module_of(module);
 
     pthread_mutex_lock(&state.lock);

@@ -139,11 +139,10 @@ static void announce(void)
 // Alone: the phase is PHASE_STARTING.
 static bool start(void)
 {
-    _Atomic int *phase = state.phase;
-    uint32_t generation = state.generation + 1;
+    const size_t kept = offsetof(struct state, ring); // other threads look at the phase
+    const uint32_t generation = state.generation + 1;
     pool_forget();
-    memset(&state, 0, sizeof(state));
-    state.phase = phase;
+    memset((char *)&state + kept, 0, sizeof(state) - kept);
     state.generation = generation;
     pthread_mutex_init(&state.lock, NULL);
     objects_init(&state.objects);

@@ -164,6 +164,7 @@ struct state {
     // In a page that a child of fork finds zeroed, whichever way it was forked: a child begins anew
     // at its first call.
     _Atomic int *phase; // enum phase
+    // From here on zeroed at the start.
     struct event_ring *ring;
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;

@@ -21,9 +21,12 @@ add_library(inject_fake SHARED inject/fake.c)
 set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
 
 foreach(name IN ITEMS objects arrays pools copies launches streams graphs contexts names forks errno closed killed)
-    glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh ${name})
+    glint_test(inject.records.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh ${name})
 endforeach()
-glint_test(inject.doors ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh
+glint_test(inject.records.doors ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh
     doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
-glint_test(inject.timed ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh timed)
-set_property(TEST inject.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
+glint_test(inject.records.timed ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh timed)
+set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
+foreach(name IN ITEMS exports threads nvcc)
+    glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_${name}.sh)
+endforeach()
