@@ -22,8 +22,9 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     call->how = row->how;
     call->kind = row->kind;
     call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
-    call->context = context_current();
+    call->context = call->current = context_current();
     call->stream = NULL;
+    call->number_of_stream = call->number_of_context = 0;
     call->waited_is_known = false;
     call->quiet = row->how & HOOK_HIDDEN;
     call->pending_count = 0;
@@ -51,16 +52,19 @@ bool call_captured(const struct call *call)
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-// Whether the driver can be asked about the stream from this thread.
-static bool can_ask(const struct stream *stream)
+// Whether the driver can be asked about the stream from this thread: a default stream has no name
+// outside of its context, nor a thread's own outside of the thread.
+static bool can_ask(const struct call *call, const struct stream *stream)
 {
-    return stream->number &&
-           (!(stream->flags & EVENT_STREAM_PER_THREAD) || stream->thread == inject_thread.number);
+    const bool own = stream->flags & EVENT_STREAM_PER_THREAD;
+    const bool named = !own && !(stream->flags & EVENT_STREAM_LEGACY);
+    return stream->number && (named || stream->context == call->current) &&
+           (!own || stream->thread == inject_thread.number);
 }
 
-static bool is_pending(const struct stream *stream)
+static bool is_pending(const struct call *call, const struct stream *stream)
 {
-    return can_ask(stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY;
+    return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY;
 }
 
 // Notes the streams on which work is pending of those that the call waits for: its own, with those
@@ -84,10 +88,10 @@ static void look_for_pending(struct call *call)
         uint64_t enqueued = atomic_load(&streams[i]->enqueued);
         if (enqueued == atomic_load(&streams[i]->idle))
             continue;
-        if (is_pending(streams[i])) {
+        if (is_pending(call, streams[i])) {
             call->pending_at[call->pending_count] = enqueued;
             call->pending[call->pending_count++] = streams[i];
-        } else if (can_ask(streams[i])) {
+        } else if (can_ask(call, streams[i])) {
             atomic_store(&streams[i]->idle, enqueued);
         }
     }
@@ -102,7 +106,7 @@ static void look_whether_waited(struct call *call)
         for (unsigned i = 0; i < call->pending_count; i++) {
             struct stream *stream = call->pending[i];
             // More may have come from another thread; that the old is done cannot be told then.
-            if (is_pending(stream))
+            if (is_pending(call, stream))
                 all_done = false;
             else
                 atomic_store(&stream->idle, call->pending_at[i]);
@@ -166,10 +170,11 @@ void call_put(const struct call *call)
         .end_ns = call->end_ns,
         .function = (uint32_t)call->hook + 1,
         .thread = thread_number(),
-        .context = call->stream    ? call->stream->context->number
-                   : call->context ? call->context->number
-                                   : 0,
-        .stream = call->stream ? call->stream->number : 0,
+        .context = call->stream              ? call->stream->context->number
+                   : call->number_of_context ? call->number_of_context
+                   : call->context           ? call->context->number
+                                             : 0,
+        .stream = call->stream ? call->stream->number : call->number_of_stream,
         .stack = call->stack,
         .result = (int32_t)call->result,
         .kind = call->kind,

@@ -15,8 +15,10 @@ enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call wa
 
 struct call {
     enum hook hook;
-    struct context *context;
+    struct context *current; // the thread's
+    struct context *context; // that the call is about
     struct stream *stream;
+    uint32_t number_of_stream, number_of_context; // of a stream that is gone
     uint64_t start_ns, end_ns, number;
     uint32_t stack;
     CUresult result;

@@ -205,7 +205,7 @@ static CUresult not_in_driver(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-// NULL: there is no driver, or it has no such function.
+// The driver's; without a driver that of a library which the program has in its place. NULL: none.
 static void *find_real(enum hook hook)
 {
     void *real = atomic_load_explicit(&doors.real[hook], memory_order_acquire);
@@ -213,10 +213,10 @@ static void *find_real(enum hook hook)
         return real;
     void *handle = driver();
     real = next_symbol(handle ? handle : RTLD_NEXT, hook_rows[hook].symbol);
-    if (real)
+    if (!real)
+        (void)dlerror(); // ours, not the program's
+    else if (handle)     // else the driver may still come
         atomic_store_explicit(&doors.real[hook], real, memory_order_release);
-    else
-        (void)dlerror();
     return real;
 }
 

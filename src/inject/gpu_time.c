@@ -77,7 +77,7 @@ static void make_base(struct context *context, CUstream stream)
 void gpu_time_before(struct call *call)
 {
     struct stream *stream = call->stream;
-    struct context *context = call->context;
+    struct context *context = call->current;
     // Events belong to the current context; work on another's stream goes untimed. So does all
     // while a stream is under capture, which allows no event to be looked at.
     if (!stream || !context || stream->context != context || context->timing_failed ||

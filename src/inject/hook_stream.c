@@ -19,17 +19,30 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
 
 // Its number is still told by the call that destroys it, but the handle may already be another's
 // when the driver returns: it is forgotten before.
-#define DESTROYED(symbol)                                   \
-    HOOKED(symbol, (CUstream stream), (stream), stream,     \
-           {                                                \
-               if (state.timestamps && call.stream)         \
-                   gpu_time_collect(call.stream, SIZE_MAX); \
-               stream_end(stream);                          \
-           },                                               \
-           {})
+static void destroys(struct call *call, CUstream handle)
+{
+    if (state.timestamps && call->stream)
+        gpu_time_collect(call->stream, SIZE_MAX);
+    stream_end(handle);
+}
 
-DESTROYED(cuStreamDestroy)
-DESTROYED(cuStreamDestroy_v2)
+static void destroyed(struct call *call)
+{
+    const uint32_t defaults = EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD;
+    if (call->result != CUDA_SUCCESS || !call->stream || call->stream->flags & defaults)
+        return;
+    call->number_of_stream = call->stream->number;
+    call->number_of_context = call->stream->context->number;
+    stream_recycle(call->stream);
+    call->stream = NULL;
+}
+
+HOOKED(
+    cuStreamDestroy, (CUstream stream), (stream), stream, { destroys(&call, stream); },
+    { destroyed(&call); })
+HOOKED(
+    cuStreamDestroy_v2, (CUstream stream), (stream), stream, { destroys(&call, stream); },
+    { destroyed(&call); })
 
 // --- Events --------------------------------------------------------------------------------------
 

@@ -264,14 +264,18 @@ void stream_end(CUstream handle)
             link = &(*link)->next;
         if (*link)
             *link = stream->next;
-        // Those with times still to come are kept for them.
-        if (stream->timings.count == stream->first_timing) {
-            stream->next = state.spare_streams;
-            state.spare_streams = stream;
-        } else {
-            stream->next = NULL;
-        }
+        stream->next = NULL;
     }
+    pthread_mutex_unlock(&state.lock);
+}
+
+void stream_recycle(struct stream *stream)
+{
+    pthread_mutex_lock(&state.lock);
+    stream->number = 0;
+    stream->timings.count = stream->first_timing = 0; // too late for their times
+    stream->next = state.spare_streams;
+    state.spare_streams = stream;
     pthread_mutex_unlock(&state.lock);
 }
 

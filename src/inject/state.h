@@ -109,7 +109,10 @@ void context_end(struct context *context, uint64_t call);
 // The stream that a function means by the handle. NULL: no context. per_thread: 0 is the thread's.
 struct stream *stream_of(CUstream handle, bool per_thread, struct context *current);
 struct stream *stream_new(CUstream handle, struct context *context);
+// Forgets the handle, which the driver may give out again; when nobody tells of it any more, its
+// structure is used again.
 void stream_end(CUstream handle);
+void stream_recycle(struct stream *stream);
 // Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
 size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
 
