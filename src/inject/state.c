@@ -172,9 +172,10 @@ static void make_phase(void)
         return;
     }
     state.phase = page;
+    // The kernel sees every way to fork; but emulators and sandboxes say that they do this and do
+    // not, so the C library's way is seen to as well.
 #ifdef MADV_WIPEONFORK
-    if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
-        return;
+    madvise(page, bytes, MADV_WIPEONFORK);
 #endif
     pthread_atfork(NULL, NULL, forked);
 }
