@@ -3,7 +3,11 @@
 // of modules, which become objects when the program first asks for them (the driver has no way to
 // list them).
 #define XXH_INLINE_ALL
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "call.h"
@@ -15,6 +19,7 @@ enum {
     FATBIN_HEAD_BYTES = 16,
     ENTRY_PTX = 1,
     ENTRY_LEAST_BYTES = 64,
+    ELF_HEAD_BYTES = 64,
 };
 #define FATBIN_MAGIC 0xBA55ED50u
 
@@ -46,57 +51,86 @@ static uint64_t elf_bytes(const unsigned char *elf)
            number_at(elf + SECTION_BYTES, 2) * number_at(elf + SECTION_COUNT, 2);
 }
 
-static struct event_module describe(const void *image)
+// limit: bytes there are, where that is known; an image in memory says itself.
+static struct event_module describe(const void *image, uint64_t limit)
 {
     struct event_module about = {0};
     const unsigned char *bytes = image;
-    if (bytes && number_at(bytes, 4) == WRAPPER_MAGIC)
+    if (limit >= FATBIN_HEAD_BYTES && number_at(bytes, 4) == WRAPPER_MAGIC)
         memcpy(&bytes, bytes + 8, sizeof(bytes));
-    if (!bytes)
+    if (!bytes || limit < FATBIN_HEAD_BYTES)
         return about;
     if (number_at(bytes, 4) == FATBIN_MAGIC) {
         about.bytes = number_at(bytes + 6, 2) + number_at(bytes + 8, 8);
-        about.has_ptx = fatbin_has_ptx(bytes, about.bytes);
+        about.has_ptx = about.bytes <= limit && fatbin_has_ptx(bytes, about.bytes);
     } else if (memcmp(bytes, "\177ELF", 4) == 0) {
-        about.bytes = elf_bytes(bytes);
+        about.bytes = limit < ELF_HEAD_BYTES ? limit : elf_bytes(bytes);
     } else { // what is nothing else is PTX, a text
-        about.bytes = strlen((const char *)bytes);
+        about.bytes = strnlen((const char *)bytes, limit);
         about.has_ptx = 1;
     }
+    if (about.bytes > limit)
+        about.bytes = limit;
     about.hash = XXH3_64bits(bytes, about.bytes);
+    return about;
+}
+
+static struct event_module describe_file(const char *path)
+{
+    struct event_module about = {0};
+    struct stat stat;
+    int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0)
+        return about;
+    void *bytes = MAP_FAILED;
+    if (fstat(file, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size > 0)
+        bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes != MAP_FAILED) {
+        about = describe(bytes, (uint64_t)stat.st_size);
+        munmap(bytes, (size_t)stat.st_size);
+    }
     return about;
 }
 
 // --- Loading -------------------------------------------------------------------------------------
 
-static void loaded(struct call *call, const void *handle, const void *image, const char *path)
+static void loaded(struct call *call, const void *handle, const void *image)
 {
     if (call->result != CUDA_SUCCESS)
         return;
-    struct event_module about = image ? describe(image) : (struct event_module){0};
+    const struct event_module about = describe(image, SIZE_MAX);
+    module_new(handle, call->context, &about, NULL);
+}
+
+static void loaded_file(struct call *call, const void *handle, const char *path)
+{
+    if (call->result != CUDA_SUCCESS)
+        return;
+    const struct event_module about = describe_file(path);
     module_new(handle, call->context, &about, path);
 }
 
 HOOKED(cuModuleLoad, (CUmodule * module, const char *path), (module, path), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, NULL, path); })
+       { loaded_file(&call, result ? NULL : *module, path); })
 HOOKED(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, image, NULL); })
+       { loaded(&call, result ? NULL : *module, image); })
 HOOKED(cuModuleLoadDataEx,
        (CUmodule * module, const void *image, unsigned count, CUjit_option *options, void **values),
        (module, image, count, options, values), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, image, NULL); })
+       { loaded(&call, result ? NULL : *module, image); })
 HOOKED(cuModuleLoadFatBinary, (CUmodule * module, const void *image), (module, image), NO_STREAM,
-       {}, { loaded(&call, result ? NULL : *module, image, NULL); })
+       {}, { loaded(&call, result ? NULL : *module, image); })
 HOOKED(cuLibraryLoadData,
        (CUlibrary * library, const void *code, CUjit_option *jit, void **jit_values,
         unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
        (library, code, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *library, code, NULL); })
+       { loaded(&call, result ? NULL : *library, code); })
 HOOKED(cuLibraryLoadFromFile,
        (CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values,
         unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
        (library, path, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *library, NULL, path); })
+       { loaded_file(&call, result ? NULL : *library, path); })
 
 HOOKED(cuModuleUnload, (CUmodule module), (module), NO_STREAM, {}, {
     if (result == CUDA_SUCCESS)

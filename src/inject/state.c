@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one mutable state of libglint.so, meeting the recorder, and the process's beginning and end.
 //
-// A process meets the recorder at its first recorded call. It never waits for it: where the socket
-// does not take the ring at once, nothing is recorded. The ring's pages are not inherited by fork;
-// the page with the phase is, zeroed, so that a child finds itself new and starts over, leaving the
-// parent's maps behind as they are. A child of vfork shares all, and only goes on to exec.
+// A process meets the recorder at its first recorded call. It waits a few milliseconds at most:
+// where the socket does not take the ring by then, nothing is recorded. The ring's pages are not
+// inherited by fork; the page with the phase is, zeroed, so that a child finds itself new and
+// starts over, leaving the parent's maps behind as they are. A child of vfork shares all, and only
+// goes on to exec.
 #include "state.h"
 
 #include <errno.h>
@@ -21,7 +22,10 @@
 #include "call.h"
 #include "pool.h"
 
-enum { RING_SLOTS = 1 << 18 }; // 16 MiB, of which only what is used takes memory
+enum {
+    RING_SLOTS = 1 << 18, // 16 MiB, of which only what is used takes memory
+    CONNECT_TRIES = 20,   // a millisecond each
+};
 
 struct state state;
 __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
@@ -57,8 +61,14 @@ static int connect_recorder(void)
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0)
         return -1;
-    if (connect(descriptor, (const struct sockaddr *)&address, sizeof(address)) == 0)
-        return descriptor;
+    // The queue of a recorder whose ranks all start at once may be full for a moment.
+    for (int tries = 0; tries < CONNECT_TRIES; tries++) {
+        if (connect(descriptor, (const struct sockaddr *)&address, sizeof(address)) == 0)
+            return descriptor;
+        if (errno != EAGAIN && errno != EINTR)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     close(descriptor);
     return -1;
 }

@@ -32,6 +32,10 @@ static void alloc(void *function, size_t bytes)
     printf("alloc %zu: %d\n", bytes, (int)result);
 }
 
+// From next.c, which the program is linked with: by RTLD_NEXT it finds what comes behind it, not
+// itself, whoever stands between.
+const char *next_version(void);
+
 static void before_the_driver(const char *fake_path)
 {
     printf("without a driver: %s\n", dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") ? "there" : "not there");
@@ -119,6 +123,7 @@ int main(int argc, char **argv)
     void *fake = dlopen(argv[1], RTLD_NOW);
     alloc(dlsym(fake, "cuMemAlloc_v2"), 2);
     // Not about the driver at all.
+    printf("next: %s\n", next_version());
     printf("%s\n", dlsym(RTLD_DEFAULT, "printf") ? "printf" : "none");
     printf("%s\n", dlsym(RTLD_DEFAULT, "custom") ? "custom" : "none");
     printf("%s\n", dlvsym(driver, "cuMemAlloc_v2", "NONE_1") ? "version" : "no version");

@@ -285,6 +285,10 @@ static void streams(void)
     CHECK(cuCtxSynchronize());
     launch_slow(two);
     CHECK(cuMemFree_v2(a)); // waits too
+    CHECK(cuMemAlloc_v2(&a, 4096));
+    launch_slow(one);
+    CHECK(cuMemcpyHtoDAsync_v2(a, host, 16, one)); // need not
+    CHECK(cuMemcpyDtoHAsync_v2(host, a, 16, one)); // must, to fill what is not pinned
     CHECK(cuEventDestroy_v2(event));
     CHECK(cuStreamDestroy_v2(one));
     CHECK(cuStreamDestroy_v2(two));
@@ -471,6 +475,17 @@ static void killed(void)
     raise(SIGKILL);
 }
 
+// More than the ring holds.
+static void many(void)
+{
+    CUdeviceptr a;
+    CHECK(cuMemAlloc_v2(&a, 4096));
+    for (int i = 0; i < 120000; i++)
+        CHECK(cuMemsetD8Async(a, 1, 1, NULL));
+    CHECK(cuCtxSynchronize());
+    printf("done\n");
+}
+
 static void timed(void)
 {
     CUdeviceptr a;
@@ -498,7 +513,7 @@ int main(int argc, char **argv)
         {"graphs", true, graphs},      {"contexts", true, contexts}, {"names", true, names},
         {"forks", false, forks},       {"child", true, child},       {"threads", true, threads},
         {"errno", true, error_number}, {"closed", false, closed},    {"killed", true, killed},
-        {"timed", true, timed}};
+        {"timed", true, timed},        {"many", true, many}};
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(argv[1], all[i].name) == 0) {
             if (all[i].starts)

@@ -15,7 +15,10 @@ target_link_libraries(inject_program PRIVATE glint_libcuda ${CMAKE_DL_LIBS} pthr
 
 add_executable(inject_doors inject/doors.c)
 set_target_properties(inject_doors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
-target_link_libraries(inject_doors PRIVATE ${CMAKE_DL_LIBS})
+add_library(inject_next SHARED inject/next.c)
+set_target_properties(inject_next PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+target_link_libraries(inject_next PRIVATE ${CMAKE_DL_LIBS})
+target_link_libraries(inject_doors PRIVATE inject_next ${CMAKE_DL_LIBS})
 
 add_library(inject_fake SHARED inject/fake.c)
 set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
@@ -27,6 +30,6 @@ glint_test(inject.records.doors ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.
     doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
 glint_test(inject.records.timed ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh timed)
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
-foreach(name IN ITEMS exports threads nvcc)
+foreach(name IN ITEMS exports full nvcc threads)
     glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_${name}.sh)
 endforeach()
