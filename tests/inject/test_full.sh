@@ -9,11 +9,11 @@ export LD_LIBRARY_PATH
 programs=$GLINT_BUILD_DIR/tests/inject
 library=$GLINT_BUILD_DIR/lib/glint/libglint.so
 
-[ "$(WATCH_DEAF=1 "$programs/inject_watch" "$work/records" "$library" "$programs/inject_program" many)" = done ]
+[ "$(WATCH_DEAF=1 "$programs/inject_watch" "$work/records" "$library" "$programs/inject_program" many)" = 'done' ]
 grep -q '^call 2 cuMemAlloc_v2 alloc ' "$work/records"
 grep -q '^DROPPED call$' "$work/records"
 ! grep '^DROPPED \(process\|function\|object\)' "$work/records" || exit 1
 
 for socket in "$work/none" "$work" "$(printf '%0200d' 0)"; do
-    [ "$(GLINT_SOCKET=$socket LD_PRELOAD=$library "$programs/inject_program" many)" = done ]
+    [ "$(GLINT_SOCKET=$socket LD_PRELOAD=$library "$programs/inject_program" many)" = 'done' ]
 done

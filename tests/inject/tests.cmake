@@ -30,6 +30,6 @@ glint_test(inject.records.doors ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.
     doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
 glint_test(inject.records.timed ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh timed)
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
-foreach(name IN ITEMS exports full nvcc threads)
+foreach(name IN ITEMS exports full header nvcc threads)
     glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_${name}.sh)
 endforeach()
