@@ -43,20 +43,9 @@ enum { NEWEST_VERSION = 13000 }; // of CUDA, whose names the table knows all
 
 // --- The real functions --------------------------------------------------------------------------
 
-struct search {
-    const char *symbol;
-    bool behind;      // ours has been passed
-    void *found;      // behind ours
-    void *found_else; // anywhere
-};
-
-static uint32_t gnu_hash(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
+// The next definition of a function behind ours in the order of loading, by the loader's own list
+// and the objects' tables. Sanitizers ask for functions before the C library's can be called, and
+// some of those are theirs, so this calls none.
 
 struct symbols {
     const ElfW(Sym) * table;
@@ -64,19 +53,14 @@ struct symbols {
     const uint32_t *gnu, *sysv;
 };
 
-static struct symbols symbols_of(const struct dl_phdr_info *object)
+static struct symbols symbols_of(const struct link_map *object)
 {
     struct symbols symbols = {0};
-    const ElfW(Dyn) *dynamic = NULL;
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(uintptr_t)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    }
-    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+    for (const ElfW(Dyn) *dynamic = object->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         // The loader has made these addresses absolute, but not in the kernel's own object.
         uintptr_t at = dynamic->d_un.d_ptr;
-        if (at < object->dlpi_addr)
-            at += object->dlpi_addr;
+        if (at < object->l_addr)
+            at += object->l_addr;
         switch (dynamic->d_tag) {
         case DT_SYMTAB: symbols.table = (const void *)at; break;   // NOLINT
         case DT_STRTAB: symbols.strings = (const void *)at; break; // NOLINT
@@ -88,11 +72,24 @@ static struct symbols symbols_of(const struct dl_phdr_info *object)
     return symbols;
 }
 
+static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
 static bool is_function(const struct symbols *symbols, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &symbols->table[index];
-    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-           strcmp(symbols->strings + symbol->st_name, name) == 0;
+    const char *other = symbols->strings + symbol->st_name;
+    while (*name && *name == *other) {
+        name++;
+        other++;
+    }
+    return *name == *other && symbol->st_shndx != SHN_UNDEF &&
+           ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
 }
 
 // Index of a defined function in the object's symbols; 0: none.
@@ -119,37 +116,25 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name)
     return 0;
 }
 
-static int search_object(struct dl_phdr_info *object, size_t bytes, void *user)
+static void *find_next(const char *name)
 {
-    struct search *search = user;
-    (void)bytes;
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &object->dlpi_phdr[i];
-        if (header->p_type == PT_LOAD &&
-            (uintptr_t)&state - object->dlpi_addr - header->p_vaddr < header->p_memsz) {
-            search->behind = true;
-            return 0;
+    void *before = NULL; // where there is none behind
+    bool behind = false;
+    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
+        if (object->l_ld == _DYNAMIC) {
+            behind = true;
+            continue;
         }
+        const struct symbols symbols = symbols_of(object);
+        const uint32_t index = symbols.table && symbols.strings ? find_symbol(&symbols, name) : 0;
+        if (!index)
+            continue;
+        void *found = (void *)(object->l_addr + symbols.table[index].st_value); // NOLINT
+        if (behind)
+            return found;
+        before = before ? before : found;
     }
-    struct symbols symbols = symbols_of(object);
-    if (!symbols.table || !symbols.strings)
-        return 0;
-    uint32_t index = find_symbol(&symbols, search->symbol);
-    if (!index)
-        return 0;
-    void *found = (void *)(object->dlpi_addr + symbols.table[index].st_value); // NOLINT
-    if (search->behind && !search->found)
-        search->found = found;
-    else if (!search->found_else)
-        search->found_else = found;
-    return 0;
-}
-
-static void *find_next(const char *symbol)
-{
-    struct search search = {.symbol = symbol};
-    dl_iterate_phdr(search_object, &search);
-    return search.found ? search.found : search.found_else;
+    return before;
 }
 
 // Cached for good: any thread may write them, and all write the same.

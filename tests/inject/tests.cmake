@@ -23,13 +23,22 @@ target_link_libraries(inject_doors PRIVATE inject_next ${CMAKE_DL_LIBS})
 add_library(inject_fake SHARED inject/fake.c)
 set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
 
-foreach(name IN ITEMS objects arrays pools copies launches streams graphs contexts names forks errno closed killed)
-    glint_test(inject.records.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh ${name})
+# inject_test(NAME SCRIPT ARGUMENT...) runs a script. What is preloaded comes before a sanitizer, and the
+# programs leave the end of their memory to the process's.
+function(inject_test name script)
+    glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/${script} ${ARGN})
+    set_property(TEST inject.${name} APPEND PROPERTY ENVIRONMENT
+        ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
+endfunction()
+
+foreach(name IN ITEMS objects arrays pools copies launches streams graphs contexts names forks errno closed killed timed)
+    inject_test(records.${name} test_records.sh ${name})
 endforeach()
-glint_test(inject.records.doors ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh
-    doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
-glint_test(inject.records.timed ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_records.sh timed)
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
-foreach(name IN ITEMS exports full header nvcc threads)
-    glint_test(inject.${name} ${CMAKE_CURRENT_SOURCE_DIR}/inject/test_${name}.sh)
+inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
+foreach(name IN ITEMS exports full header threads)
+    inject_test(${name} test_${name}.sh)
 endforeach()
+if(NOT GLINT_SANITIZE) # nvcc's programs have no sanitizer, which the simulated GPU's libraries then need
+    inject_test(nvcc test_nvcc.sh)
+endif()
