@@ -151,10 +151,9 @@ static void left(struct call *call, const struct object *object)
                                                                              : 0);
 }
 
-#define FREED(symbol, type)                                             \
-    HOOKED(symbol, (type p), (p), NO_STREAM,                            \
-           struct object object = leave(&call, (uint64_t)(uintptr_t)p); \
-           call.waited_is_known = true, { left(&call, &object); })
+#define FREED(symbol, type)                  \
+    HOOKED(symbol, (type p), (p), NO_STREAM, \
+           struct object object = leave(&call, (uint64_t)(uintptr_t)p), { left(&call, &object); })
 
 FREED(cuMemFree_v2, CUdeviceptr)
 FREED(cuMemFreeHost, void *)
@@ -272,7 +271,6 @@ static struct object leave_array(struct call *call, const void *handle)
     struct object object = {0};
     objects_take_array(&state.objects, (uint64_t)(uintptr_t)handle, &object);
     call_alloc(call, 0, object.bytes, object.number);
-    call->waited_is_known = true;
     return object;
 }
 

@@ -223,8 +223,9 @@ static void print_definition(struct process *process, enum event_kind kind, cons
     }
 }
 
-// These come when they come, so they stand apart. Work begins after its call, but for what the
-// GPU's clock and the host's differ, and ends after it begins.
+// These come when they come, so they stand apart. Work ends after it begins; and it begins after
+// its call, but for what the GPU's clock and the host's differ. The simulated GPU's clock is its
+// own.
 static void print_time(struct process *process, const struct event_time *time)
 {
     const uint64_t tolerance_ns = 1000000;
