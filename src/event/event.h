@@ -22,8 +22,9 @@
 enum event_kind {
     EVENT_NONE = 0,
     // Definitions.
-    EVENT_PROCESS,  // struct event_process: the first record
-    EVENT_IMAGE,    // struct event_image, path: an executable or library, mapped
+    EVENT_PROCESS, // struct event_process: the first record
+    EVENT_IMAGE,   // struct event_image, path: an executable or library, mapped. Holds for the call
+                   // paths that follow, until another takes its place
     EVENT_FUNCTION, // struct event_name, name: an API function, "cuMemAlloc_v2"
     EVENT_THREAD,   // struct event_thread, name
     EVENT_DEVICE,   // struct event_device, name
@@ -31,7 +32,8 @@ enum event_kind {
     EVENT_STREAM,   // struct event_stream
     EVENT_MODULE,   // struct event_module, name or path
     EVENT_KERNEL,   // struct event_kernel, mangled name
-    EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first
+    EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first. Two threads may
+                    // both tell the same one, and the same image
     EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does
     // What happens.
     EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
