@@ -321,6 +321,7 @@ struct event_reader {
     struct event_ring *ring;
     uint32_t slot_count;
     uint64_t tail;       // the next slot to be read
+    uint64_t released;   // up to where the writers know of it
     uint64_t unfinished; // how often records were passed over that were begun and never finished
 };
 

@@ -157,7 +157,7 @@ bool event_reader_init(struct event_reader *reader, void *memory, size_t bytes)
     if (slots < 2 || slots & (slots - 1) || event_ring_bytes(slots) != bytes)
         return false;
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    *reader = (struct event_reader){.ring = ring, .slot_count = slots, .tail = tail};
+    *reader = (struct event_reader){ring, slots, tail, tail, 0};
     return true;
 }
 
@@ -184,10 +184,19 @@ static struct found whole_at(const struct event_reader *reader, uint64_t positio
     return found.length <= found.slots * PAYLOAD - LENGTH_BYTES ? found : none;
 }
 
-static void release(struct event_reader *reader, uint64_t tail)
+// Writers read the tail for every record: it is told in strides, so that its cache line stays with
+// them most of the time, and at the latest when there is nothing left to read.
+static void release(struct event_reader *reader)
 {
-    reader->tail = tail;
-    atomic_store_explicit(&reader->ring->tail, tail, memory_order_release);
+    reader->released = reader->tail;
+    atomic_store_explicit(&reader->ring->tail, reader->tail, memory_order_release);
+}
+
+static bool is_due(const struct event_reader *reader)
+{
+    enum { STRIDE = 1024 };
+    uint64_t held = reader->tail - reader->released;
+    return held >= STRIDE || held >= reader->slot_count / 16;
 }
 
 // Passes over what was never finished, to the next whole record or the end.
@@ -202,7 +211,7 @@ static struct found skip_unfinished(struct event_reader *reader)
     while (!found.slots && ++at != end)
         found = whole_at(reader, at);
     reader->unfinished++;
-    release(reader, at);
+    reader->tail = at;
     return found;
 }
 
@@ -211,8 +220,11 @@ enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bo
     struct found found = whole_at(reader, reader->tail);
     if (!found.slots && abandoned)
         found = skip_unfinished(reader);
-    if (!found.slots)
+    if (!found.slots) {
+        if (reader->released != reader->tail)
+            release(reader);
         return EVENT_NONE;
+    }
     out->length = 0;
     base_buf_reserve(out, found.length);
     size_t skip = LENGTH_BYTES;
@@ -222,7 +234,9 @@ enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bo
         base_buf_add(out, (const char *)slot->payload + skip, left < here ? left : here);
         skip = 0;
     }
-    release(reader, reader->tail + found.slots);
+    reader->tail += found.slots;
+    if (is_due(reader))
+        release(reader);
     return found.kind;
 }
 
