@@ -9,7 +9,10 @@
 
 #include <errno.h>
 
-#include "stack.h"
+static uint32_t path_here(void)
+{
+    return state.stacks ? stack_here(state.stacks, state.ring) : 0;
+}
 
 bool call_begin(struct call *call, enum hook hook, CUstream stream)
 {
@@ -34,7 +37,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     // A query may turn out not to be worth telling: it has its number when it is told.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
     call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
-    call->stack = call->quiet ? 0 : stack_here();
+    call->stack = call->quiet ? 0 : path_here();
     if (stream != NO_STREAM) {
         call->stream = stream_of(stream, row->per_thread, call->context);
         if (call->stream && call_captured(call))
@@ -191,7 +194,7 @@ void call_tell(struct call *call)
 {
     call->quiet = false;
     call->number = atomic_fetch_add(&state.calls, 1) + 1;
-    call->stack = stack_here();
+    call->stack = path_here();
 }
 
 CUresult call_end(struct call *call)

@@ -161,6 +161,8 @@ static bool start(void)
     state.ring = meet();
     if (state.ring)
         announce();
+    if (state.ring)
+        state.stacks = stack_table_make((const void *)(uintptr_t)start); // the library's code
     return state.ring != NULL;
 }
 

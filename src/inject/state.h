@@ -13,6 +13,7 @@
 #include "cudaabi/cudaabi.h"
 #include "event/event.h"
 #include "objects.h"
+#include "stack.h"
 
 // --- Hooked functions ----------------------------------------------------------------------------
 
@@ -177,6 +178,7 @@ struct state {
     _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
     _Atomic bool no_memory;    // said so
     struct objects objects;
+    struct stack_table *stacks; // NULL: no memory for it
 
     pthread_mutex_t lock; // protects all below
     uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said;

@@ -1,5 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of libglint.so need: a recorder that prints, and programs to be recorded.
+# What the tests of libglint.so need: stack frames of many shapes for the test of call paths, and libraries
+# for it to load and unload; a recorder that prints, and programs to be recorded.
+
+if(TARGET test_inject_stack)
+    set(signed "")
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+        set(signed -mbranch-protection=pac-ret+leaf)
+    endif()
+    # frames_object(NAME OPTION...) compiles frames.c once more.
+    function(frames_object name)
+        add_library(frames_${name} OBJECT inject/frames/frames.c)
+        target_compile_definitions(frames_${name} PRIVATE FRAMES_TABLE=frames_${name})
+        target_compile_options(frames_${name} PRIVATE -fno-sanitize=all -fno-inline ${ARGN})
+        target_sources(test_inject_stack PRIVATE $<TARGET_OBJECTS:frames_${name}>)
+    endfunction()
+    frames_object(O0 -O0 -fexceptions)
+    frames_object(O2 -O2 -fomit-frame-pointer -fexceptions)
+    frames_object(O2_fp -O2 -fno-omit-frame-pointer -fexceptions)
+    frames_object(Os -Os -fomit-frame-pointer)
+    frames_object(O3_signed -O3 -fomit-frame-pointer -fexceptions ${signed})
+    frames_object(none -O2 -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables)
+    if(CMAKE_CROSSCOMPILING_EMULATOR)
+        target_compile_definitions(test_inject_stack PRIVATE TEST_EMULATED)
+    endif()
+    target_link_libraries(test_inject_stack PRIVATE ${CMAKE_DL_LIBS} pthread)
+    foreach(bytes IN ITEMS 100 900)
+        add_library(test_plugin_${bytes} MODULE inject/frames/plugin.c)
+        target_compile_definitions(test_plugin_${bytes} PRIVATE PLUGIN_BYTES=${bytes})
+        target_compile_options(test_plugin_${bytes} PRIVATE -fno-sanitize=all)
+        set_target_properties(test_plugin_${bytes} PROPERTIES PREFIX ""
+            LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+        add_dependencies(test_inject_stack test_plugin_${bytes})
+    endforeach()
+endif()
 
 if(NOT TARGET glint_inject_preload)
     return()

@@ -28,7 +28,7 @@
 enum { MOST_RINGS = 64 };
 
 struct process {
-    struct event_ring *ring;
+    struct event_reader reader;
     struct base_map functions, addresses, starts;
     struct base_buf text, times;
     uint64_t calls, objects;
@@ -310,7 +310,7 @@ static void drain(bool abandoned)
     struct base_buf record = {0};
     for (size_t i = 0; i < process_count; i++) {
         enum event_kind kind;
-        while ((kind = event_take(processes[i].ring, &record, abandoned)) != EVENT_NONE)
+        while ((kind = event_take(&processes[i].reader, &record, abandoned)) != EVENT_NONE)
             print(&processes[i], kind, &record);
     }
     base_buf_fini(&record);
@@ -339,13 +339,11 @@ static void take_ring(int connection)
     }
     void *mapped = mmap(NULL, hello.ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     close(memory);
-    struct event_ring *ring =
-        mapped == MAP_FAILED ? NULL : event_ring_find(mapped, hello.ring_bytes);
-    if (!ring) {
+    if (mapped == MAP_FAILED ||
+        !event_reader_init(&processes[process_count++].reader, mapped, hello.ring_bytes)) {
         fprintf(stderr, "watch: a process sent no ring of this version\n");
         exit(125);
     }
-    processes[process_count++].ring = ring;
 }
 
 static int wait_status(int status)
@@ -378,7 +376,7 @@ static void write_all(const char *path)
                 process->times.text ? process->times.text : "",
                 process->finished ? "" : "not finished\n");
         for (int kind = 1; kind < EVENT_KINDS; kind++) {
-            if (event_dropped(process->ring, (enum event_kind)kind))
+            if (event_dropped(&process->reader, (enum event_kind)kind))
                 fprintf(file, "DROPPED %s\n", event_kind_name((enum event_kind)kind));
         }
     }
