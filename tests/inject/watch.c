@@ -30,6 +30,8 @@ enum { MOST_RINGS = 64 };
 struct process {
     struct event_reader reader;
     struct base_map functions, addresses, starts;
+    struct base_intervals images; // 1: libglint.so's
+    struct base_map stacks;       // that were told
     struct base_buf text, times;
     uint64_t calls, objects;
     bool simulated, finished;
@@ -135,6 +137,8 @@ static void print_call(struct process *process, const char *record, size_t bytes
                     call.flags & EVENT_CALL_WAITED ? " waited" : "",
                     call.flags & EVENT_CALL_CAPTURED ? " captured" : "",
                     call.waited_ns ? " ns" : "");
+    if (!base_map_get(&process->stacks, call.stack))
+        base_buf_puts(out, "ERROR: has no call path\n");
     if (call.end_ns < call.start_ns)
         base_buf_puts(out, "ERROR: ends before it starts\n");
     *base_map_put(&process->starts, call.number, NULL) = call.start_ns;
@@ -235,6 +239,35 @@ static void print_time(struct process *process, const struct event_time *time)
     base_buf_printf(&process->times, "time %" PRIu64 "%s\n", time->call, good ? "" : " ERROR");
 }
 
+static void take_image(struct process *process, const char *record, size_t bytes)
+{
+    static const char own[] = "/libglint.so";
+    struct event_image image;
+    memcpy(&image, record, sizeof(image));
+    const size_t length = bytes - sizeof(image), tail = sizeof(own) - 1;
+    const char *path = record + sizeof(image);
+    bool is_own = length >= tail && memcmp(path + length - tail, own, tail) == 0;
+    base_intervals_remove_range(&process->images, image.start, image.end - image.start);
+    base_intervals_insert(&process->images, image.start, image.end - image.start, is_own, NULL);
+}
+
+// Every frame lies in an image that was told before, and the innermost is the program's.
+static void take_stack(struct process *process, const char *record, size_t bytes)
+{
+    struct event_stack stack;
+    memcpy(&stack, record, sizeof(stack));
+    bool good = stack.depth && bytes == sizeof(stack) + stack.depth * sizeof(uint64_t);
+    for (uint32_t i = 0; good && i < stack.depth; i++) {
+        uint64_t address;
+        memcpy(&address, record + sizeof(stack) + i * sizeof(address), sizeof(address));
+        const struct base_interval *image = base_intervals_find(&process->images, address - 1);
+        good = image && (i || !image->value);
+    }
+    if (!good)
+        base_buf_printf(&process->text, "ERROR: call path %u\n", stack.number);
+    base_map_put(&process->stacks, stack.number, NULL);
+}
+
 static void print(struct process *process, enum event_kind kind, const struct base_buf *record)
 {
     const char *bytes = record->text;
@@ -284,6 +317,8 @@ static void print(struct process *process, enum event_kind kind, const struct ba
         base_buf_printf(out, "name %" PRIu64 " %.*s\n", name.number,
                         (int)(record->length - sizeof(name)), bytes + sizeof(name));
         break;
+    case EVENT_IMAGE: take_image(process, bytes, record->length); break;
+    case EVENT_STACK: take_stack(process, bytes, record->length); break;
     case EVENT_GRAPH: print_graph(out, bytes, record->length); break;
     case EVENT_TIME:
         memcpy(&time, bytes, sizeof(time));
