@@ -116,10 +116,11 @@ static struct event_ring *map_ring(int memory, size_t *bytes)
     void *mapped = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     if (mapped == MAP_FAILED)
         return NULL;
-    struct event_ring *ring = event_ring_find(mapped, *bytes);
-    if (!ring)
-        munmap(mapped, *bytes);
-    return ring;
+    struct event_reader reader;
+    if (event_reader_init(&reader, mapped, *bytes))
+        return reader.ring;
+    munmap(mapped, *bytes);
+    return NULL;
 }
 
 struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,

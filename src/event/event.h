@@ -290,20 +290,6 @@ struct event_finish {
     uint64_t calls, objects; // made in all, so that what is missing can be told
 };
 
-// --- How a watched process meets the recorder ----------------------------------------------------
-
-// The variable holds the path of a unix stream socket. A process connects at its first call that is
-// recorded, sends one event_hello with the ring's memfd (SCM_RIGHTS, sealed against shrinking), and
-// closes both.
-#define EVENT_SOCKET_VARIABLE     "GLINT_SOCKET"
-#define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS" // "1": take GPU times
-
-struct event_hello {
-    uint32_t version; // EVENT_VERSION
-    int32_t pid;
-    uint64_t ring_bytes;
-};
-
 // --- The ring ------------------------------------------------------------------------------------
 
 // Shared memory of whole pages: a head, then slots of 64 bytes. ring.c tells the rest.
@@ -360,7 +346,9 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 // --- How the recorder gets the ring --------------------------------------------------------------
 
 // The environment variable that names the recorder's socket to the program and its children.
-#define EVENT_SOCKET_VARIABLE "GLINT_SOCKET"
+#define EVENT_SOCKET_VARIABLE     "GLINT_SOCKET"
+// "1": GPU times are taken.
+#define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 
 // The program's side: makes a ring in memory of its own, hands it to the recorder behind the
 // socket, and keeps no descriptor. NULL, with errno set, where there is no recorder or no memory.

@@ -9,23 +9,16 @@
 #include "state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "pool.h"
 
-enum {
-    RING_SLOTS = 1 << 18, // 16 MiB, of which only what is used takes memory
-    CONNECT_TRIES = 20,   // a millisecond each
-};
+enum { RING_SLOTS = 1 << 18 }; // 16 MiB, of which only what is used takes memory
 
 struct state state;
 __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
@@ -51,73 +44,16 @@ bool state_wanted(void)
 
 // --- Meeting the recorder ------------------------------------------------------------------------
 
-static int connect_recorder(void)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const char *path = getenv(EVENT_SOCKET_VARIABLE);
-    if (!path || strlen(path) >= sizeof(address.sun_path))
-        return -1;
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor < 0)
-        return -1;
-    // The queue of a recorder whose ranks all start at once may be full for a moment.
-    for (int tries = 0; tries < CONNECT_TRIES; tries++) {
-        if (connect(descriptor, (const struct sockaddr *)&address, sizeof(address)) == 0)
-            return descriptor;
-        if (errno != EAGAIN && errno != EINTR)
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    close(descriptor);
-    return -1;
-}
-
-static bool send_ring(int descriptor, int ring, size_t bytes)
-{
-    struct event_hello hello = {
-        .version = EVENT_VERSION, .pid = getpid(), .ring_bytes = (uint64_t)bytes};
-    struct iovec piece = {&hello, sizeof(hello)};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(head), &ring, sizeof(ring));
-    return sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(hello);
-}
-
 // The new ring, known to the recorder; NULL where anything fails.
 static struct event_ring *meet(void)
 {
-    const size_t bytes = event_ring_bytes(RING_SLOTS);
-    struct event_ring *ring = NULL;
-    int memory = (int)syscall(SYS_memfd_create, "glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int descriptor = connect_recorder();
-    void *mapped = MAP_FAILED;
-    if (memory >= 0 && descriptor >= 0 && ftruncate(memory, (off_t)bytes) == 0 &&
-        fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    if (mapped != MAP_FAILED) {
-        madvise(mapped, bytes, MADV_DONTFORK);
-        madvise(mapped, bytes, MADV_DONTDUMP);
-        ring = event_ring_make(mapped, bytes);
-        if (!ring || !send_ring(descriptor, memory, bytes)) {
-            munmap(mapped, bytes);
-            ring = NULL;
-        }
+    const char *path = getenv(EVENT_SOCKET_VARIABLE);
+    size_t bytes;
+    struct event_ring *ring = path ? event_ring_offer(path, RING_SLOTS, &bytes) : NULL;
+    if (ring) {
+        madvise(ring, bytes, MADV_DONTFORK);
+        madvise(ring, bytes, MADV_DONTDUMP);
     }
-    if (memory >= 0)
-        close(memory);
-    if (descriptor >= 0)
-        close(descriptor);
     return ring;
 }
 

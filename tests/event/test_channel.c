@@ -75,10 +75,12 @@ static void a_ring_offered_is_the_ring_accepted(void **state)
     assert_int_equal(pid, child);
     assert_int_equal(bytes, event_ring_bytes(64));
     struct base_buf out = {0};
-    assert_int_equal(event_take(ring, &out, true), EVENT_FUNCTION);
+    struct event_reader reader;
+    assert_true(event_reader_init(&reader, ring, bytes));
+    assert_int_equal(event_take(&reader, &out, true), EVENT_FUNCTION);
     assert_int_equal(out.length, sizeof(struct event_name) + 6);
     assert_memory_equal(out.text + sizeof(struct event_name), "cuInit", 6);
-    assert_int_equal(event_take(ring, &out, true), EVENT_NONE);
+    assert_int_equal(event_take(&reader, &out, true), EVENT_NONE);
     base_buf_fini(&out);
     event_ring_release(ring, bytes);
 }

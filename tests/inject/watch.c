@@ -9,13 +9,11 @@
 // Where processes are several, each has its part, in the order of their connecting. With WATCH_DEAF
 // set, nothing is taken out of the rings before the program has ended.
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -353,30 +351,16 @@ static void drain(bool abandoned)
 
 static void take_ring(int connection)
 {
-    struct event_hello hello;
-    struct iovec piece = {&hello, sizeof(hello)};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct msghdr message = {.msg_iov = &piece,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
-    int memory = -1;
-    if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC) == (ssize_t)sizeof(hello) &&
-        CMSG_FIRSTHDR(&message))
-        memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(memory));
+    struct base_error error = {0};
+    size_t bytes;
+    int pid;
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
     close(connection);
-    if (memory < 0 || hello.version != EVENT_VERSION || process_count == MOST_RINGS) {
-        fprintf(stderr, "watch: a process sent no ring\n");
-        exit(125);
-    }
-    void *mapped = mmap(NULL, hello.ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    close(memory);
-    if (mapped == MAP_FAILED ||
-        !event_reader_init(&processes[process_count++].reader, mapped, hello.ring_bytes)) {
-        fprintf(stderr, "watch: a process sent no ring of this version\n");
+    if (!ring || process_count == MOST_RINGS ||
+        !event_reader_init(&processes[process_count++].reader, ring, bytes)) {
+        char text[512];
+        base_error_text(&error, text, sizeof(text));
+        fprintf(stderr, "watch: %s\n", text);
         exit(125);
     }
 }
