@@ -98,6 +98,23 @@ static void where_nobody_listens_nothing_is_made(void **state)
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
+// A recorder that is stopped accepts nobody: its queue fills, and then an offer fails instead of
+// waiting for it.
+static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct event_ring *ring;
+    size_t bytes;
+    int offers = 0;
+    do {
+        ring = event_ring_offer(fixture->address.sun_path, 64, &bytes);
+        event_ring_release(ring, bytes);
+    } while (ring && ++offers < 1000);
+    assert_null(ring);
+    assert_int_equal(errno, EAGAIN);
+    assert_true(offers > 0);
+}
+
 // Sends the descriptor, or none for -1, with the text; returns what the recorder says to it.
 static struct event_ring *offered(struct fixture *fixture, int descriptor, const char *text,
                                   struct base_error *error)
@@ -163,6 +180,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_ring_offered_is_the_ring_accepted, setup, teardown),
         cmocka_unit_test(where_nobody_listens_nothing_is_made),
+        cmocka_unit_test_setup_teardown(a_recorder_that_does_not_answer_is_not_waited_for, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_is_no_ring_is_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
