@@ -193,15 +193,16 @@ static CUresult not_in_driver(void)
 // The driver's; without a driver that of a library which the program has in its place. NULL: none.
 static void *find_real(enum hook hook)
 {
+    void *const none = (void *)(uintptr_t)not_in_driver;
     void *real = atomic_load_explicit(&doors.real[hook], memory_order_acquire);
     if (real)
-        return real;
+        return real == none ? NULL : real;
     void *handle = driver();
     real = next_symbol(handle ? handle : RTLD_NEXT, hook_rows[hook].symbol);
     if (!real)
         (void)dlerror(); // ours, not the program's
-    else if (handle)     // else the driver may still come
-        atomic_store_explicit(&doors.real[hook], real, memory_order_release);
+    if (handle)          // else the driver may still come
+        atomic_store_explicit(&doors.real[hook], real ? real : none, memory_order_release);
     return real;
 }
 
@@ -209,6 +210,20 @@ void *door_real(enum hook hook)
 {
     void *real = find_real(hook);
     return real ? real : (void *)(uintptr_t)not_in_driver;
+}
+
+struct door_driver door_prepare(void)
+{
+    static const char simulated[] = "/lib/glint/sim/"; // a folder of its own
+    struct door_driver about = {0};
+    Dl_info file;
+    for (int i = 0; i < HOOK_AND_USED_COUNT; i++)
+        find_real((enum hook)i);
+    if (REAL(cuDriverGetVersion)(&about.version) != CUDA_SUCCESS)
+        about.version = 0;
+    about.simulated = dladdr(door_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
+                      strstr(file.dli_fname, simulated);
+    return about;
 }
 
 // --- dlsym, dlvsym -------------------------------------------------------------------------------
@@ -358,13 +373,4 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cu
     if (result == CUDA_SUCCESS && symbol && pfn && *pfn && state_wanted())
         *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
     return result;
-}
-
-// The simulated GPU's libraries have a folder of their own.
-bool door_simulated(void)
-{
-    static const char folder[] = "/lib/glint/sim/";
-    Dl_info about;
-    return dladdr(door_real(HOOK_cuDriverGetVersion), &about) && about.dli_fname &&
-           strstr(about.dli_fname, folder);
 }

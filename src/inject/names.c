@@ -69,25 +69,39 @@ static int attribute(CUdevice_attribute wanted, CUdevice device)
     return REAL(cuDeviceGetAttribute)(&value, wanted, device) == CUDA_SUCCESS ? value : 0;
 }
 
-static void announce_device(CUdevice device)
+struct device_facts {
+    struct event_device record;
+    char name[256];
+};
+
+static struct device_facts ask_device(CUdevice device)
 {
-    if (device < 0 || device >= 32 || state.devices_said & 1u << device)
-        return;
-    state.devices_said |= 1u << device;
-    char name[256] = "";
     size_t bytes = 0;
     CUuuid uuid = {0};
-    struct event_device record = {.number = (uint32_t)device + 1};
+    struct device_facts facts = {.record.number = (uint32_t)(device + 1)};
+    if (device < 0)
+        return facts;
+    struct event_device record = facts.record;
     record.major = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     record.minor = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
     record.multiprocessors = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-    if (REAL(cuDeviceGetName)(name, sizeof(name), device) != CUDA_SUCCESS)
-        name[0] = '\0';
+    if (REAL(cuDeviceGetName)(facts.name, sizeof(facts.name), device) != CUDA_SUCCESS)
+        facts.name[0] = '\0';
     if (REAL(cuDeviceTotalMem_v2)(&bytes, device) == CUDA_SUCCESS)
         record.memory_bytes = bytes;
     if (REAL(cuDeviceGetUuid)(&uuid, device) == CUDA_SUCCESS)
         memcpy(record.uuid, &uuid, sizeof(record.uuid));
-    put(EVENT_DEVICE, &record, sizeof(record), name, strlen(name));
+    facts.record = record;
+    return facts;
+}
+
+static void announce_device_locked(const struct device_facts *facts)
+{
+    const uint32_t bit = facts->record.number - 1;
+    if (!facts->record.number || bit >= 32 || state.devices_said & 1u << bit)
+        return;
+    state.devices_said |= 1u << bit;
+    put(EVENT_DEVICE, &facts->record, sizeof(facts->record), facts->name, strlen(facts->name));
 }
 
 static struct stream *new_stream_locked(struct context *context, CUstream handle, uint32_t flags,
@@ -132,12 +146,13 @@ struct context *context_of(CUcontext handle, CUdevice device)
     // The driver is asked before the lock is taken; only a current context is met unannounced.
     if (device < 0 && REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS)
         device = -1;
+    const struct device_facts facts = ask_device(device);
     pthread_mutex_lock(&state.lock);
     context = at(&state.contexts, key(handle)); // another thread's, meanwhile
     if (!context) {
         context = calloc(1, sizeof(*context));
         if (context && enter(&state.contexts, key(handle), context)) {
-            announce_device(device);
+            announce_device_locked(&facts);
             context->number = ++state.contexts_made;
             context->device = (uint32_t)(device + 1);
             context->handle = handle;

@@ -57,20 +57,18 @@ static struct event_ring *meet(void)
     return ring;
 }
 
-static void announce(void)
+static void announce(const struct door_driver *driver)
 {
     struct timespec real;
     clock_gettime(CLOCK_REALTIME, &real);
-    int version = 0;
-    REAL(cuDriverGetVersion)(&version);
     struct event_process process = {
         .version = EVENT_VERSION,
         .pid = getpid(),
         .parent = getppid(),
-        .driver_version = (uint32_t)version,
+        .driver_version = (uint32_t)driver->version,
         .start_ns = now_ns(),
         .start_unix_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec,
-        .simulated = door_simulated(),
+        .simulated = driver->simulated,
         .timestamps = state.timestamps,
     };
     put(EVENT_PROCESS, &process, sizeof(process), NULL, 0);
@@ -82,8 +80,9 @@ static void announce(void)
     }
 }
 
-// Alone: the phase is PHASE_STARTING.
-static bool start(void)
+// Alone: the phase is PHASE_STARTING, and other threads wait for its end. So nothing here may wait
+// for them, as the loader might.
+static bool start(const struct door_driver *driver)
 {
     const size_t kept = offsetof(struct state, ring); // other threads look at the phase
     const uint32_t generation = state.generation + 1;
@@ -96,7 +95,7 @@ static bool start(void)
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     state.ring = meet();
     if (state.ring)
-        announce();
+        announce(driver);
     if (state.ring)
         state.stacks = stack_table_make((const void *)(uintptr_t)start); // the library's code
     return state.ring != NULL;
@@ -133,9 +132,10 @@ bool state_on_slowly(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     int error = errno;
     pthread_once(&once, make_phase);
+    const struct door_driver driver = state_wanted() ? door_prepare() : (struct door_driver){0};
     int phase = PHASE_NEW;
     if (atomic_compare_exchange_strong(state.phase, &phase, PHASE_STARTING)) {
-        phase = state_wanted() && start() ? PHASE_ON : PHASE_OFF;
+        phase = state_wanted() && start(&driver) ? PHASE_ON : PHASE_OFF;
         atomic_store_explicit(state.phase, phase, memory_order_release);
     }
     // Another thread's first call: it takes as long as a few calls of the system.

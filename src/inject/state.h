@@ -55,8 +55,13 @@ extern const struct hook_row hook_rows[HOOK_AND_USED_COUNT]; // without wrapper:
 void *door_real(enum hook hook);
 #define REAL(symbol) ((__typeof__(&(symbol)))door_real(HOOK_##symbol))
 
-// Whether the driver is the simulated GPU of this glint.
-bool door_simulated(void);
+// Finds all of the driver's functions, so that door_real never again enters the loader: a thread
+// that holds the loader's lock may be waiting for one of ours. Tells what the driver is.
+struct door_driver {
+    int version;    // 0: not known
+    bool simulated; // the simulated GPU of glint
+};
+struct door_driver door_prepare(void);
 
 // The next dlsym after ours in the order of loading.
 void *door_next_dlsym(void);
@@ -202,9 +207,9 @@ extern __thread struct thread_state inject_thread __attribute__((tls_model("init
 bool state_on_slowly(void);
 static inline bool state_on(void)
 {
-    return state.phase && atomic_load_explicit(state.phase, memory_order_acquire) == PHASE_ON
-               ? true
-               : state_on_slowly();
+    int phase =
+        state.phase ? atomic_load_explicit(state.phase, memory_order_acquire) : (int)PHASE_NEW;
+    return phase >= PHASE_ON ? phase == PHASE_ON : state_on_slowly();
 }
 bool state_wanted(void); // GLINT_SOCKET is set
 // Memory ran out: what is recorded from now on has gaps. Says so once.
