@@ -8,6 +8,7 @@
 #include "call.h"
 
 #include <errno.h>
+#include <string.h>
 
 static uint32_t path_here(void)
 {
@@ -33,7 +34,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     call->pending_count = 0;
     call->event = NULL;
     call->timing = (struct timing){0};
-    call->detail_bytes = 0;
+    memset(&call->detail, 0, sizeof(call->detail));
     // A query may turn out not to be worth telling: it has its number when it is told.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
     call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
@@ -185,8 +186,20 @@ void call_put(const struct call *call)
     };
     if (call->flags & EVENT_CALL_WAITED && call->waited_is_known)
         record.waited_ns = call->end_ns - call->start_ns;
+    static const uint8_t detail_bytes[EVENT_CALL_KINDS] = {
+        [EVENT_CALL_ALLOC] = sizeof(struct event_alloc),
+        [EVENT_CALL_FREE] = sizeof(struct event_alloc),
+        [EVENT_CALL_COPY] = sizeof(struct event_copy),
+        [EVENT_CALL_SET] = sizeof(struct event_set),
+        [EVENT_CALL_LAUNCH] = sizeof(struct event_launch),
+        [EVENT_CALL_GRAPH_LAUNCH] = sizeof(struct event_graph),
+        [EVENT_CALL_SYNC] = sizeof(struct event_sync),
+        [EVENT_CALL_EVENT_RECORD] = sizeof(struct event_sync),
+        [EVENT_CALL_EVENT_WAIT] = sizeof(struct event_sync),
+        [EVENT_CALL_MEMORY] = sizeof(struct event_alloc),
+    };
     const struct event_piece pieces[] = {{&record, sizeof(record)},
-                                         {&call->launch, call->detail_bytes}};
+                                         {&call->detail, detail_bytes[call->kind]}};
     event_put_pieces(state.ring, EVENT_CALL, pieces, 2);
 }
 
@@ -213,12 +226,10 @@ CUresult call_end(struct call *call)
 
 void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object)
 {
-    call->alloc = (struct event_alloc){address, bytes, object};
-    call->detail_bytes = sizeof(call->alloc);
+    call->detail.alloc = (struct event_alloc){address, bytes, object};
 }
 
 void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record)
 {
-    call->sync = (struct event_sync){event, stream, record};
-    call->detail_bytes = sizeof(call->sync);
+    call->detail.sync = (struct event_sync){event, stream, record};
 }

@@ -33,15 +33,14 @@ struct call {
     uint64_t pending_at[CALL_MOST_STREAMS];
     CUevent event; // that is waited for instead of streams
     struct timing timing;
-    size_t detail_bytes;
-    union {
+    union call_detail {
         struct event_alloc alloc;
         struct event_copy copy;
         struct event_set set;
         struct event_launch launch;
         struct event_graph graph;
         struct event_sync sync;
-    };
+    } detail; // by its kind; zeroed where there is nothing to tell
 };
 
 #define NO_STREAM ((CUstream)(uintptr_t)-1)

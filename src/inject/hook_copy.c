@@ -131,8 +131,7 @@ struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint
 
 static void copies(struct call *call, struct event_copy copy)
 {
-    call->copy = copy;
-    call->detail_bytes = sizeof(call->copy);
+    call->detail.copy = copy;
     // The driver fills memory that it has not pinned before it returns, so it waits.
     if (copy.to_memory == EVENT_MEMORY_PAGEABLE)
         call->how |= HOOK_WAITS;
@@ -291,8 +290,7 @@ static void batch_rest(const struct call *call, struct event_copy copy)
 {
     struct call next = *call;
     next.number = atomic_fetch_add(&state.calls, 1) + 1;
-    next.copy = copy;
-    next.detail_bytes = sizeof(copy);
+    next.detail.copy = copy;
     call_put(&next);
 }
 
@@ -392,8 +390,7 @@ HOOKED_BOTH(
 static void sets(struct call *call, CUdeviceptr to, uint64_t pitch, uint32_t value,
                  uint32_t value_bytes, uint64_t width, uint64_t height)
 {
-    call->set = set_detail(to, pitch, value, value_bytes, width, height);
-    call->detail_bytes = sizeof(call->set);
+    call->detail.set = set_detail(to, pitch, value, value_bytes, width, height);
 }
 
 #define FILL(bits, type, bytes)                                                                   \

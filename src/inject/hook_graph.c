@@ -556,11 +556,10 @@ static void launches(struct call *call, CUgraphExec exec)
 {
     pthread_mutex_lock(&state.lock);
     const struct graph *graph = graph_locked(exec);
-    call->graph = graph ? (struct event_graph){.number = graph->number,
-                                               .node_count = (uint32_t)graph->nodes.count}
-                        : (struct event_graph){0};
+    call->detail.graph = graph ? (struct event_graph){.number = graph->number,
+                                                      .node_count = (uint32_t)graph->nodes.count}
+                               : (struct event_graph){0};
     pthread_mutex_unlock(&state.lock);
-    call->detail_bytes = sizeof(call->graph);
 }
 
 HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,

@@ -5,14 +5,13 @@
 static void launches(struct call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
 {
-    call->launch = (struct event_launch){
+    call->detail.launch = (struct event_launch){
         .grid = {grid[0], grid[1], grid[2]},
         .block = {block[0], block[1], block[2]},
         .dynamic_shared_bytes = shared_bytes,
         .flags = flags,
         .kernel = kernel_of(function),
     };
-    call->detail_bytes = sizeof(call->launch);
 }
 
 #define DIM(x, y, z) ((const unsigned[3]){x, y, z})
@@ -86,7 +85,7 @@ static void launches_old(struct call *call, CUfunction function, unsigned width,
     uint32_t kernel = kernel_of(function); // there must be one to have a shape
     kernel_shape(function, block, &shared_bytes);
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
-    call->launch.kernel = kernel;
+    call->detail.launch.kernel = kernel;
 }
 
 HOOKED(cuLaunch, (CUfunction f), (f), NULL, { launches_old(&call, f, 1, 1); }, {})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of streams, events and waiting.
+// Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
 #include "call.h"
 
 // --- Streams -------------------------------------------------------------------------------------
@@ -106,3 +106,52 @@ HOOKED_BOTH(cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_f
 HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
        {})
 HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})
+
+// --- Other work ----------------------------------------------------------------------------------
+
+#define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
+#define VALUE_WORK(symbol, type)                                                \
+    WORK(symbol, (CUstream stream, CUdeviceptr to, type value, unsigned flags), \
+         (stream, to, value, flags))
+
+VALUE_WORK(cuStreamWaitValue32, cuuint32_t)
+VALUE_WORK(cuStreamWaitValue32_v2, cuuint32_t)
+VALUE_WORK(cuStreamWaitValue64, cuuint64_t)
+VALUE_WORK(cuStreamWaitValue64_v2, cuuint64_t)
+VALUE_WORK(cuStreamWriteValue32, cuuint32_t)
+VALUE_WORK(cuStreamWriteValue32_v2, cuuint32_t)
+VALUE_WORK(cuStreamWriteValue64, cuuint64_t)
+VALUE_WORK(cuStreamWriteValue64_v2, cuuint64_t)
+WORK(cuStreamBatchMemOp,
+     (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags),
+     (stream, count, params, flags))
+WORK(cuStreamBatchMemOp_v2,
+     (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags),
+     (stream, count, params, flags))
+WORK(cuSignalExternalSemaphoresAsync,
+     (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params,
+      unsigned count, CUstream stream),
+     (semaphores, params, count, stream))
+WORK(cuWaitExternalSemaphoresAsync,
+     (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,
+      unsigned count, CUstream stream),
+     (semaphores, params, count, stream))
+WORK(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, stream))
+WORK(cuMemMapArrayAsync, (CUarrayMapInfo * list, unsigned count, CUstream stream),
+     (list, count, stream))
+WORK(cuMemBatchDecompressAsync,
+     (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
+      CUstream stream),
+     (params, count, flags, failed, stream))
+WORK(cuMemPrefetchBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
+      size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),
+     (pointers, bytes, count, places, place_indices, place_count, flags, stream))
+WORK(cuMemDiscardBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, unsigned long long flags,
+      CUstream stream),
+     (pointers, bytes, count, flags, stream))
+WORK(cuMemDiscardAndPrefetchBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
+      size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),
+     (pointers, bytes, count, places, place_indices, place_count, flags, stream))

@@ -79,19 +79,18 @@ static struct device_facts ask_device(CUdevice device)
     size_t bytes = 0;
     CUuuid uuid = {0};
     struct device_facts facts = {.record.number = (uint32_t)(device + 1)};
+    struct event_device *record = &facts.record;
     if (device < 0)
         return facts;
-    struct event_device record = facts.record;
-    record.major = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    record.minor = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    record.multiprocessors = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    record->major = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    record->minor = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    record->multiprocessors = (uint32_t)attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
     if (REAL(cuDeviceGetName)(facts.name, sizeof(facts.name), device) != CUDA_SUCCESS)
         facts.name[0] = '\0';
     if (REAL(cuDeviceTotalMem_v2)(&bytes, device) == CUDA_SUCCESS)
-        record.memory_bytes = bytes;
+        record->memory_bytes = bytes;
     if (REAL(cuDeviceGetUuid)(&uuid, device) == CUDA_SUCCESS)
-        memcpy(record.uuid, &uuid, sizeof(record.uuid));
-    facts.record = record;
+        memcpy(record->uuid, &uuid, sizeof(record->uuid));
     return facts;
 }
 
