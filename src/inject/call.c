@@ -62,6 +62,8 @@ static bool can_ask(const struct call *call, const struct stream *stream)
 {
     const bool own = stream->flags & EVENT_STREAM_PER_THREAD;
     const bool named = !own && !(stream->flags & EVENT_STREAM_LEGACY);
+    if (stream->foreign && stream != call->stream)
+        return false; // it may be gone
     return stream->number && (named || stream->context == call->current) &&
            (!own || stream->thread == inject_thread.number);
 }

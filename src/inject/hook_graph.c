@@ -32,10 +32,11 @@ static void graph_free(struct graph *graph)
 
 static struct event_node kernel_node(const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    const void *handle = params->kern ? (const void *)params->kern : (const void *)params->func;
+    const bool library = !params->func;
+    const void *handle = library ? (const void *)params->kern : (const void *)params->func;
     return (struct event_node){
         .kind = EVENT_NODE_KERNEL,
-        .launch = {.kernel = kernel_of(handle),
+        .launch = {.kernel = kernel_of(handle, library),
                    .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
                    .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
                    .dynamic_shared_bytes = params->sharedMemBytes}};

@@ -10,7 +10,7 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
         .block = {block[0], block[1], block[2]},
         .dynamic_shared_bytes = shared_bytes,
         .flags = flags,
-        .kernel = kernel_of(function),
+        .kernel = kernel_of(function, false),
     };
 }
 
@@ -82,7 +82,7 @@ HOOKED(cuFuncSetSharedSize, (CUfunction f, unsigned bytes), (f, bytes), NO_STREA
 static void launches_old(struct call *call, CUfunction function, unsigned width, unsigned height)
 {
     unsigned block[3], shared_bytes;
-    uint32_t kernel = kernel_of(function); // there must be one to have a shape
+    uint32_t kernel = kernel_of(function, false); // there must be one to have a shape
     kernel_shape(function, block, &shared_bytes);
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
     call->detail.launch.kernel = kernel;

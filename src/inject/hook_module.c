@@ -57,7 +57,7 @@ static struct event_module describe(const void *image, uint64_t limit)
     struct event_module about = {0};
     const unsigned char *bytes = image;
     if (limit >= FATBIN_HEAD_BYTES && number_at(bytes, 4) == WRAPPER_MAGIC)
-        memcpy(&bytes, bytes + 8, sizeof(bytes));
+        bytes = (const unsigned char *)(uintptr_t)number_at(bytes + 8, 8); // NOLINT
     if (!bytes || limit < FATBIN_HEAD_BYTES)
         return about;
     if (number_at(bytes, 4) == FATBIN_MAGIC) {

@@ -119,6 +119,7 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     stream->flags = flags;
     stream->thread = thread;
     stream->handle = handle;
+    stream->foreign = false;
     stream->context = context;
     stream->next = context->streams;
     atomic_store(&stream->enqueued, 0);
@@ -264,7 +265,10 @@ struct stream *stream_of(CUstream handle, bool per_thread, struct context *curre
         return NULL; // no stream at all: the driver will say so
     struct context *context =
         owner == (current ? current->handle : NULL) ? current : context_known(owner);
-    return context ? stream_new(handle, context) : NULL;
+    stream = context ? stream_new(handle, context) : NULL;
+    if (stream)
+        stream->foreign = true;
+    return stream;
 }
 
 void stream_end(CUstream handle)
@@ -506,19 +510,19 @@ static uint32_t kernel_announce(const void *handle, bool library)
     return number;
 }
 
-uint32_t kernel_of(const void *handle)
+uint32_t kernel_of(const void *handle, bool library)
 {
     pthread_mutex_lock(&state.lock);
     const struct kernel *kernel = at(&state.kernels, key(handle));
     uint32_t number = kernel ? kernel->number : 0;
-    bool library = kernel && kernel->library;
+    library = kernel ? kernel->library : library;
     pthread_mutex_unlock(&state.lock);
     return number || !handle ? number : kernel_announce(handle, library);
 }
 
 void kernel_set_shape(const void *handle, const unsigned block[3])
 {
-    kernel_of(handle); // enters it
+    kernel_of(handle, false); // enters it
     pthread_mutex_lock(&state.lock);
     struct kernel *kernel = at(&state.kernels, key(handle));
     if (kernel)
@@ -528,7 +532,7 @@ void kernel_set_shape(const void *handle, const unsigned block[3])
 
 void kernel_set_shared(const void *handle, unsigned bytes)
 {
-    kernel_of(handle);
+    kernel_of(handle, false);
     pthread_mutex_lock(&state.lock);
     struct kernel *kernel = at(&state.kernels, key(handle));
     if (kernel)

@@ -80,6 +80,15 @@ static void announce(const struct door_driver *driver)
     }
 }
 
+static void collect_times(void)
+{
+    if (atomic_load(state.phase) != PHASE_ON)
+        return;
+    inject_thread.depth++;
+    gpu_time_finish();
+    inject_thread.depth--;
+}
+
 // Alone: the phase is PHASE_STARTING, and other threads wait for its end. So nothing here may wait
 // for them, as the loader might.
 static bool start(const struct door_driver *driver)
@@ -96,6 +105,10 @@ static bool start(const struct door_driver *driver)
     state.ring = meet();
     if (state.ring)
         announce(driver);
+    // While the driver still answers: it is loaded by now, and leaves after what is registered now.
+    static bool registered; // children inherit it
+    if (state.ring && state.timestamps && !registered)
+        registered = atexit(collect_times) == 0;
     if (state.ring)
         state.stacks = stack_table_make((const void *)(uintptr_t)start); // the library's code
     return state.ring != NULL;
@@ -171,9 +184,6 @@ __attribute__((destructor)) static void finish(void)
 {
     if (!state.phase || atomic_load(state.phase) != PHASE_ON)
         return;
-    inject_thread.depth++;
-    gpu_time_finish();
-    inject_thread.depth--;
     struct event_finish record = {.end_ns = now_ns(),
                                   .calls = atomic_load(&state.calls),
                                   .objects = atomic_load(&state.objects_made) -

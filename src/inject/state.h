@@ -81,6 +81,7 @@ struct stream {
     uint32_t number;
     uint32_t flags;  // EVENT_STREAM_*
     uint32_t thread; // of a thread's own default stream
+    bool foreign;    // made in a way that is not hooked, and perhaps destroyed in one
     CUstream handle; // as any thread (or for a default stream that thread) may say it
     struct context *context;
     struct stream *next;               // of the context; or of those to be used again
@@ -136,7 +137,9 @@ void module_end(const void *handle, uint64_t call);
 // A function's handle, or with `library` a CUkernel, and how it was named.
 void kernel_note(const void *handle, uint32_t module, const char *name, bool library);
 void kernel_alias(const void *handle, const void *of);
-uint32_t kernel_of(const void *handle); // announced where it is launched for the first time
+// Its number, announced where it is launched for the first time. `library`: of a handle that is not
+// known yet it is said that it is a CUkernel.
+uint32_t kernel_of(const void *handle, bool library);
 
 // What the functions of before CUDA 4 set on it for its next launch.
 void kernel_set_shape(const void *handle, const unsigned block[3]);
