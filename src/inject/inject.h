@@ -8,6 +8,7 @@
 //   state.c    the one mutable state; meeting the recorder; fork, exit
 //   names.c    numbers of threads, devices, contexts, streams, events, modules, kernels
 //   objects.c  which object holds an address
+//   graph_nodes.c  what a graph does
 //   gpu_time.c when the GPU did it;  stack.c  from where it was called;  pool.c  own memory
 //
 // It never prints, exits or waits, keeps errno, and takes no memory of the program's allocator. In

@@ -343,6 +343,22 @@ static void graphs(void)
     CHECK(cuGraphNodeSetEnabled(exec, kernel, 0));
     CHECK(cuGraphLaunch(exec, NULL));
     CHECK(cuCtxSynchronize());
+
+    // Memory that a graph leaves to the program is a new object at each launch.
+    CUDA_MEM_ALLOC_NODE_PARAMS memory_of = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        .bytesize = 512};
+    CUgraph loose;
+    CUgraphNode memory;
+    CHECK(cuGraphCreate(&loose, 0));
+    CHECK(cuGraphAddMemAllocNode(&memory, loose, NULL, 0, &memory_of));
+    CHECK(cuGraphInstantiateWithFlags(&exec, loose, 0));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuMemFreeAsync(memory_of.dptr, stream));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuGraphExecDestroy(exec));
 }
 
 static void contexts(void)

@@ -35,6 +35,13 @@ if [ "$plain" != "$watched" ] || [ "$plain" != "$unrecorded" ]; then
     exit 1
 fi
 
+case $name in
+errno) normal=7 ;;
+killed) normal=137 ;;
+*) normal=0 ;;
+esac
+[ "$plain" = "$normal" ] || { echo "exit status $plain, not $normal"; cat "$work/plain.err"; exit 1; }
+
 expected=$here/expected/$name
 if [ "${GLINT_TEST_UPDATE:-}" = 1 ]; then
     cp "$work/records" "$expected"
