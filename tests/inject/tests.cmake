@@ -34,6 +34,10 @@ if(TARGET test_inject_stack)
     endforeach()
 endif()
 
+if(TARGET test_inject_pool) # which is part of the library only
+    target_sources(test_inject_pool PRIVATE ${PROJECT_SOURCE_DIR}/src/inject/pool.c)
+endif()
+
 if(NOT TARGET glint_inject_preload)
     return()
 endif()
