@@ -276,13 +276,21 @@ static struct object leave_array(struct call *call, const void *handle)
 
 static void left_array(struct call *call, const struct object *object)
 {
-    if (object->number && call->result == CUDA_SUCCESS)
+    if (object->number && call->result == CUDA_SUCCESS) {
+        objects_forget_aliases(&state.objects, object->number);
         object_end(object, call->number, 0);
-    else if (object->number)
+    } else if (object->number) {
         objects_add_array(&state.objects, object);
+    }
 }
 
 HOOKED(cuArrayDestroy, (CUarray handle), (handle), NO_STREAM,
        struct object object = leave_array(&call, handle), { left_array(&call, &object); })
 HOOKED(cuMipmappedArrayDestroy, (CUmipmappedArray handle), (handle), NO_STREAM,
        struct object object = leave_array(&call, handle), { left_array(&call, &object); })
+HOOKED(cuMipmappedArrayGetLevel, (CUarray * level, CUmipmappedArray levels, unsigned number),
+       (level, levels, number), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               objects_alias_array(&state.objects, (uint64_t)(uintptr_t)*level,
+                                   (uint64_t)(uintptr_t)levels);
+       })

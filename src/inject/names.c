@@ -202,8 +202,10 @@ void context_end(struct context *context, uint64_t call)
                                &object))
             object_end(&object, call, 0);
     }
-    while (objects_take_array_of(&state.objects, context->number, &object))
-        object_end(&object, call, 0);
+    while (objects_take_array_of(&state.objects, context->number, &object)) {
+        if (!object.alias)
+            object_end(&object, call, 0);
+    }
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
     forget_streams_locked(context);

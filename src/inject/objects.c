@@ -69,6 +69,16 @@ bool objects_add_array(struct objects *objects, const struct object *object)
     return added;
 }
 
+void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of)
+{
+    struct object object;
+    if (!objects_find_array(objects, of, &object))
+        return;
+    object.start = handle;
+    object.alias = true;
+    objects_add_array(objects, &object);
+}
+
 bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,
                   struct object *found)
 {
@@ -151,6 +161,19 @@ static void take_array_locked(struct objects *objects, uint64_t handle, uint64_t
     *taken = *pointer(value);
     free(pointer(value));
     base_map_remove(&objects->arrays, handle);
+}
+
+void objects_forget_aliases(struct objects *objects, uint64_t number)
+{
+    struct object taken;
+    pthread_mutex_lock(&objects->lock);
+    for (size_t i = 0; i < objects->arrays.count; i++) {
+        const struct base_map_entry *entry = &objects->arrays.entries[i];
+        if (!entry->removed && pointer(entry->value)->alias &&
+            pointer(entry->value)->number == number)
+            take_array_locked(objects, entry->key, entry->value, &taken);
+    }
+    pthread_mutex_unlock(&objects->lock);
 }
 
 bool objects_take_array(struct objects *objects, uint64_t handle, struct object *taken)

@@ -17,6 +17,7 @@ struct object {
     uint32_t context, device;
     uint32_t module; // of a module's variable
     uint8_t kind;    // enum event_object_kind
+    bool alias;      // another handle of the object: a level of an array with levels
 };
 
 enum objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
@@ -33,6 +34,9 @@ void objects_fini(struct objects *objects);
 // False: out of memory, or it overlaps one that is there (take those away first).
 bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object);
 bool objects_add_array(struct objects *objects, const struct object *object);
+// One more handle for an array; forgotten with it, or all at once.
+void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of);
+void objects_forget_aliases(struct objects *objects, uint64_t number);
 
 // The object that holds the address. False: there is none, and *found is zeroed.
 bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,

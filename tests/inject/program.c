@@ -136,6 +136,12 @@ static void arrays(void)
                           .WidthInBytes = 40,
                           .Height = 5};
     CHECK(cuMemcpy2D_v2(&copy));
+    CUarray level;
+    CHECK(cuMipmappedArrayGetLevel(&level, levels, 1));
+    copy.dstArray = level; // part of the one with levels
+    copy.WidthInBytes = 16;
+    copy.Height = 4;
+    CHECK(cuMemcpy2D_v2(&copy));
     CHECK(cuArrayDestroy(line));
     CHECK(cuArrayDestroy(plane));
     CHECK(cuArrayDestroy(box));

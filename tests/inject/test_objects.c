@@ -136,6 +136,24 @@ static void arrays_are_found_by_handle(void **unused)
     objects_fini(&objects);
 }
 
+static void a_level_leads_to_its_array_as_long_as_that_lives(void **unused)
+{
+    (void)unused;
+    struct objects objects;
+    struct object array = make(1, 0xabc, 100, 7), found;
+    objects_init(&objects);
+    assert_true(objects_add_array(&objects, &array));
+    objects_alias_array(&objects, 0xdef, 0xabc);
+    objects_alias_array(&objects, 0x123, 0x456); // of nothing
+    assert_true(objects_find_array(&objects, 0xdef, &found));
+    assert_int_equal(found.number, 1);
+    assert_false(objects_find_array(&objects, 0x123, &found));
+    assert_true(objects_take_array(&objects, 0xabc, &found));
+    objects_forget_aliases(&objects, 1);
+    assert_false(objects_find_array(&objects, 0xdef, &found));
+    objects_fini(&objects);
+}
+
 static void a_million_objects_are_found(void **unused)
 {
     (void)unused;
@@ -206,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_context_takes_its_own_objects_with_it),
         cmocka_unit_test(parts_lie_above_objects),
         cmocka_unit_test(arrays_are_found_by_handle),
+        cmocka_unit_test(a_level_leads_to_its_array_as_long_as_that_lives),
         cmocka_unit_test(a_million_objects_are_found),
         cmocka_unit_test(threads_share_the_map),
     };
