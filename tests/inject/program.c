@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of the driver interface that does one thing after the other, for the tests that compare
 // what libglint.so recorded with what was done: program NAME. Expected records: expected/NAME.
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -463,6 +465,39 @@ static void threads(void)
         pthread_join(all[i], NULL);
 }
 
+// Two first calls at once: one in a library's constructor, where the loader's lock is held, and one
+// that begins while it is. Neither may wait for the other for ever.
+static atomic_bool loading_now;
+
+static void *call_meanwhile(void *unused)
+{
+    CUdeviceptr a;
+    while (!atomic_load(&loading_now))
+        usleep(1000);
+    start();
+    CHECK(cuMemAlloc_v2(&a, 20));
+    return unused;
+}
+
+__attribute__((visibility("default"))) void late_loading(void);
+void late_loading(void)
+{
+    CUdeviceptr a;
+    atomic_store(&loading_now, true);
+    usleep(50000);
+    start();
+    CHECK(cuMemAlloc_v2(&a, 10));
+}
+
+static void loading(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, call_meanwhile, NULL);
+    if (!dlopen(LATE_LIBRARY, RTLD_NOW))
+        exit(1);
+    pthread_join(other, NULL);
+}
+
 // errno is the program's own, and what a call leaves in it.
 static void error_number(void)
 {
@@ -535,7 +570,7 @@ int main(int argc, char **argv)
         {"graphs", true, graphs},      {"contexts", true, contexts}, {"names", true, names},
         {"forks", false, forks},       {"child", true, child},       {"threads", true, threads},
         {"errno", true, error_number}, {"closed", false, closed},    {"killed", true, killed},
-        {"timed", true, timed},        {"many", true, many}};
+        {"timed", true, timed},        {"loading", false, loading},  {"many", true, many}};
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(argv[1], all[i].name) == 0) {
             if (all[i].starts)
