@@ -7,9 +7,10 @@
 //   call.c     what all hooks do: numbers, times, what waited, the record
 //   state.c    the one mutable state; meeting the recorder; fork, exit
 //   names.c    numbers of threads, devices, contexts, streams, events, modules, kernels
-//   objects.c  which object holds an address
-//   graph_nodes.c  what a graph does
-//   gpu_time.c when the GPU did it;  stack.c  from where it was called;  pool.c  own memory
+//   objects.c  which object holds an address;  object_records.c  where they begin and end
+//   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
+//   stack.c    from where it was called, with unwind.c, cfi.c and images.c
+//   pool.c     own memory
 //
 // It never prints, exits or waits, keeps errno, and takes no memory of the program's allocator. In
 // a program that is not recorded (no GLINT_SOCKET) its doors lead straight to the driver.
