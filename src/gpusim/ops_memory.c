@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of every space, width and vector, parameters, and asynchronous copies, which
-// here are done at once. Cache and ordering modifiers change nothing: every access goes to memory,
-// in order.
+// here are done at once. Cache modifiers change nothing: every access goes to memory. A block's own
+// accesses are in order; fences and .acquire and .release order them for other blocks, which may
+// run on other cores.
+#include <stdatomic.h>
 #include <string.h>
 
 #include "access.h"
@@ -129,6 +131,29 @@ static enum step store(struct warp *warp, const struct uop *op)
         }
     }
     return STEP_NEXT;
+}
+
+// --- Order ---------------------------------------------------------------------------------------
+
+static enum step fence(struct warp *warp, const struct uop *op)
+{
+    (void)warp;
+    (void)op;
+    atomic_thread_fence(memory_order_seq_cst);
+    return STEP_NEXT;
+}
+
+static enum step load_acquire(struct warp *warp, const struct uop *op)
+{
+    enum step step = load(warp, op);
+    atomic_thread_fence(memory_order_acquire);
+    return step;
+}
+
+static enum step store_release(struct warp *warp, const struct uop *op)
+{
+    atomic_thread_fence(memory_order_release);
+    return store(warp, op);
 }
 
 // --- Parameters ----------------------------------------------------------------------------------
@@ -284,15 +309,18 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
-    op->run = single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
-              : single && op->bytes == 8                                  ? load_64
-                                                                          : load;
+    op->run = instr->form->sem == PTX_MOD_ACQUIRE                           ? load_acquire
+              : single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
+              : single && op->bytes == 8                                    ? load_64
+                                                                            : load;
     return true;
 }
 
-static sim_handler *choose_store(const struct uop *op)
+static sim_handler *choose_store(const struct ptx_instr *instr, const struct uop *op)
 {
     bool wide = op->mode & TO_WIDE;
+    if (instr->form->sem == PTX_MOD_RELEASE)
+        return store_release;
     return op->count > 1             ? store
            : op->bytes == 4 && !wide ? store_32
            : op->bytes == 8 && wide  ? store_64
@@ -320,7 +348,7 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
         fill_data(decoder, instr, op, &instr->operands[1], false);
         if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
             decode_refuse(decoder, instr, "a parameter at an address in a register");
-        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(op);
+        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(instr, op);
         return true;
     case PTX_OP_CP_ASYNC: {
         struct uop from = *op;
@@ -339,9 +367,9 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
     }
     case PTX_OP_CP_ASYNC_COMMIT_GROUP:
     case PTX_OP_CP_ASYNC_WAIT_GROUP:
-    case PTX_OP_CP_ASYNC_WAIT_ALL:
+    case PTX_OP_CP_ASYNC_WAIT_ALL: op->run = nothing; return true;
     case PTX_OP_MEMBAR:
-    case PTX_OP_FENCE: op->run = nothing; return true;
+    case PTX_OP_FENCE: op->run = fence; return true;
     default: return false;
     }
 }

@@ -123,6 +123,36 @@ static void blocks_that_wait_for_later_ones_go_on_when_these_begin(void **state)
     assert_int_equal(fixture->memory[0], 12);
 }
 
+// Block 0 writes round after round two words and then, behind a fence, a flag; block 1 waits for
+// the flag and counts the rounds in which it does not find the words. The flag back goes by
+// .release and .acquire.
+static void fences_order_what_other_blocks_see(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<9>; .reg .b64 %rd<2>; .reg .pred %p<4>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 1; mov.u32 %r2, 0;\n"
+        "mov.u32 %r7, 0; @%p1 bra READ;\n"
+        "WRITE: add.u32 %r2, %r2, 1; st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+1024], %r2;\n"
+        "membar.gl; st.volatile.global.u32 [%rd1+2048], %r2;\n"
+        "BACK: ld.acquire.gpu.global.u32 %r3, [%rd1+3072]; setp.ne.u32 %p2, %r3, %r2;\n"
+        "@%p2 bra BACK; setp.lt.u32 %p3, %r2, 30000; @%p3 bra WRITE; ret;\n"
+        "READ: add.u32 %r2, %r2, 1;\n"
+        "WAIT: ld.volatile.global.u32 %r3, [%rd1+2048]; setp.ne.u32 %p2, %r3, %r2;\n"
+        "@%p2 bra WAIT; membar.gl; ld.global.u32 %r4, [%rd1]; ld.global.u32 %r5, [%rd1+1024];\n"
+        "setp.ne.u32 %p2, %r4, %r2; @%p2 add.u32 %r7, %r7, 1;\n"
+        "setp.ne.u32 %p2, %r5, %r2; @%p2 add.u32 %r7, %r7, 1;\n"
+        "st.global.u32 [%rd1+4096], %r7; st.release.gpu.global.u32 [%rd1+3072], %r2;\n"
+        "setp.lt.u32 %p3, %r2, 30000; @%p3 bra READ; ret; }",
+        2, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 30000);
+    assert_int_equal(fixture->memory[1024], 0);
+}
+
 // Lane i goes round i times; behind the loop all lanes are together again.
 static void lanes_that_leave_a_loop_at_different_times_meet_behind_it(void **state)
 {
@@ -398,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_thread_of_each_block_writes_its_number),
         TEST(blocks_of_a_cooperative_launch_run_together),
+        TEST(fences_order_what_other_blocks_see),
         TEST(blocks_that_wait_for_later_ones_go_on_when_these_begin),
         TEST(lanes_that_leave_a_loop_at_different_times_meet_behind_it),
         TEST(nested_branches_take_each_lane_its_own_way),
