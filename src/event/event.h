@@ -327,4 +327,21 @@ uint32_t event_waiting(const struct event_ring *ring);
 
 const char *event_kind_name(enum event_kind kind); // "call", for people
 
+// --- How the recorder gets the ring --------------------------------------------------------------
+
+// The environment variable that names the recorder's socket to the program and its children.
+#define EVENT_SOCKET_VARIABLE "GLINT_SOCKET"
+
+// The program's side: makes a ring in memory of its own, hands it to the recorder behind the
+// socket, and keeps no descriptor. NULL, with errno set, where there is no recorder or no memory.
+// Calls only what may be called between fork and exec.
+struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes);
+
+// The recorder's side: takes the ring that a process offers on the connection. *pid is the process
+// as the system tells it. The memory cannot shrink under the reader. NULL: it is no ring of this
+// version, or the peer is another user's. Ends with event_ring_release.
+struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
+                                     struct base_error *error);
+void event_ring_release(struct event_ring *ring, size_t bytes);
+
 #endif

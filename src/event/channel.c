@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a ring comes from the program to the recorder: memory without a name, sealed against
+// shrinking so that no reader dies of it, passed as a descriptor through the recorder's socket.
+// Both sides then have the memory mapped and need no descriptor, so a program may close all of its
+// own.
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "event.h"
+
+#define GREETING "glint ring"
+
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    if (length >= sizeof(address.sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(address.sun_path, path, length + 1);
+    int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connection >= 0 &&
+        connect(connection, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+        int why = errno;
+        close(connection);
+        errno = why;
+        return -1;
+    }
+    return connection;
+}
+
+static bool send_descriptor(int connection, int descriptor)
+{
+    char text[] = GREETING;
+    struct iovec part = {text, sizeof(text)};
+    union control control = {{0}};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(text);
+}
+
+struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes)
+{
+    *bytes = event_ring_bytes(slots);
+    struct event_ring *ring = NULL;
+    int connection = connect_to(socket_path);
+    if (connection < 0)
+        return NULL;
+    int memory = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *mapped = MAP_FAILED;
+    if (memory >= 0 && ftruncate(memory, (off_t)*bytes) == 0 &&
+        fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+        mapped = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (mapped != MAP_FAILED)
+        ring = event_ring_make(mapped, *bytes);
+    if (ring && !send_descriptor(connection, memory))
+        ring = NULL;
+    int why = errno;
+    if (!ring && mapped != MAP_FAILED)
+        munmap(mapped, *bytes);
+    if (memory >= 0)
+        close(memory);
+    close(connection);
+    errno = why;
+    return ring;
+}
+
+static int receive_descriptor(int connection)
+{
+    char text[sizeof(GREETING)] = "";
+    struct iovec part = {text, sizeof(text)};
+    union control control = {{0}};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    int descriptor = -1;
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
+    if (descriptor >= 0 && (got != (ssize_t)sizeof(text) || strcmp(text, GREETING) != 0)) {
+        close(descriptor);
+        descriptor = -1;
+    }
+    return descriptor;
+}
+
+// Maps what the descriptor stands for, if it is memory that cannot shrink.
+static struct event_ring *map_ring(int memory, size_t *bytes)
+{
+    int seals = fcntl(memory, F_GET_SEALS);
+    off_t size = lseek(memory, 0, SEEK_END);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || size <= 0)
+        return NULL;
+    *bytes = (size_t)size;
+    void *mapped = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    struct event_ring *ring = event_ring_find(mapped, *bytes);
+    if (!ring)
+        munmap(mapped, *bytes);
+    return ring;
+}
+
+struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
+                                     struct base_error *error)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+        peer.uid != geteuid()) {
+        base_fail(error, BASE_CONFLICT, "a process of another user offered records");
+        return NULL;
+    }
+    int memory = receive_descriptor(connection);
+    if (memory < 0) {
+        base_fail(error, BASE_IO, "process %d offered no records", (int)peer.pid);
+        return NULL;
+    }
+    struct event_ring *ring = map_ring(memory, bytes);
+    close(memory);
+    if (!ring)
+        base_fail(error, BASE_UNSUPPORTED, "process %d offered records of another version of glint",
+                  (int)peer.pid);
+    *pid = peer.pid;
+    return ring;
+}
+
+void event_ring_release(struct event_ring *ring, size_t bytes)
+{
+    if (ring)
+        munmap(ring, bytes);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring on its way: what a process offers, the recorder gets, with the process's number; what is
+// no ring, or could shrink, is refused; where nobody listens, nothing is made.
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "event/event.h"
+
+struct fixture {
+    char folder[64];
+    struct sockaddr_un address;
+    int listener;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    if (!fixture)
+        return -1;
+    snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/glint-test-XXXXXX");
+    if (!mkdtemp(fixture->folder))
+        return -1;
+    fixture->address.sun_family = AF_UNIX;
+    snprintf(fixture->address.sun_path, sizeof(fixture->address.sun_path), "%s/socket",
+             fixture->folder);
+    fixture->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    *state = fixture;
+    return bind(fixture->listener, (const struct sockaddr *)&fixture->address,
+                sizeof(fixture->address)) ||
+           listen(fixture->listener, 8);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    close(fixture->listener);
+    unlink(fixture->address.sun_path);
+    rmdir(fixture->folder);
+    free(fixture);
+    return 0;
+}
+
+static void a_ring_offered_is_the_ring_accepted(void **state)
+{
+    struct fixture *fixture = *state;
+    pid_t child = fork();
+    if (child == 0) {
+        size_t bytes;
+        struct event_ring *ring = event_ring_offer(fixture->address.sun_path, 64, &bytes);
+        struct event_name name = {7};
+        _exit(!ring || !event_put(ring, EVENT_FUNCTION, &name, sizeof(name), "cuInit", 6));
+    }
+    int connection = accept(fixture->listener, NULL, NULL), pid = 0, status;
+    size_t bytes = 0;
+    struct base_error error;
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
+    close(connection);
+    assert_non_null(ring);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(pid, child);
+    assert_int_equal(bytes, event_ring_bytes(64));
+    struct base_buf out = {0};
+    assert_int_equal(event_take(ring, &out, true), EVENT_FUNCTION);
+    assert_int_equal(out.length, sizeof(struct event_name) + 6);
+    assert_memory_equal(out.text + sizeof(struct event_name), "cuInit", 6);
+    assert_int_equal(event_take(ring, &out, true), EVENT_NONE);
+    base_buf_fini(&out);
+    event_ring_release(ring, bytes);
+}
+
+static void where_nobody_listens_nothing_is_made(void **state)
+{
+    (void)state;
+    size_t bytes;
+    char longest[300];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = 0;
+    assert_null(event_ring_offer("/nonexistent/socket", 64, &bytes));
+    assert_int_equal(errno, ENOENT);
+    assert_null(event_ring_offer(longest, 64, &bytes));
+    assert_int_equal(errno, ENAMETOOLONG);
+}
+
+// Sends the descriptor, or none for -1, with the text; returns what the recorder says to it.
+static struct event_ring *offered(struct fixture *fixture, int descriptor, const char *text,
+                                  struct base_error *error)
+{
+    int from = socket(AF_UNIX, SOCK_STREAM, 0), pid;
+    assert_int_equal(
+        connect(from, (const struct sockaddr *)&fixture->address, sizeof(fixture->address)), 0);
+    struct iovec part = {(void *)(uintptr_t)text, strlen(text) + 1};
+    char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    }
+    assert_true(sendmsg(from, &message, 0) > 0);
+    int connection = accept(fixture->listener, NULL, NULL);
+    size_t bytes;
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, error);
+    close(connection);
+    close(from);
+    return ring;
+}
+
+static int ring_memory(bool sealed)
+{
+    int memory = memfd_create("test", MFD_ALLOW_SEALING);
+    size_t bytes = event_ring_bytes(64);
+    assert_int_equal(ftruncate(memory, (off_t)bytes), 0);
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    assert_non_null(event_ring_make(mapped, bytes));
+    munmap(mapped, bytes);
+    if (sealed)
+        assert_int_equal(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    return memory;
+}
+
+static void what_is_no_ring_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct base_error error;
+    int good = ring_memory(true), shrinks = ring_memory(false), pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    struct event_ring *ring = offered(fixture, good, "glint ring", &error);
+    assert_non_null(ring);
+    event_ring_release(ring, event_ring_bytes(64));
+    assert_null(offered(fixture, shrinks, "glint ring", &error));
+    assert_null(offered(fixture, pipes[0], "glint ring", &error));
+    assert_null(offered(fixture, good, "hello", &error));
+    assert_null(offered(fixture, -1, "glint ring", &error));
+    close(good);
+    close(shrinks);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_ring_offered_is_the_ring_accepted, setup, teardown),
+        cmocka_unit_test(where_nobody_listens_nothing_is_made),
+        cmocka_unit_test_setup_teardown(what_is_no_ring_is_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
