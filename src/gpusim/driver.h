@@ -51,9 +51,14 @@ struct driver_process {
     struct sim_device *device;
     struct sim_log *log; // NULL: no logging
 
-    struct driver_context *primary;       // NULL before the first retain
+    // Guards the primary context, how often it is retained and its flags; taken before lock.
+    pthread_mutex_t primary_lock;
+    struct driver_context *primary; // NULL before the first retain
+    unsigned primary_flags;
     struct driver_context *contexts;      // all, the primary one included
     struct driver_context *dead_contexts; // kept, because a thread may still have one current
+    struct driver_module *libraries;      // modules that belong to no context
+    struct driver_array *dead_arrays;     // ended by a reset, kept because the program has handles
     uint64_t next_id;
     uint64_t sequence; // of the newest command
     uint64_t host_ns;  // the host's place on the simulated clock: it never runs back
@@ -108,7 +113,10 @@ void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void driver_say_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 CUresult driver_not_there(const char *function);
 
-// Writes what kernels have printed to stdout. Not locked.
+// Writes what kernels have printed to the program's stdout. Called where a real driver does: by
+// launches, calls that wait for the device, blocking copies, loading and unloading, before host
+// functions, with an error and at exit; never by a kernel's own thread, so that the host's lines
+// and the kernels' stay in order. Not locked.
 void driver_flush_output(void);
 
 CUresult driver_init_process(void);
@@ -348,7 +356,8 @@ struct driver_allocation {
     uint64_t id;
     struct driver_context *context;
     struct driver_pool *pool;
-    uint64_t capacity_bytes; // of a pool's block
+    struct driver_array *array; // whose memory this is; NULL: none
+    uint64_t capacity_bytes;    // of a pool's block
     bool sync_memops;
 };
 
@@ -388,9 +397,11 @@ struct driver_array {
     size_t rows, slices; // at least 1
     struct driver_array *levels;
     unsigned level_count;
+    struct driver_array *next; // of the dead
 };
 
 bool driver_array_valid(const struct driver_array *array);
+void driver_array_end(struct driver_array *array); // locked; its handle means nothing any more
 
 // Pools: see driver_pool.c. Locked.
 CUresult driver_pool_alloc(struct driver_pool *pool, struct driver_stream *stream,
@@ -401,7 +412,8 @@ CUresult driver_pool_reserve(struct driver_pool *pool, struct driver_stream *str
                              struct driver_allocation **made);
 void driver_pool_discard(struct driver_allocation *allocation); // gives it back at once
 CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation *allocation);
-void driver_pools_trim(void); // at synchronisation points
+void driver_pools_trim(void);  // at synchronisation points
+void driver_pools_reset(void); // keeps nothing, by whatever threshold
 struct driver_pool *driver_pool_default(void);
 
 // --- Copies --------------------------------------------------------------------------------------
@@ -431,7 +443,7 @@ struct driver_function {
 struct driver_module {
     uint64_t magic;
     struct driver_context *context; // NULL: a library, which belongs to none
-    struct driver_module *next;
+    struct driver_module *next;     // of the context, or of the libraries
     struct sim_module *module;
     struct driver_function *functions; // one for each kernel
     unsigned function_count;
@@ -444,6 +456,8 @@ CUresult driver_module_load_file(const char *path, struct base_buf *log,
                                  struct driver_module **module);
 void driver_module_free(struct driver_module *module); // not locked; nothing of it runs
 bool driver_module_valid(const struct driver_module *module);
+// Variables and attributes of all libraries as they were when loaded. Nothing of them runs.
+void driver_libraries_reset(void);
 struct driver_function *driver_function_of(const void *handle); // NULL: not one
 CUresult driver_module_function(struct driver_module *module, const char *name,
                                 struct driver_function **function);
@@ -486,6 +500,10 @@ CUresult driver_capture_op(struct driver_stream *stream, struct driver_op *op);
 CUresult driver_capture_record(struct driver_stream *stream, struct driver_event *event);
 CUresult driver_capture_wait(struct driver_stream *stream, struct driver_event *event);
 void driver_capture_spoil(struct driver_stream *stream); // a call that a capture forbids
+// The stream is about to go: its capture ends with it, or goes on, spoiled, without it. The caller
+// frees the graph that is returned, once it has let go of the lock; NULL: none. Locked.
+struct driver_graph *driver_capture_desert(struct driver_stream *stream);
+void driver_captures_abandon(const struct driver_context *context); // not locked
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
                          struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns);
 void driver_exec_hold(struct driver_exec *exec);

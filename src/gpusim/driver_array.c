@@ -81,6 +81,7 @@ CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAl
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     *array = described;
+    array->allocation->array = array;
     *pHandle = (CUarray)array;
     return CUDA_SUCCESS;
 }
@@ -131,6 +132,17 @@ static CUresult destroy(struct driver_array *array)
     array->magic = 0;
     free(array);
     return CUDA_SUCCESS;
+}
+
+void driver_array_end(struct driver_array *array)
+{
+    driver_memory_remove(array->allocation);
+    array->allocation = NULL;
+    array->magic = 0;
+    for (unsigned i = 0; i < array->level_count; i++)
+        array->levels[i].magic = 0;
+    array->next = driver.dead_arrays;
+    driver.dead_arrays = array;
 }
 
 CUresult cuArrayDestroy(CUarray hArray)
@@ -198,6 +210,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     mipmap->magic = MIPMAP_MAGIC;
     mipmap->levels = levels;
     mipmap->level_count = count;
+    mipmap->allocation->array = mipmap;
     *pHandle = (CUmipmappedArray)mipmap;
     return CUDA_SUCCESS;
 }

@@ -273,6 +273,35 @@ static void end(struct driver_capture *capture)
     free(capture);
 }
 
+struct driver_graph *driver_capture_desert(struct driver_stream *stream)
+{
+    struct driver_capture *capture = stream->capture;
+    struct driver_graph *graph = NULL;
+    if (capture && capture->origin != stream) {
+        capture->spoiled = true;
+        leave(stream);
+    } else if (capture) {
+        graph = capture->own_graph ? capture->graph : NULL;
+        end(capture);
+    }
+    return graph;
+}
+
+void driver_captures_abandon(const struct driver_context *context)
+{
+    struct driver_capture *capture;
+    do {
+        driver_lock();
+        capture = captures;
+        while (capture && capture->origin->context != context)
+            capture = capture->next;
+        struct driver_graph *graph = capture ? driver_capture_desert(capture->origin) : NULL;
+        driver_unlock();
+        if (graph)
+            driver_graph_free(graph);
+    } while (capture);
+}
+
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     DRIVER_BEGIN("%p", (void *)hStream);

@@ -31,7 +31,10 @@ CUresult driver_current_any(struct driver_context **context)
 CUresult driver_current(struct driver_context **context)
 {
     DRIVER_TRY(driver_current_any(context));
-    return (CUresult)(*context)->error;
+    CUresult error = (CUresult)(*context)->error;
+    if (error != CUDA_SUCCESS)
+        driver_flush_output(); // what led to it: the call goes no further
+    return error;
 }
 
 static void set_default_limits(struct driver_context *context)
@@ -78,17 +81,20 @@ static void free_memory_of(struct driver_context *context)
     while (it) {
         uint64_t start = it->start;
         struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
-        // Arrays and mappings go with their handles.
-        if (allocation->context == context && allocation->kind < DRIVER_MEMORY_POOL)
-            driver_memory_remove(allocation);
-        else if (allocation->context == context && allocation->kind == DRIVER_MEMORY_POOL)
+        bool its = allocation->context == context;
+        if (its && allocation->array)
+            driver_array_end(allocation->array);
+        else if (its && allocation->kind == DRIVER_MEMORY_POOL)
             driver_pool_discard(allocation);
+        else if (its && allocation->kind != DRIVER_MEMORY_MAPPED) // which no context owns
+            driver_memory_remove(allocation);
         it = base_intervals_after(&driver.memory, start);
     }
 }
 
 void driver_context_clear(struct driver_context *context)
 {
+    driver_captures_abandon(context);
     driver_lock();
     driver_wait_context(context);
     free_memory_of(context);
@@ -139,31 +145,34 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     DRIVER_BEGIN("%d", dev);
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static unsigned flags;
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&driver.primary_lock);
     if (!driver.primary)
-        result = driver_context_create(true, flags, &driver.primary);
+        result = driver_context_create(true, driver.primary_flags, &driver.primary);
     if (result == CUDA_SUCCESS) {
         driver.primary->retained++;
         *pctx = (CUcontext)driver.primary;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&driver.primary_lock);
     return result;
 }
 
-// The handle stays the same over a reset, as with a real driver, and only its contents go.
+// The handle stays the same over a reset, as with a real driver, and only its contents go: memory,
+// streams and modules, and what libraries have in it. With primary_lock.
 static CUresult reset_primary(void)
 {
     struct driver_context *context = driver.primary;
     if (!context)
         return CUDA_SUCCESS;
     driver_context_clear(context);
+    driver_libraries_reset();
+    sim_device_clear_heap(driver.device);
     context->error = CUDA_SUCCESS;
     context->per_thread = NULL;
     set_default_limits(context);
+    sim_device_set_heap(driver.device, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
     driver_lock();
+    driver_pools_reset();
     context->legacy = driver_stream_create(context, CU_STREAM_DEFAULT, LEAST_PRIORITY);
     driver_unlock();
     return context->legacy ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -173,8 +182,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
     DRIVER_BEGIN("%d", dev);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    DRIVER_REJECT(!driver.primary || !driver.primary->retained, CUDA_ERROR_INVALID_CONTEXT);
-    return --driver.primary->retained == 0 ? reset_primary() : CUDA_SUCCESS;
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&driver.primary_lock);
+    if (!driver.primary || !driver.primary->retained)
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    else if (--driver.primary->retained == 0)
+        result = reset_primary();
+    pthread_mutex_unlock(&driver.primary_lock);
+    return result;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
@@ -186,7 +201,10 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
     DRIVER_BEGIN("%d", dev);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    return reset_primary();
+    pthread_mutex_lock(&driver.primary_lock);
+    CUresult result = reset_primary();
+    pthread_mutex_unlock(&driver.primary_lock);
+    return result;
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev)
@@ -198,8 +216,11 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
     DRIVER_BEGIN("%d, %u", dev, flags);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    pthread_mutex_lock(&driver.primary_lock);
+    driver.primary_flags = flags;
     if (driver.primary)
         driver.primary->flags = flags;
+    pthread_mutex_unlock(&driver.primary_lock);
     return CUDA_SUCCESS;
 }
 
@@ -213,8 +234,10 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     DRIVER_BEGIN("%d", dev);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
-    *flags = driver.primary ? driver.primary->flags : 0;
+    pthread_mutex_lock(&driver.primary_lock);
+    *flags = driver.primary_flags;
     *active = driver.primary && driver.primary->retained;
+    pthread_mutex_unlock(&driver.primary_lock);
     return CUDA_SUCCESS;
 }
 

@@ -93,6 +93,8 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
         result = submit(stream, &op, must_wait);
     }
     driver_unlock();
+    if (wait && !op.copy.on_device)
+        driver_flush_output();
     return result;
 }
 

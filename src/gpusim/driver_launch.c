@@ -102,6 +102,7 @@ static CUresult enqueue(const struct driver_launch *launch, CUstream handle)
 {
     struct driver_context *context;
     DRIVER_CONTEXT(context);
+    driver_flush_output();
     struct driver_op op;
     DRIVER_TRY(driver_launch_op(launch, &op));
     struct driver_stream *stream;

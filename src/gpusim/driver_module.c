@@ -31,6 +31,16 @@ void driver_module_free(struct driver_module *module)
     free(module);
 }
 
+static void set_default_attributes(struct driver_function *function)
+{
+    uint32_t room = driver.preset->shared_per_block;
+    uint32_t taken = function->info->static_shared_bytes;
+    function->max_dynamic_shared = taken < room ? room - taken : 0;
+    function->carveout = -1;
+    function->cache = CU_FUNC_CACHE_PREFER_NONE;
+    function->cluster_policy = 0;
+}
+
 static bool add_functions(struct driver_module *module)
 {
     module->function_count = sim_module_kernel_count(module->module);
@@ -43,10 +53,7 @@ static bool add_functions(struct driver_module *module)
         function->module = module;
         function->kernel = sim_module_kernel_at(module->module, i);
         function->info = sim_kernel_info(function->kernel);
-        uint32_t room = driver.preset->shared_per_block;
-        uint32_t taken = function->info->static_shared_bytes;
-        function->max_dynamic_shared = taken < room ? room - taken : 0;
-        function->carveout = -1;
+        set_default_attributes(function);
     }
     return true;
 }
@@ -66,6 +73,7 @@ static CUresult code_of(enum base_code code)
 static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
                            struct driver_module **loaded)
 {
+    driver_flush_output();
     struct base_error error = {0};
     struct driver_module *module = calloc(1, sizeof *module);
     enum base_code code = BASE_NO_MEMORY;
@@ -182,12 +190,25 @@ static void answer_options(unsigned count, const CUjit_option *options, void **v
 
 // --- Modules -------------------------------------------------------------------------------------
 
+// context NULL: a library.
 static void enter_module(struct driver_context *context, struct driver_module *module)
 {
     driver_lock();
+    struct driver_module **list = context ? &context->modules : &driver.libraries;
     module->context = context;
-    module->next = context->modules;
-    context->modules = module;
+    module->next = *list;
+    *list = module;
+    driver_unlock();
+}
+
+void driver_libraries_reset(void)
+{
+    driver_lock();
+    for (struct driver_module *library = driver.libraries; library; library = library->next) {
+        sim_module_reset(library->module);
+        for (unsigned i = 0; i < library->function_count; i++)
+            set_default_attributes(&library->functions[i]);
+    }
     driver_unlock();
 }
 
@@ -236,14 +257,13 @@ static CUresult unload(struct driver_module *module)
 {
     driver_lock();
     driver_wait_device(); // its kernels may run
-    if (module->context) {
-        struct driver_module **at = &module->context->modules;
-        while (*at && *at != module)
-            at = &(*at)->next;
-        if (*at)
-            *at = module->next;
-    }
+    struct driver_module **at = module->context ? &module->context->modules : &driver.libraries;
+    while (*at && *at != module)
+        at = &(*at)->next;
+    if (*at)
+        *at = module->next;
     driver_unlock();
+    driver_flush_output();
     driver_module_free(module);
     return CUDA_SUCCESS;
 }
@@ -323,6 +343,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
     answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
     base_buf_fini(&log);
     DRIVER_TRY(result);
+    enter_module(NULL, loaded);
     *library = (CUlibrary)loaded;
     return CUDA_SUCCESS;
 }
@@ -342,6 +363,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
     base_buf_fini(&log);
     DRIVER_TRY(result);
+    enter_module(NULL, loaded);
     *library = (CUlibrary)loaded;
     return CUDA_SUCCESS;
 }

@@ -83,7 +83,6 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
     *duration_ns = sim_launch_run(driver.device, &launch, &work, &fault);
     if (fault.kind == SIM_FAULT_NONE)
         return CUDA_SUCCESS;
-    driver_flush_output();
     driver_say("%s", fault.text);
     return driver_code_of_fault(fault.kind);
 }
@@ -174,6 +173,7 @@ static void run_wait_value(const struct driver_op *op, const struct driver_conte
 // A driver's thread calls the program: from there the API is closed, as documented.
 static void call_host(const struct driver_op *op, CUresult status)
 {
+    driver_flush_output();
     struct driver_thread *thread = driver_thread();
     bool before = thread->in_callback;
     thread->in_callback = true;

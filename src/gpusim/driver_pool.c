@@ -87,6 +87,15 @@ void driver_pools_trim(void)
             trim(pool, pool->release_threshold);
 }
 
+void driver_pools_reset(void)
+{
+    for (struct driver_pool *pool = driver.pools; pool; pool = pool->next) {
+        trim(pool, 0);
+        pool->release_threshold = 0;
+    }
+    driver.current_pool = NULL;
+}
+
 // A block that the stream may have without waiting, not much larger than what is asked for.
 static bool reuse(struct driver_pool *pool, const struct driver_stream *stream, uint64_t wanted,
                   struct cached_block *found)

@@ -15,6 +15,7 @@
 
 struct driver_process driver = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
+    .primary_lock = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .completed = PTHREAD_COND_INITIALIZER,
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "driver_graph.h"
 
 #define STREAM_MAGIC UINT64_C(0x676c696e74737472)
 
@@ -174,14 +174,16 @@ CUresult cuStreamDestroy_v2(CUstream hStream)
     driver_lock();
     struct driver_stream *stream;
     CUresult result = driver_stream_of(context, hStream, &stream);
-    if (result == CUDA_SUCCESS && stream->capture)
-        driver_capture_spoil(stream);
+    struct driver_graph *unwanted = NULL;
     if (result == CUDA_SUCCESS) {
+        unwanted = driver_capture_desert(stream);
         stream->destroyed = true;
         if (!stream->head && !stream->running)
             driver_stream_retire(stream);
     }
     driver_unlock();
+    if (unwanted)
+        driver_graph_free(unwanted);
     return result;
 }
 

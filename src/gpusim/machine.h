@@ -354,6 +354,8 @@ void warp_release_barrier(struct block *block, unsigned id);
 // objects.c
 struct objects *objects_get(struct sim_device *device);
 void objects_put(struct objects *objects);
+// The first live object of that kind beyond object->address, into *object. False: none.
+bool objects_next(struct sim_device *device, enum sim_object_kind kind, struct sim_object *object);
 const struct sim_object *objects_find(const struct objects *objects, uint64_t address);
 // Where an address lies that is in no live object, for people.
 void objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes);

@@ -432,6 +432,15 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
     return BASE_OK;
 }
 
+void sim_module_reset(struct sim_module *module)
+{
+    if (module->data)
+        memset(module->data, 0, module->data_bytes);
+    // What could be wrong with an initial value was found when the module was loaded.
+    for (size_t i = 0; i < module->variable_count; i++)
+        initialise(module, &module->variables[i], NULL);
+}
+
 void sim_module_unload(struct sim_module *module)
 {
     if (!module)

@@ -60,6 +60,18 @@ bool sim_object_find(struct sim_device *device, uint64_t address, struct sim_obj
     return found != NULL;
 }
 
+bool objects_next(struct sim_device *device, enum sim_object_kind kind, struct sim_object *object)
+{
+    pthread_mutex_lock(&device->lock);
+    struct base_interval *at = base_intervals_after(device->live, object->address);
+    while (at && ((struct sim_object *)(uintptr_t)at->value)->kind != kind)
+        at = base_intervals_after(device->live, at->start);
+    if (at)
+        *object = *(struct sim_object *)(uintptr_t)at->value;
+    pthread_mutex_unlock(&device->lock);
+    return at != NULL;
+}
+
 // With device->lock held.
 static struct objects *make_snapshot(struct sim_device *device)
 {

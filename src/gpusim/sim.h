@@ -53,6 +53,8 @@ const struct sim_preset *sim_device_preset(const struct sim_device *device);
 
 // Bytes of the heap behind malloc() in kernels, and of the printf buffer. Before the first launch.
 void sim_device_set_heap(struct sim_device *device, uint64_t bytes);
+// Frees what malloc() in kernels has given out. Nothing may be running.
+void sim_device_clear_heap(struct sim_device *device);
 // Moves what kernels have printed since the last call to the end of out. Any thread.
 void sim_device_take_output(struct sim_device *device, struct base_buf *out);
 
@@ -106,6 +108,8 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
                                struct sim_module **module, struct base_error *error);
 // Nothing of it may be running.
 void sim_module_unload(struct sim_module *module);
+// Its variables hold their initial values again. Nothing of it may be running.
+void sim_module_reset(struct sim_module *module);
 
 struct sim_param {
     uint32_t offset, size_bytes;
