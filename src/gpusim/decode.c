@@ -76,8 +76,13 @@ slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
 bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_var *var, uint64_t *value)
 {
-    const struct base_map *map = var->space == PTX_SPACE_SHARED  ? &decoder->shared
-                                 : var->space == PTX_SPACE_LOCAL ? &decoder->locals
+    for (uint32_t i = 0; var->space == PTX_SPACE_SHARED && i < decoder->code->shared_count; i++) {
+        if (decoder->code->shared[i].var == var) {
+            *value = decoder->code->shared[i].offset;
+            return true;
+        }
+    }
+    const struct base_map *map = var->space == PTX_SPACE_LOCAL   ? &decoder->locals
                                  : var->space == PTX_SPACE_PARAM ? &decoder->params
                                                                  : NULL;
     if (map) {
@@ -85,7 +90,7 @@ bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
         if (!known)
             decode_refuse(decoder, instr, "a variable that is not laid out");
         *value = *known - 1;
-        return var->space == PTX_SPACE_SHARED;
+        return false;
     }
     // NOLINTNEXTLINE(*NullDereference): a decoder is there while it decodes
     const struct variable *variable = module_variable(decoder->module, var->name);
@@ -367,7 +372,6 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
         uint32_t bytes = decode_slots(cfg, &decoder->scratch, &decoder->slots);
         code->register_bytes = aligned(bytes, 64);
         place_params(decoder, code);
-        module_place_shared(module, code->function, &decoder->shared);
         decode_body(decoder, cfg);
         code->pool = base_alloc(arena, decoder->pool.count + 64);
         code->pool = (unsigned char *)(((uintptr_t)code->pool + 63) & ~(uintptr_t)63);
@@ -385,7 +389,6 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
     base_map_fini(&decoder->constants);
     base_map_fini(&decoder->params);
     base_map_fini(&decoder->locals);
-    base_map_fini(&decoder->shared);
     free(decoder);
     return result;
 }

@@ -20,7 +20,6 @@ struct decoder {
     struct base_map constants; // bits and width to slot
     struct base_map params;    // struct ptx_var to 1 + its offset among the frame's parameters
     struct base_map locals;    // the same for .local variables
-    struct base_map shared;    // struct ptx_var to 1 + its offset in shared memory
 };
 
 // Places the function's registers; returns the bytes they take. The slots, by register id, are in

@@ -86,7 +86,16 @@ struct code {
     uint32_t return_offset, return_bytes; // of its result among its parameters
     const struct sim_param *params;
     uint32_t param_count;
-    uint64_t identity; // its address as PTX sees it
+    uint64_t identity;         // its address as PTX sees it
+    struct shared_var *shared; // the shared variables that it names
+    uint32_t shared_count;
+    uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
+    uint32_t dynamic_shared;      // where dynamic shared memory starts
+};
+
+struct shared_var {
+    const struct ptx_var *var;
+    uint32_t offset;
 };
 
 struct sim_kernel {
@@ -120,7 +129,6 @@ struct sim_module {
     void *data;                     // where the variables are
     uint64_t data_bytes;
     uint64_t const_bytes;
-    uint32_t dynamic_shared; // where dynamic shared memory starts
 };
 
 // What a call passes and gets, as places among the caller's parameters.
@@ -364,10 +372,9 @@ void objects_describe(struct sim_device *device, uint64_t address, char *out, si
 enum base_code code_decode(struct sim_module *module, struct code *code, struct base_error *error);
 struct code *module_code(const struct sim_module *module, const char *name);
 const struct variable *module_variable(const struct sim_module *module, const char *name);
-// Lays out the shared variables that the function and what it calls may name: fills the map from
-// variable to 1 + offset. Leaves by the module arena's escape when memory runs out.
-void module_place_shared(struct sim_module *module, const struct ptx_function *function,
-                         struct base_map *map);
+// shared.c: lays out the shared variables of all functions. Leaves by the module arena's escape
+// when memory runs out.
+void module_place_shared(struct sim_module *module);
 
 struct decoder;
 

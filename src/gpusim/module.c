@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules: parsing and linking PTX texts, laying out their variables in memory with their initial
-// values, placing shared memory, and decoding every function.
+// values, and decoding every function.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "machine.h"
-
-enum { DYNAMIC_SHARED_ALIGN = 128 };
 
 // --- Look-ups ------------------------------------------------------------------------------------
 
@@ -227,74 +225,6 @@ static enum base_code initialise(const struct sim_module *module, const struct v
     return BASE_OK;
 }
 
-// --- Shared memory -------------------------------------------------------------------------------
-
-static uint32_t placed_at(uint32_t used, const struct ptx_var *var)
-{
-    uint32_t align = var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
-    return (used + align - 1) / align * align;
-}
-
-static bool is_dynamic(const struct ptx_var *var)
-{
-    return var->linkage & PTX_LINK_EXTERN && !var->size_bytes;
-}
-
-static void note_shared(struct sim_module *module, struct base_map *map, const struct ptx_var *var,
-                        uint32_t *used)
-{
-    uint32_t at = is_dynamic(var) ? module->dynamic_shared : placed_at(*used, var);
-    if (map) {
-        uint64_t *place = base_map_put(map, (uintptr_t)var, NULL);
-        if (!place)
-            longjmp(*module->arena.escape, 1);
-        *place = (uint64_t)at + 1;
-    }
-    if (!is_dynamic(var))
-        *used = at + (uint32_t)var->size_bytes;
-}
-
-static void note_locals(struct sim_module *module, const struct ptx_function *function,
-                        struct base_map *map, uint32_t *used)
-{
-    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
-        if (stmt->kind == PTX_STMT_VAR &&
-            ((struct ptx_var_stmt *)stmt)->var->space == PTX_SPACE_SHARED)
-            note_shared(module, map, ((struct ptx_var_stmt *)stmt)->var, used);
-    }
-}
-
-// What all kernels share comes first: the modules' variables, then those of device functions, whose
-// code is the same whoever calls it.
-static uint32_t note_common(struct sim_module *module, struct base_map *map)
-{
-    uint32_t used = 0;
-    for (size_t t = 0; t < module->text_count; t++) {
-        for (struct ptx_item *item = module->texts[t]->first; item; item = item->next) {
-            if (item->kind == PTX_ITEM_VAR && item->var->space == PTX_SPACE_SHARED)
-                note_shared(module, map, item->var, &used);
-            else if (item->kind == PTX_ITEM_FUNCTION && !item->function->is_entry)
-                note_locals(module, item->function, map, &used);
-        }
-    }
-    return used;
-}
-
-void module_place_shared(struct sim_module *module, const struct ptx_function *function,
-                         struct base_map *map)
-{
-    uint32_t used = note_common(module, map);
-    if (function->is_entry)
-        note_locals(module, function, map, &used);
-}
-
-static uint32_t static_shared(struct sim_module *module, const struct ptx_function *function)
-{
-    uint32_t used = note_common(module, NULL);
-    note_locals(module, function, NULL, &used);
-    return used;
-}
-
 // --- Loading -------------------------------------------------------------------------------------
 
 static void add_code(struct sim_module *module, struct ptx_module *text,
@@ -326,12 +256,12 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
     struct sim_kernel_info *info = &kernel->info;
     kernel->module = module;
     kernel->code = code;
-    kernel->shared_bytes = module->dynamic_shared;
+    kernel->shared_bytes = code->dynamic_shared;
     info->name = code->name;
     info->params = code->params;
     info->param_count = code->param_count;
     info->param_bytes = code->own_param_bytes;
-    info->static_shared_bytes = static_shared(module, code->function);
+    info->static_shared_bytes = code->static_shared_bytes;
     info->local_bytes = code->local_bytes;
     info->const_bytes = (uint32_t)module->const_bytes;
     info->max_threads = 1024;
@@ -377,14 +307,10 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
         result = initialise(module, &module->variables[i], error);
     if (result != BASE_OK)
         return result;
-    uint32_t most = 0, kernels = 0;
-    for (size_t i = 0; i < module->code_count; i++) {
-        uint32_t used = static_shared(module, module->codes[i]->function);
-        most = used > most ? used : most;
+    module_place_shared(module);
+    uint32_t kernels = 0;
+    for (size_t i = 0; i < module->code_count; i++)
         kernels += module->codes[i]->function->is_entry;
-    }
-    module->dynamic_shared =
-        (most + DYNAMIC_SHARED_ALIGN - 1) / DYNAMIC_SHARED_ALIGN * DYNAMIC_SHARED_ALIGN;
     jmp_buf *escape = module->arena.escape;
     for (size_t i = 0; i < module->code_count; i++) {
         result = code_decode(module, module->codes[i], error);
