@@ -74,7 +74,7 @@ struct driver_process {
     _Atomic uint64_t staged_bytes; // of pageable memory, copied for copies to come
 
     struct base_map reported; // what was said on stderr already
-    unsigned captures;        // under way in global mode
+    _Atomic unsigned captures; // under way; written with the lock
 };
 
 extern struct driver_process driver;

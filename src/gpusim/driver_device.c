@@ -121,7 +121,7 @@ static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attr
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return (int)preset->memory_bus_bits;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return (int)preset->l2_bytes;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return (int)preset->warps_per_sm * 32;
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return preset->minor == 0 ? 3 : 2;
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return (int)preset->copy_engines;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return (int)preset->major;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return (int)preset->minor;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
@@ -136,6 +136,9 @@ static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attr
     case CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE: return is_ampere ? 134217728 : 0;
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
         return (int)preset->reserved_shared_per_block;
+    case CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: return (int)preset->pci_device_id;
+    case CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: // who made the board: known of one
+        return preset->major == 9 ? attributes[attribute] : 0;
     default: return attributes[attribute];
     }
 }

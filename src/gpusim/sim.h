@@ -33,6 +33,8 @@ struct sim_preset {
     uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
     uint64_t memory_bytes;
     uint64_t l2_bytes;
+    uint32_t copy_engines;
+    uint32_t pci_device_id; // device and vendor
     uint32_t shared_per_block, shared_per_block_optin, shared_per_sm, reserved_shared_per_block;
     uint32_t registers_per_block, registers_per_sm;
     uint64_t const_bytes;
