@@ -73,7 +73,7 @@ struct driver_process {
 
     _Atomic uint64_t staged_bytes; // of pageable memory, copied for copies to come
 
-    struct base_map reported; // what was said on stderr already
+    struct base_map reported;  // what was said on stderr already
     _Atomic unsigned captures; // under way; written with the lock
 };
 
@@ -500,8 +500,8 @@ CUresult driver_capture_op(struct driver_stream *stream, struct driver_op *op);
 CUresult driver_capture_record(struct driver_stream *stream, struct driver_event *event);
 CUresult driver_capture_wait(struct driver_stream *stream, struct driver_event *event);
 void driver_capture_spoil(struct driver_stream *stream); // a call that a capture forbids
-// The stream is about to go: its capture ends with it, or goes on, spoiled, without it. The caller
-// frees the graph that is returned, once it has let go of the lock; NULL: none. Locked.
+// The stream is about to go: the capture that it began ends, one that it joined goes on without it.
+// The caller frees the graph that is returned, once it has let go of the lock; NULL: none. Locked.
 struct driver_graph *driver_capture_desert(struct driver_stream *stream);
 void driver_captures_abandon(const struct driver_context *context); // not locked
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,

@@ -16,6 +16,8 @@ struct driver_capture {
     CUstreamCaptureMode mode;
     uint64_t thread; // that began it
     bool spoiled;
+    // What streams that are gone ended with, to be joined like the rest.
+    BASE_ARRAY(struct driver_node *) loose;
 };
 
 // All under way. Guarded by driver.lock.
@@ -240,23 +242,29 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
     return begin(hStream, mode, graph, dependencies, numDependencies);
 }
 
+static bool are_joined(const struct driver_stream *origin, struct driver_node *const *nodes,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool joined = false;
+        for (size_t k = 0; !joined && k < origin->latest_count; k++)
+            joined = driver_node_reaches(origin->latest[k], nodes[i]);
+        if (!joined)
+            return false;
+    }
+    return true;
+}
+
 // Every node that a stream of the capture ended with has to come before the origin's last ones.
 static bool all_joined(const struct driver_capture *capture)
 {
     const struct driver_stream *origin = capture->origin;
     for (struct driver_context *context = driver.contexts; context; context = context->next)
-        for (struct driver_stream *at = context->streams; at; at = at->next) {
-            if (at->capture != capture || at == origin)
-                continue;
-            for (size_t i = 0; i < at->latest_count; i++) {
-                bool joined = false;
-                for (size_t k = 0; !joined && k < origin->latest_count; k++)
-                    joined = driver_node_reaches(origin->latest[k], at->latest[i]);
-                if (!joined)
-                    return false;
-            }
-        }
-    return true;
+        for (struct driver_stream *at = context->streams; at; at = at->next)
+            if (at->capture == capture && at != origin &&
+                !are_joined(origin, at->latest, at->latest_count))
+                return false;
+    return are_joined(origin, capture->loose.items, capture->loose.count);
 }
 
 static void end(struct driver_capture *capture)
@@ -270,6 +278,7 @@ static void end(struct driver_capture *capture)
         at = &(*at)->next;
     *at = capture->next;
     driver.captures--;
+    base_array_fini(&capture->loose);
     free(capture);
 }
 
@@ -278,7 +287,13 @@ struct driver_graph *driver_capture_desert(struct driver_stream *stream)
     struct driver_capture *capture = stream->capture;
     struct driver_graph *graph = NULL;
     if (capture && capture->origin != stream) {
-        capture->spoiled = true;
+        for (size_t i = 0; i < stream->latest_count; i++) {
+            struct driver_node **loose = base_array_push(&capture->loose);
+            if (loose)
+                *loose = stream->latest[i];
+            else
+                capture->spoiled = true;
+        }
         leave(stream);
     } else if (capture) {
         graph = capture->own_graph ? capture->graph : NULL;

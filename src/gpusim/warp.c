@@ -395,6 +395,13 @@ enum step warp_return(struct warp *warp)
 
 // --- Waiting for lanes of the warp ---------------------------------------------------------------
 
+// At the instruction of several lanes that the running path has come to.
+static bool waits_here(const struct warp *warp, const struct path *other)
+{
+    return other->state == PATH_TOGETHER && other->pc == warp->path->pc &&
+           other->frame == warp->path->frame;
+}
+
 bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
 {
     struct path *path = warp->path;
@@ -402,12 +409,18 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     members &= warp->live;
     if ((warp->mask & members) == members)
         return true;
-    uint32_t here = warp->mask;
-    for (uint32_t i = 0; i < warp->path_count; i++) {
-        const struct path *other = &warp->paths[i];
-        if (other->state == PATH_TOGETHER && other->pc == path->pc && other->frame == path->frame)
-            here |= other->mask;
-    }
+    // Those that wait here go on with this path where all whom they themselves wait for do.
+    uint32_t here = warp->mask, before;
+    for (uint32_t i = 0; i < warp->path_count; i++)
+        here |= waits_here(warp, &warp->paths[i]) ? warp->paths[i].mask : 0;
+    do {
+        before = here;
+        for (uint32_t i = 0; i < warp->path_count; i++) {
+            const struct path *other = &warp->paths[i];
+            if (waits_here(warp, other) && (other->members & warp->live & ~here))
+                here &= ~other->mask;
+        }
+    } while (here != before);
     if ((here & members) != members) {
         path->state = PATH_TOGETHER;
         path->members = members;
@@ -415,7 +428,7 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     }
     for (uint32_t i = 0; i < warp->path_count; i++) {
         struct path *other = &warp->paths[i];
-        if (other->state == PATH_TOGETHER && other->pc == path->pc && other->frame == path->frame) {
+        if (waits_here(warp, other) && (other->mask & here)) {
             other->state = PATH_READY;
             other->pc++;
         }

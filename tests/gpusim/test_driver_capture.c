@@ -180,6 +180,33 @@ static void forks_of_forks_join(void **state)
     assert_ok(cuStreamDestroy_v2(third));
 }
 
+// A stream that joined a capture may go; what it did has to be joined all the same.
+static void a_fork_may_be_destroyed_before_the_capture_ends(void **state)
+{
+    (void)state;
+    for (int joins = 0; joins < 2; joins++) {
+        CUstream fork_stream;
+        CUevent done;
+        CUgraph graph = NULL;
+        assert_ok(cuStreamCreate(&fork_stream, CU_STREAM_NON_BLOCKING));
+        assert_ok(cuEventCreate(&done, 0));
+        begin(stream);
+        assert_ok(cuEventRecord(event, stream));
+        assert_ok(cuStreamWaitEvent(fork_stream, event, 0));
+        testing_scale(p, 1, 1, 1, fork_stream);
+        assert_ok(cuEventRecord(done, fork_stream));
+        assert_ok(cuStreamDestroy_v2(fork_stream));
+        if (joins)
+            assert_ok(cuStreamWaitEvent(stream, done, 0));
+        testing_scale(p, 1, 2, 0, stream);
+        assert_is(cuStreamEndCapture(stream, &graph),
+                  joins ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+        if (graph)
+            assert_ok(cuGraphDestroy(graph));
+        assert_ok(cuEventDestroy_v2(done));
+    }
+}
+
 static void an_update_must_keep_the_kinds_of_nodes(void **state)
 {
     (void)state;
@@ -264,6 +291,7 @@ int main(void)
         TEST(a_capture_ends_in_its_thread),
         TEST(callbacks_and_queries_are_not_captured),
         TEST(forks_of_forks_join),
+        TEST(a_fork_may_be_destroyed_before_the_capture_ends),
         TEST(an_update_must_keep_the_kinds_of_nodes),
         TEST(objects_of_the_program_live_as_long_as_a_graph_needs_them),
         TEST(conditional_nodes_are_not_there),

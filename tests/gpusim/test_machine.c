@@ -324,6 +324,43 @@ static void lanes_exchange_values(void **state)
 
 // --- Faults --------------------------------------------------------------------------------------
 
+// The lanes of a warp in three groups by number modulo 3, each of which reduces and votes for
+// itself, once all in step and once with one group on a way of its own.
+static void groups_of_lanes_work_for_themselves(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<12>; .reg .b64 %rd<4>; .reg .pred %p<5>;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; rem.u32 %r2, %r1, 3;\n"
+                 "match.any.sync.b32 %r3, %r2, 0xffffffff;\n"
+                 "redux.sync.add.u32 %r4, %r1, %r3;\n"
+                 "setp.ge.u32 %p1, %r1, 16; vote.sync.ballot.b32 %r5, %p1, %r3;\n"
+                 "setp.lt.u32 %p2, %r1, 30; vote.sync.all.pred %p3, %p2, %r3;\n"
+                 "selp.u32 %r6, 1, 0, %p3;\n"
+                 "setp.ne.u32 %p4, %r2, 1; @%p4 bra reduce; add.u32 %r1, %r1, 100;\n"
+                 "reduce: redux.sync.max.u32 %r7, %r1, %r3;\n"
+                 "mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 16; add.u64 %rd1, %rd1, %rd2;\n"
+                 "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; ret; }\n",
+            1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t sum = 0, ballot = 0, most = 0;
+        bool all = true;
+        for (uint32_t i = lane % 3; i < 32; i += 3) {
+            sum += i;
+            ballot |= i >= 16 ? 1u << i : 0;
+            all &= i < 30;
+            most = lane % 3 == 1 ? i + 100 : i;
+        }
+        assert_int_equal(fixture->memory[4 * lane], sum);
+        assert_int_equal(fixture->memory[4 * lane + 1], ballot);
+        assert_int_equal(fixture->memory[4 * lane + 2], all);
+        assert_int_equal(fixture->memory[4 * lane + 3], most);
+    }
+}
+
 static void an_access_beyond_an_object_names_kernel_thread_and_object(void **state)
 {
     struct fixture *fixture = *state;
@@ -438,6 +475,7 @@ int main(void)
         TEST(lanes_may_call_different_functions_by_address),
         TEST(atomics_of_all_blocks_add_up),
         TEST(lanes_exchange_values),
+        TEST(groups_of_lanes_work_for_themselves),
         TEST(an_access_beyond_an_object_names_kernel_thread_and_object),
         TEST(use_after_free_is_told),
         TEST(a_misaligned_access_is_told),
