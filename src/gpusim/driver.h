@@ -71,7 +71,8 @@ struct driver_process {
     uint64_t used_bytes;          // of the device's memory
     struct driver_pool *default_pool, *current_pool, *pools;
 
-    _Atomic uint64_t staged_bytes; // of pageable memory, copied for copies to come
+    _Atomic uint64_t staged_bytes;   // of pageable memory, copied for copies to come
+    _Atomic bool graph_memory_loose; // graphs have let go of some since it was last looked for
 
     struct base_map reported;  // what was said on stderr already
     _Atomic unsigned captures; // under way; written with the lock
@@ -226,6 +227,7 @@ struct driver_op {
         struct {
             uint64_t address, size_bytes;
             struct driver_pool *pool;
+            struct driver_graph_memory *of_graph; // held; NULL on a stream
         } memory;
         struct {
             struct driver_exec *exec; // held
@@ -349,6 +351,14 @@ enum driver_memory_kind {
     DRIVER_MEMORY_ARRAY,
 };
 
+// What makes an allocation a graph's: its address stays the graph's own as long as a node or an
+// executable allocates it, however often it is freed and launched again.
+struct driver_graph_memory {
+    _Atomic unsigned references; // the allocation, and each node and step that allocates it
+    bool given;                  // the program has it: launched, and not freed since
+    struct driver_command *last; // held: the launch or free that touched it last
+};
+
 struct driver_allocation {
     uint64_t address, size_bytes;
     enum driver_memory_kind kind;
@@ -356,8 +366,9 @@ struct driver_allocation {
     uint64_t id;
     struct driver_context *context;
     struct driver_pool *pool;
-    struct driver_array *array; // whose memory this is; NULL: none
-    uint64_t capacity_bytes;    // of a pool's block
+    struct driver_array *array;           // whose memory this is; NULL: none
+    struct driver_graph_memory *of_graph; // held; NULL: not a graph's
+    uint64_t capacity_bytes;              // of a pool's block
     bool sync_memops;
 };
 
@@ -412,7 +423,15 @@ CUresult driver_pool_reserve(struct driver_pool *pool, struct driver_stream *str
                              struct driver_allocation **made);
 void driver_pool_discard(struct driver_allocation *allocation); // gives it back at once
 CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation *allocation);
-void driver_pools_trim(void);  // at synchronisation points
+// The command frees it: others may have it after that, or its graph again.
+void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command);
+void driver_pools_trim(void); // at synchronisation points
+// Makes an allocation of a pool a graph's, and the operation its node's. Locked.
+CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op);
+void driver_graph_memory_hold(struct driver_graph_memory *memory);
+void driver_graph_memory_release(struct driver_graph_memory *memory); // locked or not
+void driver_graph_memory_touch(struct driver_graph_memory *memory,
+                               struct driver_command *command); // locked
 void driver_pools_reset(void); // keeps nothing, by whatever threshold
 struct driver_pool *driver_pool_default(void);
 

@@ -124,8 +124,12 @@ CUresult driver_capture_op(struct driver_stream *stream, struct driver_op *op)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     }
     struct driver_node *node;
-    CUresult result = driver_graph_add(capture->graph, type_of(op->kind), op, stream->latest,
-                                       stream->latest_count, &node);
+    CUresult result = CUDA_SUCCESS;
+    if (op->kind == DRIVER_OP_ALLOC)
+        result = driver_graph_memory_make(driver_memory_find(op->memory.address), op);
+    if (result == CUDA_SUCCESS)
+        result = driver_graph_add(capture->graph, type_of(op->kind), op, stream->latest,
+                                  stream->latest_count, &node);
     if (result == CUDA_SUCCESS && !set_latest(stream, &node, 1))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)

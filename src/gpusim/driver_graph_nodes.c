@@ -239,7 +239,13 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                            .memory = {.address = allocation->address,
                                       .size_bytes = allocation->size_bytes,
                                       .pool = pool}};
-    nodeParams->dptr = allocation->address;
+    driver_lock();
+    result = driver_graph_memory_make(allocation, &op);
+    if (result != CUDA_SUCCESS)
+        driver_pool_discard(allocation);
+    driver_unlock();
+    DRIVER_TRY(result);
+    nodeParams->dptr = op.memory.address;
     struct driver_node *node;
     DRIVER_TRY(add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
                    &op, &node));

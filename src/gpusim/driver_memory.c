@@ -113,6 +113,10 @@ void driver_memory_remove(struct driver_allocation *allocation)
     base_intervals_remove(&driver.memory, allocation->address, NULL);
     sim_object_remove(driver.device, allocation->address);
     driver.used_bytes -= charged(allocation);
+    if (allocation->of_graph) {
+        driver_graph_memory_touch(allocation->of_graph, NULL);
+        driver_graph_memory_release(allocation->of_graph);
+    }
     if (allocation->kind != DRIVER_MEMORY_REGISTERED && allocation->kind != DRIVER_MEMORY_MAPPED &&
         allocation->kind != DRIVER_MEMORY_POOL)
         driver_block_give(allocation->address, allocation->size_bytes);

@@ -21,6 +21,8 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
     }
     if (from->kind == DRIVER_OP_COPY)
         to->copy.staging = NULL; // captured copies have none
+    if (from->kind == DRIVER_OP_ALLOC && from->memory.of_graph)
+        driver_graph_memory_hold(from->memory.of_graph);
     if (from->kind == DRIVER_OP_GRAPH) {
         to->graph.records = NULL;
         to->graph.record_count = 0;
@@ -63,6 +65,8 @@ void driver_op_fini(struct driver_op *op)
         fini_copy(op);
     else if (op->kind == DRIVER_OP_GRAPH)
         fini_graph(op);
+    else if (op->kind == DRIVER_OP_ALLOC && op->memory.of_graph)
+        driver_graph_memory_release(op->memory.of_graph);
     op->kind = DRIVER_OP_EMPTY;
 }
 
