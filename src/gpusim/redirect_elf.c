@@ -377,7 +377,7 @@ static const unsigned char inverted_mark[] = {0x94, 0x2a, 0x04, 0x93, 0xa4, 0x0b
 
 static bool holds_mark(const unsigned char *bytes, uint64_t size_bytes)
 {
-    unsigned char mark[sizeof(inverted_mark)];
+    unsigned char mark[sizeof(inverted_mark)] = {0};
     for (size_t i = 0; i < sizeof(mark); i++)
         mark[i] = (unsigned char)~inverted_mark[i];
     const unsigned char *end = bytes + size_bytes;
