@@ -9,7 +9,7 @@
     cudaError_t missing_##name(void) __asm__(#name) __attribute__((visibility("default"))); \
     cudaError_t missing_##name(void)                                                        \
     {                                                                                       \
-        static bool told;                                                                   \
+        static atomic_bool told;                                                            \
         return runtime_missing(#name, &told);                                               \
     }
 

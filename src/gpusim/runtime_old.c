@@ -298,7 +298,7 @@ cudaError_t old_launch_multi(void *list, unsigned devices, unsigned flags)
     EXPORTED_AS("cudaLaunchCooperativeKernelMultiDevice");
 cudaError_t old_launch_multi(void *list, unsigned devices, unsigned flags)
 {
-    static bool told;
+    static atomic_bool told;
     (void)list, (void)devices, (void)flags;
     return runtime_missing("cudaLaunchCooperativeKernelMultiDevice", &told);
 }
@@ -325,7 +325,7 @@ cudaError_t old_texture_description(struct cudaTextureDesc *texture, cudaTexture
     cudaError_t refused_##name(void) EXPORTED_AS(#name); \
     cudaError_t refused_##name(void)                     \
     {                                                    \
-        static bool told;                                \
+        static atomic_bool told;                         \
         return runtime_missing(#name, &told);            \
     }
 

@@ -101,13 +101,10 @@ cudaError_t cudaPeekAtLastError(void)
     return thread.last_error;
 }
 
-cudaError_t runtime_missing(const char *name, bool *told)
+cudaError_t runtime_missing(const char *name, atomic_bool *told)
 {
-    // Two threads at once may both say it: harmless, and needs no lock.
-    if (!*told) {
-        *told = true;
+    if (!atomic_exchange(told, true))
         fprintf(stderr, "glint: simulated GPU: %s is not there yet\n", name);
-    }
     return runtime_end(cudaErrorNotSupported);
 }
 

@@ -77,7 +77,7 @@ void v11_register_surface(void) {}
     cudaError_t refused_##name(void) EXPORTED_AS(#name); \
     cudaError_t refused_##name(void)                     \
     {                                                    \
-        static bool told;                                \
+        static atomic_bool told;                         \
         return runtime_missing(#name, &told);            \
     }
 
