@@ -35,6 +35,9 @@ slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes
 // The destination, perhaps a sink: NO_SLOT then.
 slot decode_target(struct decoder *decoder, const struct ptx_instr *instr,
                    const struct ptx_operand *operand);
+// Fills an op that reads a special register into op->d, of op->bytes a lane; false: it is not
+// there.
+bool decode_special(const struct ptx_operand *operand, struct uop *op);
 // The predicate operand with its negation folded away is not possible: gives slot, and whether
 // negated.
 slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
@@ -44,18 +47,24 @@ unsigned decode_lane_bytes(enum ptx_type type);
 // The address in [ ]: sets a, offset and ADDRESS_* in flags.
 void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
                     const struct ptx_operand *operand, struct uop *op);
+// Bytes behind the start of the operand's variable: a[3] counts elements.
+int64_t decode_var_offset(const struct ptx_operand *operand);
 // A variable's value as an address: true where it is a constant, else it is relative to the frame.
 bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_var *var, uint64_t *value);
 
 enum {
-    ADDRESS_WIDE = 1,  // the base is a 64-bit register
-    ADDRESS_NONE = 2,  // there is no base
-    ADDRESS_FRAME = 4, // relative to the frame's .local variables
-    ADDRESS_PARAM = 8, // among the frame's parameters
+    ADDRESS_WIDE = 1,     // the base is a 64-bit register
+    ADDRESS_NONE = 2,     // there is no base
+    ADDRESS_FRAME = 4,    // relative to the frame's .local variables
+    ADDRESS_PARAM = 8,    // among the frame's parameters
+    ADDRESS_INDEXED = 16, // with ADDRESS_NONE: the register counts elements of op->rejoin bytes
 };
 
 _Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
                              const char *why);
+// The same, of something by its name: "NAME, why".
+_Noreturn void decode_refuse_name(struct decoder *decoder, const struct ptx_instr *instr,
+                                  const char *name, const char *why);
 
 #endif

@@ -481,6 +481,8 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     context->limits[limit] = value;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
         sim_device_set_heap(driver.device, value);
+    if (limit == CU_LIMIT_STACK_SIZE)
+        sim_device_set_stack(driver.device, value);
     return CUDA_SUCCESS;
 }
 

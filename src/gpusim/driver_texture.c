@@ -149,6 +149,10 @@ static void set_sampling(struct sim_texture *texture, const CUDA_TEXTURE_DESC *d
                                texture->texel != SIM_TEXEL_FLOAT && texture->channel_bits <= 16;
     texture->filter_linear = desc->filterMode == CU_TR_FILTER_MODE_LINEAR;
     texture->srgb = (desc->flags & CU_TRSF_SRGB) != 0;
+    texture->levels_linear = desc->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+    texture->level_bias = desc->mipmapLevelBias;
+    texture->level_least = desc->minMipmapLevelClamp;
+    texture->level_most = desc->maxMipmapLevelClamp;
     for (int i = 0; i < 3; i++) {
         texture->address_mode[i] = (uint8_t)address_mode(desc->addressMode[i]);
         // Wrapping and mirroring are of normalised coordinates only; else the edge is repeated.
@@ -171,6 +175,7 @@ static void set_sampling(struct sim_texture *texture, const CUDA_TEXTURE_DESC *d
 
 static void destroy(struct driver_texture *object)
 {
+    sim_texture_remove(driver.device, &object->texture);
     object->texture.magic = 0;
     free(object->texture.levels);
     free(object);
@@ -197,12 +202,32 @@ static CUresult create(const CUDA_RESOURCE_DESC *resource, bool is_surface,
     object->texture.magic = SIM_TEXTURE_MAGIC;
     object->texture.is_surface = is_surface;
     CUresult result = set_resource(&object->texture, resource);
+    if (result == CUDA_SUCCESS && sim_texture_add(driver.device, &object->texture) != BASE_OK)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         destroy(object);
         return result;
     }
     *made = object;
     return CUDA_SUCCESS;
+}
+
+// Whether a view shows all of the texture in its own format: formats are numbered by kind and
+// width, and within those by channels.
+static bool is_whole(const CUDA_RESOURCE_VIEW_DESC *view, const struct sim_texture *texture)
+{
+    unsigned width = texture->channel_bits == 8 ? 0 : texture->channel_bits == 16 ? 1 : 2;
+    unsigned kind = texture->texel == SIM_TEXEL_FLOAT
+                        ? 6 + width - 1
+                        : 2 * width + (texture->texel == SIM_TEXEL_SIGNED);
+    unsigned channels = texture->channels == 4 ? 2 : texture->channels - 1u;
+    unsigned layers = texture->layered ? texture->depth : 1,
+             levels = texture->level_count ? texture->level_count : 1;
+    bool same_format = (unsigned)view->format == 1 + 3 * kind + channels ||
+                       view->format == CU_RES_VIEW_FORMAT_NONE;
+    return same_format && view->width == texture->width && view->firstMipmapLevel == 0 &&
+           view->lastMipmapLevel + 1 == levels && view->firstLayer == 0 &&
+           view->lastLayer + 1 == layers;
 }
 
 CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
@@ -214,6 +239,15 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
     struct driver_texture *object = NULL;
     DRIVER_TRY(create(pResDesc, false, &object));
     object->desc = *pTexDesc;
+    CUresult possible = CUDA_SUCCESS;
+    if (pResViewDesc && !is_whole(pResViewDesc, &object->texture))
+        possible = driver_not_there("a texture that shows a part of its array, or another format");
+    else if (pTexDesc->flags & CU_TRSF_SEAMLESS_CUBEMAP && pTexDesc->filterMode)
+        possible = driver_not_there("filtering across the faces of a cube");
+    if (possible != CUDA_SUCCESS) {
+        destroy(object);
+        return possible;
+    }
     if (pResViewDesc) {
         object->view = *pResViewDesc;
         object->has_view = true;

@@ -10,6 +10,8 @@
 
 #include "machine.h"
 
+enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for calls
+
 // In instructions of a warp.
 enum {
     WARP_TURN = 1 << 16,     // before the next warp of its block has a turn
@@ -227,6 +229,7 @@ static void work_on(struct launch *launch, struct worker *worker)
     uint64_t turn = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
     struct sim_work work = {0};
     memset(worker->seen, 0, sizeof(worker->seen));
+    worker->texture = 0;
     if (launch->request->cooperative)
         take_share(launch, worker, &resident);
     while (resident.count || take_block(launch, worker, &resident)) {
@@ -314,8 +317,13 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
     launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
     launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
-    launch.shared_bytes = request->kernel->shared_bytes + request->dynamic_shared_bytes;
-    launch.local_bytes = calls || launch.code->allocates ? stack + 65536u : stack;
+    launch.shared_bytes = request->dynamic_shared_bytes
+                              ? request->kernel->shared_bytes + request->dynamic_shared_bytes
+                              : request->kernel->info.static_shared_bytes;
+    pthread_mutex_lock(&device->lock);
+    launch.local_bytes =
+        calls || launch.code->allocates ? stack + (uint32_t)device->stack_bytes : stack;
+    pthread_mutex_unlock(&device->lock);
     launch.block_bytes =
         sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);
     launch.objects = objects_get(device);
@@ -386,6 +394,7 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
     device->preset = preset;
     device->log = log;
     device->heap_bytes = 8u << 20;
+    device->stack_bytes = LEAST_STACK;
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->work, NULL);
     // The thread that launches works too.
@@ -416,6 +425,7 @@ void sim_device_destroy(struct sim_device *device)
         free(object);
     }
     base_intervals_fini(device->live);
+    base_map_fini(&device->textures);
     objects_put(device->snapshot);
     base_buf_fini(&device->output);
     pthread_mutex_destroy(&device->lock);
@@ -434,6 +444,15 @@ void sim_device_set_heap(struct sim_device *device, uint64_t bytes)
 {
     pthread_mutex_lock(&device->lock);
     device->heap_bytes = bytes;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void sim_device_set_stack(struct sim_device *device, uint64_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    device->stack_bytes = bytes < LEAST_STACK  ? LEAST_STACK
+                          : bytes > MOST_STACK ? MOST_STACK
+                                               : bytes;
     pthread_mutex_unlock(&device->lock);
 }
 

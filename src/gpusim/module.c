@@ -19,7 +19,8 @@ struct code *module_code(const struct sim_module *module, const char *name)
 const struct variable *module_variable(const struct sim_module *module, const char *name)
 {
     const uint64_t *found = base_map_get_str(&module->variable_names, base_str(name));
-    return found ? &module->variables[*found] : NULL;
+    const struct variable *variable = found ? &module->variables[*found] : NULL;
+    return variable && !(variable->var->linkage & PTX_LINK_EXTERN) ? variable : NULL;
 }
 
 uint32_t sim_module_kernel_count(const struct sim_module *module)
@@ -109,8 +110,8 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
     for (size_t i = 0; i < module->variable_count; i++) {
         struct variable *variable = &module->variables[i];
         const struct ptx_var *var = variable->var;
-        BASE_RETURN_IF(var->linkage & PTX_LINK_EXTERN && !var->size_bytes, error, BASE_NOT_FOUND,
-                       "variable %s is declared but no module defines it", var->name);
+        if (var->linkage & PTX_LINK_EXTERN)
+            continue; // nobody defines it; whoever names it is refused
         uint64_t align = var->align > 256 ? var->align : 256;
         used = (used + align - 1) / align * align;
         variable->address = used;
@@ -284,6 +285,21 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
     info->uses_grid_sync = false;
 }
 
+// Blocks of a cluster run together and see each other's shared memory: one block is the most here.
+static enum base_code refuse_clusters(const struct code *code, struct base_error *error)
+{
+    const struct ptx_attr *size = ptx_function_attr(code->function, ".reqnctapercluster");
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; size && i < size->count; i++)
+        blocks *= size->values[i];
+    bool explicit = ptx_function_attr(code->function, ".explicitcluster") != NULL;
+    BASE_RETURN_IF(blocks > 1 || explicit, error, BASE_UNSUPPORTED,
+                   "%s of kernel %s, PTX line %u: clusters are not simulated",
+                   blocks > 1 ? ".reqnctapercluster" : ".explicitcluster", code->name,
+                   code->function->line);
+    return BASE_OK;
+}
+
 static enum base_code load(struct sim_module *module, const struct sim_ptx *texts, size_t count,
                            struct base_error *error)
 {
@@ -313,7 +329,9 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
         kernels += module->codes[i]->function->is_entry;
     jmp_buf *escape = module->arena.escape;
     for (size_t i = 0; i < module->code_count; i++) {
-        result = code_decode(module, module->codes[i], error);
+        result = refuse_clusters(module->codes[i], error);
+        if (result == BASE_OK)
+            result = code_decode(module, module->codes[i], error);
         if (result != BASE_OK)
             return result;
     }

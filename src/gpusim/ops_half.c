@@ -90,6 +90,8 @@ bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct 
     bool oob = ptx_form_has(form, PTX_MOD_OOB);
     if (instr->operand_count > 4 || (oob && ptx_op(instr) != PTX_OP_FMA))
         return false;
+    if (form->round && form->round != PTX_MOD_RN)
+        decode_refuse(decoder, instr, "a rounding other than to nearest, of 16 bits");
     switch (ptx_op(instr)) {
     case PTX_OP_ADD: op->run = adds[row]; break;
     case PTX_OP_SUB: op->run = subs[row]; break;

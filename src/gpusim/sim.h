@@ -57,6 +57,8 @@ const struct sim_preset *sim_device_preset(const struct sim_device *device);
 void sim_device_set_heap(struct sim_device *device, uint64_t bytes);
 // Frees what malloc() in kernels has given out. Nothing may be running.
 void sim_device_clear_heap(struct sim_device *device);
+// Bytes of each thread's stack for calls, from the next launch on; there are always some.
+void sim_device_set_stack(struct sim_device *device, uint64_t bytes);
 // Moves what kernels have printed since the last call to the end of out. Any thread.
 void sim_device_take_output(struct sim_device *device, struct base_buf *out);
 
@@ -164,16 +166,16 @@ enum sim_fault_kind {
     SIM_FAULT_TRAP,        // trap: cudaErrorLaunchFailure
     SIM_FAULT_INSTRUCTION, // cudaErrorIllegalInstruction
     SIM_FAULT_SPACE,    // an operation on an address of a wrong space: cudaErrorInvalidAddressSpace
-    SIM_FAULT_PC,       // an indirect call to nowhere: cudaErrorInvalidPc
-    SIM_FAULT_STACK,    // recursion too deep: cudaErrorLaunchFailure
+    SIM_FAULT_PC,       // a branch to nowhere: cudaErrorInvalidPc
+    SIM_FAULT_STACK,    // recursion too deep: cudaErrorIllegalAddress, as an H200 has it
     SIM_FAULT_DEADLOCK, // threads wait for others that will never come: cudaErrorLaunchTimeout
     SIM_FAULT_NO_MEMORY, // of the host
 };
 
 struct sim_fault {
     enum sim_fault_kind kind;
-    char text[480]; // one line for people: kernel, source line, block, thread, address, nearest
-                    // object
+    char text[1024]; // one line for people: kernel, source line, block, thread, address, nearest
+                     // object
 };
 
 // What a launch did, for the timing model.
@@ -220,7 +222,14 @@ struct sim_texture {
     float border[4];
     struct sim_texture *levels; // of a mipmap, or NULL
     uint32_t level_count;
+    bool levels_linear; // two levels are mixed
+    float level_bias, level_least, level_most;
 };
+
+// Tells the machine that the address is a handle from now on, and that it is none any more. Any
+// thread; no kernel that uses it may run when it is removed.
+enum base_code sim_texture_add(struct sim_device *device, const struct sim_texture *texture);
+void sim_texture_remove(struct sim_device *device, const struct sim_texture *texture);
 
 #define SIM_TEXTURE_MAGIC 0x544C4754u
 

@@ -135,6 +135,18 @@ static void find_ranges(struct slots *slots)
     }
 }
 
+// Registers that calls fill and read for the function have their slots for themselves.
+static void keep_passed(struct slots *slots, struct ptx_var *const *vars, uint32_t count,
+                        uint32_t places)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!vars[i]->reg)
+            continue;
+        extend(slots, vars[i]->reg->id, 0);
+        extend(slots, vars[i]->reg->id, places - 1);
+    }
+}
+
 // Hands out slots place by place; returns the bytes of the frame.
 static uint32_t hand_out(struct slots *slots, uint32_t places, slot *out)
 {
@@ -209,5 +221,7 @@ uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot 
     *out = base_new_array(arena, slot, count);
     find_living(&slots);
     find_ranges(&slots);
+    keep_passed(&slots, function->params, function->param_count, places);
+    keep_passed(&slots, function->returns, function->return_count, places);
     return hand_out(&slots, places, *out);
 }

@@ -158,6 +158,13 @@ static void arrays_hold_what_was_copied_into_them(void **state)
     assert_ok(cuTexObjectGetResourceDesc(&said, texture));
     assert_ptr_equal(said.res.array.hArray, array);
     assert_ok(cuTexObjectDestroy(texture));
+    // A view of all of it is the texture itself; others are refused rather than ignored.
+    CUDA_RESOURCE_VIEW_DESC view = {
+        .format = CU_RES_VIEW_FORMAT_FLOAT_1X32, .width = WIDTH, .height = HEIGHT};
+    assert_ok(cuTexObjectCreate(&texture, &resource, &sampling, &view));
+    assert_ok(cuTexObjectDestroy(texture));
+    view.format = CU_RES_VIEW_FORMAT_SINT_1X32;
+    assert_is(cuTexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_NOT_SUPPORTED);
     assert_ok(cuArrayDestroy(array));
     CUDA_ARRAY3D_DESCRIPTOR wide = {
         .Width = 8, .Height = 8, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4};

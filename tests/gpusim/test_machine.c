@@ -1,81 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine of the simulated GPU by itself: small kernels with known answers for divergence,
-// barriers, warps that wait for their own lanes, calls, atomics, printf, and the faults that it
-// reports.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "gpusim/sim.h"
-
-#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
-
-enum { WORDS = 4096 };
-
-struct fixture {
-    struct sim_device *device;
-    struct sim_module *module;
-    uint32_t *memory; // one object of WORDS words
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    struct base_error error;
-    fixture->memory = calloc(WORDS, sizeof(uint32_t));
-    if (!fixture->memory ||
-        sim_device_create(sim_preset_find("h200"), 2, NULL, &fixture->device, &error) != BASE_OK)
-        return -1;
-    *state = fixture;
-    return sim_object_add(fixture->device, (uintptr_t)fixture->memory, WORDS * sizeof(uint32_t),
-                          SIM_OBJECT_DEVICE, "cudaMalloc", &error);
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    sim_module_unload(fixture->module);
-    sim_device_destroy(fixture->device);
-    free(fixture->memory);
-    free(fixture);
-    return 0;
-}
-
-// Loads the text and runs its first kernel with the memory's address as its only parameter.
-static struct sim_fault run_as(struct fixture *fixture, const char *text, uint32_t blocks,
-                               uint32_t threads, bool cooperative)
-{
-    struct sim_ptx ptx = {text, strlen(text), "test"};
-    struct base_error error = {0};
-    sim_module_unload(fixture->module);
-    fixture->module = NULL;
-    if (sim_module_load(fixture->device, &ptx, 1, &fixture->module, &error) != BASE_OK) {
-        char message[512];
-        base_error_text(&error, message, sizeof(message));
-        fail_msg("%s", message);
-    }
-    uint64_t param = (uintptr_t)fixture->memory;
-    struct sim_launch launch = {.kernel = sim_module_kernel_at(fixture->module, 0),
-                                .grid = {blocks, 1, 1},
-                                .block = {threads, 1, 1},
-                                .params = &param,
-                                .cooperative = cooperative,
-                                .id = 1};
-    struct sim_fault fault;
-    sim_launch_run(fixture->device, &launch, NULL, &fault);
-    return fault;
-}
-
-static struct sim_fault run(struct fixture *fixture, const char *text, uint32_t blocks,
-                            uint32_t threads)
-{
-    return run_as(fixture, text, blocks, threads, false);
-}
+// barriers, warps that wait for their own lanes, calls, atomics and printf.
+#include "machine_testing.h"
 
 static void each_thread_of_each_block_writes_its_number(void **state)
 {
@@ -151,6 +77,22 @@ static void fences_order_what_other_blocks_see(void **state)
     assert_int_equal(fault.kind, SIM_FAULT_NONE);
     assert_int_equal(fixture->memory[0], 30000);
     assert_int_equal(fixture->memory[1024], 0);
+}
+
+static void special_registers_can_be_converted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .pred %p;\n"
+                 "ld.param.u64 %rd1, [p]; cvt.u64.u32 %rd2, %tid.x; shl.b64 %rd3, %rd2, 2;\n"
+                 "add.s64 %rd3, %rd1, %rd3; mov.u32 %r1, %tid.x; setp.gt.u32 %p, %r1, 4;\n"
+                 "mov.u32 %r2, 9; @%p cvt.rn.f32.u32 %r2, %ntid.x; st.global.u32 [%rd3], %r2; "
+                 "ret; }",
+            1, 40);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 40; i++)
+        assert_int_equal(fixture->memory[i], i > 4 ? 0x42200000 : 9); // 40 as a float
 }
 
 // Lane i goes round i times; behind the loop all lanes are together again.
@@ -322,8 +264,6 @@ static void lanes_exchange_values(void **state)
     }
 }
 
-// --- Faults --------------------------------------------------------------------------------------
-
 // The lanes of a warp in three groups by number modulo 3, each of which reduces and votes for
 // itself, once all in step and once with one group on a way of its own.
 static void groups_of_lanes_work_for_themselves(void **state)
@@ -361,79 +301,6 @@ static void groups_of_lanes_work_for_themselves(void **state)
     }
 }
 
-static void an_access_beyond_an_object_names_kernel_thread_and_object(void **state)
-{
-    struct fixture *fixture = *state;
-    struct sim_fault fault =
-        run(fixture,
-            HEAD ".entry beyond(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
-                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 "
-                 "%rd3, %rd1, %rd2;\n"
-                 "st.global.u32 [%rd3+16376], %r1; ret; }",
-            1, 3);
-    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
-    assert_non_null(strstr(fault.text, "kernel beyond"));
-    assert_non_null(strstr(fault.text, "thread (2,0,0)"));
-    assert_non_null(strstr(fault.text, "invalid write of 4 bytes"));
-    assert_non_null(strstr(fault.text, "1 bytes beyond object"));
-    assert_non_null(strstr(fault.text, "cudaMalloc"));
-}
-
-static void use_after_free_is_told(void **state)
-{
-    struct fixture *fixture = *state;
-    assert_true(sim_object_remove(fixture->device, (uintptr_t)fixture->memory));
-    struct sim_fault fault =
-        run(fixture,
-            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
-                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+8]; ret; }",
-            1, 1);
-    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
-    assert_non_null(strstr(fault.text, "use after free: byte 8 of object"));
-}
-
-static void a_misaligned_access_is_told(void **state)
-{
-    struct sim_fault fault =
-        run(*state,
-            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
-                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+2]; ret; }",
-            1, 1);
-    assert_int_equal(fault.kind, SIM_FAULT_MISALIGNED);
-}
-
-static void a_missing_barrier_participant_is_told(void **state)
-{
-    struct sim_fault fault = run(*state,
-                                 HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .pred %p;\n"
-                                      "mov.u32 %r1, %tid.x; setp.ge.u32 %p, %r1, 32; @%p bra W; "
-                                      "bar.sync 1; ret; W: bar.sync 2; ret; }",
-                                 1, 64);
-    assert_int_equal(fault.kind, SIM_FAULT_DEADLOCK);
-    assert_non_null(strstr(fault.text, "32 of 64 threads"));
-}
-
-static void endless_recursion_ends(void **state)
-{
-    struct sim_fault fault = run(*state,
-                                 HEAD ".func f(); .func f() { call f; ret; }\n"
-                                      ".entry k(.param .u64 p) { call f; ret; }",
-                                 1, 1);
-    assert_int_equal(fault.kind, SIM_FAULT_STACK);
-}
-
-static void what_cannot_be_executed_is_refused_by_name_and_line(void **state)
-{
-    struct fixture *fixture = *state;
-    const char *text =
-        HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>;\nfrobnicate.u32 %r1, %r2; ret; }";
-    struct sim_ptx ptx = {text, strlen(text), "test"};
-    struct base_error error = {0};
-    struct sim_module *module;
-    assert_int_equal(sim_module_load(fixture->device, &ptx, 1, &module, &error), BASE_UNSUPPORTED);
-    assert_non_null(strstr(error.text[0], "frobnicate.u32 in k, PTX line 5"));
-}
-
 static void kernels_print(void **state)
 {
     struct fixture *fixture = *state;
@@ -458,8 +325,6 @@ static void kernels_print(void **state)
     base_buf_fini(&out);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +332,7 @@ int main(void)
         TEST(blocks_of_a_cooperative_launch_run_together),
         TEST(fences_order_what_other_blocks_see),
         TEST(blocks_that_wait_for_later_ones_go_on_when_these_begin),
+        TEST(special_registers_can_be_converted),
         TEST(lanes_that_leave_a_loop_at_different_times_meet_behind_it),
         TEST(nested_branches_take_each_lane_its_own_way),
         TEST(a_spin_lock_inside_a_warp_ends),
@@ -476,12 +342,6 @@ int main(void)
         TEST(atomics_of_all_blocks_add_up),
         TEST(lanes_exchange_values),
         TEST(groups_of_lanes_work_for_themselves),
-        TEST(an_access_beyond_an_object_names_kernel_thread_and_object),
-        TEST(use_after_free_is_told),
-        TEST(a_misaligned_access_is_told),
-        TEST(a_missing_barrier_participant_is_told),
-        TEST(endless_recursion_ends),
-        TEST(what_cannot_be_executed_is_refused_by_name_and_line),
         TEST(kernels_print),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
