@@ -382,5 +382,9 @@ const unsigned char *access_check(struct warp *warp, const struct uop *op, int l
     struct access access;
     access.address[lane] = address;
     uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
-    return generic_lane(warp, op, lane, size, ACCESS_LOAD, &access) ? access.pointer[lane] : NULL;
+    if (!generic_lane(warp, op, lane, size, ACCESS_LOAD, &access))
+        return NULL;
+    if (warp->block->launch->device->log)
+        sim_log_lane(warp, lane, 0, access.pointer[lane], size, ACCESS_LOAD);
+    return access.pointer[lane];
 }

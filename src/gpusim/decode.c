@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_log.h"
+
 _Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
                              const char *why)
 {
@@ -429,6 +431,8 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
         code->pool_bytes = (uint32_t)decoder->pool.count;
         if (decoder->pool.count)
             memcpy(code->pool, decoder->pool.items, decoder->pool.count);
+        if (module->device->log)
+            sim_log_code(module->device->log, code, arena);
     } else {
         if (error->code == BASE_OK)
             base_fail(error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);

@@ -49,7 +49,8 @@ struct driver_process {
     _Atomic bool initialised, forked, finished;
     const struct sim_preset *preset;
     struct sim_device *device;
-    struct sim_log *log; // NULL: no logging
+    struct sim_log *log; // NULL: no logging. Set before the first call is served
+    bool log_failed;     // it could not be opened
 
     // Guards the primary context, how often it is retained and its flags; taken before lock.
     pthread_mutex_t primary_lock;
@@ -88,13 +89,23 @@ struct driver_thread {
     unsigned per_thread;              // above 0: stream 0 is the thread's own (_ptds and _ptsz)
     CUstreamCaptureMode capture_mode; // cuThreadExchangeStreamCaptureMode
     uint64_t id;                      // 0: not given yet
+    // For the log: its number there (0: not given yet), the API call that it is in, and of the
+    // command that it runs the stream and the call that submitted it.
+    uint64_t log_id, call;
+    struct driver_stream *running_on;
+    uint64_t running_for;
 };
 
 struct driver_thread *driver_thread(void);
 
-// Begins an API function: logs the call, and says whether the driver can serve at all.
-CUresult driver_begin(const char *name, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+// Opens the log where the environment asks for one, once.
+CUresult driver_log_open(void);
+void driver_log_end(void);
+// Logs a call whose arguments are not known.
+void driver_log_missing(const char *name, CUresult result);
+
+// Begins an API function: says whether the driver can serve at all.
+CUresult driver_begin(void);
 
 #define DRIVER_TRY(expression)         \
     do {                               \
@@ -102,7 +113,7 @@ CUresult driver_begin(const char *name, const char *format, ...)
         if (tried != CUDA_SUCCESS)     \
             return tried;              \
     } while (0)
-#define DRIVER_BEGIN(...) DRIVER_TRY(driver_begin(__func__, __VA_ARGS__))
+#define DRIVER_BEGIN() DRIVER_TRY(driver_begin())
 #define DRIVER_REJECT(condition, code) \
     do {                               \
         if (condition)                 \
@@ -121,6 +132,9 @@ CUresult driver_not_there(const char *function);
 void driver_flush_output(void);
 
 CUresult driver_init_process(void);
+// What cuGetProcAddress does.
+CUresult driver_proc_find(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status);
 CUresult driver_code_of_fault(enum sim_fault_kind kind);
 
 static inline void driver_lock(void)
@@ -257,6 +271,7 @@ struct driver_command {
     unsigned references;
     bool done;
     uint64_t sequence;          // in order of submission, in all streams
+    uint64_t call;              // that submitted it, for the log
     uint64_t submit_ns, end_ns; // on the simulated clock; the end once done
     struct driver_stream *stream;
     struct driver_command *next;

@@ -223,7 +223,7 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode, struct driver_g
 
 CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hStream, (int)mode);
+    DRIVER_BEGIN();
     DRIVER_REJECT((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
     return begin(hStream, mode, NULL, NULL, 0);
 }
@@ -238,7 +238,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
                                      const CUgraphEdgeData *dependencyData, size_t numDependencies,
                                      CUstreamCaptureMode mode)
 {
-    DRIVER_BEGIN("%p, %p, %zu", (void *)hStream, (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     (void)dependencyData;
     struct driver_graph *graph = (struct driver_graph *)hGraph;
     DRIVER_REJECT(!driver_graph_valid(graph) || (numDependencies && !dependencies),
@@ -323,7 +323,7 @@ void driver_captures_abandon(const struct driver_context *context)
 
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!phGraph, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -364,7 +364,7 @@ static CUstreamCaptureStatus status_of(const struct driver_stream *stream)
 
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!captureStatus, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -380,7 +380,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *capt
                                    const CUgraphEdgeData **edgeData_out,
                                    size_t *numDependencies_out)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!captureStatus_out, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -421,7 +421,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dep
                                               const CUgraphEdgeData *dependencyData,
                                               size_t numDependencies, unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %zu, %u", (void *)hStream, numDependencies, flags);
+    DRIVER_BEGIN();
     (void)dependencyData;
     DRIVER_REJECT(numDependencies && !dependencies, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
@@ -450,7 +450,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *depend
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     DRIVER_REJECT(!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED,
                   CUDA_ERROR_INVALID_VALUE);
     struct driver_thread *thread = driver_thread();

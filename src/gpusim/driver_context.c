@@ -142,7 +142,7 @@ static void unlink_context(struct driver_context *context)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
@@ -180,7 +180,7 @@ static CUresult reset_primary(void)
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&driver.primary_lock);
@@ -199,7 +199,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     pthread_mutex_lock(&driver.primary_lock);
     CUresult result = reset_primary();
@@ -214,7 +214,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
-    DRIVER_BEGIN("%d, %u", dev, flags);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     pthread_mutex_lock(&driver.primary_lock);
     driver.primary_flags = flags;
@@ -231,7 +231,7 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
     pthread_mutex_lock(&driver.primary_lock);
@@ -265,20 +265,20 @@ static CUresult create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned a
 
 CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     return create(pctx, flags, dev, 3010);
 }
 
 CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     return create(pctx, flags, dev, 3020);
 }
 
 CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
                         unsigned int flags, CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(paramsArray && numParams, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     return create(pctx, flags, dev, 3020);
 }
@@ -286,7 +286,7 @@ CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int n
 CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
                         CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(ctxCreateParams && ctxCreateParams->numExecAffinityParams,
                   CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     return create(pctx, flags, dev, 3020);
@@ -294,7 +294,7 @@ CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, uns
 
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_context *context = (struct driver_context *)ctx;
     driver_lock();
     bool valid = driver_context_valid(context);
@@ -327,7 +327,7 @@ CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!ctx, CUDA_ERROR_INVALID_CONTEXT);
     return push((struct driver_context *)ctx);
 }
@@ -339,7 +339,7 @@ CUresult cuCtxPushCurrent(CUcontext ctx)
 
 CUresult cuCtxPopCurrent_v2(CUcontext *pctx)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_thread *thread = driver_thread();
     DRIVER_REJECT(!thread->depth, CUDA_ERROR_INVALID_CONTEXT);
     thread->depth--;
@@ -355,7 +355,7 @@ CUresult cuCtxPopCurrent(CUcontext *pctx)
 
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_thread *thread = driver_thread();
     if (thread->depth)
         thread->depth--;
@@ -364,7 +364,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx)
 
 CUresult cuCtxGetCurrent(CUcontext *pctx)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
     struct driver_thread *thread = driver_thread();
     *pctx = thread->depth ? (CUcontext)thread->stack[thread->depth - 1] : NULL;
@@ -373,7 +373,7 @@ CUresult cuCtxGetCurrent(CUcontext *pctx)
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_TRY(driver_current_any(&context));
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
@@ -385,7 +385,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
     if (!ctx)
         return cuCtxGetDevice(device);
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
     *device = 0;
     return CUDA_SUCCESS;
@@ -395,7 +395,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 
 CUresult cuCtxGetFlags(unsigned int *flags)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_TRY(driver_current_any(&context));
     DRIVER_REJECT(!flags, CUDA_ERROR_INVALID_VALUE);
@@ -405,7 +405,7 @@ CUresult cuCtxGetFlags(unsigned int *flags)
 
 CUresult cuCtxSetFlags(unsigned int flags)
 {
-    DRIVER_BEGIN("%u", flags);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_TRY(driver_current_any(&context));
     context->flags = flags;
@@ -414,7 +414,7 @@ CUresult cuCtxSetFlags(unsigned int flags)
 
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!ctxId, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context = (struct driver_context *)ctx;
     if (!context)
@@ -425,7 +425,7 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!version, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context = (struct driver_context *)ctx;
     if (!context)
@@ -447,7 +447,7 @@ static CUresult synchronize(struct driver_context *context)
 
 CUresult cuCtxSynchronize(void)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     return synchronize(context);
@@ -457,7 +457,7 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
     if (!ctx)
         return cuCtxSynchronize();
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     return synchronize((struct driver_context *)ctx);
 }
 
@@ -469,7 +469,7 @@ static bool limit_supported(CUlimit limit)
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
-    DRIVER_BEGIN("%d, %zu", (int)limit, value);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT((unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
@@ -488,7 +488,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 
 CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 {
-    DRIVER_BEGIN("%d", (int)limit);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!pvalue || (unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
@@ -499,7 +499,7 @@ CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!pconfig, CUDA_ERROR_INVALID_VALUE);
@@ -509,7 +509,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 {
-    DRIVER_BEGIN("%d", (int)config);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     context->cache_config = config;
@@ -518,7 +518,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!pConfig, CUDA_ERROR_INVALID_VALUE);
@@ -528,7 +528,7 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
-    DRIVER_BEGIN("%d", (int)config);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     return CUDA_SUCCESS;
@@ -536,7 +536,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 
 CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     if (leastPriority)
@@ -548,7 +548,7 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 
 CUresult cuCtxResetPersistingL2Cache(void)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     return CUDA_SUCCESS;

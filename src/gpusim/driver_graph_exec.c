@@ -208,14 +208,14 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                      unsigned long long flags)
 {
-    DRIVER_BEGIN("%p, %llu", (void *)hGraph, flags);
+    DRIVER_BEGIN();
     return instantiate(phGraphExec, hGraph, flags, NULL);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!instantiateParams, CUDA_ERROR_INVALID_VALUE);
     instantiateParams->hErrNode_out = NULL;
     CUresult result = instantiate(phGraphExec, hGraph, instantiateParams->flags,
@@ -228,7 +228,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
 CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
                                char *logBuffer, size_t bufferSize)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     if (logBuffer && bufferSize)
         *logBuffer = '\0';
     return instantiate(phGraphExec, hGraph, 0, phErrorNode);
@@ -242,7 +242,7 @@ CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNod
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
-    DRIVER_BEGIN("%p", (void *)hGraphExec);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     driver_lock();
     driver_release(executable->last);
@@ -255,7 +255,7 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
 
 CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
 {
-    DRIVER_BEGIN("%p", (void *)hGraphExec);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     DRIVER_REJECT(!flags, CUDA_ERROR_INVALID_VALUE);
     *flags = executable->flags;
@@ -342,7 +342,7 @@ static void give_memory(const struct driver_exec *whole, const struct driver_exe
 
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hStream);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -378,7 +378,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 
 CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hStream);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     return CUDA_SUCCESS;
 }
@@ -421,7 +421,7 @@ static CUresult replace(CUgraphExec handle, CUgraphNode node, CUgraphNodeType ty
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
                                            const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_kernel_op(nodeParams, &op));
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, &op);
@@ -430,7 +430,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode h
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
-    DRIVER_BEGIN("%p, %p, %p", (void *)hGraphExec, (void *)hNode, (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_copy_op(copyParams, &op));
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, &op);
@@ -439,7 +439,7 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
 {
-    DRIVER_BEGIN("%p, %p, %p", (void *)hGraphExec, (void *)hNode, (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_fill_op(memsetParams, &op));
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET, &op);
@@ -448,7 +448,7 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                       const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!nodeParams || !nodeParams->fn, CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = DRIVER_OP_HOST, .host = {nodeParams->fn, nodeParams->userData}};
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST, &op);
@@ -457,7 +457,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                             CUgraph childGraph)
 {
-    DRIVER_BEGIN("%p, %p, %p", (void *)hGraphExec, (void *)hNode, (void *)childGraph);
+    DRIVER_BEGIN();
     const struct driver_graph *graph = (const struct driver_graph *)childGraph;
     DRIVER_REJECT(!driver_graph_valid(graph), CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = DRIVER_OP_GRAPH};
@@ -477,13 +477,13 @@ static CUresult set_event(CUgraphExec exec, CUgraphNode node, CUgraphNodeType ty
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                             CUevent event)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     return set_event(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, DRIVER_OP_RECORD, event);
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     return set_event(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, DRIVER_OP_WAIT, event);
 }
 
@@ -497,7 +497,7 @@ static struct driver_step *step_of(struct executable *executable, CUgraphNode no
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
 {
-    DRIVER_BEGIN("%p, %p, %u", (void *)hGraphExec, (void *)hNode, isEnabled);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     DRIVER_TRY(make_private(executable));
     struct driver_step *step = step_of(executable, hNode);
@@ -508,7 +508,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     struct driver_step *step = step_of(executable, hNode);
     DRIVER_REJECT(!isEnabled || !step, CUDA_ERROR_INVALID_VALUE);
@@ -526,7 +526,7 @@ static bool same_edges(const struct driver_step *a, const struct driver_step *b)
 CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                               CUgraphExecUpdateResultInfo *resultInfo)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hGraph);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     const struct driver_graph *graph = (const struct driver_graph *)hGraph;
     DRIVER_REJECT(!driver_graph_valid(graph) || !resultInfo, CUDA_ERROR_INVALID_VALUE);
@@ -572,7 +572,7 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *
 
 CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
-    DRIVER_BEGIN("%d", device);
+    DRIVER_BEGIN();
     DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
     driver_lock();
     driver_pools_trim();
@@ -582,7 +582,7 @@ CUresult cuDeviceGraphMemTrim(CUdevice device)
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%d, %d", device, (int)attr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     // Graphs' memory is the default pool's.
@@ -603,7 +603,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%d, %d", device, (int)attr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     CUmemoryPool pool;

@@ -122,9 +122,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         void **kernelParams, void **extra)
 {
     struct driver_function *function = driver_function_of(f);
-    DRIVER_BEGIN("%s, %u, %u, %u, %u, %u, %u, %u, %p", function ? function->info->name : "?",
-                 gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_launch launch = {.function = function,
                                    .grid = {gridDimX, gridDimY, gridDimZ},
                                    .block = {blockDimX, blockDimY, blockDimZ},
@@ -141,9 +139,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    void **kernelParams)
 {
     struct driver_function *function = driver_function_of(f);
-    DRIVER_BEGIN("%s, %u, %u, %u, %u, %u, %u, %u, %p", function ? function->info->name : "?",
-                 gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_launch launch = {.function = function,
                                    .grid = {gridDimX, gridDimY, gridDimZ},
                                    .block = {blockDimX, blockDimY, blockDimZ},
@@ -192,10 +188,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **ker
 {
     DRIVER_REJECT(!config, CUDA_ERROR_INVALID_VALUE);
     struct driver_function *function = driver_function_of(f);
-    DRIVER_BEGIN("%s, %u, %u, %u, %u, %u, %u, %u, %p", function ? function->info->name : "?",
-                 config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                 config->blockDimY, config->blockDimZ, config->sharedMemBytes,
-                 (void *)config->hStream);
+    DRIVER_BEGIN();
     struct driver_launch launch = {
         .function = function,
         .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},

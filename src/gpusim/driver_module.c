@@ -215,7 +215,7 @@ void driver_libraries_reset(void)
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
                             CUjit_option *options, void **optionValues)
 {
-    DRIVER_BEGIN("%p, %u", image, numOptions);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!module || !image, CUDA_ERROR_INVALID_VALUE);
@@ -242,7 +242,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 
 CUresult cuModuleLoad(CUmodule *module, const char *fname)
 {
-    DRIVER_BEGIN("%s", fname ? fname : "NULL");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!module || !fname, CUDA_ERROR_INVALID_VALUE);
@@ -270,7 +270,7 @@ static CUresult unload(struct driver_module *module)
 
 CUresult cuModuleUnload(CUmodule hmod)
 {
-    DRIVER_BEGIN("%p", (void *)hmod);
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library's
@@ -286,7 +286,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)hmod, name ? name : "NULL");
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!hfunc || !name || !*name, CUDA_ERROR_INVALID_VALUE);
@@ -298,7 +298,7 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
-    DRIVER_BEGIN("%p", (void *)mod);
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)mod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!count, CUDA_ERROR_INVALID_VALUE);
@@ -308,7 +308,7 @@ CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
 {
-    DRIVER_BEGIN("%p, %u", (void *)mod, numFunctions);
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)mod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!functions, CUDA_ERROR_INVALID_VALUE);
@@ -319,7 +319,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunct
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)hmod, name ? name : "NULL");
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
@@ -333,7 +333,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
                            unsigned int numLibraryOptions)
 {
-    DRIVER_BEGIN("%p, %u, %u", code, numJitOptions, numLibraryOptions);
+    DRIVER_BEGIN();
     (void)libraryOptions;
     (void)libraryOptionValues;
     DRIVER_REJECT(!library || !code, CUDA_ERROR_INVALID_VALUE);
@@ -353,7 +353,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                CUlibraryOption *libraryOptions, void **libraryOptionValues,
                                unsigned int numLibraryOptions)
 {
-    DRIVER_BEGIN("%s, %u, %u", fileName ? fileName : "NULL", numJitOptions, numLibraryOptions);
+    DRIVER_BEGIN();
     (void)libraryOptions;
     (void)libraryOptionValues;
     DRIVER_REJECT(!library || !fileName, CUDA_ERROR_INVALID_VALUE);
@@ -374,14 +374,14 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 
 CUresult cuLibraryUnload(CUlibrary library)
 {
-    DRIVER_BEGIN("%p", (void *)library);
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     return unload(module);
 }
 
 CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!pKernel || !name, CUDA_ERROR_INVALID_VALUE);
     struct driver_function *function;
@@ -402,7 +402,7 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, C
 
 CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 {
-    DRIVER_BEGIN("%p", (void *)library);
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!pMod, CUDA_ERROR_INVALID_VALUE);
     *pMod = (CUmodule)module;
@@ -411,7 +411,7 @@ CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
     return variable(module, name, dptr, bytes, false);
@@ -419,7 +419,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
 
 CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
     return variable(module, name, dptr, bytes, true);
@@ -427,7 +427,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
 
 CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, symbol ? symbol : "NULL");
+    DRIVER_BEGIN();
     (void)fptr;
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -70,9 +70,18 @@ void driver_op_fini(struct driver_op *op)
     op->kind = DRIVER_OP_EMPTY;
 }
 
+// The handle that a program has of a stream: the default streams have none of their own.
+static uint64_t handle_of(const struct driver_stream *stream)
+{
+    return stream == stream->context->legacy ? 0
+           : stream->thread                  ? (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD
+                                             : (uint64_t)(uintptr_t)stream;
+}
+
 static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
 {
     static _Atomic uint64_t launches;
+    const struct driver_thread *own = driver_thread();
     struct sim_launch launch = {
         .kernel = op->launch.function->kernel,
         .grid = {op->launch.grid[0], op->launch.grid[1], op->launch.grid[2]},
@@ -81,6 +90,8 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
         .params = op->launch.params,
         .cooperative = op->launch.cooperative,
         .id = atomic_fetch_add(&launches, 1) + 1,
+        .call = own->running_for,
+        .stream = handle_of(own->running_on),
     };
     struct sim_work work = {0};
     struct sim_fault fault = {0};

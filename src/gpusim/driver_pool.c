@@ -328,14 +328,14 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytesize, struct driver_pool 
 
 CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
-    DRIVER_BEGIN("%zu, %p", bytesize, (void *)hStream);
+    DRIVER_BEGIN();
     return allocate(dptr, bytesize, NULL, hStream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream)
 {
-    DRIVER_BEGIN("%zu, %p, %p", bytesize, (void *)pool, (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_HANDLE);
     return allocate(dptr, bytesize, (struct driver_pool *)pool, hStream);
 }
@@ -351,7 +351,7 @@ static CUresult free_plain(struct driver_stream *stream, struct driver_allocatio
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %p", (unsigned long long)dptr, (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
@@ -384,21 +384,21 @@ static CUresult give_pool(CUmemoryPool *out, bool default_one)
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     return give_pool(pool_out, true);
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     return give_pool(pool, false);
 }
 
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
-    DRIVER_BEGIN("%d, %p", dev, (void *)pool);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_VALUE);
     driver_lock();
@@ -410,14 +410,14 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
                                 CUmemAllocationType type)
 {
-    DRIVER_BEGIN("%d", (int)type);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
     return give_pool(pool_out, true);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
 {
-    DRIVER_BEGIN("%d", (int)type);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
     return give_pool(pool, false);
 }
@@ -431,7 +431,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
-    DRIVER_BEGIN("%p", (const void *)poolProps);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pool || !poolProps, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
     driver_lock();
@@ -445,7 +445,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 // Blocks in use stay, and so does the pool's struct, which they name.
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
-    DRIVER_BEGIN("%p", (void *)pool);
+    DRIVER_BEGIN();
     struct driver_pool *old = (struct driver_pool *)pool;
     DRIVER_REJECT(!is_valid(old) || old == driver.default_pool, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
@@ -460,7 +460,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)pool, minBytesToKeep);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_VALUE);
     driver_lock();
     trim((struct driver_pool *)pool, minBytesToKeep);
@@ -488,7 +488,7 @@ static bool is_reuse(CUmemPool_attribute attribute)
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%p, %d", (void *)handle, (int)attr);
+    DRIVER_BEGIN();
     struct driver_pool *pool = (struct driver_pool *)handle;
     DRIVER_REJECT(!is_valid(pool) || !value, CUDA_ERROR_INVALID_VALUE);
     if (is_reuse(attr)) {
@@ -512,7 +512,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%p, %d", (void *)handle, (int)attr);
+    DRIVER_BEGIN();
     struct driver_pool *pool = (struct driver_pool *)handle;
     DRIVER_REJECT(!is_valid(pool) || !value, CUDA_ERROR_INVALID_VALUE);
     if (is_reuse(attr)) {
@@ -529,7 +529,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)pool, count);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool) || (count && !map),
                   CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++)
@@ -540,7 +540,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
 {
-    DRIVER_BEGIN("%p", (void *)memPool);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)memPool) || !flags || !location,
                   CUDA_ERROR_INVALID_VALUE);
     *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

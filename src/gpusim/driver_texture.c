@@ -234,7 +234,7 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
                            const CUDA_TEXTURE_DESC *pTexDesc,
                            const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)
 {
-    DRIVER_BEGIN("%p, %p", (const void *)pResDesc, (const void *)pTexDesc);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pTexObject || !pTexDesc, CUDA_ERROR_INVALID_VALUE);
     struct driver_texture *object = NULL;
     DRIVER_TRY(create(pResDesc, false, &object));
@@ -259,7 +259,7 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
 
 CUresult cuTexObjectDestroy(CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     if (!texObject)
         return CUDA_SUCCESS;
     struct driver_texture *object = object_of(texObject, false);
@@ -273,7 +273,7 @@ CUresult cuTexObjectDestroy(CUtexObject texObject)
 
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object || !pResDesc, CUDA_ERROR_INVALID_VALUE);
     *pResDesc = object->resource;
@@ -282,7 +282,7 @@ CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject te
 
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object || !pTexDesc, CUDA_ERROR_INVALID_VALUE);
     *pTexDesc = object->desc;
@@ -292,7 +292,7 @@ CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texO
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
                                         CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object || !pResViewDesc || !object->has_view, CUDA_ERROR_INVALID_VALUE);
     *pResViewDesc = object->view;
@@ -301,7 +301,7 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
 
 CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)
 {
-    DRIVER_BEGIN("%p", (const void *)pResDesc);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pSurfObject || !pResDesc || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY,
                   CUDA_ERROR_INVALID_VALUE);
     struct driver_texture *object = NULL;
@@ -312,7 +312,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
 
 CUresult cuSurfObjectDestroy(CUsurfObject surfObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)surfObject);
+    DRIVER_BEGIN();
     if (!surfObject)
         return CUDA_SUCCESS;
     struct driver_texture *object = object_of(surfObject, true);
@@ -326,7 +326,7 @@ CUresult cuSurfObjectDestroy(CUsurfObject surfObject)
 
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)surfObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(surfObject, true);
     DRIVER_REJECT(!object || !pResDesc, CUDA_ERROR_INVALID_VALUE);
     *pResDesc = object->resource;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "sim_log.h"
 
 enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for calls
 
@@ -261,6 +262,7 @@ static void work_on(struct launch *launch, struct worker *worker)
     launch->work.global_bytes += work.global_bytes;
     launch->work.shared_bytes += work.shared_bytes;
     pthread_mutex_unlock(&launch->lock);
+    sim_log_flush(worker);
 }
 
 // A launch that has blocks left, with device->lock held.
@@ -335,6 +337,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     pthread_cond_init(&launch.finished, NULL);
     if (!launch.objects)
         fail_for_memory(&launch);
+    sim_log_launch(device->log, request);
 
     pthread_mutex_lock(&device->lock);
     launch.next = device->launches;
@@ -367,6 +370,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     pthread_mutex_destroy(&launch.lock);
     pthread_cond_destroy(&launch.finished);
     *fault = launch.fault;
+    sim_log_launch_end(device->log, request->id, fault);
     if (work)
         *work = launch.work;
     return modelled_ns(device->preset, &launch.work);

@@ -81,6 +81,7 @@ struct passed {
 // A function ready to run.
 struct code {
     const char *name;
+    struct code_log *log; // NULL: not logged
     struct ptx_function *function;
     struct ptx_module *module;
     struct uop *ops;
@@ -252,6 +253,7 @@ struct seen {
 
 // A thread that runs blocks.
 struct worker {
+    struct log_writer *log; // NULL: nothing to write
     struct seen seen[SEEN];
     uint64_t texture; // the object that was found last, or 0
 };

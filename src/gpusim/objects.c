@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "sim_log.h"
 
 enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint64_t size_bytes,
                               enum sim_object_kind kind, const char *name, struct base_error *error)
@@ -22,6 +23,8 @@ enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint6
         objects_put(device->snapshot);
         device->snapshot = NULL;
     }
+    if (code == BASE_OK)
+        sim_log_object(device->log, object);
     pthread_mutex_unlock(&device->lock);
     if (code != BASE_OK) {
         free(object);
@@ -41,6 +44,7 @@ bool sim_object_remove(struct sim_device *device, uint64_t address)
         device->freed[device->freed_next++ % (sizeof(device->freed) / sizeof(device->freed[0]))] =
             *object;
         base_intervals_remove(device->live, address, NULL);
+        sim_log_object_end(device->log, object->id);
         free(object);
         if (device->snapshot)
             objects_put(device->snapshot);

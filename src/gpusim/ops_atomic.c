@@ -7,6 +7,7 @@
 #include "numbers.h"
 #include "numbers_half.h"
 #include "ops.h"
+#include "sim_log.h"
 
 // The smaller or larger of two halves, or of each of two pairs of them.
 static uint32_t combine_order(enum ptx_type type, bool larger, uint32_t a, uint32_t b)
@@ -106,6 +107,7 @@ static enum step atomic(struct warp *warp, const struct uop *op)
     struct access access;
     if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_ATOMIC, &access))
         return STEP_STOP;
+    bool logged = warp->block->launch->device->log;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         for (unsigned k = 0; k < op->count; k++) {
@@ -115,6 +117,10 @@ static enum step atomic(struct warp *warp, const struct uop *op)
             unsigned char *at = access.pointer[i] + (size_t)k * op->bytes;
             bool shared = (uint64_t)(at - warp->block->shared) < warp->block->shared_bytes;
             uint64_t old = replace(op, at, value, other, !shared);
+            if (logged) {
+                uint64_t now = combine(op, old, value, other, !shared);
+                sim_log_atomic(warp, i, k * op->bytes, op->bytes, &old, &now);
+            }
             slot to = op->count > 1 ? op->list[op->count + k] : op->d;
             if (to == NO_SLOT)
                 continue;

@@ -219,25 +219,38 @@ static enum step copy_async(struct warp *warp, const struct uop *op)
     if (!access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
         return STEP_STOP;
     // What is not read is filled with zeros; lanes that read nothing may have any address.
-    uint32_t all = warp->mask, some = 0;
-    for (int i = 0; i < LANES; i++)
-        some |= (uint32_t)(all >> i & 1 && (!sizes || sizes[i])) << i;
+    uint32_t all = warp->mask, reading = all, bytes[LANES];
     if (op->e != NO_SLOT) // a predicate that says to ignore the source
-        some &= ~predicate(warp, op->e);
-    warp_set_mask(warp, some);
-    bool good = !some || access_lanes(warp, &source_op, op->bytes, ACCESS_LOAD, &from);
+        reading &= ~predicate(warp, op->e);
+    access_addresses(warp, &source_op, from.address);
+    for (int i = 0; i < LANES; i++) {
+        bytes[i] = !(reading >> i & 1) ? 0 : sizes && sizes[i] < op->bytes ? sizes[i] : op->bytes;
+        // cppcheck-suppress uninitvar // access_addresses fills them all
+        if (bytes[i] && from.address[i] % op->bytes)
+            return warp_fault(warp, op, SIM_FAULT_MISALIGNED, i,
+                              "address 0x%llx is not a multiple of %u",
+                              (unsigned long long)from.address[i], op->bytes);
+        if (!bytes[i])
+            reading &= ~(1u << i);
+    }
+    bool good = true;
+    for (uint32_t left = reading, same; left && good; left &= ~same) { // one size at a time
+        uint32_t size = bytes[__builtin_ctz(left)];
+        same = 0;
+        for (int i = 0; i < LANES; i++)
+            same |= (uint32_t)(left >> i & 1 && bytes[i] == size) << i;
+        warp_set_mask(warp, same);
+        good = access_given(warp, &source_op, size, ACCESS_LOAD, &from);
+    }
     warp_set_mask(warp, all);
     if (!good)
         return STEP_STOP;
     for (int i = 0; i < LANES; i++) {
         if (!(all >> i & 1))
             continue;
-        uint32_t bytes = !(some >> i & 1)                 ? 0
-                         : !sizes || sizes[i] > op->bytes ? op->bytes
-                                                          : sizes[i];
-        if (bytes)
-            memcpy(to.pointer[i], from.pointer[i], bytes);
-        memset(to.pointer[i] + bytes, 0, op->bytes - bytes);
+        if (bytes[i])
+            memcpy(to.pointer[i], from.pointer[i], bytes[i]);
+        memset(to.pointer[i] + bytes[i], 0, op->bytes - bytes[i]);
     }
     return STEP_NEXT;
 }

@@ -6,6 +6,7 @@
 #include "access.h"
 #include "numbers_half.h"
 #include "ops_texture.h"
+#include "sim_log.h"
 
 enum { SURFACE_TRAP, SURFACE_CLAMP, SURFACE_ZERO };
 
@@ -23,7 +24,7 @@ struct element {
 // The place of `bytes` bytes. NULL: outside, and the mode says to do nothing; or the launch has
 // failed.
 static unsigned char *place_of(struct warp *warp, const struct uop *op, int lane,
-                               const struct sim_texture *to, uint32_t bytes)
+                               const struct sim_texture *to, uint32_t bytes, enum access_kind kind)
 {
     const struct element *element = op->extra;
     const struct texture_place *place = &element->place;
@@ -52,8 +53,11 @@ static unsigned char *place_of(struct warp *warp, const struct uop *op, int lane
                        (long long)sizes[d]);
         return NULL;
     }
-    return (unsigned char *)to->data + at[0] + (uint64_t)at[1] * to->pitch_bytes +
-           (uint64_t)at[2] * to->slice_bytes;
+    unsigned char *found = (unsigned char *)to->data + at[0] + (uint64_t)at[1] * to->pitch_bytes +
+                           (uint64_t)at[2] * to->slice_bytes;
+    if (warp->block->launch->device->log)
+        sim_log_lane(warp, lane, GPUSIM_LOG_SURFACE, found, bytes, kind);
+    return found;
 }
 
 static bool has_failed(const struct warp *warp)
@@ -68,7 +72,8 @@ static enum step load(struct warp *warp, const struct uop *op)
         int i = __builtin_ctz(left);
         const struct sim_texture *surface = texture_of(warp, op, i, true);
         const unsigned char *from =
-            surface ? place_of(warp, op, i, surface, (uint32_t)element->bytes * element->count)
+            surface ? place_of(warp, op, i, surface, (uint32_t)element->bytes * element->count,
+                               ACCESS_LOAD)
                     : NULL;
         if (!from && has_failed(warp))
             return STEP_STOP;
@@ -119,7 +124,7 @@ static enum step store(struct warp *warp, const struct uop *op)
             return STEP_STOP;
         uint32_t bytes = element->formatted ? surface->channel_bits / 8u : element->bytes;
         uint32_t count = element->formatted ? surface->channels : element->count;
-        unsigned char *to = place_of(warp, op, i, surface, bytes * count);
+        unsigned char *to = place_of(warp, op, i, surface, bytes * count, ACCESS_STORE);
         if (!to && has_failed(warp))
             return STEP_STOP;
         for (unsigned k = 0; to && k < count; k++) {
@@ -140,7 +145,8 @@ static enum step reduce(struct warp *warp, const struct uop *op)
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         const struct sim_texture *surface = texture_of(warp, op, i, true);
-        unsigned char *to = surface ? place_of(warp, op, i, surface, element->bytes) : NULL;
+        unsigned char *to =
+            surface ? place_of(warp, op, i, surface, element->bytes, ACCESS_ATOMIC) : NULL;
         if (!to && has_failed(warp))
             return STEP_STOP;
         if (!to)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "numbers_half.h"
+#include "sim_log.h"
 
 // A texel as four floats and as four words.
 struct texel {
@@ -75,9 +76,18 @@ static void read_channels(const struct sim_texture *texture, const unsigned char
     }
 }
 
+// Where a lane looks: coordinates as the instruction has them, a layer, and an offset in texels.
+struct spot {
+    struct warp *warp;
+    int lane;
+    float at[3];
+    int64_t layer;
+    int64_t offset[3];
+};
+
 // One texel at whole coordinates; layer counts slices of a layered texture or faces of a cube.
-static void fetch(const struct sim_texture *texture, int64_t x, int64_t y, int64_t z,
-                  struct texel *texel)
+static void fetch(const struct spot *by, const struct sim_texture *texture, int64_t x, int64_t y,
+                  int64_t z, struct texel *texel)
 {
     bool inside = address_index(&x, texture->width, texture->address_mode[0]);
     if (texture->dimensions > 1)
@@ -97,6 +107,9 @@ static void fetch(const struct sim_texture *texture, int64_t x, int64_t y, int64
     const unsigned char *from = (const unsigned char *)texture->data + (uint64_t)x * texel_bytes +
                                 (uint64_t)y * texture->pitch_bytes +
                                 (uint64_t)z * texture->slice_bytes;
+    if (by->warp->block->launch->device->log)
+        sim_log_lane(by->warp, by->lane, GPUSIM_LOG_TEXTURE, from, (uint32_t)texel_bytes,
+                     ACCESS_LOAD);
     read_channels(texture, from, texel);
 }
 
@@ -105,13 +118,6 @@ static float weight(float fraction)
 {
     return floorf(fraction * 256.0f + 0.5f) / 256.0f;
 }
-
-// Where a lane looks: coordinates as the instruction has them, a layer, and an offset in texels.
-struct spot {
-    float at[3];
-    int64_t layer;
-    int64_t offset[3];
-};
 
 // Coordinates in texels; those behind the texture's dimensions are 0.
 static void position_of(const struct sim_texture *texture, const struct spot *spot, float out[3])
@@ -134,7 +140,7 @@ static void sample(const struct sim_texture *texture, const struct spot *spot, s
         int64_t whole[3];
         for (unsigned d = 0; d < 3; d++)
             whole[d] = (int64_t)floorf(position[d]) + spot->offset[d];
-        fetch(texture, whole[0], whole[1], sliced ? spot->layer : whole[2], texel);
+        fetch(spot, texture, whole[0], whole[1], sliced ? spot->layer : whole[2], texel);
         return;
     }
     int64_t base[3] = {0, 0, 0};
@@ -154,7 +160,7 @@ static void sample(const struct sim_texture *texture, const struct spot *spot, s
             where[d] += far;
             share *= far ? part[d] : 1 - part[d];
         }
-        fetch(texture, where[0], where[1], sliced ? spot->layer : where[2], &one);
+        fetch(spot, texture, where[0], where[1], sliced ? spot->layer : where[2], &one);
         for (unsigned c = 0; c < 4; c++)
             texel->f[c] += share * one.f[c];
     }
@@ -287,12 +293,12 @@ static float float_of(const struct warp *warp, slot at, int lane)
     return num_from_bits_f32(((const lane_u32 *)source(warp, at))[lane]);
 }
 
-static void find_spot(const struct warp *warp, const struct sampling *sampling,
+static void find_spot(struct warp *warp, const struct sampling *sampling,
                       const struct sim_texture *texture, int lane, struct spot *spot)
 {
     const struct texture_place *place = &sampling->place;
     unsigned first = place->layered;
-    memset(spot, 0, sizeof(*spot));
+    *spot = (struct spot){.warp = warp, .lane = lane};
     if (first)
         spot->layer = ((const lane_s32 *)source(warp, place->at[0]))[lane];
     for (unsigned d = 0; d + first < place->count && d < 3; d++)
@@ -363,7 +369,7 @@ static enum step texture(struct warp *warp, const struct uop *op)
                 at[d] = ((const lane_s32 *)source(warp, place->at[d + place->layered]))[i] +
                         spot.offset[d];
             if (is_inside(from, at, spot.layer))
-                fetch(from, at[0], at[1], place->layered ? spot.layer : at[2], &texel);
+                fetch(&spot, from, at[0], at[1], place->layered ? spot.layer : at[2], &texel);
             else
                 memset(&texel, 0, sizeof(texel));
         } else {
@@ -399,7 +405,7 @@ static enum step gather(struct warp *warp, const struct uop *op)
                 row = (int64_t)floorf(position[1] - 0.5f) + spot.offset[1];
         for (unsigned k = 0; k < 4; k++) {
             struct texel texel;
-            fetch(from, column + right[k], row + down[k], spot.layer, &texel);
+            fetch(&spot, from, column + right[k], row + down[k], spot.layer, &texel);
             four.w[k] = texel.w[sampling->component];
         }
         give(warp, sampling, i, &four);

@@ -5,6 +5,7 @@
 
 #include "access.h"
 #include "ops.h"
+#include "sim_log.h"
 
 static unsigned char *lane_of(unsigned char *lanes, int lane)
 {
@@ -135,6 +136,10 @@ static enum step atomic(struct warp *warp, const struct uop *op)
                 expected = old;
                 old = swap_if(at, expected, value);
             } while (old != expected);
+        }
+        if (warp->block->launch->device->log) {
+            bool kept = op->c != NO_SLOT && old != expected;
+            sim_log_atomic(warp, i, 0, WIDEST, &old, kept ? &old : &value);
         }
         if (op->d != NO_SLOT)
             memcpy(lane_of(target(warp, op->d), i), &old, WIDEST);

@@ -70,6 +70,9 @@ cudaError_t runtime_missing(const char *name, atomic_bool *told);
         runtime_missing(__func__, &told_); \
     })
 
+// The same for a function that stands for itself, without one that tells the log around it.
+cudaError_t runtime_refuse(const char *name, atomic_bool *told);
+
 // The calling thread's device; it need not have a context yet.
 int runtime_device(void);
 // The device's primary context, kept for the life of the process.

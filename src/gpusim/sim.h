@@ -154,7 +154,8 @@ struct sim_launch {
     uint32_t dynamic_shared_bytes;
     const void *params; // packed as sim_kernel_info says; read before sim_launch_run returns
     bool cooperative;
-    uint64_t id; // for the log and for messages
+    uint64_t id;           // for the log
+    uint64_t call, stream; // for the log: who submitted it, and where
 };
 
 // Why a launch ended early. The driver makes CUDA's codes of these.
@@ -235,10 +236,18 @@ void sim_texture_remove(struct sim_device *device, const struct sim_texture *tex
 
 // --- The log -------------------------------------------------------------------------------------
 
-// The oracle's log (docs/simulator.md): GLINT_SIM_LOG. Thread-safe. NULL logs nowhere.
+// The oracle's log (docs/sim-log.md): GLINT_SIM_LOG. Any thread. Closed after the device that
+// writes to it is destroyed.
 enum base_code sim_log_open(const char *path, struct sim_log **log, struct base_error *error);
 void sim_log_close(struct sim_log *log);
-// One API call: its name and a text of what it was called with.
-void sim_log_call(struct sim_log *log, const char *name, const char *arguments);
+// Says in the log that it is whole; what comes later is not written. Returns 0, or the errno of the
+// first failure to write.
+int sim_log_end(struct sim_log *log);
+
+// The entry into an API function, whose number it returns, and the way out. inside: the call that
+// makes it, or 0.
+uint64_t sim_log_call(struct sim_log *log, uint64_t inside, uint64_t thread, const char *name,
+                      const char *arguments);
+void sim_log_return(struct sim_log *log, uint64_t number, int64_t result, const char *outputs);
 
 #endif
