@@ -495,6 +495,8 @@ void driver_libraries_reset(void);
 struct driver_function *driver_function_of(const void *handle); // NULL: not one
 CUresult driver_module_function(struct driver_module *module, const char *name,
                                 struct driver_function **function);
+// CUDA_ERROR_NOT_SUPPORTED where the machine cannot execute it, which is then said on stderr.
+CUresult driver_function_ready(const struct driver_function *function);
 // What cuLinkComplete makes, and cuModuleLoadData takes.
 #define DRIVER_LINKED_MAGIC "glint linked PTX"
 struct driver_linked {

@@ -12,6 +12,7 @@ static CUresult check_sizes(const struct driver_launch *launch)
     static const uint32_t block_limit[3] = {1024, 1024, 64};
     const struct sim_kernel_info *info = launch->function->info;
     uint64_t threads = 1;
+    DRIVER_TRY(driver_function_ready(launch->function)); // it may come from an enumeration
     for (int i = 0; i < 3; i++) {
         DRIVER_REJECT(!launch->grid[i] || launch->grid[i] > grid_limit[i],
                       CUDA_ERROR_INVALID_VALUE);

@@ -124,13 +124,22 @@ CUresult driver_module_load_file(const char *path, struct base_buf *log,
     return load_texts(&texts, log, module);
 }
 
+CUresult driver_function_ready(const struct driver_function *function)
+{
+    const char *why = sim_kernel_refusal(function->kernel);
+    if (!why)
+        return CUDA_SUCCESS;
+    driver_say_once("simulated GPU: %s", why);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult driver_module_function(struct driver_module *module, const char *name,
                                 struct driver_function **function)
 {
     for (unsigned i = 0; i < module->function_count; i++)
         if (strcmp(module->functions[i].info->name, name) == 0) {
             *function = &module->functions[i];
-            return CUDA_SUCCESS;
+            return driver_function_ready(*function);
         }
     return CUDA_ERROR_NOT_FOUND;
 }

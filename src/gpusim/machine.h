@@ -104,6 +104,8 @@ struct code {
     uint32_t shared_count;
     uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
     uint32_t dynamic_shared;      // where dynamic shared memory starts
+    const bool *reaches; // of a kernel, by index of the module's codes: what it may run, itself too
+    const char *refused; // why it cannot be executed; NULL: it can
 };
 
 struct shared_var {

@@ -47,6 +47,11 @@ const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel)
     return &kernel->info;
 }
 
+const char *sim_kernel_refusal(const struct sim_kernel *kernel)
+{
+    return kernel->code->refused;
+}
+
 bool sim_module_global(const struct sim_module *module, const char *name, uint64_t *address,
                        uint64_t *size_bytes, bool *managed)
 {
@@ -300,6 +305,59 @@ static enum base_code refuse_clusters(const struct code *code, struct base_error
     return BASE_OK;
 }
 
+// A kernel runs only where all that it may reach can be executed.
+static void refuse_callers(struct sim_module *module, struct code *kernel)
+{
+    for (size_t i = 0; i < module->code_count && !kernel->refused; i++) {
+        const char *why = module->codes[i]->refused;
+        if (!kernel->reaches[i] || !why)
+            continue;
+        struct base_buf text = {0};
+        base_buf_printf(&text, "%s (kernel %s may call it)", why, kernel->name);
+        kernel->refused =
+            text.failed ? why : base_alloc_text(&module->arena, text.text, text.length);
+        base_buf_fini(&text);
+    }
+}
+
+// Decodes every function. What cannot be executed is remembered; it fails only where that leaves no
+// kernel that can run.
+static enum base_code decode_all(struct sim_module *module, struct base_error *error)
+{
+    jmp_buf *escape = module->arena.escape;
+    struct base_error first = {0};
+    size_t kernels = 0, refused = 0;
+    for (size_t i = 0; i < module->code_count; i++) {
+        struct code *code = module->codes[i];
+        struct base_error why = {0};
+        enum base_code result = refuse_clusters(code, &why);
+        if (result == BASE_OK)
+            result = code_decode(module, code, &why);
+        module->arena.escape = escape;
+        if (result == BASE_UNSUPPORTED) {
+            char text[1000];
+            base_error_text(&why, text, sizeof(text));
+            code->refused = base_alloc_text(&module->arena, text, strlen(text));
+            if (first.code == BASE_OK)
+                first = why;
+        } else if (result != BASE_OK) {
+            *error = why;
+            return result;
+        }
+    }
+    for (size_t i = 0; i < module->code_count; i++) {
+        if (!module->codes[i]->function->is_entry)
+            continue;
+        refuse_callers(module, module->codes[i]);
+        kernels++;
+        refused += module->codes[i]->refused != NULL;
+    }
+    if (!refused || refused < kernels)
+        return BASE_OK;
+    *error = first;
+    return first.code;
+}
+
 static enum base_code load(struct sim_module *module, const struct sim_ptx *texts, size_t count,
                            struct base_error *error)
 {
@@ -327,15 +385,9 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
     uint32_t kernels = 0;
     for (size_t i = 0; i < module->code_count; i++)
         kernels += module->codes[i]->function->is_entry;
-    jmp_buf *escape = module->arena.escape;
-    for (size_t i = 0; i < module->code_count; i++) {
-        result = refuse_clusters(module->codes[i], error);
-        if (result == BASE_OK)
-            result = code_decode(module, module->codes[i], error);
-        if (result != BASE_OK)
-            return result;
-    }
-    module->arena.escape = escape;
+    result = decode_all(module, error);
+    if (result != BASE_OK)
+        return result;
     module->kernels = base_new_array(&module->arena, struct sim_kernel, kernels);
     for (size_t i = 0; i < module->code_count; i++) {
         if (module->codes[i]->function->is_entry)

@@ -2,7 +2,8 @@
 // Placing shared memory. A kernel has the variables that it and the functions it calls name: they
 // are its static shared memory, and dynamic shared memory begins behind them. Device functions are
 // decoded once, whoever calls them, so their variables lie at one place in all kernels that reach
-// any of them; what a kernel is said to have does not count the gaps that this leaves.
+// any of them; what a kernel is said to have does not count the gaps that this leaves. On the way
+// it is found which functions each kernel may run at all.
 #include <string.h>
 
 #include "machine.h"
@@ -97,11 +98,11 @@ static void note_body(struct sim_module *module, struct uses *uses,
     }
 }
 
-// Marks all that a kernel reaches, itself included. An address may be any function's.
+// Marks in `reached`, which is all false, what a kernel reaches, itself included. An address may be
+// any function's.
 static void mark_reached(const struct sim_module *module, const struct uses *uses, size_t kernel,
                          bool *reached, size_t *pending)
 {
-    memset(reached, 0, module->code_count * sizeof(*reached));
     size_t count = 0;
     reached[kernel] = true;
     pending[count++] = kernel;
@@ -209,7 +210,6 @@ void module_place_shared(struct sim_module *module)
     size_t count = module->code_count;
     struct uses *uses = base_new_array(&module->arena, struct uses, count);
     struct plan *plans = base_new_array(&module->arena, struct plan, count);
-    bool *reached = base_new_array(&module->arena, bool, count);
     size_t *pending = base_new_array(&module->arena, size_t, count);
     struct layout common = {0};
     for (size_t i = 0; i < count; i++) {
@@ -221,7 +221,9 @@ void module_place_shared(struct sim_module *module)
     for (size_t i = 0; i < count; i++) {
         if (!module->codes[i]->function->is_entry)
             continue;
+        bool *reached = base_new_array(&module->arena, bool, count);
         mark_reached(module, uses, i, reached, pending);
+        module->codes[i]->reaches = reached;
         plan_kernel(module, uses, i, reached, &common, &plans[i]);
         if (plans[i].shares_dynamic && module->codes[i]->dynamic_shared > dynamic)
             dynamic = module->codes[i]->dynamic_shared;

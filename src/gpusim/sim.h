@@ -141,6 +141,9 @@ struct sim_kernel *sim_module_kernel_at(const struct sim_module *module, uint32_
 struct sim_kernel *sim_module_kernel(const struct sim_module *module,
                                      const char *name); // NULL: none
 const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel);
+// Why the kernel cannot be executed, with instruction and line; NULL: it can. A module that has no
+// kernel that can is not loaded at all.
+const char *sim_kernel_refusal(const struct sim_kernel *kernel);
 
 // A variable's device address and size; false where there is none. managed may be NULL.
 bool sim_module_global(const struct sim_module *module, const char *name, uint64_t *address,

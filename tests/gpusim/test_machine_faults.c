@@ -303,6 +303,31 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
     }
 }
 
+// Kernels that reach what cannot be executed are refused, also through calls; the others run.
+static void a_refused_kernel_leaves_the_others_be(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".func odd() { .reg .b32 %r<3>;\nfrobnicate.u32 %r1, %r2; ret; }\n"
+                 ".func between() { call odd; ret; }\n"
+                 ".entry good(.param .u64 p) { .reg .b64 %rd1; ld.param.u64 %rd1, [p];\n"
+                 "st.global.u32 [%rd1], 7; ret; }\n"
+                 ".entry bad(.param .u64 p) { call between; ret; }\n"
+                 ".entry worse(.param .u64 p) { .reg .b32 %r<3>;\nblorb.u32 %r1, %r2; ret; }\n",
+            1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 7);
+    assert_null(sim_kernel_refusal(sim_module_kernel(fixture->module, "good")));
+    const char *bad = sim_kernel_refusal(sim_module_kernel(fixture->module, "bad"));
+    const char *worse = sim_kernel_refusal(sim_module_kernel(fixture->module, "worse"));
+    assert_non_null(bad);
+    assert_non_null(worse);
+    assert_non_null(strstr(bad, "frobnicate.u32 in odd, PTX line 5"));
+    assert_non_null(strstr(bad, "kernel bad"));
+    assert_non_null(strstr(worse, "blorb.u32 in worse, PTX line 11"));
+}
+
 static void what_is_not_there_is_refused_by_its_name(void **state)
 {
     assert_refused(*state, ".extern .func cudaLaunchDevice(); ", "call cudaLaunchDevice",
@@ -338,6 +363,7 @@ int main(void)
         TEST(a_guarded_call_is_made_by_its_lanes_alone),
         TEST(long_names_do_not_push_out_the_rest),
         TEST(what_cannot_be_executed_is_refused_by_name_kernel_and_line),
+        TEST(a_refused_kernel_leaves_the_others_be),
         TEST(what_is_not_there_is_refused_by_its_name),
         TEST(kernels_of_clusters_are_refused),
     };
