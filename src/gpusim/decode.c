@@ -335,8 +335,14 @@ static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr,
     op->seen = (uint8_t)(op - decoder->code->ops);
     op->d = op->a = op->b = op->c = op->e = NO_SLOT;
     decode_guard(decoder, instr, op);
-    if (is_hint(ptx_op(instr))) {
+    const struct contraction *contraction = &decoder->contractions[instr->index];
+    if (is_hint(ptx_op(instr)) || contraction->product == instr) {
         op->run = run_nothing;
+        return;
+    }
+    if (contraction->product) {
+        if (!choose_float_contracted(decoder, instr, contraction, op))
+            choose_half_contracted(decoder, instr, contraction, op);
         return;
     }
     static bool (*const families[])(struct decoder *, const struct ptx_instr *, struct uop *) = {
@@ -422,7 +428,10 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
     enum base_code result = BASE_OK;
     if (setjmp(escape) == 0) {
         const struct ptx_cfg *cfg = ptx_cfg_build(code->function, &decoder->scratch);
-        uint32_t bytes = decode_slots(cfg, &decoder->scratch, &decoder->slots);
+        const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &decoder->scratch);
+        decoder->contractions = decode_contractions(code->module, ssa, &decoder->scratch);
+        uint32_t bytes =
+            decode_slots(ssa, decoder->contractions, &decoder->scratch, &decoder->slots);
         code->register_bytes = aligned(bytes, 64);
         place_params(decoder, code);
         decode_body(decoder, cfg);

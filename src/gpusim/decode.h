@@ -15,16 +15,29 @@ struct decoder {
     struct base_arena *arena;
     struct base_arena scratch; // until the function is decoded
     struct base_error *error;
-    slot *slots; // by register id
+    slot *slots;                            // by register id
+    const struct contraction *contractions; // by instruction index
     BASE_ARRAY(unsigned char) pool;
     struct base_map constants; // bits and width to slot
     struct base_map params;    // struct ptx_var to 1 + its offset among the frame's parameters
     struct base_map locals;    // the same for .local variables
 };
 
+// A sum that is computed as one fma with a product before it in its block.
+struct contraction {
+    const struct ptx_instr *product; // NULL: none; the instruction itself: a product that only sums
+                                     // need, which compute it
+    uint8_t addend;                  // the operand that is added to it
+    bool negate_product, negate_addend;
+};
+
+// By instruction index, in the arena.
+const struct contraction *decode_contractions(const struct ptx_module *module,
+                                              const struct ptx_ssa *ssa, struct base_arena *arena);
 // Places the function's registers; returns the bytes they take. The slots, by register id, are in
 // the arena. Memory that runs out leaves by its escape.
-uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot **out);
+uint32_t decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
+                      struct base_arena *arena, slot **out);
 // The slot of a register operand; refuses anything else.
 slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_operand *operand);

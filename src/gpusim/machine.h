@@ -412,6 +412,12 @@ struct decoder;
 bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+struct contraction;
+// The same for a sum with its product.
+bool choose_float_contracted(struct decoder *decoder, const struct ptx_instr *instr,
+                             const struct contraction *contraction, struct uop *op);
+bool choose_half_contracted(struct decoder *decoder, const struct ptx_instr *instr,
+                            const struct contraction *contraction, struct uop *op);
 bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_move(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
