@@ -15,7 +15,11 @@ enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for 
 
 // In instructions of a warp.
 enum {
-    WARP_TURN = 1 << 16,     // before the next warp of its block has a turn
+    // Before the next warp of its block has a turn: the warps of a GPU start together and run side
+    // by side, and programs that race rely on it without knowing. So the first turn is short, and
+    // those after it are twice as long each until switching costs nothing.
+    FIRST_WARP_TURN = 1 << 4,
+    WARP_TURN = 1 << 9,
     BLOCK_TURN = 1 << 16,    // before the next block of its worker has one
     TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches
     PATIENCE = 1 << 22,      // before a worker begins another block beside those that do not end
@@ -70,6 +74,7 @@ static bool start_block(struct block *block, uint64_t number)
     block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
     block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
     block->live_threads = launch->threads_per_block;
+    block->warp_turn = FIRST_WARP_TURN;
     memset(block->barriers, 0, sizeof(block->barriers));
     if (block->shared)
         memset(block->shared, 0, block->shared_bytes);
@@ -121,7 +126,7 @@ static void no_progress(struct block *block)
 // has failed.
 static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
 {
-    uint64_t end = *spent + turn, warp_turn = turn < WARP_TURN ? turn : WARP_TURN;
+    uint64_t end = *spent + turn;
     block->gave_way = false;
     while (block->live_threads) {
         block->progressed = false;
@@ -129,7 +134,7 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
             if (!block->warps[i].live)
                 continue;
             uint64_t before = block->warps[i].warp_instructions;
-            if (!warp_run(&block->warps[i], warp_turn))
+            if (!warp_run(&block->warps[i], block->warp_turn))
                 return true;
             *spent += block->warps[i].warp_instructions - before;
         }
@@ -137,6 +142,8 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
             no_progress(block);
             return true;
         }
+        if (block->warp_turn < WARP_TURN)
+            block->warp_turn *= 2;
         if (*spent > end || block->gave_way)
             return !block->live_threads;
     }

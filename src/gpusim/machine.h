@@ -270,6 +270,7 @@ struct block {
     struct warp *warps;
     uint32_t warp_count, live_threads;
     struct barrier barriers[BARRIERS];
+    uint32_t warp_turn; // instructions that a warp may run before the next
     bool progressed;
     bool gave_way;      // a path slept: others may be waited for
     struct block *next; // among a worker's spare ones

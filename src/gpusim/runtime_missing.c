@@ -10,7 +10,7 @@
     cudaError_t missing_##name(void)                                                        \
     {                                                                                       \
         static atomic_bool told;                                                            \
-        return runtime_refuse(#name, &told);                                               \
+        return runtime_refuse(#name, &told);                                                \
     }
 
 // Other processes.

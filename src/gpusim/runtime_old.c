@@ -318,7 +318,7 @@ cudaError_t old_texture_description(struct cudaTextureDesc *texture, cudaTexture
     cudaError_t refused_##name(void)                     \
     {                                                    \
         static atomic_bool told;                         \
-        return runtime_refuse(#name, &told);            \
+        return runtime_refuse(#name, &told);             \
     }
 
 REFUSED(cudaSignalExternalSemaphoresAsync_v2)

@@ -78,7 +78,7 @@ void v11_register_surface(void) {}
     cudaError_t refused_##name(void)                     \
     {                                                    \
         static atomic_bool told;                         \
-        return runtime_refuse(#name, &told);            \
+        return runtime_refuse(#name, &told);             \
     }
 
 REFUSED(cudaBindSurfaceToArray)

@@ -325,6 +325,52 @@ static void kernels_print(void **state)
     base_buf_fini(&out);
 }
 
+// (1 + 2^-12)^2 - (1 + 2^-11): 2^-24 where the product is not rounded, else 0.
+#define FUSED 0x33800000u
+#define PRODUCTS(target)                                                                    \
+    ".version 8.0\n.target " target "\n.address_size 64\n"                                  \
+    ".entry k(.param .u64 p) { .reg .f32 %f<12>; .reg .b64 %rd1; ld.param.u64 %rd1, [p];\n" \
+    "mov.f32 %f1, 0f3F800800; mov.f32 %f2, 0f3F801000;\n"                                   \
+    "mul.f32 %f3, %f1, %f1; sub.f32 %f4, %f3, %f2; st.global.f32 [%rd1], %f4;\n"            \
+    "mul.rn.f32 %f5, %f1, %f1; sub.f32 %f6, %f5, %f2; st.global.f32 [%rd1+4], %f6;\n"       \
+    "mul.f32 %f7, %f1, %f1; sub.f32 %f8, %f7, %f2; st.global.f32 [%rd1+8], %f8;\n"          \
+    "st.global.f32 [%rd1+12], %f7;\n"                                                       \
+    "mul.f32 %f9, %f1, %f1; mov.f32 %f1, %f2; sub.f32 %f10, %f9, %f2;\n"                    \
+    "st.global.f32 [%rd1+16], %f10; ret; }"
+
+static void a_product_that_only_a_sum_needs_is_not_rounded(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(run(fixture, PRODUCTS("sm_80"), 1, 1).kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], FUSED);
+    assert_int_equal(fixture->memory[1], 0);          // it says how to round
+    assert_int_equal(fixture->memory[2], 0);          // somebody else sees it
+    assert_int_equal(fixture->memory[3], 0x3F801000); // as it is then
+    assert_int_equal(fixture->memory[4], 0);          // its source is gone
+}
+
+static void code_for_a_debugger_rounds_every_product(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(run(fixture, PRODUCTS("sm_80, debug"), 1, 1).kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 0);
+}
+
+static void warps_of_a_block_run_side_by_side(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<4>; .reg .b64 %rd1; .reg .pred %p1;\n"
+                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 1000;\n"
+                 "L: add.s32 %r2, %r2, -1; setp.ne.s32 %p1, %r2, 0; @%p1 bra L;\n"
+                 "add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ret; }",
+            1, 256);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 1); // all eight read before one has written
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +389,9 @@ int main(void)
         TEST(lanes_exchange_values),
         TEST(groups_of_lanes_work_for_themselves),
         TEST(kernels_print),
+        TEST(a_product_that_only_a_sum_needs_is_not_rounded),
+        TEST(code_for_a_debugger_rounds_every_product),
+        TEST(warps_of_a_block_run_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
