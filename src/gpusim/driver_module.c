@@ -166,7 +166,7 @@ static void give_log(void *buffer, size_t size, const struct base_buf *log)
     size_t length = log->length < size ? log->length : size ? size - 1 : 0;
     if (!buffer || !size)
         return;
-    if (length)
+    if (length && log->text)
         memcpy(buffer, log->text, length);
     ((char *)buffer)[length] = '\0';
 }
