@@ -12,4 +12,5 @@ set_target_properties(glint_libcuda PROPERTIES
 target_link_libraries(glint_libcuda PRIVATE glint_gpusim -lpthread -lm)
 target_link_options(glint_libcuda PRIVATE
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver.map -Wl,-z,defs
+    -Wl,-z,nodelete # its threads run on where somebody closes it
     -Wl,-Bsymbolic) # its functions call each other past whoever stands before them, as NVIDIA's do

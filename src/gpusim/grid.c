@@ -313,6 +313,29 @@ static uint64_t modelled_ns(const struct sim_preset *preset, const struct sim_wo
     return (uint64_t)(preset->launch_ns + (instructions > traffic ? instructions : traffic));
 }
 
+// Bytes that each thread needs for the variables of all functions that it may be in at once; as
+// much as the program asks for where nobody knows how many these are.
+static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *kernel)
+{
+    const struct sim_module *module = kernel->module;
+    bool allocates = false;
+    uint32_t bytes = kernel->info.local_bytes;
+    for (size_t i = 0; i < module->code_count; i++) {
+        const struct code *code = module->codes[i];
+        if (!kernel->code->reaches[i])
+            continue;
+        allocates |= code->allocates;
+        if (code != kernel->code)
+            bytes += code->local_bytes > LEAST_FRAME ? code->local_bytes : LEAST_FRAME;
+    }
+    if (!allocates && !kernel->code->endless)
+        return bytes;
+    pthread_mutex_lock(&device->lock);
+    uint32_t asked = (uint32_t)device->stack_bytes;
+    pthread_mutex_unlock(&device->lock);
+    return kernel->info.local_bytes + asked;
+}
+
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
                         struct sim_work *work, struct sim_fault *fault)
 {
@@ -320,8 +343,6 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
                             .request = request,
                             .code = request->kernel->code,
                             .params = request->params};
-    uint32_t stack = request->kernel->info.local_bytes;
-    bool calls = request->kernel->module->code_count > request->kernel->module->kernel_count;
     uint32_t workspace[8] = {0};
     launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
     launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
@@ -329,10 +350,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     launch.shared_bytes = request->dynamic_shared_bytes
                               ? request->kernel->shared_bytes + request->dynamic_shared_bytes
                               : request->kernel->info.static_shared_bytes;
-    pthread_mutex_lock(&device->lock);
-    launch.local_bytes =
-        calls || launch.code->allocates ? stack + (uint32_t)device->stack_bytes : stack;
-    pthread_mutex_unlock(&device->lock);
+    launch.local_bytes = stack_of(device, request->kernel);
     launch.block_bytes =
         sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);
     launch.objects = objects_get(device);

@@ -105,6 +105,7 @@ struct code {
     uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
     uint32_t dynamic_shared;      // where dynamic shared memory starts
     const bool *reaches; // of a kernel, by index of the module's codes: what it may run, itself too
+    bool endless;        // of a kernel: its calls may go in circles, or by address
     const char *refused; // why it cannot be executed; NULL: it can
 };
 
@@ -236,6 +237,8 @@ struct warp {
     struct frame *frames; // all that are in use
     struct frame *spare;  // ended ones, to be used again
 };
+
+enum { LEAST_FRAME = 32 }; // bytes of a thread's stack for a call
 
 enum { BARRIERS = 16 };
 

@@ -123,6 +123,35 @@ static void mark_reached(const struct sim_module *module, const struct uses *use
     }
 }
 
+// Whether calls among the functions reached may go in circles: takes away those that nobody left
+// calls, until none is left or all are called.
+static bool goes_in_circles(const struct sim_module *module, const struct uses *uses,
+                            const bool *reached, size_t *callers, size_t *pending)
+{
+    size_t count = module->code_count, ready = 0, left = 0;
+    memset(callers, 0, count * sizeof(*callers));
+    for (size_t i = 0; i < count; i++) {
+        left += reached[i];
+        for (size_t k = 0; reached[i] && k < uses[i].functions.count; k++)
+            callers[uses[i].functions.items[k]]++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (reached[i] && !callers[i])
+            pending[ready++] = i;
+        if (reached[i] && uses[i].calls_by_address)
+            return true;
+    }
+    while (ready) {
+        const struct uses *from = &uses[pending[--ready]];
+        left--;
+        for (size_t k = 0; k < from->functions.count; k++) {
+            if (--callers[from->functions.items[k]] == 0)
+                pending[ready++] = from->functions.items[k];
+        }
+    }
+    return left != 0;
+}
+
 // --- Where it lies -------------------------------------------------------------------------------
 
 static const struct shared_var *find(const struct layout *layout, const struct ptx_var *var)
@@ -211,6 +240,7 @@ void module_place_shared(struct sim_module *module)
     struct uses *uses = base_new_array(&module->arena, struct uses, count);
     struct plan *plans = base_new_array(&module->arena, struct plan, count);
     size_t *pending = base_new_array(&module->arena, size_t, count);
+    size_t *callers = base_new_array(&module->arena, size_t, count);
     struct layout common = {0};
     for (size_t i = 0; i < count; i++) {
         note_body(module, &uses[i], module->codes[i]->function);
@@ -224,6 +254,7 @@ void module_place_shared(struct sim_module *module)
         bool *reached = base_new_array(&module->arena, bool, count);
         mark_reached(module, uses, i, reached, pending);
         module->codes[i]->reaches = reached;
+        module->codes[i]->endless = goes_in_circles(module, uses, reached, callers, pending);
         plan_kernel(module, uses, i, reached, &common, &plans[i]);
         if (plans[i].shares_dynamic && module->codes[i]->dynamic_shared > dynamic)
             dynamic = module->codes[i]->dynamic_shared;

@@ -12,7 +12,6 @@
 enum {
     TURN = 4096,      // instructions a path runs while others of its warp are ready
     PATIENCE = 32768, // and how long others wait for it at a join
-    LEAST_FRAME = 32, // bytes of the stack for a call
 };
 
 void warp_set_mask(struct warp *warp, uint32_t mask)
@@ -609,7 +608,8 @@ bool warp_run(struct warp *warp, uint64_t budget)
 uint64_t warp_bytes(const struct launch *launch)
 {
     return sizeof(struct warp) + sizeof(struct frame) + frame_room(launch->code) +
-           (uint64_t)LANES * launch->request->kernel->info.local_bytes;
+           (uint64_t)LANES * (launch->code->endless ? launch->request->kernel->info.local_bytes
+                                                    : launch->local_bytes);
 }
 
 bool warp_init(struct warp *warp, struct block *block, uint32_t index)
