@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "names.h"
 
@@ -583,6 +584,7 @@ enum { FILES_MOST = 64, FILE_MOST_BYTES = 8 << 20 };
 struct source {
     char *path, *clean; // clean NULL: cannot be read
     size_t length;
+    int64_t written_s;
 };
 
 struct names {
@@ -619,6 +621,8 @@ static const struct source *read_source(struct names *names, const char *path)
     source->path = strdup(path);
     char *text = NULL;
     struct base_error error;
+    struct stat status;
+    source->written_s = stat(path, &status) ? 0 : status.st_mtim.tv_sec;
     if (source->path && !base_file_read(path, &text, &source->length, &error) &&
         source->length <= FILE_MOST_BYTES)
         source->clean = without_comments(text, source->length);
@@ -668,10 +672,11 @@ static bool name_from_source(struct names *names, const struct symbols_frame *fr
         }
         const struct source *source = read_source(names, frame->file);
         name.length = 0;
+        bool current = !frame->built_s || source->written_s <= frame->built_s;
         enum names_strength strength =
-            source->clean ? answer_in(source->clean, source->length, frame->line, frame->column,
-                                      known ? callee.text : NULL, &name)
-                          : NAMES_NONE;
+            source->clean && current ? answer_in(source->clean, source->length, frame->line,
+                                                 frame->column, known ? callee.text : NULL, &name)
+                                     : NAMES_NONE;
         if (strength == NAMES_RETURNED && !fallback.length && name.length)
             base_buf_add(&fallback, name.text, name.length);
         if (strength == NAMES_STRONG || strength == NAMES_NONE || !frame->function)

@@ -15,7 +15,8 @@
 // 4. What rule 1 gave for a helper that returns it.
 // 5. FILE:LINE of the innermost frame with source.
 // 6. The innermost function, or the image's offset, and the size.
-// Where a line allows two answers, none is given by it.
+// Where a line allows two answers, none is given by it, nor by a source that was written after the
+// program was built: its lines may have moved.
 #ifndef GLINT_RECORD_NAMES_H
 #define GLINT_RECORD_NAMES_H
 
