@@ -492,19 +492,38 @@ static struct answer helper_answer(const char *text, struct span statement, size
                : none;
 }
 
-// A statement that calls something of which no source is known.
+// Whether a function is called whose name has one of the words in it.
+static bool calls_like(const char *text, struct span in, const char *const *words, size_t count)
+{
+    for (size_t at = in.start; at < in.end; at++) {
+        size_t end = at, after;
+        while (end < in.end && is_word(text[end]))
+            end++;
+        for (after = end; after < in.end && is_space(text[after]); after++)
+            ;
+        bool called = end > at && after < in.end && (text[after] == '(' || text[after] == '<');
+        for (size_t i = at; called && i < end; i++)
+            for (size_t j = 0; j < count; j++)
+                if (i + strlen(words[j]) <= end &&
+                    !strncasecmp(text + i, words[j], strlen(words[j])))
+                    return true;
+        at = end > at ? end - 1 : at;
+    }
+    return false;
+}
+
+// A statement that calls something of which no source is known: by its own word it makes something.
 static struct answer unknown_answer(const char *text, struct span statement)
 {
+    static const char *const makers[] = {"alloc", "make", "create", "new"};
     for (size_t at = statement.start; at < statement.end; at++) {
         if (!is_assignment(text, statement, at))
             continue;
         bool pointer;
-        struct span name = assigned(text, statement, at, &pointer), rest = {at + 1, statement.end};
-        bool calls = memchr(text + rest.start, '(', rest.end - rest.start);
-        bool allocates = false;
-        for (size_t i = rest.start; i + 5 <= rest.end; i++)
-            allocates |= !strncasecmp(text + i, "alloc", 5);
-        return calls && (pointer || allocates) ? strong(name) : (struct answer){NAMES_NONE, {0, 0}};
+        struct span name = assigned(text, statement, at, &pointer);
+        bool makes = calls_like(text, (struct span){at + 1, statement.end}, makers,
+                                pointer ? sizeof(makers) / sizeof(*makers) : 1);
+        return makes ? strong(name) : (struct answer){NAMES_NONE, {0, 0}};
     }
     return (struct answer){NAMES_NONE, {0, 0}};
 }

@@ -102,6 +102,10 @@ static const struct known_answer answers[] = {
     {"x = dev_alloc(n);", 1, 0, NULL, S, "x"},
     {"x = compute(n);", 1, 0, NULL, NAMES_NONE, ""},
     {"float *x = y;", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *y = model_forward(model, x);", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *y = forward(alloc, make);", 1, 0, NULL, NAMES_NONE, ""},
+    {"int ok = create_context();", 1, 0, NULL, NAMES_NONE, ""},
+    {"auto x = static_cast<float *>(DeviceAllocate<float>(n));", 1, 0, NULL, S, "x"},
 };
 
 static void source_lines_give_known_answers(void **state)
