@@ -9,17 +9,22 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "event.h"
 
 #define GREETING "glint ring"
 
+enum { CONNECT_TRIES = 20 }; // a millisecond each
+
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+// Never waits long: a recorder that is stopped must not stop the program. Its queue may be full for
+// a moment where many processes start at once.
 static int connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -29,15 +34,21 @@ static int connect_to(const char *path)
         return -1;
     }
     memcpy(address.sun_path, path, length + 1);
-    int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connection >= 0 &&
-        connect(connection, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-        int why = errno;
-        close(connection);
-        errno = why;
-        return -1;
+    int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    for (int tries = 0; connection >= 0 && tries < CONNECT_TRIES; tries++) {
+        if (connect(connection, (const struct sockaddr *)&address, sizeof(address)) == 0)
+            return connection;
+        if (errno != EAGAIN && errno != EINTR)
+            break;
+        const struct timespec pause = {.tv_nsec = 1000000};
+        nanosleep(&pause, NULL);
+        errno = EAGAIN;
     }
-    return connection;
+    int why = errno;
+    if (connection >= 0)
+        close(connection);
+    errno = why;
+    return -1;
 }
 
 static bool send_descriptor(int connection, int descriptor)
@@ -54,7 +65,7 @@ static bool send_descriptor(int connection, int descriptor)
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-    return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(text);
+    return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(text);
 }
 
 struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes)
@@ -116,10 +127,11 @@ static struct event_ring *map_ring(int memory, size_t *bytes)
     void *mapped = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     if (mapped == MAP_FAILED)
         return NULL;
-    struct event_ring *ring = event_ring_find(mapped, *bytes);
-    if (!ring)
-        munmap(mapped, *bytes);
-    return ring;
+    struct event_reader reader;
+    if (event_reader_init(&reader, mapped, *bytes))
+        return reader.ring;
+    munmap(mapped, *bytes);
+    return NULL;
 }
 
 struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,

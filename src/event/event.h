@@ -22,8 +22,9 @@
 enum event_kind {
     EVENT_NONE = 0,
     // Definitions.
-    EVENT_PROCESS,  // struct event_process: the first record
-    EVENT_IMAGE,    // struct event_image, path: an executable or library, mapped
+    EVENT_PROCESS, // struct event_process: the first record
+    EVENT_IMAGE,   // struct event_image, path: an executable or library, mapped. Holds for the call
+                   // paths that follow, until another takes its place
     EVENT_FUNCTION, // struct event_name, name: an API function, "cuMemAlloc_v2"
     EVENT_THREAD,   // struct event_thread, name
     EVENT_DEVICE,   // struct event_device, name
@@ -31,11 +32,13 @@ enum event_kind {
     EVENT_STREAM,   // struct event_stream
     EVENT_MODULE,   // struct event_module, name or path
     EVENT_KERNEL,   // struct event_kernel, mangled name
-    EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first
-    EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does
+    EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first. Two threads may
+                    // both tell the same one, and the same image
+    EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does. Where nodes
+                    // do not fit one record, more of the same number follow at once
     // What happens.
     EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
-    EVENT_OBJECT,      // struct event_object: begins
+    EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it
     EVENT_OBJECT_END,  // struct event_object_end
     EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
     EVENT_TIME,        // struct event_time: when the GPU did it
@@ -295,11 +298,9 @@ struct event_ring;
 // Bytes to map for a ring of so many slots (a power of two).
 size_t event_ring_bytes(uint32_t slots);
 
-// Makes an empty ring of zeroed memory, and finds the one that somebody made there: NULL where it
-// is none of this version or the size is wrong. The ring lies in the memory; there is nothing to
-// free.
+// Makes an empty ring of zeroed memory: NULL where the size is none of event_ring_bytes. The ring
+// lies in the memory; there is nothing to free.
 struct event_ring *event_ring_make(void *memory, size_t bytes);
-struct event_ring *event_ring_find(void *memory, size_t bytes);
 
 // The program's side, any thread, also in a signal handler: the record's structure and what belongs
 // to it. False: it did not fit and was counted as dropped.
@@ -312,25 +313,42 @@ struct event_piece {
 };
 bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
                       const struct event_piece *pieces, unsigned count);
-enum { EVENT_MOST_BYTES = 56 * 4096 }; // of one record with what belongs to it
+enum { EVENT_MOST_BYTES = 56 * 4096 - 4 }; // of one record with what belongs to it
 
-// The recorder's side, one thread. Copies the next record into out (its bytes replace what out
-// held) and returns its kind; EVENT_NONE: there is none yet. With `abandoned` the writers are known
-// to be dead: records that were begun and never finished are passed over, and counted.
-enum event_kind event_take(struct event_ring *ring, struct base_buf *out, bool abandoned);
+// The recorder's side, one thread. What the program can reach it can also spoil, so whatever
+// decides where the reader looks is here, in the recorder's own memory. Begins with
+// event_reader_init.
+struct event_reader {
+    struct event_ring *ring;
+    uint32_t slot_count;
+    uint64_t tail;       // the next slot to be read
+    uint64_t released;   // up to where the writers know of it
+    uint64_t unfinished; // how often records were passed over that were begun and never finished
+};
 
-// How many records of the kind were dropped, and how many were begun and never finished.
-uint64_t event_dropped(const struct event_ring *ring, enum event_kind kind);
-uint64_t event_unfinished(const struct event_ring *ring);
+// Finds the ring that somebody made in the memory, which must stay mapped and, where it is a file,
+// of its size (seal it: F_SEAL_SHRINK). False: it is none of this version, or the size is wrong.
+bool event_reader_init(struct event_reader *reader, void *memory, size_t bytes);
+
+// Copies the next record into out (its bytes replace what out held; where memory runs out, out says
+// so and the record is lost) and returns its kind; EVENT_NONE: there is none yet. With `abandoned`
+// the writers are known to be dead: records that were begun and never finished are passed over, and
+// each row of them is counted once.
+enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bool abandoned);
+
+// How many records of the kind were dropped because the ring was full.
+uint64_t event_dropped(const struct event_reader *reader, enum event_kind kind);
 // Slots in use, for the recorder's decision how long to sleep.
-uint32_t event_waiting(const struct event_ring *ring);
+uint32_t event_waiting(const struct event_reader *reader);
 
 const char *event_kind_name(enum event_kind kind); // "call", for people
 
 // --- How the recorder gets the ring --------------------------------------------------------------
 
 // The environment variable that names the recorder's socket to the program and its children.
-#define EVENT_SOCKET_VARIABLE "GLINT_SOCKET"
+#define EVENT_SOCKET_VARIABLE     "GLINT_SOCKET"
+// "1": GPU times are taken.
+#define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 
 // The program's side: makes a ring in memory of its own, hands it to the recorder behind the
 // socket, and keeps no descriptor. NULL, with errno set, where there is no recorder or no memory.

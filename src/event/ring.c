@@ -19,7 +19,8 @@ enum {
     PAYLOAD = 56,
     HEAD_BYTES = 4096,
     LENGTH_BYTES = sizeof(uint32_t),
-    MOST_SLOTS = 4096
+    MOST_SLOTS = 4096,
+    POSITION_BITS = 40 // in a mark: two positions that share them are 64 TiB of records apart
 };
 
 #define MAGIC UINT64_C(0x474E495254494C47) // "GLITRING"
@@ -33,20 +34,21 @@ struct event_ring {
     uint64_t magic;
     uint32_t version;
     uint32_t slot_count; // a power of two
-    // The next slot to be reserved, by writers; and to be read, by the reader. Positions only grow.
+    // The next slot to be reserved, by writers; and to be read, by the reader, which only tells it
+    // here. Positions only grow.
     _Alignas(64) _Atomic uint64_t head;
     _Alignas(64) _Atomic uint64_t tail;
     _Alignas(64) _Atomic uint64_t dropped[EVENT_KINDS];
-    _Atomic uint64_t unfinished; // the reader's
 };
 
 _Static_assert(sizeof(struct event_ring) <= HEAD_BYTES, "the head takes one page");
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots are cache lines");
+_Static_assert(EVENT_MOST_BYTES + LENGTH_BYTES == MOST_SLOTS * PAYLOAD, "the most fills its slots");
 
-static struct slot *slot_at(const struct event_ring *ring, uint64_t position)
+static struct slot *slot_at(struct event_ring *ring, uint32_t slot_count, uint64_t position)
 {
-    unsigned char *slots = (unsigned char *)(uintptr_t)ring + HEAD_BYTES;
-    return (struct slot *)(void *)slots + (position & (ring->slot_count - 1));
+    unsigned char *slots = (unsigned char *)ring + HEAD_BYTES;
+    return (struct slot *)(void *)slots + (position & (slot_count - 1));
 }
 
 static uint64_t mark_of(uint64_t position, unsigned kind, uint64_t slots)
@@ -73,17 +75,6 @@ struct event_ring *event_ring_make(void *memory, size_t bytes)
     return ring;
 }
 
-struct event_ring *event_ring_find(void *memory, size_t bytes)
-{
-    struct event_ring *ring = memory;
-    if (bytes < HEAD_BYTES || ring->magic != MAGIC || ring->version != EVENT_VERSION)
-        return NULL;
-    uint32_t slots = ring->slot_count;
-    if (slots < 2 || slots & (slots - 1) || event_ring_bytes(slots) != bytes)
-        return NULL;
-    return ring;
-}
-
 // --- The program's side --------------------------------------------------------------------------
 
 struct writer {
@@ -101,7 +92,8 @@ static void write_bytes(struct writer *writer, const void *bytes, size_t length)
             writer->used = 0;
         }
         size_t room = PAYLOAD - writer->used, now = length < room ? length : room;
-        memcpy(slot_at(writer->ring, writer->position)->payload + writer->used, from, now);
+        struct slot *slot = slot_at(writer->ring, writer->ring->slot_count, writer->position);
+        memcpy(slot->payload + writer->used, from, now);
         writer->used += now;
         from += now;
         length -= now;
@@ -121,7 +113,7 @@ bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
     for (unsigned i = 0; i < count; i++)
         length += pieces[i].length;
     uint64_t slots = (LENGTH_BYTES + length + PAYLOAD - 1) / PAYLOAD;
-    if (length > EVENT_MOST_BYTES - LENGTH_BYTES || slots > ring->slot_count)
+    if (length > EVENT_MOST_BYTES || slots > ring->slot_count)
         return drop(ring, kind);
     uint64_t start = atomic_load_explicit(&ring->head, memory_order_relaxed);
     do {
@@ -137,10 +129,10 @@ bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
     for (unsigned i = 0; i < count; i++)
         write_bytes(&writer, pieces[i].bytes, pieces[i].length);
     for (uint64_t i = 1; i < slots; i++)
-        atomic_store_explicit(&slot_at(ring, start + i)->mark, mark_of(start + i, kind, 0),
-                              memory_order_relaxed);
-    atomic_store_explicit(&slot_at(ring, start)->mark, mark_of(start, kind, slots),
-                          memory_order_release);
+        atomic_store_explicit(&slot_at(ring, ring->slot_count, start + i)->mark,
+                              mark_of(start + i, kind, 0), memory_order_relaxed);
+    atomic_store_explicit(&slot_at(ring, ring->slot_count, start)->mark,
+                          mark_of(start, kind, slots), memory_order_release);
     return true;
 }
 
@@ -153,74 +145,120 @@ bool event_put(struct event_ring *ring, enum event_kind kind, const void *record
 
 // --- The recorder's side -------------------------------------------------------------------------
 
-// How many slots the whole record at the position takes; 0: there is none. A program that writes
-// where it should not may have left anything here.
-static uint64_t whole_at(const struct event_ring *ring, uint64_t position, enum event_kind *kind,
-                         uint32_t *length)
-{
-    const struct slot *slot = slot_at(ring, position);
-    uint64_t mark = atomic_load_explicit(&slot->mark, memory_order_acquire);
-    uint64_t slots = mark & 0xFFFF;
-    unsigned found = mark >> 16 & 0xFF;
-    if (mark >> 24 != ((position + 1) & UINT64_C(0xFFFFFFFFFF)) || !slots || slots > MOST_SLOTS ||
-        slots > ring->slot_count || found >= EVENT_KINDS || found == EVENT_NONE)
-        return 0;
-    memcpy(length, slot->payload, sizeof(*length));
-    if (*length > slots * PAYLOAD - LENGTH_BYTES)
-        return 0;
-    *kind = (enum event_kind)found;
-    return slots;
-}
+// A program that writes where it should not may leave anything in the ring, at any moment. So
+// nothing is read twice, every number is checked before use, and nothing loops by what it says.
 
-enum event_kind event_take(struct event_ring *ring, struct base_buf *out, bool abandoned)
+bool event_reader_init(struct event_reader *reader, void *memory, size_t bytes)
 {
-    uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    enum event_kind kind = EVENT_NONE;
-    uint32_t length = 0;
-    uint64_t slots = whole_at(ring, at, &kind, &length);
-    if (!slots && abandoned) {
-        uint64_t end = atomic_load_explicit(&ring->head, memory_order_relaxed);
-        if (at == end)
-            return EVENT_NONE;
-        atomic_fetch_add_explicit(&ring->unfinished, 1, memory_order_relaxed);
-        while (at != end && !slots) {
-            at++;
-            slots = at == end ? 0 : whole_at(ring, at, &kind, &length);
-        }
-        atomic_store_explicit(&ring->tail, at, memory_order_release);
-    }
-    if (!slots)
-        return EVENT_NONE;
-    out->length = 0;
-    base_buf_reserve(out, slots * PAYLOAD);
-    size_t skip = LENGTH_BYTES;
-    for (uint64_t i = 0; i < slots && out->length < length; i++) {
-        size_t left = length - out->length, here = PAYLOAD - skip;
-        base_buf_add(out, (const char *)slot_at(ring, at + i)->payload + skip,
-                     left < here ? left : here);
-        skip = 0;
-        if (out->failed)
-            break;
-    }
-    atomic_store_explicit(&ring->tail, at + slots, memory_order_release);
-    return kind;
-}
-
-uint64_t event_dropped(const struct event_ring *ring, enum event_kind kind)
-{
-    return atomic_load_explicit(&ring->dropped[kind], memory_order_relaxed);
-}
-
-uint64_t event_unfinished(const struct event_ring *ring)
-{
-    return atomic_load_explicit(&ring->unfinished, memory_order_relaxed);
-}
-
-uint32_t event_waiting(const struct event_ring *ring)
-{
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    struct event_ring *ring = memory;
+    if (bytes < HEAD_BYTES || ring->magic != MAGIC || ring->version != EVENT_VERSION)
+        return false;
+    uint32_t slots = *(volatile uint32_t *)&ring->slot_count;
+    if (slots < 2 || slots & (slots - 1) || event_ring_bytes(slots) != bytes)
+        return false;
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    return (uint32_t)(head - tail);
+    *reader = (struct event_reader){ring, slots, tail, tail, 0};
+    return true;
+}
+
+// Read once, whatever the compiler would like.
+typedef const volatile uint32_t __attribute__((may_alias)) stated_length;
+
+struct found {
+    enum event_kind kind;
+    uint64_t slots; // 0: there is no whole record
+    uint32_t length;
+};
+
+static struct found whole_at(const struct event_reader *reader, uint64_t position)
+{
+    const struct found none = {EVENT_NONE, 0, 0};
+    const struct slot *slot = slot_at(reader->ring, reader->slot_count, position);
+    uint64_t mark = atomic_load_explicit(&slot->mark, memory_order_acquire);
+    struct found found = {(enum event_kind)(mark >> 16 & 0xFF), mark & 0xFFFF, 0};
+    if ((mark ^ mark_of(position, 0, 0)) >> (64 - POSITION_BITS) || !found.slots ||
+        found.slots > MOST_SLOTS || found.slots > reader->slot_count || found.kind == EVENT_NONE ||
+        found.kind >= EVENT_KINDS)
+        return none;
+    found.length = *(stated_length *)(const void *)slot->payload;
+    return found.length <= found.slots * PAYLOAD - LENGTH_BYTES ? found : none;
+}
+
+// Writers read the tail for every record: it is told in strides, so that its cache line stays with
+// them most of the time, and at the latest when there is nothing left to read.
+static void release(struct event_reader *reader)
+{
+    reader->released = reader->tail;
+    atomic_store_explicit(&reader->ring->tail, reader->tail, memory_order_release);
+}
+
+static bool is_due(const struct event_reader *reader)
+{
+    enum { STRIDE = 1024 };
+    uint64_t held = reader->tail - reader->released;
+    return held >= STRIDE || held >= reader->slot_count / 16;
+}
+
+// Passes over what was never finished, to the next whole record or the end.
+static struct found skip_unfinished(struct event_reader *reader)
+{
+    struct found found = {EVENT_NONE, 0, 0};
+    uint64_t at = reader->tail;
+    uint64_t used = atomic_load_explicit(&reader->ring->head, memory_order_relaxed) - at;
+    if (!used)
+        return found;
+    uint64_t end = at + (used < reader->slot_count ? used : reader->slot_count);
+    while (!found.slots && ++at != end)
+        found = whole_at(reader, at);
+    reader->unfinished++;
+    reader->tail = at;
+    return found;
+}
+
+static void copy_out(const struct event_reader *reader, size_t length, struct base_buf *out)
+{
+    out->length = 0;
+    base_buf_reserve(out, length);
+    if (out->failed || !out->text)
+        return;
+    size_t skip = LENGTH_BYTES;
+    for (uint64_t at = reader->tail; out->length < length; at++) {
+        size_t left = length - out->length, here = PAYLOAD - skip;
+        const struct slot *slot = slot_at(reader->ring, reader->slot_count, at);
+        memcpy(out->text + out->length, slot->payload + skip, left < here ? left : here);
+        out->length += left < here ? left : here;
+        skip = 0;
+    }
+    out->text[length] = 0;
+}
+
+enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bool abandoned)
+{
+    struct found found = whole_at(reader, reader->tail);
+    if (!found.slots && abandoned)
+        found = skip_unfinished(reader);
+    if (!found.slots) {
+        if (reader->released != reader->tail)
+            release(reader);
+        return EVENT_NONE;
+    }
+    copy_out(reader, found.length, out);
+    reader->tail += found.slots;
+    if (is_due(reader))
+        release(reader);
+    return found.kind;
+}
+
+uint64_t event_dropped(const struct event_reader *reader, enum event_kind kind)
+{
+    return atomic_load_explicit(&reader->ring->dropped[kind], memory_order_relaxed);
+}
+
+uint32_t event_waiting(const struct event_reader *reader)
+{
+    uint64_t head = atomic_load_explicit(&reader->ring->head, memory_order_relaxed);
+    uint64_t used = head - reader->tail;
+    return used < reader->slot_count ? (uint32_t)used : reader->slot_count;
 }
 
 const char *event_kind_name(enum event_kind kind)

@@ -75,10 +75,12 @@ static void a_ring_offered_is_the_ring_accepted(void **state)
     assert_int_equal(pid, child);
     assert_int_equal(bytes, event_ring_bytes(64));
     struct base_buf out = {0};
-    assert_int_equal(event_take(ring, &out, true), EVENT_FUNCTION);
+    struct event_reader reader;
+    assert_true(event_reader_init(&reader, ring, bytes));
+    assert_int_equal(event_take(&reader, &out, true), EVENT_FUNCTION);
     assert_int_equal(out.length, sizeof(struct event_name) + 6);
     assert_memory_equal(out.text + sizeof(struct event_name), "cuInit", 6);
-    assert_int_equal(event_take(ring, &out, true), EVENT_NONE);
+    assert_int_equal(event_take(&reader, &out, true), EVENT_NONE);
     base_buf_fini(&out);
     event_ring_release(ring, bytes);
 }
@@ -94,6 +96,23 @@ static void where_nobody_listens_nothing_is_made(void **state)
     assert_int_equal(errno, ENOENT);
     assert_null(event_ring_offer(longest, 64, &bytes));
     assert_int_equal(errno, ENAMETOOLONG);
+}
+
+// A recorder that is stopped accepts nobody: its queue fills, and then an offer fails instead of
+// waiting for it.
+static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct event_ring *ring;
+    size_t bytes;
+    int offers = 0;
+    do {
+        ring = event_ring_offer(fixture->address.sun_path, 64, &bytes);
+        event_ring_release(ring, bytes);
+    } while (ring && ++offers < 1000);
+    assert_null(ring);
+    assert_int_equal(errno, EAGAIN);
+    assert_true(offers > 0);
 }
 
 // Sends the descriptor, or none for -1, with the text; returns what the recorder says to it.
@@ -161,6 +180,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_ring_offered_is_the_ring_accepted, setup, teardown),
         cmocka_unit_test(where_nobody_listens_nothing_is_made),
+        cmocka_unit_test_setup_teardown(a_recorder_that_does_not_answer_is_not_waited_for, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_is_no_ring_is_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call paths of the watched program, as numbers: equal paths have equal numbers, and a path is told
+// to the recorder (EVENT_STACK, after the EVENT_IMAGEs that it leads through) before its number is
+// given out.
+#ifndef GLINT_INJECT_STACK_H
+#define GLINT_INJECT_STACK_H
+
+#include <stdint.h>
+
+#include "event/event.h"
+
+struct stack_table;
+
+// In memory of its own from the system; NULL where there is none. Frames of the image that holds
+// `own` are left out at the inner end of paths (NULL: none are). After fork the child makes a new
+// one, because its recorder knows nothing yet.
+struct stack_table *stack_table_make(const void *own);
+void stack_table_free(struct stack_table *table);
+
+// The number of the path that leads to the caller; 0: it could not be told because the ring is
+// full, or there are too many different ones. Any thread, also in a signal handler; never waits,
+// never uses the program's allocator; keeps errno. Two threads that come to a new path at the same
+// time may both tell it: the records are equal.
+uint32_t stack_here(struct stack_table *table, struct event_ring *ring);
+
+#endif

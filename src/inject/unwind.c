@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks the stack by the rules of cfi.h. A rule belongs to an address for as long as its image
+// stays loaded: a walk makes sure of each image that it passes.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "unwind.h"
+
+// --- Where the stack ends ------------------------------------------------------------------------
+
+struct bounds {
+    uint64_t low, high;
+};
+
+// Of the stack that the thread was seen on last. Initial-exec: access must not call the loader,
+// which may allocate.
+static __thread struct bounds thread_bounds __attribute__((tls_model("initial-exec")));
+
+struct maps_reader {
+    uint64_t start, end; // of the line so far
+    unsigned field;      // 0: in the start, 1: in the end, 2: behind them
+};
+
+// True when the line's mapping holds the address.
+static bool maps_next(struct maps_reader *reader, char c, uint64_t address)
+{
+    if (c == '\n') {
+        bool found = reader->start <= address && address < reader->end;
+        if (!found)
+            *reader = (struct maps_reader){0, 0, 0};
+        return found;
+    }
+    unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                                            : 16;
+    if (digit == 16)
+        reader->field += reader->field < 2;
+    else if (reader->field == 0)
+        reader->start = reader->start << 4 | digit;
+    else if (reader->field == 1)
+        reader->end = reader->end << 4 | digit;
+    return false;
+}
+
+// Since Linux 6.11 the kernel can be asked for one mapping (PROCMAP_QUERY of <linux/fs.h>): in a
+// process with thousands of them that is milliseconds faster than reading the list.
+struct procmap_query {
+    uint64_t size, flags, address;
+    uint64_t start, end;
+    uint64_t rest[8]; // attributes, name and build id of the mapping, which are not asked for
+};
+
+static bool ask_for_mapping(long file, uint64_t address, struct bounds *bounds)
+{
+    struct procmap_query query = {.size = sizeof(query), .address = address};
+    if (syscall(SYS_ioctl, file, _IOWR('f', 17, struct procmap_query), &query))
+        return false;
+    *bounds = (struct bounds){query.start, query.end};
+    return true;
+}
+
+static __attribute__((noinline)) void read_mappings(long file, uint64_t address,
+                                                    struct bounds *bounds)
+{
+    char text[1024];
+    struct maps_reader reader = {0, 0, 0};
+    for (long got; (got = syscall(SYS_read, file, text, sizeof(text))) > 0;)
+        for (long i = 0; i < got; i++)
+            if (maps_next(&reader, text[i], address)) {
+                *bounds = (struct bounds){reader.start, reader.end};
+                return;
+            }
+}
+
+// The mapping that holds the address. System calls without libc's functions, which are points where
+// a thread may be cancelled.
+static __attribute__((noinline)) struct bounds find_mapping(uint64_t address)
+{
+    struct bounds bounds = {0, 0};
+    long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return bounds;
+    if (!ask_for_mapping(file, address, &bounds))
+        read_mappings(file, address, &bounds);
+    syscall(SYS_close, file);
+    return bounds;
+}
+
+// glibc keeps a thread's own structure at the top of its stack: what lies above is other memory,
+// which may go away. The first thread and alternative stacks have a mapping of their own.
+static struct bounds bounds_of(uint64_t sp)
+{
+    if (sp >= thread_bounds.low && sp < thread_bounds.high)
+        return thread_bounds;
+    int saved = errno;
+    struct bounds bounds = find_mapping(sp);
+    errno = saved;
+    uint64_t self = (uint64_t)(uintptr_t)pthread_self();
+    if (self > sp && self < bounds.high)
+        bounds.high = self;
+    thread_bounds = bounds;
+    return bounds;
+}
+
+// --- Rules by address ----------------------------------------------------------------------------
+
+static inline uint64_t mix(uint64_t value)
+{
+    value *= UINT64_C(0x9E3779B97F4A7C15);
+    return value ^ value >> 29;
+}
+
+// The products do not wait for one another, and the walk does not wait for their comparison.
+static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
+{
+    return pc ^ a * UINT64_C(0x9E3779B97F4A7C15) ^ b * UINT64_C(0xD6E8FEB86659FD93) ^
+           c * UINT64_C(0xC2B2AE3D27D4EB4F);
+}
+
+struct step {
+    struct cfi_rule rule;
+    uint16_t image;
+};
+
+static inline struct unwind_entry *set_of(struct unwind *unwind, uint64_t pc)
+{
+    return unwind->entries[mix(pc) >> 32 & (UNWIND_SETS - 1)];
+}
+
+static inline bool look_up(struct unwind *unwind, uint64_t pc, struct step *step)
+{
+    struct unwind_entry *set = set_of(unwind, pc);
+    for (unsigned i = 0; i < UNWIND_WAYS; i++) {
+        uint64_t check = atomic_load_explicit(&set[i].check, memory_order_relaxed);
+        uint64_t kind_cfa = atomic_load_explicit(&set[i].kind_cfa, memory_order_relaxed);
+        uint64_t ra_fp = atomic_load_explicit(&set[i].ra_fp, memory_order_relaxed);
+        uint64_t image = atomic_load_explicit(&set[i].image, memory_order_relaxed);
+        if (check != check_of(pc, kind_cfa, ra_fp, image))
+            continue;
+        step->rule = (struct cfi_rule){.kind = (uint8_t)kind_cfa,
+                                       .fp = (uint8_t)(kind_cfa >> 8),
+                                       .signs = (uint8_t)(kind_cfa >> 16),
+                                       .cfa_offset = (int32_t)(kind_cfa >> 32),
+                                       .ra_offset = (int32_t)ra_fp,
+                                       .fp_offset = (int32_t)(ra_fp >> 32)};
+        step->image = (uint16_t)image;
+        return true;
+    }
+    return false;
+}
+
+static void keep(struct unwind *unwind, uint64_t pc, const struct step *step)
+{
+    const struct cfi_rule *rule = &step->rule;
+    uint64_t words[] = {rule->kind | (uint64_t)rule->fp << 8 | (uint64_t)rule->signs << 16 |
+                            (uint64_t)(uint32_t)rule->cfa_offset << 32,
+                        (uint32_t)rule->ra_offset | (uint64_t)(uint32_t)rule->fp_offset << 32};
+    struct unwind_entry *set = set_of(unwind, pc), *place = NULL;
+    for (unsigned i = 0; i < UNWIND_WAYS && !place; i++) { // its own outdated one, or an empty one
+        uint64_t old[] = {atomic_load_explicit(&set[i].kind_cfa, memory_order_relaxed),
+                          atomic_load_explicit(&set[i].ra_fp, memory_order_relaxed),
+                          atomic_load_explicit(&set[i].image, memory_order_relaxed)};
+        uint64_t check = atomic_load_explicit(&set[i].check, memory_order_relaxed);
+        if (!check || check == check_of(pc, old[0], old[1], old[2]))
+            place = &set[i];
+    }
+    if (!place) // the oldest is not known: any
+        place = &set[mix(pc ^ atomic_load_explicit(&set[0].check, memory_order_relaxed)) >> 32 &
+                     (UNWIND_WAYS - 1)];
+    atomic_store_explicit(&place->check, 1, memory_order_relaxed);
+    atomic_store_explicit(&place->kind_cfa, words[0], memory_order_relaxed);
+    atomic_store_explicit(&place->ra_fp, words[1], memory_order_relaxed);
+    atomic_store_explicit(&place->image, step->image, memory_order_relaxed);
+    atomic_store_explicit(&place->check, check_of(pc, words[0], words[1], step->image),
+                          memory_order_relaxed);
+}
+
+#if defined(__aarch64__)
+// Where a signal handler returns to. Some kernels say nothing of it in their .eh_frame; libgcc
+// knows it by its two instructions.
+static bool returns_from_signal(const struct images_image *image, uint64_t pc)
+{
+    static const uint32_t code[] = {0xD2801168, 0xD4000001}; // mov x8, #139; svc #0
+    return pc + sizeof(code) <= image->event.end &&
+           !memcmp((const void *)(uintptr_t)pc, code, sizeof(code));
+}
+#else
+static bool returns_from_signal(const struct images_image *image, uint64_t pc)
+{
+    (void)image, (void)pc;
+    return false;
+}
+#endif
+
+// pc is a return address, which may be the first of the next function: the call is before it.
+// Where no image holds it, nothing is kept: one may be loaded there later.
+static __attribute__((noinline)) struct step find_step(struct unwind *unwind, uint64_t pc)
+{
+    struct step step = {{.kind = CFI_STOP}, 0};
+    uint32_t image = images_find(&unwind->images, pc - 1);
+    if (!image)
+        return step;
+    const struct images_image *found = images_at(&unwind->images, image);
+    step.image = (uint16_t)image;
+    step.rule = cfi_find(&found->cfi, pc - 1);
+    if (step.rule.kind == CFI_STOP && found->hidden && returns_from_signal(found, pc))
+        step.rule.kind = CFI_OTHER;
+    keep(unwind, pc, &step);
+    return step;
+}
+
+// The images that a walk has made sure of. Where they are more, some are looked at again.
+enum { SURE = 8 };
+struct sure {
+    uint16_t image[SURE];
+    unsigned next;
+};
+
+static __attribute__((noinline)) bool make_sure(const struct unwind *unwind, struct sure *sure,
+                                                uint16_t image, uint64_t pc)
+{
+    for (unsigned i = 0; i < SURE; i++)
+        if (sure->image[i] == image)
+            return true;
+    if (!images_is_at(&unwind->images, image, pc - 1))
+        return false;
+    sure->image[sure->next++ % SURE] = image;
+    return true;
+}
+
+static inline struct step step_at(struct unwind *unwind, struct sure *sure, uint64_t pc)
+{
+    struct step step;
+    if (look_up(unwind, pc, &step) &&
+        (step.image == sure->image[0] || make_sure(unwind, sure, step.image, pc)))
+        return step;
+    return find_step(unwind, pc);
+}
+
+// --- The walk ------------------------------------------------------------------------------------
+
+struct registers {
+    uint64_t pc, sp, fp;
+    bool fp_lost;
+};
+
+static inline bool load(const struct bounds *bounds, uint64_t address, uint64_t *value)
+{
+    if (address < bounds->low || address > bounds->high - sizeof(*value) ||
+        address % sizeof(*value))
+        return false;
+    *value = *(const uint64_t *)(uintptr_t)address;
+    return true;
+}
+
+static uint64_t without_signature(uint64_t address)
+{
+#if defined(__aarch64__)
+    register uint64_t x30 __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(x30)); // xpaclri, which older processors take for nothing
+    return x30;
+#else
+    return address;
+#endif
+}
+
+// To the caller's registers. False: what was found there cannot be a stack.
+static inline bool step_out(const struct cfi_rule *rule, const struct bounds *bounds,
+                            struct registers *registers)
+{
+    uint64_t base = rule->kind == CFI_SP ? registers->sp : registers->fp;
+    uint64_t cfa = base + (uint64_t)(int64_t)rule->cfa_offset;
+    if (rule->kind == CFI_FP_DEREF && !load(bounds, cfa, &cfa))
+        return false;
+    uint64_t ra, fp = registers->fp;
+    if (cfa <= registers->sp || cfa > bounds->high || cfa % 8 ||
+        !load(bounds, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra))
+        return false;
+    uint64_t saved =
+        (rule->fp == CFI_FP_AT_CFA ? cfa : registers->fp) + (uint64_t)(int64_t)rule->fp_offset;
+    if ((rule->fp == CFI_FP_AT_CFA || rule->fp == CFI_FP_AT_FP) && !load(bounds, saved, &fp))
+        return false;
+    bool lost = rule->fp == CFI_FP_SAME ? registers->fp_lost : rule->fp == CFI_FP_LOST;
+    *registers = (struct registers){rule->signs ? without_signature(ra) : ra, cfa, fp, lost};
+    return true;
+}
+
+enum ending { COMPLETE, TRUNCATED, NEEDS_LIBGCC };
+
+// `registers` are those of a frame that is not part of the path itself.
+static enum ending walk(struct unwind *unwind, struct registers registers, struct unwind_path *path)
+{
+    struct bounds bounds = bounds_of(registers.sp);
+    bounds.low = registers.sp;
+    if (bounds.high < bounds.low + sizeof(uint64_t))
+        return TRUNCATED;
+    struct sure sure = {{0}, 0};
+    for (bool own = true;; own = false) {
+        struct step step = step_at(unwind, &sure, registers.pc);
+        if (!own) {
+            if (path->depth == UNWIND_MOST)
+                return TRUNCATED;
+            path->image[path->depth] = step.image;
+            path->pc[path->depth++] = registers.pc;
+        }
+        switch ((enum cfi_kind)step.rule.kind) {
+        case CFI_END: return COMPLETE;
+        case CFI_STOP: return TRUNCATED;
+        case CFI_OTHER: return NEEDS_LIBGCC;
+        case CFI_FP:
+        case CFI_FP_DEREF:
+            if (registers.fp_lost)
+                return NEEDS_LIBGCC;
+            break;
+        case CFI_SP: break;
+        }
+        if (!step_out(&step.rule, &bounds, &registers))
+            return TRUNCATED;
+        if (!registers.pc)
+            return COMPLETE;
+    }
+}
+
+// --- libgcc's unwinder, for the rest -------------------------------------------------------------
+
+struct backtrace {
+    struct unwind *unwind;
+    struct unwind_path *path;
+    struct sure sure;
+    unsigned skip;
+};
+
+static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *user)
+{
+    struct backtrace *backtrace = user;
+    struct unwind_path *path = backtrace->path;
+    if (backtrace->skip) {
+        backtrace->skip--;
+        return _URC_NO_REASON;
+    }
+    uint64_t pc = _Unwind_GetIP(context);
+    if (!pc)
+        return _URC_NO_REASON;
+    if (path->depth == UNWIND_MOST) {
+        path->truncated = true;
+        return _URC_NORMAL_STOP;
+    }
+    path->image[path->depth] = step_at(backtrace->unwind, &backtrace->sure, pc).image;
+    path->pc[path->depth++] = pc;
+    return _URC_NO_REASON;
+}
+
+static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, struct unwind_path *path)
+{
+    path->depth = 0;
+    path->truncated = false;
+    path->slow = true;
+    // This function's frame and unwind_here's are no part of the path.
+    struct backtrace backtrace = {.unwind = unwind, .path = path, .skip = 2};
+    _Unwind_Backtrace(take_frame, &backtrace);
+    __asm__ volatile("" ::: "memory"); // no tail call: the frames are counted
+}
+
+__attribute__((noinline)) void unwind_here(struct unwind *unwind, struct unwind_path *path)
+{
+    struct registers own = {.fp_lost = false};
+#if defined(__x86_64__)
+    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
+                     : "=&r"(own.pc), "=&r"(own.sp), "=&r"(own.fp));
+#elif defined(__aarch64__)
+    __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29"
+                     : "=&r"(own.pc), "=&r"(own.sp), "=&r"(own.fp));
+#endif
+    path->depth = 0;
+    path->slow = false;
+    enum ending ending = walk(unwind, own, path);
+    path->truncated = ending != COMPLETE;
+    if (ending == NEEDS_LIBGCC)
+        walk_slowly(unwind, path);
+    __asm__ volatile("" ::: "memory");
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The return addresses of the calling thread's stack, fast: what .eh_frame says of an address is
+// kept in a table, so that a known stack costs a few nanoseconds a frame. Frames that need more
+// than the table can say are left to libgcc's unwinder.
+#ifndef GLINT_INJECT_UNWIND_H
+#define GLINT_INJECT_UNWIND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "images.h"
+
+enum { UNWIND_SETS = 2048, UNWIND_WAYS = 4, UNWIND_MOST = 128 };
+
+// One address and its rule, packed. The check word is made of all the others and the address, so
+// that an entry of which two threads have written parts is none.
+struct unwind_entry {
+    _Atomic uint64_t check;
+    _Atomic uint64_t kind_cfa; // kind, fp, signs, 0 (8 bits each), cfa_offset
+    _Atomic uint64_t ra_fp;    // ra_offset, fp_offset
+    _Atomic uint64_t image;
+};
+
+// Memory that begins as zeros. Any thread, no locks.
+struct unwind {
+    struct images images;
+    _Alignas(64) struct unwind_entry entries[UNWIND_SETS][UNWIND_WAYS];
+};
+
+struct unwind_path {
+    uint32_t depth;
+    bool truncated;              // there were more frames, or the way on was not known
+    bool slow;                   // libgcc's unwinder found it
+    uint64_t pc[UNWIND_MOST];    // return addresses, innermost first
+    uint16_t image[UNWIND_MOST]; // number of the image of each; 0: none
+};
+
+// The path that leads to the caller: its first address is in the function that calls this one.
+// Takes no memory from the program's allocator. Reads of the stack only what lies above the own
+// frame on the same stack, whatever values it finds there. errno is kept.
+void unwind_here(struct unwind *unwind, struct unwind_path *path);
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people call an object: the expression that the program's source gives to it where it is
+// allocated. A name that the program itself gave comes before all of this, and is not the concern
+// of this file.
+//
+// Rules, the first that gives a name:
+// 1. The statement of the innermost frame that has source calls an allocation function of CUDA:
+//    its pointer argument, without & and casts. cudaMalloc((void **)&p->data[i], n) gives
+//    p->data[i].
+// 2. That frame is a helper, because it passes on a pointer that it was given (cudaMalloc(out, n))
+//    or returns what it allocated (return p): its caller's statement, by what is assigned from the
+//    helper (float *x = make(n) gives x) or by the one argument of it with & (make(&x, n)). The
+//    caller may be a helper in turn.
+// 3. No source of a helper is known: x = some_alloc(n) gives x, and so does float *x = make(n) with
+//    make, create or new in the function's name. Other functions may allocate for themselves.
+// 4. What rule 1 gave for a helper that returns it.
+// 5. FILE:LINE of the innermost frame with source.
+// 6. The innermost function, or the image's offset, and the size.
+// Where a line allows two answers, none is given by it, nor by a source that was written after the
+// program was built: its lines may have moved.
+#ifndef GLINT_RECORD_NAMES_H
+#define GLINT_RECORD_NAMES_H
+
+#include "base/base.h"
+#include "symbols.h"
+
+// Source files, as far as they were needed. One thread.
+struct names;
+
+struct names *names_create(void); // NULL when memory ran out
+void names_destroy(struct names *names);
+
+// Adds a name for an object of so many bytes to out. The frames are those of the call that made it,
+// innermost first, with glint's own left out.
+void names_object(struct names *names, const struct symbols_frame *frames, size_t count,
+                  uint64_t bytes, struct base_buf *out);
+
+enum names_strength {
+    NAMES_NONE = 0,
+    NAMES_RETURNED, // a name, of a helper's variable that it returns
+    NAMES_PASSED,   // no name: the helper was given the pointer
+    NAMES_STRONG,
+};
+
+// Rules 1 to 3 on one frame: the statement at line (from 1) and column (0: not known) of a source
+// text. callee is the function that the frame calls, a helper whose result or argument is wanted;
+// NULL: the frame calls CUDA or something unknown. Adds to out where the answer is a name.
+enum names_strength names_in_source(const char *text, size_t length, uint32_t line, uint32_t column,
+                                    const char *callee, struct base_buf *out);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions with stack frames of many shapes, compiled several times with different options, that
+// call one another in any order: what a test of unwinding walks through.
+#ifndef GLINT_TESTS_INJECT_FRAMES_H
+#define GLINT_TESTS_INJECT_FRAMES_H
+
+struct frames_walk {
+    // Goes on to the next function, or at depth 0 does what the test wants.
+    long (*next)(struct frames_walk *walk, unsigned depth);
+    void (*leaf)(void *user);
+    void *user;
+    unsigned long long random;
+};
+
+typedef long frames_function(struct frames_walk *walk, unsigned depth);
+
+enum { FRAMES_SHAPES = 8 };
+
+// Each compilation of frames.c defines one of these, NAME its own.
+extern frames_function *const frames_O0[FRAMES_SHAPES];
+extern frames_function *const frames_O2[FRAMES_SHAPES];
+extern frames_function *const frames_O2_fp[FRAMES_SHAPES];
+extern frames_function *const frames_Os[FRAMES_SHAPES];
+extern frames_function *const frames_O3_signed[FRAMES_SHAPES]; // aarch64: return addresses too
+extern frames_function *const frames_none[FRAMES_SHAPES];      // without unwind tables
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of names: what source lines give, and lines that look alike and must give nothing or
+// something else.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/names.h"
+
+struct known_answer {
+    const char *source;
+    uint32_t line, column;
+    const char *callee;
+    enum names_strength strength;
+    const char *name;
+};
+
+#define S NAMES_STRONG
+static const struct known_answer answers[] = {
+    // Allocation functions.
+    {"cudaMalloc(&A_gpu, n);", 1, 0, NULL, S, "A_gpu"},
+    {"  cudaMalloc ( & A_gpu , n * sizeof(float) ) ;", 1, 0, NULL, S, "A_gpu"},
+    {"cudaMalloc((void **)&p->data[i], n);", 1, 0, NULL, S, "p->data[i]"},
+    {"cudaMalloc((void**) & (p->data), n);", 1, 0, NULL, S, "p->data"},
+    {"cudaMalloc(reinterpret_cast<void **>(&x.y), n);", 1, 0, NULL, S, "x.y"},
+    {"cudaMalloc<float>(&x, n);", 1, 0, NULL, S, "x"},
+    {"cudaMallocManaged(&m, n, cudaMemAttachGlobal);", 1, 0, NULL, S, "m"},
+    {"cudaMallocHost((void **)&pinned, n);", 1, 0, NULL, S, "pinned"},
+    {"cudaHostAlloc(&pinned, n, 0);", 1, 0, NULL, S, "pinned"},
+    {"cudaMallocAsync(&pool, n, stream);", 1, 0, NULL, S, "pool"},
+    {"cudaMallocPitch(&image, &pitch, w, h);", 1, 0, NULL, S, "image"},
+    {"cudaMalloc3D(&box, extent);", 1, 0, NULL, S, "box"},
+    {"cudaMallocArray(&array, &format, w, h);", 1, 0, NULL, S, "array"},
+    {"cuMemAlloc(&d, n);", 1, 0, NULL, S, "d"},
+    {"cuMemAlloc_v2(&Module::table[2][k + 1], n);", 1, 0, NULL, S, "Module::table[2][k+1]"},
+    {"cudaHostRegister(buffer, n, 0);", 1, 0, NULL, S, "buffer"},
+    // Around them.
+    {"CHECK(cudaMalloc(&x, n));", 1, 0, NULL, S, "x"},
+    {"CUDA_TRY( cudaMalloc( (void**)&x, n ), \"cudaMalloc(&wrong, n)\" );", 1, 0, NULL, S, "x"},
+    {"if (cudaMalloc(&x, n) != cudaSuccess) {", 1, 0, NULL, S, "x"},
+    {"cudaError_t e = cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
+    {"for (int i = 0; i < 4; i++)\n    cudaMalloc(&parts[i], n);", 2, 0, NULL, S, "parts[i]"},
+    {"for (int i = 0; i < 4; i++) cudaMalloc(&parts[i], n);", 1, 0, NULL, S, "parts[i]"},
+    {"cudaMalloc(\n    &x,\n    n);", 1, 0, NULL, S, "x"},
+    {"cudaMalloc(\n    &x,\n    n);", 2, 0, NULL, S, "x"},
+    {"cudaMalloc(\n    &x,\n    n);", 3, 0, NULL, S, "x"},
+    {"int a;\n// cudaMalloc(&wrong, n);\ncudaMalloc(/* &wrong */ &x, n); // cudaMalloc(&b, 1);", 3,
+     0, NULL, S, "x"},
+    {"char q = '\"'; cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
+    {"int k = 1'000'000; cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
+    // Two in a line: only the column tells.
+    {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 1, NULL, S, "a"},
+    {"cudaMalloc(&a, n); cudaMalloc(&b, n);", 1, 20, NULL, S, "b"},
+    {"CHECK(cudaMalloc(&a, n)); CHECK(cudaMalloc(&b, n));", 1, 27, NULL, S, "b"},
+    {"f(cudaMalloc(&a, n), cudaMalloc(&b, n));", 1, 3, NULL, NAMES_NONE, ""},
+    // Near misses.
+    {"mycudaMalloc(&x, n);", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMallocs(&x, n);", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMemcpy(&x, y, n, k);", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaFree(x);\ncudaMalloc(&y, n);", 1, 0, NULL, NAMES_NONE, ""},
+    {"\"cudaMalloc(&x, n)\";", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMalloc(&x, n);", 2, 0, NULL, NAMES_NONE, ""},
+    {"", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMalloc(", 1, 0, NULL, NAMES_NONE, ""},
+    {"cudaMalloc(&", 1, 0, NULL, NAMES_NONE, ""},
+    {"))]];;cudaMalloc(&x, n);", 1, 0, NULL, S, "x"},
+    {"int status = run();", 1, 0, NULL, NAMES_NONE, ""},
+    {"if (a == b) f(x);", 1, 0, NULL, NAMES_NONE, ""},
+    // Helpers: what makes one, and what their callers say.
+    {"cudaMalloc(out, n);", 1, 0, NULL, NAMES_PASSED, ""},
+    {"return cudaMalloc((void **)(void *)devPtr, size);", 1, 0, NULL, NAMES_PASSED, ""},
+    {"float *make(int n) {\n float *p;\n cudaMalloc(&p, n);\n return p;\n}", 3, 0, NULL,
+     NAMES_RETURNED, "p"},
+    {"void f() {\n cudaMalloc(&p, n);\n}\nint g() {\n return p;\n}", 2, 0, NULL, S, "p"},
+    {"float *x = make(n);", 1, 0, "make", S, "x"},
+    {"float* x = (float*)make(n);", 1, 0, "make", S, "x"},
+    {"auto x = make<float>(n);", 1, 0, "make", S, "x"},
+    {"auto x = static_cast<float *>(tools::make(n));", 1, 0, "make", S, "x"},
+    {"this->rows[i].x = pool->make(n);", 1, 0, "make", S, "this->rows[i].x"},
+    {"if ((x = make(n)) == NULL) return;", 1, 0, "make", S, "x"},
+    {"make(&x, n);", 1, 0, "make", S, "x"},
+    {"make(n, (void **)&s.x);", 1, 0, "make", S, "s.x"},
+    {"make(out, n);", 1, 0, "make", NAMES_PASSED, ""},
+    {"return make(n);", 1, 0, "make", NAMES_PASSED, ""},
+    {"make(&x, &y);", 1, 0, "make", NAMES_NONE, ""},
+    {"use(make(n), make(m));", 1, 0, "make", NAMES_NONE, ""},
+    {"int done = run(make);", 1, 0, "make", NAMES_NONE, ""},
+    {"Buffer<float> weights(n);", 1, 0, "Buffer", S, "weights"},
+    {"tools::Buffer weights{n};", 1, 0, "Buffer", S, "weights"},
+    // Nothing is known of what is called.
+    {"float *x = library_make(n);", 1, 0, NULL, S, "x"},
+    {"x = dev_alloc(n);", 1, 0, NULL, S, "x"},
+    {"x = compute(n);", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *x = y;", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *y = model_forward(model, x);", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *y = forward(alloc, make);", 1, 0, NULL, NAMES_NONE, ""},
+    {"int ok = create_context();", 1, 0, NULL, NAMES_NONE, ""},
+    {"auto x = static_cast<float *>(DeviceAllocate<float>(n));", 1, 0, NULL, S, "x"},
+};
+
+static void source_lines_give_known_answers(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        const struct known_answer *answer = &answers[i];
+        struct base_buf name = {0};
+        enum names_strength strength =
+            names_in_source(answer->source, strlen(answer->source), answer->line, answer->column,
+                            answer->callee, &name);
+        const char *text = name.text ? name.text : "";
+        if (strength != answer->strength || strcmp(text, answer->name) != 0) {
+            print_error("%s\n  gives %d \"%s\" and not %d \"%s\"\n", answer->source, strength, text,
+                        answer->strength, answer->name);
+            wrong++;
+        }
+        base_buf_fini(&name);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void garbage_gives_no_crash(void **state)
+{
+    (void)state;
+    static const char pieces[] = "cudaMalloc(&x[i],n);{}()[]=*<>:->.'\"/\\\n make ";
+    uint64_t random = 1;
+    for (unsigned i = 0; i < 20000; i++) {
+        char text[80];
+        for (size_t j = 0; j < sizeof(text); j++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            text[j] = j % 16 < 11 && random >> 62 ? "cudaMalloc("[j % 16]
+                                                  : pieces[(random >> 33) % (sizeof(pieces) - 1)];
+        }
+        struct base_buf name = {0};
+        names_in_source(text, sizeof(text), 1 + i % 4, i % 30, i % 2 ? "make" : NULL, &name);
+        base_buf_fini(&name);
+    }
+}
+
+// --- Frames and files ----------------------------------------------------------------------------
+
+struct written {
+    char path[64];
+    struct names *names;
+};
+
+static void write_source(struct written *written, const char *text)
+{
+    strcpy(written->path, "/tmp/glint-names-XXXXXX");
+    int file = mkstemp(written->path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    written->names = names_create();
+    assert_non_null(written->names);
+}
+
+static void assert_name(struct written *written, const struct symbols_frame *frames, size_t count,
+                        const char *wanted)
+{
+    struct base_buf name = {0};
+    names_object(written->names, frames, count, 4096, &name);
+    assert_string_equal(name.text, wanted);
+    base_buf_fini(&name);
+}
+
+static void remove_source(const struct written *written)
+{
+    names_destroy(written->names);
+    unlink(written->path);
+}
+
+static void helpers_are_passed_to_the_caller_with_a_name(void **state)
+{
+    (void)state;
+    struct written written;
+    write_source(&written, "template <class T> cudaError_t cudaMalloc(T **p, size_t n) {\n"
+                           "    return ::cudaMalloc((void **)(void *)p, n);\n"
+                           "}\n"
+                           "float *make(int n) {\n"
+                           "    float *fresh;\n"
+                           "    cudaMalloc(&fresh, n);\n"
+                           "    return fresh;\n"
+                           "}\n"
+                           "int main() {\n"
+                           "    float *weights = make(12);\n"
+                           "    use(make(13));\n"
+                           "}\n");
+    const struct symbols_frame frames[] = {
+        {.function = "cudart::cudaApiMalloc(void**, unsigned long)"},
+        {.function = "cudaMalloc"},
+        {.function = "cudaMalloc<float>(float**, unsigned long)", .file = written.path, .line = 2},
+        {.function = "make(int)", .file = written.path, .line = 6},
+        {.function = "main", .file = written.path, .line = 10},
+        {.function = "__libc_start_main"}};
+    assert_name(&written, frames, 6, "weights");
+    struct symbols_frame unnamed[6];
+    memcpy(unnamed, frames, sizeof(frames));
+    unnamed[4].line = 11; // no name there: the helper's own
+    assert_name(&written, unnamed, 6, "fresh");
+    remove_source(&written);
+}
+
+static void without_an_expression_there_is_the_place(void **state)
+{
+    (void)state;
+    struct written written;
+    write_source(&written, "int main() {\n    go();\n}\n");
+    struct symbols_frame frames[] = {{.function = "cudaMalloc", .offset = 4},
+                                     {.function = "main", .file = written.path, .line = 2}};
+    char wanted[80];
+    snprintf(wanted, sizeof(wanted), "%s:2", strrchr(written.path, '/') + 1);
+    assert_name(&written, frames, 2, wanted);
+    frames[1].file = "/nonexistent/a.cu";
+    assert_name(&written, frames, 2, "a.cu:2");
+    frames[1].file = NULL;
+    assert_name(&written, frames, 2, "main, 4096 bytes");
+    frames[1].function = NULL;
+    assert_name(&written, frames, 2, "4096 bytes");
+    assert_name(&written, frames, 0, "4096 bytes");
+    remove_source(&written);
+}
+
+static void a_source_newer_than_the_program_is_not_believed(void **state)
+{
+    (void)state;
+    struct written written;
+    write_source(&written, "cudaMalloc(&x, n);\n");
+    struct symbols_frame frame = {.function = "main", .file = written.path, .line = 1};
+    struct stat status;
+    assert_int_equal(stat(written.path, &status), 0);
+    frame.built_s = status.st_mtim.tv_sec;
+    assert_name(&written, &frame, 1, "x");
+    frame.built_s--;
+    char wanted[80];
+    snprintf(wanted, sizeof(wanted), "%s:1", strrchr(written.path, '/') + 1);
+    assert_name(&written, &frame, 1, wanted);
+    remove_source(&written);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(source_lines_give_known_answers),
+        cmocka_unit_test(garbage_gives_no_crash),
+        cmocka_unit_test(helpers_are_passed_to_the_caller_with_a_name),
+        cmocka_unit_test(without_an_expression_there_is_the_place),
+        cmocka_unit_test(a_source_newer_than_the_program_is_not_believed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# One library in many states, for the test of symbols: with debug information, as nvcc has it made,
+# without the index of its addresses, with symbols only, stripped, and with the debug information in a
+# file of its own.
+
+if(TARGET test_record_symbols)
+    set(folder ${PROJECT_BINARY_DIR}/tests/record)
+    # nvcc gives the host compiler a copy of the source by such a name.
+    configure_file(record/fixture/target.c ${folder}/target.cudafe1.c COPYONLY)
+    foreach(name IN ITEMS full layout)
+        add_library(test_target_${name} MODULE)
+        target_include_directories(test_target_${name} PRIVATE record/fixture)
+        target_compile_options(test_target_${name} PRIVATE -fno-sanitize=all -O2 -g)
+        target_link_options(test_target_${name} PRIVATE -fno-sanitize=all -Wl,--build-id)
+        set_target_properties(test_target_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${folder})
+    endforeach()
+    target_sources(test_target_full PRIVATE record/fixture/target.c)
+    target_sources(test_target_layout PRIVATE ${folder}/target.cudafe1.c)
+    set(full ${folder}/test_target_full.so)
+    # The debug file's place follows from the build id: ab/cdef....debug.
+    file(WRITE ${folder}/keep-debug "#!/bin/sh
+set -eu
+id=$(${CMAKE_READELF} -n \"$1\" | sed -n 's/.*Build ID: //p')
+rest=\${id#??}
+mkdir -p \"$2/.build-id/\${id%\"$rest\"}\"
+${CMAKE_OBJCOPY} --only-keep-debug \"$1\" \"$2/.build-id/\${id%\"$rest\"}/$rest.debug\"
+")
+    add_custom_command(OUTPUT ${folder}/test_target_stripped.so DEPENDS test_target_full
+        COMMAND ${CMAKE_OBJCOPY} --remove-section=.debug_aranges ${full} ${folder}/test_target_unindexed.so
+        COMMAND ${CMAKE_OBJCOPY} --strip-debug ${full} ${folder}/test_target_symbols.so
+        COMMAND sh ${folder}/keep-debug ${full} ${folder}/debug
+        COMMAND ${CMAKE_OBJCOPY} --strip-all ${full} ${folder}/test_target_stripped.so)
+    add_custom_target(test_targets DEPENDS ${folder}/test_target_stripped.so)
+    add_dependencies(test_record_symbols test_targets test_target_layout)
+    target_link_libraries(test_record_symbols PRIVATE ${CMAKE_DL_LIBS})
+endif()
