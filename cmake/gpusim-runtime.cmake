@@ -5,16 +5,28 @@
 
 set(glint_runtime_sources array convert copy device errors fill graph launch memory missing node per_thread
     register state stream)
-list(TRANSFORM glint_runtime_sources REPLACE "(.+)" "src/gpusim/runtime_\\1.c")
-add_library(glint_runtime OBJECT ${glint_runtime_sources})
+list(TRANSFORM glint_runtime_sources REPLACE "(.+)" "gpusim/runtime_\\1.c")
+list(TRANSFORM glint_runtime_sources PREPEND src/ OUTPUT_VARIABLE sources)
+add_library(glint_runtime OBJECT ${sources} src/gpusim/calls.c)
+
+# Inner names for all of them; the older versions' own functions have theirs already.
+glint_calls(runtime gpusim/calls.h 0 cudaabi/runtime.h ${glint_runtime_sources} gpusim/runtime_v13.c)
+glint_inner(runtime ${sources} src/gpusim/runtime_v13.c src/gpusim/runtime_v12.c src/gpusim/runtime_v11.c
+    src/gpusim/runtime_old.c)
 
 # glint_cudart(SUFFIX SOURCE...) makes libcudart.so.SUFFIX.
 function(glint_cudart suffix)
     set(GLINT_CUDART_SONAME libcudart.so.${suffix})
     set(map ${PROJECT_BINARY_DIR}/gpusim/${GLINT_CUDART_SONAME}.map)
     configure_file(src/gpusim/runtime.map.in ${map} @ONLY)
-    string(REPLACE "." "_" target glint_cudart_${suffix})
-    add_library(${target} SHARED ${ARGN} $<TARGET_OBJECTS:glint_runtime>)
+    string(REPLACE "." "_" name ${suffix})
+    set(target glint_cudart_${name})
+    glint_calls(runtime_${name} "gpusim/runtime_old.h gpusim/calls.h" 0 cudaabi/runtime.h ${glint_runtime_sources}
+        ${ARGN})
+    set(sources ${ARGN})
+    list(TRANSFORM sources PREPEND src/)
+    add_library(${target} SHARED ${sources} ${PROJECT_BINARY_DIR}/gpusim/runtime_${name}_calls.c
+        $<TARGET_OBJECTS:glint_runtime>)
     set_target_properties(${target} PROPERTIES
         OUTPUT_NAME cudart
         SUFFIX .so.${suffix}
@@ -30,7 +42,7 @@ function(glint_cudart suffix)
 endfunction()
 
 if(TARGET glint_libcuda)
-    glint_cudart(13 src/gpusim/runtime_v13.c)
-    glint_cudart(12 src/gpusim/runtime_v12.c src/gpusim/runtime_old.c)
-    glint_cudart(11.0 src/gpusim/runtime_v11.c src/gpusim/runtime_old.c)
+    glint_cudart(13 gpusim/runtime_v13.c)
+    glint_cudart(12 gpusim/runtime_v12.c gpusim/runtime_old.c)
+    glint_cudart(11.0 gpusim/runtime_v11.c gpusim/runtime_old.c)
 endif()

@@ -30,7 +30,9 @@ struct cli_verb {
 };
 
 extern const struct cli_verb cli_ptx;
+extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_run;
+extern const struct cli_verb cli_sim_log;
 
 // Takes options from the front of argv, handing each to take(user, row, argument), which returns
 // false where it does not like the argument and has said so. Returns the index of the first

@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-static const struct cli_verb *const verbs[] = {&cli_run, &cli_ptx};
+static const struct cli_verb *const verbs[] = {&cli_run, &cli_query, &cli_ptx, &cli_sim_log};
 
 enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
 

@@ -228,10 +228,11 @@ static bool can_be_simulated(const char *path, const struct gpusim_program *prog
         cli_message("link it with 'nvcc -cudart shared', or without strip and -s");
         return false;
     }
-    if (program->vendor_library)
-        cli_message("%s uses %s: NVIDIA's libraries cannot run on the simulated GPU, and their "
-                    "calls will fail",
-                    path, program->vendor_library);
+    if (program->vendor_library) {
+        cli_message("%s needs NVIDIA's libraries, which cannot run on the simulated GPU: %s", path,
+                    program->vendor_library);
+        return false;
+    }
     return !program->has_device_code || has_ptx(path);
 }
 

@@ -215,6 +215,23 @@ static struct found skip_unfinished(struct event_reader *reader)
     return found;
 }
 
+static void copy_out(const struct event_reader *reader, size_t length, struct base_buf *out)
+{
+    out->length = 0;
+    base_buf_reserve(out, length);
+    if (out->failed || !out->text)
+        return;
+    size_t skip = LENGTH_BYTES;
+    for (uint64_t at = reader->tail; out->length < length; at++) {
+        size_t left = length - out->length, here = PAYLOAD - skip;
+        const struct slot *slot = slot_at(reader->ring, reader->slot_count, at);
+        memcpy(out->text + out->length, slot->payload + skip, left < here ? left : here);
+        out->length += left < here ? left : here;
+        skip = 0;
+    }
+    out->text[length] = 0;
+}
+
 enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bool abandoned)
 {
     struct found found = whole_at(reader, reader->tail);
@@ -225,15 +242,7 @@ enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bo
             release(reader);
         return EVENT_NONE;
     }
-    out->length = 0;
-    base_buf_reserve(out, found.length);
-    size_t skip = LENGTH_BYTES;
-    for (uint64_t at = reader->tail; out->length < found.length && !out->failed; at++) {
-        size_t left = found.length - out->length, here = PAYLOAD - skip;
-        const struct slot *slot = slot_at(reader->ring, reader->slot_count, at);
-        base_buf_add(out, (const char *)slot->payload + skip, left < here ? left : here);
-        skip = 0;
-    }
+    copy_out(reader, found.length, out);
     reader->tail += found.slots;
     if (is_due(reader))
         release(reader);

@@ -15,6 +15,15 @@ static struct seen *seen_by(const struct warp *warp, const struct uop *op)
     return &warp->seen[op->seen];
 }
 
+static void add_elements(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
+{
+    for (int i = 0; i < LANES; i++) {
+        int64_t index = op->flags & ADDRESS_WIDE ? ((const int64_t *)source(warp, op->a))[i]
+                                                 : ((const int32_t *)source(warp, op->a))[i];
+        out[i] += (uint64_t)index * op->rejoin;
+    }
+}
+
 void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
 {
     uint64_t offset = (uint64_t)op->offset;
@@ -23,6 +32,8 @@ void access_addresses(const struct warp *warp, const struct uop *op, uint64_t ou
             offset += warp->path->frame->local_offset;
         for (int i = 0; i < LANES; i++)
             out[i] = offset;
+        if (op->flags & ADDRESS_INDEXED)
+            add_elements(warp, op, out);
     } else if (op->flags & ADDRESS_WIDE) {
         const uint64_t *base = source(warp, op->a);
         for (int i = 0; i < LANES; i++)
@@ -34,22 +45,65 @@ void access_addresses(const struct warp *warp, const struct uop *op, uint64_t ou
     }
 }
 
+static const char *const words[] = {"", "read", "write", "atomic operation"};
+
+// How far the bytes lie from a window that begins at 0.
+static void describe_window(uint64_t address, uint64_t size, const char *of, char *out,
+                            size_t out_bytes)
+{
+    unsigned long long beyond = address - size + 1;
+    if (address >= size)
+        snprintf(out, out_bytes, "%llu bytes beyond the %s, which has %llu bytes", beyond, of,
+                 (unsigned long long)size);
+    else
+        snprintf(out, out_bytes, "it goes beyond the %s, which has %llu bytes", of,
+                 (unsigned long long)size);
+}
+
+// A generic address that is nobody's may be nearer to the block's shared memory than to any object.
+static void describe_generic(const struct warp *warp, uint64_t address, char *out, size_t out_bytes)
+{
+    const struct block *block = warp->block;
+    uint64_t far = objects_describe(block->launch->device, address, out, out_bytes);
+    uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
+    uint64_t beyond = in_shared < block->shared_bytes ? 0 : in_shared - block->shared_bytes;
+    if (block->shared && beyond < far)
+        describe_window(in_shared, block->shared_bytes, "block's shared memory", out, out_bytes);
+}
+
 static bool report(struct warp *warp, const struct uop *op, int lane, uint64_t address,
                    uint32_t bytes, enum access_kind kind)
 {
-    static const char *const words[] = {"", "read", "write", "atomic operation"};
-    char where[200];
-    objects_describe(warp->block->launch->device, address, where, sizeof(where));
+    char where[280];
+    describe_generic(warp, address, where, sizeof(where));
     warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "invalid %s of %u bytes at 0x%llx: %s",
                words[kind], bytes, (unsigned long long)address, where);
     return false;
 }
 
 static bool misaligned(struct warp *warp, const struct uop *op, int lane, uint64_t address,
-                       uint32_t bytes)
+                       uint32_t bytes, enum access_kind kind)
 {
-    warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane, "address 0x%llx is not a multiple of %u",
-               (unsigned long long)address, bytes);
+    char where[280];
+    if (op->space == PTX_SPACE_SHARED)
+        snprintf(where, sizeof(where), "in shared memory");
+    else if (op->space == PTX_SPACE_LOCAL)
+        snprintf(where, sizeof(where), "in local memory");
+    else
+        describe_generic(warp, address, where, sizeof(where));
+    warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
+               "misaligned %s: address 0x%llx is not a multiple of %u: %s", words[kind],
+               (unsigned long long)address, bytes, where);
+    return false;
+}
+
+static bool constant_written(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                             uint32_t bytes, enum access_kind kind)
+{
+    char where[280];
+    objects_describe(warp->block->launch->device, address, where, sizeof(where));
+    warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "%s of %u bytes at 0x%llx, a constant: %s",
+               words[kind], bytes, (unsigned long long)address, where);
     return false;
 }
 
@@ -60,8 +114,8 @@ static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint3
     struct seen *seen = seen_by(warp, op);
     if (address - seen->start >= seen->size || seen->size - (address - seen->start) < bytes) {
         const struct sim_object *object = objects_find(warp->block->launch->objects, address);
-        if (!object) {
-            // Made since the launch began: by malloc in a kernel, or by the host meanwhile.
+        if (!object || object->kind == SIM_OBJECT_HEAP) {
+            // Made or freed since the launch began: by a kernel, or by the host meanwhile.
             struct sim_object fresh;
             if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
                 fresh.size_bytes - (address - fresh.address) < bytes)
@@ -71,6 +125,8 @@ static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint3
         } else {
             if (object->size_bytes - (address - object->address) < bytes)
                 return report(warp, op, lane, address, bytes, kind);
+            if (object->kind == SIM_OBJECT_CONST && kind != ACCESS_LOAD)
+                return constant_written(warp, op, lane, address, bytes, kind);
             seen->start = object->address;
             seen->size = object->size_bytes;
         }
@@ -85,10 +141,11 @@ static bool shared_lane(struct warp *warp, const struct uop *op, int lane, uint3
     const struct block *block = warp->block;
     uint64_t address = access->address[lane];
     if (address > block->shared_bytes || block->shared_bytes - address < bytes) {
-        static const char *const words[] = {"", "read", "write", "atomic operation"};
+        char where[160];
+        describe_window(address, block->shared_bytes, "block's memory", where, sizeof(where));
         warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                   "invalid %s of %u bytes at 0x%llx of shared memory: the block has %u bytes",
-                   words[kind], bytes, (unsigned long long)address, block->shared_bytes);
+                   "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
+                   (unsigned long long)address, where);
         return false;
     }
     access->pointer[lane] = block->shared + address;
@@ -102,9 +159,11 @@ static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32
     uint32_t stack = warp->block->launch->local_bytes;
     uint64_t address = access->address[lane];
     if (address > stack || stack - address < bytes) {
+        char where[160];
+        describe_window(address, stack, "thread's memory", where, sizeof(where));
         warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                   "invalid access of %u bytes at 0x%llx of local memory: the thread has %u bytes",
-                   bytes, (unsigned long long)address, stack);
+                   "invalid %s of %u bytes at 0x%llx of local memory: %s", words[kind], bytes,
+                   (unsigned long long)address, where);
         return false;
     }
     access->pointer[lane] = warp->local + (size_t)lane * stack + address;
@@ -181,7 +240,7 @@ static bool in_seen(const struct warp *warp, const struct uop *op, uint32_t byte
     return in_range(warp, seen->start, seen->size, bytes, access);
 }
 
-static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes,
+static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
                     const struct access *access)
 {
     uint64_t any = 0;
@@ -193,7 +252,7 @@ static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes,
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         if (access->address[i] & (align - 1))
-            return misaligned(warp, op, i, access->address[i], align);
+            return misaligned(warp, op, i, access->address[i], align, kind);
     }
     return true;
 }
@@ -217,7 +276,7 @@ bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum 
                   struct access *access)
 {
     uint64_t all_bytes = (uint64_t)__builtin_popcount(warp->mask) * bytes;
-    bool good = aligned(warp, op, bytes, access);
+    bool good = aligned(warp, op, bytes, kind, access);
     if (!good)
         return false;
     if (op->space == PTX_SPACE_SHARED) {
@@ -323,5 +382,9 @@ const unsigned char *access_check(struct warp *warp, const struct uop *op, int l
     struct access access;
     access.address[lane] = address;
     uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
-    return generic_lane(warp, op, lane, size, ACCESS_LOAD, &access) ? access.pointer[lane] : NULL;
+    if (!generic_lane(warp, op, lane, size, ACCESS_LOAD, &access))
+        return NULL;
+    if (warp->block->launch->device->log)
+        sim_log_lane(warp, lane, 0, access.pointer[lane], size, ACCESS_LOAD);
+    return access.pointer[lane];
 }

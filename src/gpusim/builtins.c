@@ -254,6 +254,17 @@ static enum step run_free(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
+void sim_device_clear_heap(struct sim_device *device)
+{
+    for (struct sim_object object = {0}; objects_next(device, SIM_OBJECT_HEAP, &object);) {
+        sim_object_remove(device, object.address);
+        free((void *)(uintptr_t)object.address);
+    }
+    pthread_mutex_lock(&device->lock);
+    device->heap_used = 0;
+    pthread_mutex_unlock(&device->lock);
+}
+
 enum step builtin_run(struct warp *warp, const struct uop *op, int builtin)
 {
     switch ((enum builtin)builtin) {

@@ -4,8 +4,11 @@
 // is refused here, by name, before anything runs.
 #include "decode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim_log.h"
 
 _Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
                              const char *why)
@@ -15,6 +18,14 @@ _Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *in
     base_fail(decoder->error, BASE_UNSUPPORTED, "%s in %s, PTX line %u%s%s: %s", instr->form->text,
               code->name, instr->stmt.line, file ? ", " : "", file ? file : "", why);
     longjmp(*decoder->arena->escape, 1);
+}
+
+_Noreturn void decode_refuse_name(struct decoder *decoder, const struct ptx_instr *instr,
+                                  const char *name, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%.160s, %s", name, why);
+    decode_refuse(decoder, instr, text);
 }
 
 unsigned decode_lane_bytes(enum ptx_type type)
@@ -76,8 +87,13 @@ slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
 bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_var *var, uint64_t *value)
 {
-    const struct base_map *map = var->space == PTX_SPACE_SHARED  ? &decoder->shared
-                                 : var->space == PTX_SPACE_LOCAL ? &decoder->locals
+    for (uint32_t i = 0; var->space == PTX_SPACE_SHARED && i < decoder->code->shared_count; i++) {
+        if (decoder->code->shared[i].var == var) {
+            *value = decoder->code->shared[i].offset;
+            return true;
+        }
+    }
+    const struct base_map *map = var->space == PTX_SPACE_LOCAL   ? &decoder->locals
                                  : var->space == PTX_SPACE_PARAM ? &decoder->params
                                                                  : NULL;
     if (map) {
@@ -85,14 +101,22 @@ bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
         if (!known)
             decode_refuse(decoder, instr, "a variable that is not laid out");
         *value = *known - 1;
-        return var->space == PTX_SPACE_SHARED;
+        return false;
     }
     // NOLINTNEXTLINE(*NullDereference): a decoder is there while it decodes
     const struct variable *variable = module_variable(decoder->module, var->name);
     if (!variable)
-        decode_refuse(decoder, instr, "a variable that no module defines");
+        decode_refuse_name(decoder, instr, var->name, "a variable that no module defines");
     *value = variable->address;
     return true;
+}
+
+int64_t decode_var_offset(const struct ptx_operand *operand)
+{
+    const struct ptx_var *var = operand->var;
+    return operand->flags & PTX_OPERAND_INDEXED
+               ? operand->offset * ptx_type_bytes((enum ptx_type)var->type) * var->vec
+               : operand->offset;
 }
 
 static uint64_t float_constant(const struct ptx_operand *operand, enum ptx_type type)
@@ -134,15 +158,34 @@ slot decode_typed(struct decoder *decoder, const struct ptx_instr *instr,
     case PTX_OPERAND_VAR:
         if (!decode_variable(decoder, instr, operand->var, &value))
             decode_refuse(decoder, instr, "the address of a local variable can only be moved");
-        return decode_constant(decoder, value + (uint64_t)operand->offset, bytes);
+        return decode_constant(decoder, value + (uint64_t)decode_var_offset(operand), bytes);
     case PTX_OPERAND_FUNCTION: {
         const struct code *code = module_code(decoder->module, operand->function->name);
         if (!code)
-            decode_refuse(decoder, instr, "the address of a function that no module defines");
+            decode_refuse_name(decoder, instr, operand->function->name,
+                               "a function that no module defines");
         return decode_constant(decoder, code->identity, bytes);
     }
     default: decode_refuse(decoder, instr, "an operand of this kind");
     }
+}
+
+// array[register + number]: both count elements.
+static void decode_element(struct decoder *decoder, const struct ptx_instr *instr,
+                           const struct ptx_operand *operand, struct uop *op)
+{
+    const struct ptx_var *array = operand->elements[0].var;
+    const struct ptx_operand *index = &operand->elements[1];
+    uint64_t start;
+    if (array->space == PTX_SPACE_PARAM || index->kind != PTX_OPERAND_REG)
+        decode_refuse(decoder, instr, "a parameter indexed by a register");
+    bool constant = decode_variable(decoder, instr, array, &start);
+    op->rejoin = ptx_type_bytes((enum ptx_type)array->type) * array->vec;
+    op->offset = (int64_t)start + operand->offset * op->rejoin;
+    op->a = decode_register(decoder, instr, index);
+    op->flags |= ADDRESS_NONE | ADDRESS_INDEXED | (constant ? 0 : ADDRESS_FRAME);
+    if (decode_lane_bytes((enum ptx_type)index->reg->type) == WIDE)
+        op->flags |= ADDRESS_WIDE;
 }
 
 void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
@@ -151,8 +194,10 @@ void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
     const struct ptx_operand *base = operand;
     op->offset = 0;
     if (operand->kind == PTX_OPERAND_ADDRESS) {
-        if (operand->flags & PTX_OPERAND_INDEXED)
-            decode_refuse(decoder, instr, "an array indexed by a register");
+        if (operand->flags & PTX_OPERAND_INDEXED) {
+            decode_element(decoder, instr, operand, op);
+            return;
+        }
         base = &operand->elements[0];
         op->offset = operand->offset;
     }
@@ -170,11 +215,7 @@ void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
     case PTX_OPERAND_VAR: {
         uint64_t value;
         bool constant = decode_variable(decoder, instr, base->var, &value);
-        int64_t step =
-            base->flags & PTX_OPERAND_INDEXED
-                ? (int64_t)ptx_type_bytes((enum ptx_type)base->var->type) * base->var->vec
-                : 1;
-        op->offset += (int64_t)value + base->offset * step;
+        op->offset += (int64_t)value + decode_var_offset(base);
         op->flags |= ADDRESS_NONE;
         if (!constant)
             op->flags |= base->var->space == PTX_SPACE_LOCAL ? ADDRESS_FRAME : ADDRESS_PARAM;
@@ -207,6 +248,16 @@ static void place(struct decoder *decoder, struct base_map *map, const struct pt
     *used += (uint32_t)var->size_bytes;
 }
 
+// A parameter in register space, which has been placed.
+static struct passed in_register(struct decoder *decoder, const struct ptx_var *var)
+{
+    enum ptx_type type = (enum ptx_type)var->type;
+    return (struct passed){.reg = decoder->slots[var->reg->id],
+                           .offset = (uint32_t)*base_map_get(&decoder->params, (uintptr_t)var) - 1,
+                           .bytes = (uint8_t)ptx_type_bytes(type),
+                           .lane_bytes = (uint8_t)decode_lane_bytes(type)};
+}
+
 // A kernel's parameters are one packed buffer; a device function's stand in its frame, with the
 // results and with the local parameters through which it calls others.
 static void place_params(struct decoder *decoder, struct code *code)
@@ -214,12 +265,16 @@ static void place_params(struct decoder *decoder, struct code *code)
     struct ptx_function *function = code->function;
     struct sim_param *params =
         base_new_array(decoder->arena, struct sim_param, function->param_count);
+    struct passed *given = base_new_array(decoder->arena, struct passed, function->param_count);
     uint32_t used = 0;
     for (uint32_t i = 0; i < function->param_count; i++) {
         place(decoder, &decoder->params, function->params[i], &used);
         params[i].size_bytes = (uint32_t)function->params[i]->size_bytes;
         params[i].offset = used - params[i].size_bytes;
+        if (function->params[i]->reg)
+            given[code->given_count++] = in_register(decoder, function->params[i]);
     }
+    code->given = given;
     code->params = params;
     code->param_count = function->param_count;
     code->own_param_bytes = used;
@@ -227,6 +282,8 @@ static void place_params(struct decoder *decoder, struct code *code)
         place(decoder, &decoder->params, function->returns[i], &used);
         code->return_bytes = (uint32_t)function->returns[i]->size_bytes;
         code->return_offset = used - code->return_bytes;
+        if (function->returns[i]->reg)
+            code->result = in_register(decoder, function->returns[i]);
     }
     uint32_t locals = 0;
     for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
@@ -278,14 +335,21 @@ static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr,
     op->seen = (uint8_t)(op - decoder->code->ops);
     op->d = op->a = op->b = op->c = op->e = NO_SLOT;
     decode_guard(decoder, instr, op);
-    if (is_hint(ptx_op(instr))) {
+    const struct contraction *contraction = &decoder->contractions[instr->index];
+    if (is_hint(ptx_op(instr)) || contraction->product == instr) {
         op->run = run_nothing;
         return;
     }
+    if (contraction->product) {
+        if (!choose_float_contracted(decoder, instr, contraction, op))
+            choose_half_contracted(decoder, instr, contraction, op);
+        return;
+    }
     static bool (*const families[])(struct decoder *, const struct ptx_instr *, struct uop *) = {
-        choose_stack, choose_control, choose_memory,  choose_move,    choose_integer,
-        choose_float, choose_half,    choose_convert, choose_compare, choose_atomic,
-        choose_warp,  choose_texture, choose_video,   choose_async,   choose_matrix,
+        choose_wide,    choose_stack,  choose_control, choose_memory,  choose_move,
+        choose_integer, choose_float,  choose_half,    choose_convert, choose_compare,
+        choose_atomic,  choose_warp,   choose_texture, choose_surface, choose_video,
+        choose_async,   choose_matrix,
     };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         if (families[i](decoder, instr, op))
@@ -364,16 +428,20 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
     enum base_code result = BASE_OK;
     if (setjmp(escape) == 0) {
         const struct ptx_cfg *cfg = ptx_cfg_build(code->function, &decoder->scratch);
-        uint32_t bytes = decode_slots(cfg, &decoder->scratch, &decoder->slots);
+        const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &decoder->scratch);
+        decoder->contractions = decode_contractions(code->module, ssa, &decoder->scratch);
+        uint32_t bytes =
+            decode_slots(ssa, decoder->contractions, &decoder->scratch, &decoder->slots);
         code->register_bytes = aligned(bytes, 64);
         place_params(decoder, code);
-        module_place_shared(module, code->function, &decoder->shared);
         decode_body(decoder, cfg);
         code->pool = base_alloc(arena, decoder->pool.count + 64);
         code->pool = (unsigned char *)(((uintptr_t)code->pool + 63) & ~(uintptr_t)63);
         code->pool_bytes = (uint32_t)decoder->pool.count;
         if (decoder->pool.count)
             memcpy(code->pool, decoder->pool.items, decoder->pool.count);
+        if (module->device->log)
+            sim_log_code(module->device->log, code, arena);
     } else {
         if (error->code == BASE_OK)
             base_fail(error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
@@ -385,7 +453,6 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
     base_map_fini(&decoder->constants);
     base_map_fini(&decoder->params);
     base_map_fini(&decoder->locals);
-    base_map_fini(&decoder->shared);
     free(decoder);
     return result;
 }

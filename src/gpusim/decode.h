@@ -15,17 +15,29 @@ struct decoder {
     struct base_arena *arena;
     struct base_arena scratch; // until the function is decoded
     struct base_error *error;
-    slot *slots; // by register id
+    slot *slots;                            // by register id
+    const struct contraction *contractions; // by instruction index
     BASE_ARRAY(unsigned char) pool;
     struct base_map constants; // bits and width to slot
     struct base_map params;    // struct ptx_var to 1 + its offset among the frame's parameters
     struct base_map locals;    // the same for .local variables
-    struct base_map shared;    // struct ptx_var to 1 + its offset in shared memory
 };
 
+// A sum that is computed as one fma with a product before it in its block.
+struct contraction {
+    const struct ptx_instr *product; // NULL: none; the instruction itself: a product that only sums
+                                     // need, which compute it
+    uint8_t addend;                  // the operand that is added to it
+    bool negate_product, negate_addend;
+};
+
+// By instruction index, in the arena.
+const struct contraction *decode_contractions(const struct ptx_module *module,
+                                              const struct ptx_ssa *ssa, struct base_arena *arena);
 // Places the function's registers; returns the bytes they take. The slots, by register id, are in
 // the arena. Memory that runs out leaves by its escape.
-uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot **out);
+uint32_t decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
+                      struct base_arena *arena, slot **out);
 // The slot of a register operand; refuses anything else.
 slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_operand *operand);
@@ -36,6 +48,9 @@ slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes
 // The destination, perhaps a sink: NO_SLOT then.
 slot decode_target(struct decoder *decoder, const struct ptx_instr *instr,
                    const struct ptx_operand *operand);
+// Fills an op that reads a special register into op->d, of op->bytes a lane; false: it is not
+// there.
+bool decode_special(const struct ptx_operand *operand, struct uop *op);
 // The predicate operand with its negation folded away is not possible: gives slot, and whether
 // negated.
 slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
@@ -45,18 +60,24 @@ unsigned decode_lane_bytes(enum ptx_type type);
 // The address in [ ]: sets a, offset and ADDRESS_* in flags.
 void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
                     const struct ptx_operand *operand, struct uop *op);
+// Bytes behind the start of the operand's variable: a[3] counts elements.
+int64_t decode_var_offset(const struct ptx_operand *operand);
 // A variable's value as an address: true where it is a constant, else it is relative to the frame.
 bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_var *var, uint64_t *value);
 
 enum {
-    ADDRESS_WIDE = 1,  // the base is a 64-bit register
-    ADDRESS_NONE = 2,  // there is no base
-    ADDRESS_FRAME = 4, // relative to the frame's .local variables
-    ADDRESS_PARAM = 8, // among the frame's parameters
+    ADDRESS_WIDE = 1,     // the base is a 64-bit register
+    ADDRESS_NONE = 2,     // there is no base
+    ADDRESS_FRAME = 4,    // relative to the frame's .local variables
+    ADDRESS_PARAM = 8,    // among the frame's parameters
+    ADDRESS_INDEXED = 16, // with ADDRESS_NONE: the register counts elements of op->rejoin bytes
 };
 
 _Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
                              const char *why);
+// The same, of something by its name: "NAME, why".
+_Noreturn void decode_refuse_name(struct decoder *decoder, const struct ptx_instr *instr,
+                                  const char *name, const char *why);
 
 #endif

@@ -49,11 +49,17 @@ struct driver_process {
     _Atomic bool initialised, forked, finished;
     const struct sim_preset *preset;
     struct sim_device *device;
-    struct sim_log *log; // NULL: no logging
+    struct sim_log *log; // NULL: no logging. Set before the first call is served
+    bool log_failed;     // it could not be opened
 
-    struct driver_context *primary;       // NULL before the first retain
+    // Guards the primary context, how often it is retained and its flags; taken before lock.
+    pthread_mutex_t primary_lock;
+    struct driver_context *primary; // NULL before the first retain
+    unsigned primary_flags;
     struct driver_context *contexts;      // all, the primary one included
     struct driver_context *dead_contexts; // kept, because a thread may still have one current
+    struct driver_module *libraries;      // modules that belong to no context
+    struct driver_array *dead_arrays;     // ended by a reset, kept because the program has handles
     uint64_t next_id;
     uint64_t sequence; // of the newest command
     uint64_t host_ns;  // the host's place on the simulated clock: it never runs back
@@ -66,10 +72,11 @@ struct driver_process {
     uint64_t used_bytes;          // of the device's memory
     struct driver_pool *default_pool, *current_pool, *pools;
 
-    _Atomic uint64_t staged_bytes; // of pageable memory, copied for copies to come
+    _Atomic uint64_t staged_bytes;   // of pageable memory, copied for copies to come
+    _Atomic bool graph_memory_loose; // graphs have let go of some since it was last looked for
 
-    struct base_map reported; // what was said on stderr already
-    unsigned captures;        // under way in global mode
+    struct base_map reported;  // what was said on stderr already
+    _Atomic unsigned captures; // under way; written with the lock
 };
 
 extern struct driver_process driver;
@@ -82,13 +89,23 @@ struct driver_thread {
     unsigned per_thread;              // above 0: stream 0 is the thread's own (_ptds and _ptsz)
     CUstreamCaptureMode capture_mode; // cuThreadExchangeStreamCaptureMode
     uint64_t id;                      // 0: not given yet
+    // For the log: its number there (0: not given yet), the API call that it is in, and of the
+    // command that it runs the stream and the call that submitted it.
+    uint64_t log_id, call;
+    struct driver_stream *running_on;
+    uint64_t running_for;
 };
 
 struct driver_thread *driver_thread(void);
 
-// Begins an API function: logs the call, and says whether the driver can serve at all.
-CUresult driver_begin(const char *name, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+// Opens the log where the environment asks for one, once.
+CUresult driver_log_open(void);
+void driver_log_end(void);
+// Logs a call whose arguments are not known.
+void driver_log_missing(const char *name, CUresult result);
+
+// Begins an API function: says whether the driver can serve at all.
+CUresult driver_begin(void);
 
 #define DRIVER_TRY(expression)         \
     do {                               \
@@ -96,7 +113,7 @@ CUresult driver_begin(const char *name, const char *format, ...)
         if (tried != CUDA_SUCCESS)     \
             return tried;              \
     } while (0)
-#define DRIVER_BEGIN(...) DRIVER_TRY(driver_begin(__func__, __VA_ARGS__))
+#define DRIVER_BEGIN() DRIVER_TRY(driver_begin())
 #define DRIVER_REJECT(condition, code) \
     do {                               \
         if (condition)                 \
@@ -108,10 +125,16 @@ void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void driver_say_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 CUresult driver_not_there(const char *function);
 
-// Writes what kernels have printed to stdout. Not locked.
+// Writes what kernels have printed to the program's stdout. Called where a real driver does: by
+// launches, calls that wait for the device, blocking copies, loading and unloading, before host
+// functions, with an error and at exit; never by a kernel's own thread, so that the host's lines
+// and the kernels' stay in order. Not locked.
 void driver_flush_output(void);
 
 CUresult driver_init_process(void);
+// What cuGetProcAddress does.
+CUresult driver_proc_find(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status);
 CUresult driver_code_of_fault(enum sim_fault_kind kind);
 
 static inline void driver_lock(void)
@@ -218,6 +241,7 @@ struct driver_op {
         struct {
             uint64_t address, size_bytes;
             struct driver_pool *pool;
+            struct driver_graph_memory *of_graph; // held; NULL on a stream
         } memory;
         struct {
             struct driver_exec *exec; // held
@@ -247,6 +271,7 @@ struct driver_command {
     unsigned references;
     bool done;
     uint64_t sequence;          // in order of submission, in all streams
+    uint64_t call;              // that submitted it, for the log
     uint64_t submit_ns, end_ns; // on the simulated clock; the end once done
     struct driver_stream *stream;
     struct driver_command *next;
@@ -341,6 +366,14 @@ enum driver_memory_kind {
     DRIVER_MEMORY_ARRAY,
 };
 
+// What makes an allocation a graph's: its address stays the graph's own as long as a node or an
+// executable allocates it, however often it is freed and launched again.
+struct driver_graph_memory {
+    _Atomic unsigned references; // the allocation, and each node and step that allocates it
+    bool given;                  // the program has it: launched, and not freed since
+    struct driver_command *last; // held: the launch or free that touched it last
+};
+
 struct driver_allocation {
     uint64_t address, size_bytes;
     enum driver_memory_kind kind;
@@ -348,7 +381,9 @@ struct driver_allocation {
     uint64_t id;
     struct driver_context *context;
     struct driver_pool *pool;
-    uint64_t capacity_bytes; // of a pool's block
+    struct driver_array *array;           // whose memory this is; NULL: none
+    struct driver_graph_memory *of_graph; // held; NULL: not a graph's
+    uint64_t capacity_bytes;              // of a pool's block
     bool sync_memops;
 };
 
@@ -388,9 +423,11 @@ struct driver_array {
     size_t rows, slices; // at least 1
     struct driver_array *levels;
     unsigned level_count;
+    struct driver_array *next; // of the dead
 };
 
 bool driver_array_valid(const struct driver_array *array);
+void driver_array_end(struct driver_array *array); // locked; its handle means nothing any more
 
 // Pools: see driver_pool.c. Locked.
 CUresult driver_pool_alloc(struct driver_pool *pool, struct driver_stream *stream,
@@ -401,7 +438,16 @@ CUresult driver_pool_reserve(struct driver_pool *pool, struct driver_stream *str
                              struct driver_allocation **made);
 void driver_pool_discard(struct driver_allocation *allocation); // gives it back at once
 CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation *allocation);
+// The command frees it: others may have it after that, or its graph again.
+void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command);
 void driver_pools_trim(void); // at synchronisation points
+// Makes an allocation of a pool a graph's, and the operation its node's. Locked.
+CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op);
+void driver_graph_memory_hold(struct driver_graph_memory *memory);
+void driver_graph_memory_release(struct driver_graph_memory *memory); // locked or not
+void driver_graph_memory_touch(struct driver_graph_memory *memory,
+                               struct driver_command *command); // locked
+void driver_pools_reset(void); // keeps nothing, by whatever threshold
 struct driver_pool *driver_pool_default(void);
 
 // --- Copies --------------------------------------------------------------------------------------
@@ -431,7 +477,7 @@ struct driver_function {
 struct driver_module {
     uint64_t magic;
     struct driver_context *context; // NULL: a library, which belongs to none
-    struct driver_module *next;
+    struct driver_module *next;     // of the context, or of the libraries
     struct sim_module *module;
     struct driver_function *functions; // one for each kernel
     unsigned function_count;
@@ -444,9 +490,13 @@ CUresult driver_module_load_file(const char *path, struct base_buf *log,
                                  struct driver_module **module);
 void driver_module_free(struct driver_module *module); // not locked; nothing of it runs
 bool driver_module_valid(const struct driver_module *module);
+// Variables and attributes of all libraries as they were when loaded. Nothing of them runs.
+void driver_libraries_reset(void);
 struct driver_function *driver_function_of(const void *handle); // NULL: not one
 CUresult driver_module_function(struct driver_module *module, const char *name,
                                 struct driver_function **function);
+// CUDA_ERROR_NOT_SUPPORTED where the machine cannot execute it, which is then said on stderr.
+CUresult driver_function_ready(const struct driver_function *function);
 // What cuLinkComplete makes, and cuModuleLoadData takes.
 #define DRIVER_LINKED_MAGIC "glint linked PTX"
 struct driver_linked {
@@ -486,6 +536,10 @@ CUresult driver_capture_op(struct driver_stream *stream, struct driver_op *op);
 CUresult driver_capture_record(struct driver_stream *stream, struct driver_event *event);
 CUresult driver_capture_wait(struct driver_stream *stream, struct driver_event *event);
 void driver_capture_spoil(struct driver_stream *stream); // a call that a capture forbids
+// The stream is about to go: the capture that it began ends, one that it joined goes on without it.
+// The caller frees the graph that is returned, once it has let go of the lock; NULL: none. Locked.
+struct driver_graph *driver_capture_desert(struct driver_stream *stream);
+void driver_captures_abandon(const struct driver_context *context); // not locked
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
                          struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns);
 void driver_exec_hold(struct driver_exec *exec);

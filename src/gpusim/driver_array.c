@@ -68,7 +68,7 @@ static CUresult allocate(struct driver_array *array, size_t size_bytes)
 
 CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
 {
-    DRIVER_BEGIN("%p", (const void *)pAllocateArray);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pHandle || !pAllocateArray, CUDA_ERROR_INVALID_VALUE);
     struct driver_array described;
     DRIVER_TRY(describe(pAllocateArray, &described));
@@ -81,6 +81,7 @@ CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAl
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     *array = described;
+    array->allocation->array = array;
     *pHandle = (CUarray)array;
     return CUDA_SUCCESS;
 }
@@ -97,7 +98,7 @@ CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAlloca
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 {
-    DRIVER_BEGIN("%p", (void *)hArray);
+    DRIVER_BEGIN();
     const struct driver_array *array = (const struct driver_array *)hArray;
     DRIVER_REJECT(!driver_array_valid(array), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!pArrayDescriptor, CUDA_ERROR_INVALID_VALUE);
@@ -107,7 +108,7 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CU
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 {
-    DRIVER_BEGIN("%p", (void *)hArray);
+    DRIVER_BEGIN();
     const struct driver_array *array = (const struct driver_array *)hArray;
     DRIVER_REJECT(!driver_array_valid(array), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!pArrayDescriptor, CUDA_ERROR_INVALID_VALUE);
@@ -133,9 +134,20 @@ static CUresult destroy(struct driver_array *array)
     return CUDA_SUCCESS;
 }
 
+void driver_array_end(struct driver_array *array)
+{
+    driver_memory_remove(array->allocation);
+    array->allocation = NULL;
+    array->magic = 0;
+    for (unsigned i = 0; i < array->level_count; i++)
+        array->levels[i].magic = 0;
+    array->next = driver.dead_arrays;
+    driver.dead_arrays = array;
+}
+
 CUresult cuArrayDestroy(CUarray hArray)
 {
-    DRIVER_BEGIN("%p", (void *)hArray);
+    DRIVER_BEGIN();
     struct driver_array *array = (struct driver_array *)hArray;
     DRIVER_REJECT(!driver_array_valid(array) || !array->allocation, CUDA_ERROR_INVALID_HANDLE);
     return destroy(array);
@@ -163,7 +175,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                 const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                 unsigned int numMipmapLevels)
 {
-    DRIVER_BEGIN("%p, %u", (const void *)pMipmappedArrayDesc, numMipmapLevels);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pHandle || !pMipmappedArrayDesc, CUDA_ERROR_INVALID_VALUE);
     unsigned count = numMipmapLevels ? numMipmapLevels : 1;
     size_t longest = pMipmappedArrayDesc->Width;
@@ -198,6 +210,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     mipmap->magic = MIPMAP_MAGIC;
     mipmap->levels = levels;
     mipmap->level_count = count;
+    mipmap->allocation->array = mipmap;
     *pHandle = (CUmipmappedArray)mipmap;
     return CUDA_SUCCESS;
 }
@@ -205,7 +218,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
 CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
                                   unsigned int level)
 {
-    DRIVER_BEGIN("%p, %u", (void *)hMipmappedArray, level);
+    DRIVER_BEGIN();
     struct driver_array *mipmap = (struct driver_array *)hMipmappedArray;
     DRIVER_REJECT(!mipmap || mipmap->magic != MIPMAP_MAGIC, CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!pLevelArray || level >= mipmap->level_count, CUDA_ERROR_INVALID_VALUE);
@@ -215,7 +228,7 @@ CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmap
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 {
-    DRIVER_BEGIN("%p", (void *)hMipmappedArray);
+    DRIVER_BEGIN();
     struct driver_array *mipmap = (struct driver_array *)hMipmappedArray;
     DRIVER_REJECT(!mipmap || mipmap->magic != MIPMAP_MAGIC, CUDA_ERROR_INVALID_HANDLE);
     return destroy(mipmap);

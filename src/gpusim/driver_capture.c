@@ -16,6 +16,8 @@ struct driver_capture {
     CUstreamCaptureMode mode;
     uint64_t thread; // that began it
     bool spoiled;
+    // What streams that are gone ended with, to be joined like the rest.
+    BASE_ARRAY(struct driver_node *) loose;
 };
 
 // All under way. Guarded by driver.lock.
@@ -122,8 +124,12 @@ CUresult driver_capture_op(struct driver_stream *stream, struct driver_op *op)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     }
     struct driver_node *node;
-    CUresult result = driver_graph_add(capture->graph, type_of(op->kind), op, stream->latest,
-                                       stream->latest_count, &node);
+    CUresult result = CUDA_SUCCESS;
+    if (op->kind == DRIVER_OP_ALLOC)
+        result = driver_graph_memory_make(driver_memory_find(op->memory.address), op);
+    if (result == CUDA_SUCCESS)
+        result = driver_graph_add(capture->graph, type_of(op->kind), op, stream->latest,
+                                  stream->latest_count, &node);
     if (result == CUDA_SUCCESS && !set_latest(stream, &node, 1))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)
@@ -217,7 +223,7 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode, struct driver_g
 
 CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hStream, (int)mode);
+    DRIVER_BEGIN();
     DRIVER_REJECT((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
     return begin(hStream, mode, NULL, NULL, 0);
 }
@@ -232,7 +238,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
                                      const CUgraphEdgeData *dependencyData, size_t numDependencies,
                                      CUstreamCaptureMode mode)
 {
-    DRIVER_BEGIN("%p, %p, %zu", (void *)hStream, (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     (void)dependencyData;
     struct driver_graph *graph = (struct driver_graph *)hGraph;
     DRIVER_REJECT(!driver_graph_valid(graph) || (numDependencies && !dependencies),
@@ -240,23 +246,29 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
     return begin(hStream, mode, graph, dependencies, numDependencies);
 }
 
+static bool are_joined(const struct driver_stream *origin, struct driver_node *const *nodes,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool joined = false;
+        for (size_t k = 0; !joined && k < origin->latest_count; k++)
+            joined = driver_node_reaches(origin->latest[k], nodes[i]);
+        if (!joined)
+            return false;
+    }
+    return true;
+}
+
 // Every node that a stream of the capture ended with has to come before the origin's last ones.
 static bool all_joined(const struct driver_capture *capture)
 {
     const struct driver_stream *origin = capture->origin;
     for (struct driver_context *context = driver.contexts; context; context = context->next)
-        for (struct driver_stream *at = context->streams; at; at = at->next) {
-            if (at->capture != capture || at == origin)
-                continue;
-            for (size_t i = 0; i < at->latest_count; i++) {
-                bool joined = false;
-                for (size_t k = 0; !joined && k < origin->latest_count; k++)
-                    joined = driver_node_reaches(origin->latest[k], at->latest[i]);
-                if (!joined)
-                    return false;
-            }
-        }
-    return true;
+        for (struct driver_stream *at = context->streams; at; at = at->next)
+            if (at->capture == capture && at != origin &&
+                !are_joined(origin, at->latest, at->latest_count))
+                return false;
+    return are_joined(origin, capture->loose.items, capture->loose.count);
 }
 
 static void end(struct driver_capture *capture)
@@ -270,12 +282,48 @@ static void end(struct driver_capture *capture)
         at = &(*at)->next;
     *at = capture->next;
     driver.captures--;
+    base_array_fini(&capture->loose);
     free(capture);
+}
+
+struct driver_graph *driver_capture_desert(struct driver_stream *stream)
+{
+    struct driver_capture *capture = stream->capture;
+    struct driver_graph *graph = NULL;
+    if (capture && capture->origin != stream) {
+        for (size_t i = 0; i < stream->latest_count; i++) {
+            struct driver_node **loose = base_array_push(&capture->loose);
+            if (loose)
+                *loose = stream->latest[i];
+            else
+                capture->spoiled = true;
+        }
+        leave(stream);
+    } else if (capture) {
+        graph = capture->own_graph ? capture->graph : NULL;
+        end(capture);
+    }
+    return graph;
+}
+
+void driver_captures_abandon(const struct driver_context *context)
+{
+    struct driver_capture *capture;
+    do {
+        driver_lock();
+        capture = captures;
+        while (capture && capture->origin->context != context)
+            capture = capture->next;
+        struct driver_graph *graph = capture ? driver_capture_desert(capture->origin) : NULL;
+        driver_unlock();
+        if (graph)
+            driver_graph_free(graph);
+    } while (capture);
 }
 
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!phGraph, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -316,7 +364,7 @@ static CUstreamCaptureStatus status_of(const struct driver_stream *stream)
 
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!captureStatus, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -332,7 +380,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *capt
                                    const CUgraphEdgeData **edgeData_out,
                                    size_t *numDependencies_out)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!captureStatus_out, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -373,7 +421,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dep
                                               const CUgraphEdgeData *dependencyData,
                                               size_t numDependencies, unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %zu, %u", (void *)hStream, numDependencies, flags);
+    DRIVER_BEGIN();
     (void)dependencyData;
     DRIVER_REJECT(numDependencies && !dependencies, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
@@ -402,7 +450,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *depend
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     DRIVER_REJECT(!mode || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED,
                   CUDA_ERROR_INVALID_VALUE);
     struct driver_thread *thread = driver_thread();

@@ -31,7 +31,10 @@ CUresult driver_current_any(struct driver_context **context)
 CUresult driver_current(struct driver_context **context)
 {
     DRIVER_TRY(driver_current_any(context));
-    return (CUresult)(*context)->error;
+    CUresult error = (CUresult)(*context)->error;
+    if (error != CUDA_SUCCESS)
+        driver_flush_output(); // what led to it: the call goes no further
+    return error;
 }
 
 static void set_default_limits(struct driver_context *context)
@@ -78,17 +81,20 @@ static void free_memory_of(struct driver_context *context)
     while (it) {
         uint64_t start = it->start;
         struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
-        // Arrays and mappings go with their handles.
-        if (allocation->context == context && allocation->kind < DRIVER_MEMORY_POOL)
-            driver_memory_remove(allocation);
-        else if (allocation->context == context && allocation->kind == DRIVER_MEMORY_POOL)
+        bool its = allocation->context == context;
+        if (its && allocation->array)
+            driver_array_end(allocation->array);
+        else if (its && allocation->kind == DRIVER_MEMORY_POOL)
             driver_pool_discard(allocation);
+        else if (its && allocation->kind != DRIVER_MEMORY_MAPPED) // which no context owns
+            driver_memory_remove(allocation);
         it = base_intervals_after(&driver.memory, start);
     }
 }
 
 void driver_context_clear(struct driver_context *context)
 {
+    driver_captures_abandon(context);
     driver_lock();
     driver_wait_context(context);
     free_memory_of(context);
@@ -136,34 +142,37 @@ static void unlink_context(struct driver_context *context)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static unsigned flags;
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&driver.primary_lock);
     if (!driver.primary)
-        result = driver_context_create(true, flags, &driver.primary);
+        result = driver_context_create(true, driver.primary_flags, &driver.primary);
     if (result == CUDA_SUCCESS) {
         driver.primary->retained++;
         *pctx = (CUcontext)driver.primary;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&driver.primary_lock);
     return result;
 }
 
-// The handle stays the same over a reset, as with a real driver, and only its contents go.
+// The handle stays the same over a reset, as with a real driver, and only its contents go: memory,
+// streams and modules, and what libraries have in it. With primary_lock.
 static CUresult reset_primary(void)
 {
     struct driver_context *context = driver.primary;
     if (!context)
         return CUDA_SUCCESS;
     driver_context_clear(context);
+    driver_libraries_reset();
+    sim_device_clear_heap(driver.device);
     context->error = CUDA_SUCCESS;
     context->per_thread = NULL;
     set_default_limits(context);
+    sim_device_set_heap(driver.device, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
     driver_lock();
+    driver_pools_reset();
     context->legacy = driver_stream_create(context, CU_STREAM_DEFAULT, LEAST_PRIORITY);
     driver_unlock();
     return context->legacy ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -171,10 +180,16 @@ static CUresult reset_primary(void)
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    DRIVER_REJECT(!driver.primary || !driver.primary->retained, CUDA_ERROR_INVALID_CONTEXT);
-    return --driver.primary->retained == 0 ? reset_primary() : CUDA_SUCCESS;
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&driver.primary_lock);
+    if (!driver.primary || !driver.primary->retained)
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    else if (--driver.primary->retained == 0)
+        result = reset_primary();
+    pthread_mutex_unlock(&driver.primary_lock);
+    return result;
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
@@ -184,9 +199,12 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    return reset_primary();
+    pthread_mutex_lock(&driver.primary_lock);
+    CUresult result = reset_primary();
+    pthread_mutex_unlock(&driver.primary_lock);
+    return result;
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev)
@@ -196,10 +214,13 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
-    DRIVER_BEGIN("%d, %u", dev, flags);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    pthread_mutex_lock(&driver.primary_lock);
+    driver.primary_flags = flags;
     if (driver.primary)
         driver.primary->flags = flags;
+    pthread_mutex_unlock(&driver.primary_lock);
     return CUDA_SUCCESS;
 }
 
@@ -210,11 +231,13 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
-    *flags = driver.primary ? driver.primary->flags : 0;
+    pthread_mutex_lock(&driver.primary_lock);
+    *flags = driver.primary_flags;
     *active = driver.primary && driver.primary->retained;
+    pthread_mutex_unlock(&driver.primary_lock);
     return CUDA_SUCCESS;
 }
 
@@ -242,20 +265,20 @@ static CUresult create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned a
 
 CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     return create(pctx, flags, dev, 3010);
 }
 
 CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     return create(pctx, flags, dev, 3020);
 }
 
 CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
                         unsigned int flags, CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(paramsArray && numParams, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     return create(pctx, flags, dev, 3020);
 }
@@ -263,7 +286,7 @@ CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int n
 CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
                         CUdevice dev)
 {
-    DRIVER_BEGIN("%u, %d", flags, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(ctxCreateParams && ctxCreateParams->numExecAffinityParams,
                   CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
     return create(pctx, flags, dev, 3020);
@@ -271,7 +294,7 @@ CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, uns
 
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_context *context = (struct driver_context *)ctx;
     driver_lock();
     bool valid = driver_context_valid(context);
@@ -304,7 +327,7 @@ CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
 
 CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!ctx, CUDA_ERROR_INVALID_CONTEXT);
     return push((struct driver_context *)ctx);
 }
@@ -316,7 +339,7 @@ CUresult cuCtxPushCurrent(CUcontext ctx)
 
 CUresult cuCtxPopCurrent_v2(CUcontext *pctx)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_thread *thread = driver_thread();
     DRIVER_REJECT(!thread->depth, CUDA_ERROR_INVALID_CONTEXT);
     thread->depth--;
@@ -332,7 +355,7 @@ CUresult cuCtxPopCurrent(CUcontext *pctx)
 
 CUresult cuCtxSetCurrent(CUcontext ctx)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_thread *thread = driver_thread();
     if (thread->depth)
         thread->depth--;
@@ -341,7 +364,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx)
 
 CUresult cuCtxGetCurrent(CUcontext *pctx)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
     struct driver_thread *thread = driver_thread();
     *pctx = thread->depth ? (CUcontext)thread->stack[thread->depth - 1] : NULL;
@@ -350,7 +373,7 @@ CUresult cuCtxGetCurrent(CUcontext *pctx)
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_TRY(driver_current_any(&context));
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
@@ -362,7 +385,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
     if (!ctx)
         return cuCtxGetDevice(device);
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
     *device = 0;
     return CUDA_SUCCESS;
@@ -372,7 +395,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 
 CUresult cuCtxGetFlags(unsigned int *flags)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_TRY(driver_current_any(&context));
     DRIVER_REJECT(!flags, CUDA_ERROR_INVALID_VALUE);
@@ -382,7 +405,7 @@ CUresult cuCtxGetFlags(unsigned int *flags)
 
 CUresult cuCtxSetFlags(unsigned int flags)
 {
-    DRIVER_BEGIN("%u", flags);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_TRY(driver_current_any(&context));
     context->flags = flags;
@@ -391,7 +414,7 @@ CUresult cuCtxSetFlags(unsigned int flags)
 
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!ctxId, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context = (struct driver_context *)ctx;
     if (!context)
@@ -402,7 +425,7 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!version, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context = (struct driver_context *)ctx;
     if (!context)
@@ -424,7 +447,7 @@ static CUresult synchronize(struct driver_context *context)
 
 CUresult cuCtxSynchronize(void)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     return synchronize(context);
@@ -434,7 +457,7 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
     if (!ctx)
         return cuCtxSynchronize();
-    DRIVER_BEGIN("%p", (void *)ctx);
+    DRIVER_BEGIN();
     return synchronize((struct driver_context *)ctx);
 }
 
@@ -446,7 +469,7 @@ static bool limit_supported(CUlimit limit)
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
-    DRIVER_BEGIN("%d, %zu", (int)limit, value);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT((unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
@@ -458,12 +481,14 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     context->limits[limit] = value;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
         sim_device_set_heap(driver.device, value);
+    if (limit == CU_LIMIT_STACK_SIZE)
+        sim_device_set_stack(driver.device, value);
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 {
-    DRIVER_BEGIN("%d", (int)limit);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!pvalue || (unsigned)limit >= CU_LIMIT_MAX, CUDA_ERROR_INVALID_VALUE);
@@ -474,7 +499,7 @@ CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!pconfig, CUDA_ERROR_INVALID_VALUE);
@@ -484,7 +509,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 {
-    DRIVER_BEGIN("%d", (int)config);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     context->cache_config = config;
@@ -493,7 +518,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!pConfig, CUDA_ERROR_INVALID_VALUE);
@@ -503,7 +528,7 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
-    DRIVER_BEGIN("%d", (int)config);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     return CUDA_SUCCESS;
@@ -511,7 +536,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 
 CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     if (leastPriority)
@@ -523,7 +548,7 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 
 CUresult cuCtxResetPersistingL2Cache(void)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     return CUDA_SUCCESS;

@@ -93,6 +93,8 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
         result = submit(stream, &op, must_wait);
     }
     driver_unlock();
+    if (wait && !op.copy.on_device)
+        driver_flush_output();
     return result;
 }
 
@@ -132,58 +134,52 @@ static CUresult linear(uint64_t dst, enum demand dst_demand, uint64_t src, enum 
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 {
-    DRIVER_BEGIN("0x%llx, 0x%llx, %zu", (unsigned long long)dst, (unsigned long long)src,
-                 ByteCount);
+    DRIVER_BEGIN();
     return linear(dst, ANY, src, ANY, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, 0x%llx, %zu, %p", (unsigned long long)dst, (unsigned long long)src,
-                 ByteCount, (void *)hStream);
+    DRIVER_BEGIN();
     return linear(dst, ANY, src, ANY, ByteCount, hStream, false);
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 {
-    DRIVER_BEGIN("0x%llx, %p, %zu", (unsigned long long)dstDevice, srcHost, ByteCount);
+    DRIVER_BEGIN();
     return linear(dstDevice, ON_DEVICE, HOST(srcHost), ANY, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    DRIVER_BEGIN("%p, 0x%llx, %zu", dstHost, (unsigned long long)srcDevice, ByteCount);
+    DRIVER_BEGIN();
     return linear(HOST(dstHost), ANY, srcDevice, ON_DEVICE, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    DRIVER_BEGIN("0x%llx, 0x%llx, %zu", (unsigned long long)dstDevice,
-                 (unsigned long long)srcDevice, ByteCount);
+    DRIVER_BEGIN();
     return linear(dstDevice, ON_DEVICE, srcDevice, ON_DEVICE, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
                               CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %p, %zu, %p", (unsigned long long)dstDevice, srcHost, ByteCount,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     return linear(dstDevice, ON_DEVICE, HOST(srcHost), ANY, ByteCount, hStream, false);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                               CUstream hStream)
 {
-    DRIVER_BEGIN("%p, 0x%llx, %zu, %p", dstHost, (unsigned long long)srcDevice, ByteCount,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     return linear(HOST(dstHost), ANY, srcDevice, ON_DEVICE, ByteCount, hStream, false);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
                               CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, 0x%llx, %zu, %p", (unsigned long long)dstDevice,
-                 (unsigned long long)srcDevice, ByteCount, (void *)hStream);
+    DRIVER_BEGIN();
     return linear(dstDevice, ON_DEVICE, srcDevice, ON_DEVICE, ByteCount, hStream, false);
 }
 
@@ -208,7 +204,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *siz
                                CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
                                CUstream hStream)
 {
-    DRIVER_BEGIN("%zu, %p", count, (void *)hStream);
+    DRIVER_BEGIN();
     (void)attrs;
     (void)attrsIdxs;
     (void)numAttrs;

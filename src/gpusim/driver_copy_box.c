@@ -119,7 +119,7 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *copy, CUstream stream, bool wait)
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy)
 {
-    DRIVER_BEGIN("%p", (const void *)pCopy);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pCopy, CUDA_ERROR_INVALID_VALUE);
     return copy_2d(pCopy, NULL, true);
 }
@@ -131,21 +131,21 @@ CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *pCopy)
 
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %p", (const void *)pCopy, (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pCopy, CUDA_ERROR_INVALID_VALUE);
     return copy_2d(pCopy, hStream, false);
 }
 
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)
 {
-    DRIVER_BEGIN("%p", (const void *)pCopy);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pCopy, CUDA_ERROR_INVALID_VALUE);
     return copy_3d(pCopy, NULL, true);
 }
 
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %p", (const void *)pCopy, (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pCopy, CUDA_ERROR_INVALID_VALUE);
     return copy_3d(pCopy, hStream, false);
 }
@@ -246,33 +246,33 @@ static CUresult from_array(void *dst, CUarray src, size_t offset, size_t bytes, 
 CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                          size_t ByteCount)
 {
-    DRIVER_BEGIN("%p, %zu, %zu", (void *)dstArray, dstOffset, ByteCount);
+    DRIVER_BEGIN();
     return to_array(dstArray, dstOffset, (void *)(uintptr_t)srcDevice, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                          size_t ByteCount)
 {
-    DRIVER_BEGIN("%p, %zu, %zu", (void *)srcArray, srcOffset, ByteCount);
+    DRIVER_BEGIN();
     return from_array((void *)(uintptr_t)dstDevice, srcArray, srcOffset, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount)
 {
-    DRIVER_BEGIN("%p, %zu, %zu", (void *)dstArray, dstOffset, ByteCount);
+    DRIVER_BEGIN();
     return to_array(dstArray, dstOffset, srcHost, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount)
 {
-    DRIVER_BEGIN("%p, %zu, %zu", (void *)srcArray, srcOffset, ByteCount);
+    DRIVER_BEGIN();
     return from_array(dstHost, srcArray, srcOffset, ByteCount, NULL, true);
 }
 
 CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
                          size_t ByteCount)
 {
-    DRIVER_BEGIN("%p, %p, %zu", (void *)dstArray, (void *)srcArray, ByteCount);
+    DRIVER_BEGIN();
     char *to, *from;
     DRIVER_TRY(array_span(dstArray, dstOffset, ByteCount, &to));
     DRIVER_TRY(array_span(srcArray, srcOffset, ByteCount, &from));
@@ -282,13 +282,13 @@ CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, s
 CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
                               size_t ByteCount, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %zu, %zu", (void *)dstArray, dstOffset, ByteCount);
+    DRIVER_BEGIN();
     return to_array(dstArray, dstOffset, srcHost, ByteCount, hStream, false);
 }
 
 CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
                               CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %zu, %zu", (void *)srcArray, srcOffset, ByteCount);
+    DRIVER_BEGIN();
     return from_array(dstHost, srcArray, srcOffset, ByteCount, hStream, false);
 }

@@ -46,7 +46,7 @@ CUresult cuDriverGetVersion(int *driverVersion)
 
 CUresult cuDeviceGetCount(int *count)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     DRIVER_REJECT(!count, CUDA_ERROR_INVALID_VALUE);
     *count = 1;
     return CUDA_SUCCESS;
@@ -54,7 +54,7 @@ CUresult cuDeviceGetCount(int *count)
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-    DRIVER_BEGIN("%d", ordinal);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(ordinal != 0, CUDA_ERROR_INVALID_DEVICE);
     *device = 0;
@@ -63,7 +63,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 
 CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!name || len <= 0, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     snprintf(name, (size_t)len, "%s", driver.preset->name);
@@ -72,7 +72,7 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!uuid, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     memset(uuid->bytes, 0, sizeof uuid->bytes);
@@ -87,7 +87,7 @@ CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 
 CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     (void)luid;
     (void)deviceNodeMask;
     return CUDA_ERROR_NOT_SUPPORTED; // of Windows only
@@ -95,7 +95,7 @@ CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!bytes, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     *bytes = driver.preset->memory_bytes;
@@ -121,7 +121,7 @@ static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attr
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return (int)preset->memory_bus_bits;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return (int)preset->l2_bytes;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return (int)preset->warps_per_sm * 32;
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return preset->minor == 0 ? 3 : 2;
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: return (int)preset->copy_engines;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return (int)preset->major;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return (int)preset->minor;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
@@ -136,13 +136,16 @@ static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attr
     case CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE: return is_ampere ? 134217728 : 0;
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
         return (int)preset->reserved_shared_per_block;
+    case CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: return (int)preset->pci_device_id;
+    case CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: // who made the board: known of one
+        return preset->major == 9 ? attributes[attribute] : 0;
     default: return attributes[attribute];
     }
 }
 
 CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 {
-    DRIVER_BEGIN("%d, %d", (int)attrib, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pi || (int)attrib <= 0 || attrib >= CU_DEVICE_ATTRIBUTE_MAX,
                   CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
@@ -152,7 +155,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!major || !minor, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     *major = (int)driver.preset->major;
@@ -162,7 +165,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 
 CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!prop, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     *prop = (CUdevprop){
@@ -183,7 +186,7 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format,
                                             unsigned numChannels, CUdevice dev)
 {
-    DRIVER_BEGIN("%d, %u, %d", (int)format, numChannels, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!maxWidthInElements, CUDA_ERROR_INVALID_VALUE);
     *maxWidthInElements = (size_t)attributes[CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH];
     return CUDA_SUCCESS;
@@ -193,7 +196,7 @@ static const char bus_id[] = "0000:01:00.0";
 
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pciBusId || len < (int)sizeof bus_id, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     memcpy(pciBusId, bus_id, sizeof bus_id);
@@ -202,7 +205,7 @@ CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
 {
-    DRIVER_BEGIN("%s", pciBusId ? pciBusId : "NULL");
+    DRIVER_BEGIN();
     DRIVER_REJECT(!dev || !pciBusId, CUDA_ERROR_INVALID_VALUE);
     unsigned domain = 0, bus = 0, device = 0;
     bool good = sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &device) == 3 ||
@@ -214,7 +217,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
 
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev)
 {
-    DRIVER_BEGIN("%d, %d", (int)type, dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
     *pi = 0;
     return CUDA_SUCCESS;
@@ -224,7 +227,7 @@ CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevi
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
 {
-    DRIVER_BEGIN("%d, %d", dev, peerDev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!canAccessPeer, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0 || peerDev != 0, CUDA_ERROR_INVALID_DEVICE);
     *canAccessPeer = 0;
@@ -234,7 +237,7 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice)
 {
-    DRIVER_BEGIN("%d, %d, %d", (int)attrib, srcDevice, dstDevice);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(srcDevice != 0 || dstDevice != 0 || srcDevice == dstDevice,
                   CUDA_ERROR_INVALID_DEVICE);
@@ -243,33 +246,37 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
 
 CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
 {
-    DRIVER_BEGIN("%p, %u", (void *)peerContext, Flags);
+    DRIVER_BEGIN();
     return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext peerContext)
 {
-    DRIVER_BEGIN("%p", (void *)peerContext);
+    DRIVER_BEGIN();
     return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
 // --- Other doors ---------------------------------------------------------------------------------
 
-CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
-    DRIVER_REJECT(!ppExportTable || !pExportTableId, CUDA_ERROR_INVALID_VALUE);
-    *ppExportTable = NULL;
-    return CUDA_ERROR_NOT_FOUND;
+    return driver_proc_find(symbol, pfn, cudaVersion, flags, NULL);
+}
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *symbolStatus)
+{
+    return driver_proc_find(symbol, pfn, cudaVersion, flags, symbolStatus);
 }
 
 CUresult cuProfilerStart(void)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     return CUDA_SUCCESS;
 }
 
 CUresult cuProfilerStop(void)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     return CUDA_SUCCESS;
 }

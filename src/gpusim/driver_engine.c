@@ -139,8 +139,14 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         driver_unlock();
         uint64_t duration_ns = 0;
         CUresult result = CUDA_SUCCESS;
+        struct driver_thread *own = driver_thread();
+        uint64_t call = own->call;
+        own->running_on = stream;
+        own->running_for = command->call;
+        own->call = 0; // a host function's calls are the program's, not this call's
         if (!driver.finished)
             result = driver_op_run(&command->op, context, start_ns, &duration_ns);
+        own->call = call;
         driver_op_fini(&command->op);
         if (result != CUDA_SUCCESS) {
             int none = CUDA_SUCCESS;
@@ -230,6 +236,7 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_op *op,
         command->stream = stream;
         command->submit_ns = driver.host_ns;
         command->sequence = ++driver.sequence;
+        command->call = driver_thread()->call;
         good = add_legacy_waits(command, stream);
         for (size_t i = 0; good && i < wait_count; i++)
             good = add_wait(command, waits[i]);

@@ -14,7 +14,7 @@ bool driver_event_valid(const struct driver_event *event)
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
-    DRIVER_BEGIN("%u", Flags);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
@@ -35,7 +35,7 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 
 CUresult cuEventDestroy_v2(CUevent hEvent)
 {
-    DRIVER_BEGIN("%p", (void *)hEvent);
+    DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
     driver_lock();
@@ -72,7 +72,7 @@ static CUresult record(struct driver_stream *stream, struct driver_event *event)
 
 CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %p, %u", (void *)hEvent, (void *)hStream, flags);
+    DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
     struct driver_context *context;
@@ -98,7 +98,7 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
 
 CUresult cuEventQuery(CUevent hEvent)
 {
-    DRIVER_BEGIN("%p", (void *)hEvent);
+    DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
     driver_lock();
@@ -113,7 +113,7 @@ CUresult cuEventQuery(CUevent hEvent)
 
 CUresult cuEventSynchronize(CUevent hEvent)
 {
-    DRIVER_BEGIN("%p", (void *)hEvent);
+    DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
     driver_lock();
@@ -129,7 +129,7 @@ CUresult cuEventSynchronize(CUevent hEvent)
 
 CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hStart, (void *)hEnd);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pMilliseconds, CUDA_ERROR_INVALID_VALUE);
     struct driver_event *start = (struct driver_event *)hStart;
     struct driver_event *end = (struct driver_event *)hEnd;

@@ -42,84 +42,78 @@ static CUresult fill(uint64_t address, size_t pitch, uint32_t value, unsigned el
 
 CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
 {
-    DRIVER_BEGIN("0x%llx, %u, %zu", (unsigned long long)dstDevice, (unsigned)uc, N);
+    DRIVER_BEGIN();
     return fill(dstDevice, 0, uc, 1, N, 1, NULL, true);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %u, %zu", (unsigned long long)dstDevice, (unsigned)uc, N);
+    DRIVER_BEGIN();
     return fill(dstDevice, 0, uc, 1, N, 1, hStream, false);
 }
 
 CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
                          size_t Height)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %u, %zu, %zu", (unsigned long long)dstDevice, dstPitch, (unsigned)uc,
-                 Width, Height);
+    DRIVER_BEGIN();
     return fill(dstDevice, dstPitch, uc, 1, Width, Height, NULL, true);
 }
 
 CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
                            size_t Height, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %u, %zu, %zu", (unsigned long long)dstDevice, dstPitch, (unsigned)uc,
-                 Width, Height);
+    DRIVER_BEGIN();
     return fill(dstDevice, dstPitch, uc, 1, Width, Height, hStream, false);
 }
 
 CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N)
 {
-    DRIVER_BEGIN("0x%llx, %u, %zu", (unsigned long long)dstDevice, (unsigned)us, N);
+    DRIVER_BEGIN();
     return fill(dstDevice, 0, us, 2, N, 1, NULL, true);
 }
 
 CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %u, %zu", (unsigned long long)dstDevice, (unsigned)us, N);
+    DRIVER_BEGIN();
     return fill(dstDevice, 0, us, 2, N, 1, hStream, false);
 }
 
 CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
                           size_t Height)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %u, %zu, %zu", (unsigned long long)dstDevice, dstPitch, (unsigned)us,
-                 Width, Height);
+    DRIVER_BEGIN();
     return fill(dstDevice, dstPitch, us, 2, Width, Height, NULL, true);
 }
 
 CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
                             size_t Height, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %u, %zu, %zu", (unsigned long long)dstDevice, dstPitch, (unsigned)us,
-                 Width, Height);
+    DRIVER_BEGIN();
     return fill(dstDevice, dstPitch, us, 2, Width, Height, hStream, false);
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
 {
-    DRIVER_BEGIN("0x%llx, %u, %zu", (unsigned long long)dstDevice, (unsigned)ui, N);
+    DRIVER_BEGIN();
     return fill(dstDevice, 0, ui, 4, N, 1, NULL, true);
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %u, %zu", (unsigned long long)dstDevice, (unsigned)ui, N);
+    DRIVER_BEGIN();
     return fill(dstDevice, 0, ui, 4, N, 1, hStream, false);
 }
 
 CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
                           size_t Height)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %u, %zu, %zu", (unsigned long long)dstDevice, dstPitch, (unsigned)ui,
-                 Width, Height);
+    DRIVER_BEGIN();
     return fill(dstDevice, dstPitch, ui, 4, Width, Height, NULL, true);
 }
 
 CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
                             size_t Height, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %u, %zu, %zu", (unsigned long long)dstDevice, dstPitch, (unsigned)ui,
-                 Width, Height);
+    DRIVER_BEGIN();
     return fill(dstDevice, dstPitch, ui, 4, Width, Height, hStream, false);
 }

@@ -69,7 +69,7 @@ static CUresult set_attribute(struct driver_function *function, CUfunction_attri
 
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
-    DRIVER_BEGIN("%d, %p", (int)attrib, (void *)hfunc);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
     return get_attribute(function, attrib, pi);
@@ -77,14 +77,14 @@ CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfu
 
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 {
-    DRIVER_BEGIN("%p, %d, %d", (void *)hfunc, (int)attrib, value);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     return set_attribute(function, attrib, value);
 }
 
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
 {
-    DRIVER_BEGIN("%d, %p, %d", (int)attrib, (void *)kernel, dev);
+    DRIVER_BEGIN();
     FUNCTION(function, kernel);
     DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
     return get_attribute(function, attrib, pi);
@@ -92,14 +92,14 @@ CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel ker
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
 {
-    DRIVER_BEGIN("%d, %d, %p, %d", (int)attrib, val, (void *)kernel, dev);
+    DRIVER_BEGIN();
     FUNCTION(function, kernel);
     return set_attribute(function, attrib, val);
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hfunc, (int)config);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     function->cache = config;
     return CUDA_SUCCESS;
@@ -113,7 +113,7 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
 
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hfunc, (int)config);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     return CUDA_SUCCESS;
 }
@@ -122,7 +122,7 @@ CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 
 CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
-    DRIVER_BEGIN("%p", (void *)hfunc);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     DRIVER_REJECT(!hmod, CUDA_ERROR_INVALID_VALUE);
     *hmod = (CUmodule)function->module;
@@ -131,7 +131,7 @@ CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 
 CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 {
-    DRIVER_BEGIN("%p", (void *)hfunc);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
     *name = function->info->name;
@@ -141,7 +141,7 @@ CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                             size_t *paramSize)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)func, paramIndex);
+    DRIVER_BEGIN();
     FUNCTION(function, func);
     DRIVER_REJECT(!paramOffset || paramIndex >= function->info->param_count,
                   CUDA_ERROR_INVALID_VALUE);
@@ -153,7 +153,7 @@ CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOff
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction hfunc)
 {
-    DRIVER_BEGIN("%p", (void *)hfunc);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     DRIVER_REJECT(!state, CUDA_ERROR_INVALID_VALUE);
     *state = CU_FUNCTION_LOADING_STATE_LOADED;
@@ -162,14 +162,14 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction hfunc)
 
 CUresult cuFuncLoad(CUfunction hfunc)
 {
-    DRIVER_BEGIN("%p", (void *)hfunc);
+    DRIVER_BEGIN();
     FUNCTION(function, hfunc);
     return CUDA_SUCCESS;
 }
 
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
-    DRIVER_BEGIN("%p", (void *)kernel);
+    DRIVER_BEGIN();
     FUNCTION(function, kernel);
     DRIVER_REJECT(!pFunc, CUDA_ERROR_INVALID_VALUE);
     *pFunc = (CUfunction)function;
@@ -178,7 +178,7 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 
 CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
 {
-    DRIVER_BEGIN("%p", (void *)kernel);
+    DRIVER_BEGIN();
     FUNCTION(function, kernel);
     DRIVER_REJECT(!pLib, CUDA_ERROR_INVALID_VALUE);
     *pLib = (CUlibrary)function->module;
@@ -228,7 +228,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CU
                                                               int blockSize, size_t dynamicSMemSize,
                                                               unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %d, %zu, %u", (void *)func, blockSize, dynamicSMemSize, flags);
+    DRIVER_BEGIN();
     FUNCTION(function, func);
     DRIVER_REJECT(!numBlocks || blockSize <= 0, CUDA_ERROR_INVALID_VALUE);
     *numBlocks = (int)driver_blocks_per_sm(function, (unsigned)blockSize, dynamicSMemSize);
@@ -249,7 +249,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
                                                    size_t dynamicSMemSize, int blockSizeLimit,
                                                    unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %zu, %d, %u", (void *)func, dynamicSMemSize, blockSizeLimit, flags);
+    DRIVER_BEGIN();
     FUNCTION(function, func);
     DRIVER_REJECT(!minGridSize || !blockSize, CUDA_ERROR_INVALID_VALUE);
     unsigned limit = function->info->max_threads;
@@ -284,7 +284,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfu
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
                                                  int numBlocks, int blockSize)
 {
-    DRIVER_BEGIN("%p, %d, %d", (void *)func, numBlocks, blockSize);
+    DRIVER_BEGIN();
     FUNCTION(function, func);
     DRIVER_REJECT(!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0, CUDA_ERROR_INVALID_VALUE);
     const struct sim_preset *preset = driver.preset;
@@ -300,7 +300,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
 CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                             const CUlaunchConfig *config)
 {
-    DRIVER_BEGIN("%p", (void *)func);
+    DRIVER_BEGIN();
     (void)config;
     DRIVER_REJECT(!clusterSize, CUDA_ERROR_INVALID_VALUE);
     *clusterSize = 1;

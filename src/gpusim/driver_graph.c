@@ -163,7 +163,7 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *graph)
 
 CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 {
-    DRIVER_BEGIN("%u", flags);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!phGraph || flags, CUDA_ERROR_INVALID_VALUE);
     struct driver_graph *graph = driver_graph_new();
     DRIVER_REJECT(!graph, CUDA_ERROR_OUT_OF_MEMORY);
@@ -173,7 +173,7 @@ CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 
 CUresult cuGraphDestroy(CUgraph hGraph)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(graph->is_child, CUDA_ERROR_INVALID_VALUE);
     driver_graph_free(graph);
@@ -182,7 +182,7 @@ CUresult cuGraphDestroy(CUgraph hGraph)
 
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 {
-    DRIVER_BEGIN("%p", (void *)originalGraph);
+    DRIVER_BEGIN();
     GRAPH(graph, originalGraph);
     DRIVER_REJECT(!phGraphClone, CUDA_ERROR_INVALID_VALUE);
     struct driver_graph *copy = driver_graph_copy(graph);
@@ -194,7 +194,7 @@ CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
                                 CUgraph hClonedGraph)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hOriginalNode, (void *)hClonedGraph);
+    DRIVER_BEGIN();
     GRAPH(graph, hClonedGraph);
     DRIVER_REJECT(!phNode, CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < graph->nodes.count; i++)
@@ -207,7 +207,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
 
 CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE(node, hNode);
     DRIVER_REJECT(!type, CUDA_ERROR_INVALID_VALUE);
     *type = node->type;
@@ -225,7 +225,7 @@ static void unfollow(struct driver_node *node, const struct driver_node *before)
 
 CUresult cuGraphDestroyNode(CUgraphNode hNode)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE(node, hNode);
     struct driver_graph *graph = node->graph;
     for (size_t i = 0; i < graph->nodes.count; i++)
@@ -278,7 +278,7 @@ static struct list list_begin(CUgraphNode *first, CUgraphNode *second, const siz
 
 CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(!numNodes, CUDA_ERROR_INVALID_VALUE);
     struct list list = list_begin(nodes, NULL, numNodes);
@@ -289,7 +289,7 @@ CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 
 CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(!numRootNodes, CUDA_ERROR_INVALID_VALUE);
     struct list list = list_begin(rootNodes, NULL, numRootNodes);
@@ -301,7 +301,7 @@ CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *num
 
 CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(!numEdges, CUDA_ERROR_INVALID_VALUE);
     struct list list = list_begin(from, to, numEdges);
@@ -316,7 +316,7 @@ CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, siz
 CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
                                     size_t *numDependencies)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE(node, hNode);
     DRIVER_REJECT(!numDependencies, CUDA_ERROR_INVALID_VALUE);
     struct list list = list_begin(dependencies, NULL, numDependencies);
@@ -328,7 +328,7 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
                                       size_t *numDependentNodes)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE(node, hNode);
     DRIVER_REJECT(!numDependentNodes, CUDA_ERROR_INVALID_VALUE);
     struct list list = list_begin(dependentNodes, NULL, numDependentNodes);
@@ -344,7 +344,7 @@ CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentN
 CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
                                 size_t numDependencies)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(numDependencies && (!from || !to), CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < numDependencies; i++) {
@@ -361,7 +361,7 @@ CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const C
 CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
                                    size_t numDependencies)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(numDependencies && (!from || !to), CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < numDependencies; i++) {

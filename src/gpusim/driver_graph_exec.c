@@ -208,14 +208,14 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                      unsigned long long flags)
 {
-    DRIVER_BEGIN("%p, %llu", (void *)hGraph, flags);
+    DRIVER_BEGIN();
     return instantiate(phGraphExec, hGraph, flags, NULL);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!instantiateParams, CUDA_ERROR_INVALID_VALUE);
     instantiateParams->hErrNode_out = NULL;
     CUresult result = instantiate(phGraphExec, hGraph, instantiateParams->flags,
@@ -228,7 +228,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
 CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
                                char *logBuffer, size_t bufferSize)
 {
-    DRIVER_BEGIN("%p", (void *)hGraph);
+    DRIVER_BEGIN();
     if (logBuffer && bufferSize)
         *logBuffer = '\0';
     return instantiate(phGraphExec, hGraph, 0, phErrorNode);
@@ -242,7 +242,7 @@ CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNod
 
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
-    DRIVER_BEGIN("%p", (void *)hGraphExec);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     driver_lock();
     driver_release(executable->last);
@@ -255,7 +255,7 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
 
 CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
 {
-    DRIVER_BEGIN("%p", (void *)hGraphExec);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     DRIVER_REJECT(!flags, CUDA_ERROR_INVALID_VALUE);
     *flags = executable->flags;
@@ -291,16 +291,72 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
     return true;
 }
 
+static bool frees(const struct driver_exec *exec, uint64_t address)
+{
+    for (size_t i = 0; i < exec->step_count; i++) {
+        const struct driver_op *op = &exec->steps[i].op;
+        if ((op->kind == DRIVER_OP_FREE && op->memory.address == address) ||
+            (op->kind == DRIVER_OP_GRAPH && frees(op->graph.exec, address)))
+            return true;
+    }
+    return false;
+}
+
+// What a launch allocates must not be in use since the launch before, unless that is to be freed by
+// the launch itself. Locked.
+static CUresult check_memory(const struct driver_exec *exec, bool frees_before)
+{
+    for (size_t i = 0; i < exec->step_count; i++) {
+        const struct driver_op *op = &exec->steps[i].op;
+        if (op->kind == DRIVER_OP_GRAPH)
+            DRIVER_TRY(check_memory(op->graph.exec, frees_before));
+        if (op->kind != DRIVER_OP_ALLOC)
+            continue;
+        const struct driver_allocation *allocation = driver_memory_find(op->memory.address);
+        // A reset may have taken it away.
+        DRIVER_REJECT(!allocation || allocation->of_graph != op->memory.of_graph,
+                      CUDA_ERROR_INVALID_VALUE);
+        DRIVER_REJECT(allocation->of_graph->given && !frees_before, CUDA_ERROR_INVALID_VALUE);
+    }
+    return CUDA_SUCCESS;
+}
+
+// From the launch on the program has what the graph allocates and does not free. Locked.
+static void give_memory(const struct driver_exec *whole, const struct driver_exec *exec,
+                        struct driver_command *command)
+{
+    for (size_t i = 0; i < exec->step_count; i++) {
+        const struct driver_op *op = &exec->steps[i].op;
+        if (op->kind == DRIVER_OP_GRAPH) {
+            give_memory(whole, op->graph.exec, command);
+        } else if (op->kind == DRIVER_OP_ALLOC && op->memory.of_graph) {
+            op->memory.of_graph->given = !frees(whole, op->memory.address);
+            driver_graph_memory_touch(op->memory.of_graph, command);
+        } else if (op->kind == DRIVER_OP_FREE) {
+            struct driver_allocation *allocation = driver_memory_find(op->memory.address);
+            if (allocation && allocation->kind == DRIVER_MEMORY_POOL)
+                driver_pool_freed(allocation, command);
+        }
+    }
+}
+
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hStream);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
+    CUresult result = CUDA_SUCCESS;
+    if (!stream->capture)
+        result = check_memory(executable->exec,
+                              executable->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+    if (result != CUDA_SUCCESS) {
+        driver_unlock();
+        return result;
+    }
     struct driver_op op = {.kind = DRIVER_OP_GRAPH, .graph = {.exec = executable->exec}};
     driver_exec_hold(executable->exec);
-    CUresult result;
     if (stream->capture) {
         result = driver_capture_op(stream, &op);
     } else if (!set_records(executable->exec, &op)) {
@@ -313,6 +369,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
         if (result == CUDA_SUCCESS) {
             driver_release(executable->last);
             executable->last = command;
+            give_memory(executable->exec, executable->exec, command);
         }
     }
     driver_unlock();
@@ -321,7 +378,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 
 CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hStream);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     return CUDA_SUCCESS;
 }
@@ -364,7 +421,7 @@ static CUresult replace(CUgraphExec handle, CUgraphNode node, CUgraphNodeType ty
 CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
                                            const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_kernel_op(nodeParams, &op));
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, &op);
@@ -373,7 +430,7 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode h
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
-    DRIVER_BEGIN("%p, %p, %p", (void *)hGraphExec, (void *)hNode, (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_copy_op(copyParams, &op));
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, &op);
@@ -382,7 +439,7 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                         const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
 {
-    DRIVER_BEGIN("%p, %p, %p", (void *)hGraphExec, (void *)hNode, (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_fill_op(memsetParams, &op));
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET, &op);
@@ -391,7 +448,7 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
 CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                       const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!nodeParams || !nodeParams->fn, CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = DRIVER_OP_HOST, .host = {nodeParams->fn, nodeParams->userData}};
     return replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST, &op);
@@ -400,7 +457,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                             CUgraph childGraph)
 {
-    DRIVER_BEGIN("%p, %p, %p", (void *)hGraphExec, (void *)hNode, (void *)childGraph);
+    DRIVER_BEGIN();
     const struct driver_graph *graph = (const struct driver_graph *)childGraph;
     DRIVER_REJECT(!driver_graph_valid(graph), CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = DRIVER_OP_GRAPH};
@@ -420,13 +477,13 @@ static CUresult set_event(CUgraphExec exec, CUgraphNode node, CUgraphNodeType ty
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                             CUevent event)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     return set_event(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, DRIVER_OP_RECORD, event);
 }
 
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     return set_event(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, DRIVER_OP_WAIT, event);
 }
 
@@ -440,7 +497,7 @@ static struct driver_step *step_of(struct executable *executable, CUgraphNode no
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
 {
-    DRIVER_BEGIN("%p, %p, %u", (void *)hGraphExec, (void *)hNode, isEnabled);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     DRIVER_TRY(make_private(executable));
     struct driver_step *step = step_of(executable, hNode);
@@ -451,7 +508,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hNode);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     struct driver_step *step = step_of(executable, hNode);
     DRIVER_REJECT(!isEnabled || !step, CUDA_ERROR_INVALID_VALUE);
@@ -469,7 +526,7 @@ static bool same_edges(const struct driver_step *a, const struct driver_step *b)
 CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                               CUgraphExecUpdateResultInfo *resultInfo)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hGraphExec, (void *)hGraph);
+    DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     const struct driver_graph *graph = (const struct driver_graph *)hGraph;
     DRIVER_REJECT(!driver_graph_valid(graph) || !resultInfo, CUDA_ERROR_INVALID_VALUE);
@@ -515,13 +572,17 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *
 
 CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
-    DRIVER_BEGIN("%d", device);
-    return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    DRIVER_BEGIN();
+    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
+    driver_lock();
+    driver_pools_trim();
+    driver_unlock();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%d, %d", device, (int)attr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     // Graphs' memory is the default pool's.
@@ -542,7 +603,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%d, %d", device, (int)attr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     CUmemoryPool pool;

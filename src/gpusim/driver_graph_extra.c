@@ -43,7 +43,7 @@ void driver_user_object_release(struct driver_user_object *object)
 CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                             unsigned int initialRefcount, unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %u, %u", ptr, initialRefcount, flags);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!object_out || !destroy || !initialRefcount, CUDA_ERROR_INVALID_VALUE);
     struct driver_user_object *object = calloc(1, sizeof *object);
     DRIVER_REJECT(!object, CUDA_ERROR_OUT_OF_MEMORY);
@@ -57,7 +57,7 @@ CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destro
 
 CUresult cuUserObjectRetain(CUuserObject handle, unsigned int count)
 {
-    DRIVER_BEGIN("%p, %u", (void *)handle, count);
+    DRIVER_BEGIN();
     struct driver_user_object *object = object_of(handle);
     DRIVER_REJECT(!object || !count, CUDA_ERROR_INVALID_VALUE);
     atomic_fetch_add(&object->references, count);
@@ -66,7 +66,7 @@ CUresult cuUserObjectRetain(CUuserObject handle, unsigned int count)
 
 CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count)
 {
-    DRIVER_BEGIN("%p, %u", (void *)handle, count);
+    DRIVER_BEGIN();
     struct driver_user_object *object = object_of(handle);
     DRIVER_REJECT(!object || !count || count > object->references, CUDA_ERROR_INVALID_VALUE);
     release(object, count);
@@ -76,7 +76,7 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count)
 CUresult cuGraphRetainUserObject(CUgraph hGraph, CUuserObject handle, unsigned int count,
                                  unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %p, %u, %u", (void *)hGraph, (void *)handle, count, flags);
+    DRIVER_BEGIN();
     struct driver_graph *graph = (struct driver_graph *)hGraph;
     struct driver_user_object *object = object_of(handle);
     DRIVER_REJECT(!driver_graph_valid(graph) || !object || !count, CUDA_ERROR_INVALID_VALUE);
@@ -93,7 +93,7 @@ CUresult cuGraphRetainUserObject(CUgraph hGraph, CUuserObject handle, unsigned i
 
 CUresult cuGraphReleaseUserObject(CUgraph hGraph, CUuserObject handle, unsigned int count)
 {
-    DRIVER_BEGIN("%p, %p, %u", (void *)hGraph, (void *)handle, count);
+    DRIVER_BEGIN();
     struct driver_graph *graph = (struct driver_graph *)hGraph;
     struct driver_user_object *object = object_of(handle);
     DRIVER_REJECT(!driver_graph_valid(graph) || !object || !count, CUDA_ERROR_INVALID_VALUE);
@@ -173,7 +173,7 @@ static const char *type_name(CUgraphNodeType type)
 
 CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %s, %u", (void *)hGraph, path ? path : "NULL", flags);
+    DRIVER_BEGIN();
     const struct driver_graph *graph = (const struct driver_graph *)hGraph;
     DRIVER_REJECT(!driver_graph_valid(graph) || !path, CUDA_ERROR_INVALID_VALUE);
     FILE *file = fopen(path, "w");

@@ -93,7 +93,7 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                                  const CUgraphNode *dependencies, size_t numDependencies,
                                  const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_kernel_op(nodeParams, &op));
     return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL, &op,
@@ -127,7 +127,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                               const CUgraphNode *dependencies, size_t numDependencies,
                               const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
-    DRIVER_BEGIN("%p, %zu, %p", (void *)hGraph, numDependencies, (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_copy_op(copyParams, &op));
     struct driver_node *node;
@@ -141,7 +141,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                               const CUgraphNode *dependencies, size_t numDependencies,
                               const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
 {
-    DRIVER_BEGIN("%p, %zu, %p", (void *)hGraph, numDependencies, (void *)ctx);
+    DRIVER_BEGIN();
     struct driver_op op;
     DRIVER_TRY(driver_fill_op(memsetParams, &op));
     return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET, &op,
@@ -152,7 +152,7 @@ CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                             const CUgraphNode *dependencies, size_t numDependencies,
                             const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!nodeParams || !nodeParams->fn, CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = DRIVER_OP_HOST, .host = {nodeParams->fn, nodeParams->userData}};
     return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST, &op,
@@ -162,7 +162,7 @@ CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 CUresult cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                              const CUgraphNode *dependencies, size_t numDependencies)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     struct driver_op op = {.kind = DRIVER_OP_EMPTY};
     return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EMPTY, &op,
                NULL);
@@ -172,7 +172,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                   const CUgraphNode *dependencies, size_t numDependencies,
                                   CUgraph childGraph)
 {
-    DRIVER_BEGIN("%p, %zu, %p", (void *)hGraph, numDependencies, (void *)childGraph);
+    DRIVER_BEGIN();
     struct driver_graph *child = (struct driver_graph *)childGraph;
     DRIVER_REJECT(!driver_graph_valid(child), CUDA_ERROR_INVALID_VALUE);
     struct driver_graph *copy = driver_graph_copy(child);
@@ -204,7 +204,7 @@ CUresult cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                    const CUgraphNode *dependencies, size_t numDependencies,
                                    CUevent event)
 {
-    DRIVER_BEGIN("%p, %zu, %p", (void *)hGraph, numDependencies, (void *)event);
+    DRIVER_BEGIN();
     return add_event_node(phGraphNode, hGraph, dependencies, numDependencies,
                           CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
 }
@@ -213,7 +213,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                  const CUgraphNode *dependencies, size_t numDependencies,
                                  CUevent event)
 {
-    DRIVER_BEGIN("%p, %zu, %p", (void *)hGraph, numDependencies, (void *)event);
+    DRIVER_BEGIN();
     return add_event_node(phGraphNode, hGraph, dependencies, numDependencies,
                           CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 }
@@ -223,7 +223,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                 const CUgraphNode *dependencies, size_t numDependencies,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)hGraph, numDependencies);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!nodeParams || !nodeParams->bytesize, CUDA_ERROR_INVALID_VALUE);
@@ -239,7 +239,13 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                            .memory = {.address = allocation->address,
                                       .size_bytes = allocation->size_bytes,
                                       .pool = pool}};
-    nodeParams->dptr = allocation->address;
+    driver_lock();
+    result = driver_graph_memory_make(allocation, &op);
+    if (result != CUDA_SUCCESS)
+        driver_pool_discard(allocation);
+    driver_unlock();
+    DRIVER_TRY(result);
+    nodeParams->dptr = op.memory.address;
     struct driver_node *node;
     DRIVER_TRY(add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
                    &op, &node));
@@ -253,7 +259,7 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                const CUgraphNode *dependencies, size_t numDependencies,
                                CUdeviceptr dptr)
 {
-    DRIVER_BEGIN("%p, %zu, 0x%llx", (void *)hGraph, numDependencies, (unsigned long long)dptr);
+    DRIVER_BEGIN();
     driver_lock();
     struct driver_allocation *allocation = driver_memory_find(dptr);
     bool good = allocation && allocation->address == dptr && allocation->kind == DRIVER_MEMORY_POOL;
@@ -338,7 +344,7 @@ static void **pointers_of(struct driver_node *node)
 
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     DRIVER_REJECT(!nodeParams, CUDA_ERROR_INVALID_VALUE);
     const struct driver_op *op = &node->op;
@@ -365,7 +371,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     struct driver_op op;
     DRIVER_TRY(driver_kernel_op(nodeParams, &op));
@@ -391,7 +397,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        const CUkernelNodeAttrValue *value)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hNode, (int)attr);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
@@ -402,7 +408,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        CUkernelNodeAttrValue *value_out)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hNode, (int)attr);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     DRIVER_REJECT(!value_out, CUDA_ERROR_INVALID_VALUE);
     memset(value_out, 0, sizeof *value_out);
@@ -413,7 +419,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 {
-    DRIVER_BEGIN("%p, %p", (void *)dst, (void *)src);
+    DRIVER_BEGIN();
     NODE_OF(to, dst, CU_GRAPH_NODE_TYPE_KERNEL);
     NODE_OF(from, src, CU_GRAPH_NODE_TYPE_KERNEL);
     to->op.launch.cooperative = from->op.launch.cooperative;
@@ -422,7 +428,7 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
     DRIVER_REJECT(!nodeParams, CUDA_ERROR_INVALID_VALUE);
     *nodeParams = node->copy;
@@ -431,7 +437,7 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_MEMCPY);
     struct driver_op op;
     DRIVER_TRY(driver_copy_op(nodeParams, &op));
@@ -442,7 +448,7 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *node
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
     DRIVER_REJECT(!nodeParams, CUDA_ERROR_INVALID_VALUE);
     *nodeParams = (CUDA_MEMSET_NODE_PARAMS){.dst = (CUdeviceptr)(uintptr_t)node->op.fill.dst,
@@ -456,7 +462,7 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_MEMSET);
     struct driver_op op;
     DRIVER_TRY(driver_fill_op(nodeParams, &op));
@@ -466,7 +472,7 @@ CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PA
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_HOST);
     DRIVER_REJECT(!nodeParams, CUDA_ERROR_INVALID_VALUE);
     *nodeParams = (CUDA_HOST_NODE_PARAMS){node->op.host.function, node->op.host.user};
@@ -475,7 +481,7 @@ CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *node
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_HOST);
     DRIVER_REJECT(!nodeParams || !nodeParams->fn, CUDA_ERROR_INVALID_VALUE);
     node->op.host.function = nodeParams->fn;
@@ -485,7 +491,7 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS
 
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_GRAPH);
     DRIVER_REJECT(!phGraph || !node->child, CUDA_ERROR_INVALID_VALUE);
     *phGraph = (CUgraph)node->child;
@@ -494,7 +500,7 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
     DRIVER_REJECT(!params_out, CUDA_ERROR_INVALID_VALUE);
     *params_out = node->alloc;
@@ -505,7 +511,7 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PAR
 
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_MEM_FREE);
     DRIVER_REJECT(!dptr_out, CUDA_ERROR_INVALID_VALUE);
     *dptr_out = node->op.memory.address;
@@ -530,24 +536,24 @@ static CUresult set_event(CUgraphNode handle, CUgraphNodeType type, CUevent even
 
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     return get_event(hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out);
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     return set_event(hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
 }
 
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     return get_event(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out);
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event)
 {
-    DRIVER_BEGIN("%p", (void *)hNode);
+    DRIVER_BEGIN();
     return set_event(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 }

@@ -12,6 +12,7 @@ static CUresult check_sizes(const struct driver_launch *launch)
     static const uint32_t block_limit[3] = {1024, 1024, 64};
     const struct sim_kernel_info *info = launch->function->info;
     uint64_t threads = 1;
+    DRIVER_TRY(driver_function_ready(launch->function)); // it may come from an enumeration
     for (int i = 0; i < 3; i++) {
         DRIVER_REJECT(!launch->grid[i] || launch->grid[i] > grid_limit[i],
                       CUDA_ERROR_INVALID_VALUE);
@@ -102,6 +103,7 @@ static CUresult enqueue(const struct driver_launch *launch, CUstream handle)
 {
     struct driver_context *context;
     DRIVER_CONTEXT(context);
+    driver_flush_output();
     struct driver_op op;
     DRIVER_TRY(driver_launch_op(launch, &op));
     struct driver_stream *stream;
@@ -121,9 +123,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         void **kernelParams, void **extra)
 {
     struct driver_function *function = driver_function_of(f);
-    DRIVER_BEGIN("%s, %u, %u, %u, %u, %u, %u, %u, %p", function ? function->info->name : "?",
-                 gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_launch launch = {.function = function,
                                    .grid = {gridDimX, gridDimY, gridDimZ},
                                    .block = {blockDimX, blockDimY, blockDimZ},
@@ -140,9 +140,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    void **kernelParams)
 {
     struct driver_function *function = driver_function_of(f);
-    DRIVER_BEGIN("%s, %u, %u, %u, %u, %u, %u, %u, %p", function ? function->info->name : "?",
-                 gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_launch launch = {.function = function,
                                    .grid = {gridDimX, gridDimY, gridDimZ},
                                    .block = {blockDimX, blockDimY, blockDimZ},
@@ -191,10 +189,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **ker
 {
     DRIVER_REJECT(!config, CUDA_ERROR_INVALID_VALUE);
     struct driver_function *function = driver_function_of(f);
-    DRIVER_BEGIN("%s, %u, %u, %u, %u, %u, %u, %u, %p", function ? function->info->name : "?",
-                 config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                 config->blockDimY, config->blockDimZ, config->sharedMemBytes,
-                 (void *)config->hStream);
+    DRIVER_BEGIN();
     struct driver_launch launch = {
         .function = function,
         .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},

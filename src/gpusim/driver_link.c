@@ -14,7 +14,7 @@ struct driver_link {
 CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues,
                          CUlinkState *stateOut)
 {
-    DRIVER_BEGIN("%u", numOptions);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     (void)options;
@@ -36,7 +36,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
                           const char *name, unsigned int numOptions, CUjit_option *options,
                           void **optionValues)
 {
-    DRIVER_BEGIN("%p, %d, %zu, %s", (void *)state, (int)type, size, name ? name : "NULL");
+    DRIVER_BEGIN();
     (void)numOptions;
     (void)options;
     (void)optionValues;
@@ -63,7 +63,7 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_
 CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
                           unsigned int numOptions, CUjit_option *options, void **optionValues)
 {
-    DRIVER_BEGIN("%p, %d, %s", (void *)state, (int)type, path ? path : "NULL");
+    DRIVER_BEGIN();
     (void)numOptions;
     (void)options;
     (void)optionValues;
@@ -83,7 +83,7 @@ CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
 
 CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
 {
-    DRIVER_BEGIN("%p", (void *)state);
+    DRIVER_BEGIN();
     struct driver_link *link = (struct driver_link *)state;
     DRIVER_REJECT(!link || !cubinOut, CUDA_ERROR_INVALID_VALUE);
     size_t count = link->texts.texts.count;
@@ -119,7 +119,7 @@ CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
 
 CUresult cuLinkDestroy(CUlinkState state)
 {
-    DRIVER_BEGIN("%p", (void *)state);
+    DRIVER_BEGIN();
     struct driver_link *link = (struct driver_link *)state;
     DRIVER_REJECT(!link, CUDA_ERROR_INVALID_VALUE);
     driver_texts_fini(&link->texts);

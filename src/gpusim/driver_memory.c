@@ -113,6 +113,10 @@ void driver_memory_remove(struct driver_allocation *allocation)
     base_intervals_remove(&driver.memory, allocation->address, NULL);
     sim_object_remove(driver.device, allocation->address);
     driver.used_bytes -= charged(allocation);
+    if (allocation->of_graph) {
+        driver_graph_memory_touch(allocation->of_graph, NULL);
+        driver_graph_memory_release(allocation->of_graph);
+    }
     if (allocation->kind != DRIVER_MEMORY_REGISTERED && allocation->kind != DRIVER_MEMORY_MAPPED &&
         allocation->kind != DRIVER_MEMORY_POOL)
         driver_block_give(allocation->address, allocation->size_bytes);
@@ -173,7 +177,7 @@ static CUresult allocate(enum driver_memory_kind kind, uint64_t size_bytes, unsi
 
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
-    DRIVER_BEGIN("%zu", bytesize);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!dptr || !bytesize, CUDA_ERROR_INVALID_VALUE);
     uint64_t address;
     DRIVER_TRY(allocate(DRIVER_MEMORY_DEVICE, bytesize, 0, &address));
@@ -184,7 +188,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
                             unsigned int ElementSizeBytes)
 {
-    DRIVER_BEGIN("%zu, %zu, %u", WidthInBytes, Height, ElementSizeBytes);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!dptr || !pPitch || !WidthInBytes || !Height, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16,
                   CUDA_ERROR_INVALID_VALUE);
@@ -199,7 +203,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
 
 CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
 {
-    DRIVER_BEGIN("%zu, %u", bytesize, flags);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!dptr || !bytesize, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST,
                   CUDA_ERROR_INVALID_VALUE);
@@ -253,7 +257,7 @@ static bool is_registered_memory(const struct driver_allocation *allocation)
 
 CUresult cuMemFree_v2(CUdeviceptr dptr)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)dptr);
+    DRIVER_BEGIN();
     if (!dptr)
         return CUDA_SUCCESS;
     return release(dptr, is_device_memory, CUDA_ERROR_INVALID_VALUE);
@@ -261,7 +265,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr)
 
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
-    DRIVER_BEGIN("%s", "");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     driver_lock();
@@ -275,7 +279,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)dptr);
+    DRIVER_BEGIN();
     driver_lock();
     struct driver_allocation *allocation = driver_memory_find(dptr);
     struct sim_object object;
@@ -298,7 +302,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
 
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 {
-    DRIVER_BEGIN("%zu, %u", bytesize, Flags);
+    DRIVER_BEGIN();
     unsigned known =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     DRIVER_REJECT(!pp || !bytesize || (Flags & ~known), CUDA_ERROR_INVALID_VALUE);
@@ -315,7 +319,7 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
 
 CUresult cuMemFreeHost(void *p)
 {
-    DRIVER_BEGIN("%p", p);
+    DRIVER_BEGIN();
     if (!p)
         return CUDA_SUCCESS;
     return release((uint64_t)(uintptr_t)p, is_pinned_memory, CUDA_ERROR_INVALID_VALUE);
@@ -323,7 +327,7 @@ CUresult cuMemFreeHost(void *p)
 
 CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
 {
-    DRIVER_BEGIN("%p, %zu, %u", p, bytesize, Flags);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!p || !bytesize, CUDA_ERROR_INVALID_VALUE);
@@ -349,7 +353,7 @@ CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
 
 CUresult cuMemHostUnregister(void *p)
 {
-    DRIVER_BEGIN("%p", p);
+    DRIVER_BEGIN();
     return release((uint64_t)(uintptr_t)p, is_registered_memory,
                    CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
@@ -367,7 +371,7 @@ static CUresult host_allocation(void *p, struct driver_allocation *copy)
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
 {
-    DRIVER_BEGIN("%p", p);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pdptr || Flags, CUDA_ERROR_INVALID_VALUE);
     struct driver_allocation allocation;
     DRIVER_TRY(host_allocation(p, &allocation));
@@ -377,7 +381,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
 
 CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p)
 {
-    DRIVER_BEGIN("%p", p);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pFlags, CUDA_ERROR_INVALID_VALUE);
     struct driver_allocation allocation;
     DRIVER_TRY(host_allocation(p, &allocation));

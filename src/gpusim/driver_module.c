@@ -31,6 +31,16 @@ void driver_module_free(struct driver_module *module)
     free(module);
 }
 
+static void set_default_attributes(struct driver_function *function)
+{
+    uint32_t room = driver.preset->shared_per_block;
+    uint32_t taken = function->info->static_shared_bytes;
+    function->max_dynamic_shared = taken < room ? room - taken : 0;
+    function->carveout = -1;
+    function->cache = CU_FUNC_CACHE_PREFER_NONE;
+    function->cluster_policy = 0;
+}
+
 static bool add_functions(struct driver_module *module)
 {
     module->function_count = sim_module_kernel_count(module->module);
@@ -43,10 +53,7 @@ static bool add_functions(struct driver_module *module)
         function->module = module;
         function->kernel = sim_module_kernel_at(module->module, i);
         function->info = sim_kernel_info(function->kernel);
-        uint32_t room = driver.preset->shared_per_block;
-        uint32_t taken = function->info->static_shared_bytes;
-        function->max_dynamic_shared = taken < room ? room - taken : 0;
-        function->carveout = -1;
+        set_default_attributes(function);
     }
     return true;
 }
@@ -66,6 +73,7 @@ static CUresult code_of(enum base_code code)
 static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
                            struct driver_module **loaded)
 {
+    driver_flush_output();
     struct base_error error = {0};
     struct driver_module *module = calloc(1, sizeof *module);
     enum base_code code = BASE_NO_MEMORY;
@@ -116,13 +124,22 @@ CUresult driver_module_load_file(const char *path, struct base_buf *log,
     return load_texts(&texts, log, module);
 }
 
+CUresult driver_function_ready(const struct driver_function *function)
+{
+    const char *why = sim_kernel_refusal(function->kernel);
+    if (!why)
+        return CUDA_SUCCESS;
+    driver_say_once("simulated GPU: %s", why);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult driver_module_function(struct driver_module *module, const char *name,
                                 struct driver_function **function)
 {
     for (unsigned i = 0; i < module->function_count; i++)
         if (strcmp(module->functions[i].info->name, name) == 0) {
             *function = &module->functions[i];
-            return CUDA_SUCCESS;
+            return driver_function_ready(*function);
         }
     return CUDA_ERROR_NOT_FOUND;
 }
@@ -149,7 +166,7 @@ static void give_log(void *buffer, size_t size, const struct base_buf *log)
     size_t length = log->length < size ? log->length : size ? size - 1 : 0;
     if (!buffer || !size)
         return;
-    if (length)
+    if (length && log->text)
         memcpy(buffer, log->text, length);
     ((char *)buffer)[length] = '\0';
 }
@@ -182,19 +199,32 @@ static void answer_options(unsigned count, const CUjit_option *options, void **v
 
 // --- Modules -------------------------------------------------------------------------------------
 
+// context NULL: a library.
 static void enter_module(struct driver_context *context, struct driver_module *module)
 {
     driver_lock();
+    struct driver_module **list = context ? &context->modules : &driver.libraries;
     module->context = context;
-    module->next = context->modules;
-    context->modules = module;
+    module->next = *list;
+    *list = module;
+    driver_unlock();
+}
+
+void driver_libraries_reset(void)
+{
+    driver_lock();
+    for (struct driver_module *library = driver.libraries; library; library = library->next) {
+        sim_module_reset(library->module);
+        for (unsigned i = 0; i < library->function_count; i++)
+            set_default_attributes(&library->functions[i]);
+    }
     driver_unlock();
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
                             CUjit_option *options, void **optionValues)
 {
-    DRIVER_BEGIN("%p, %u", image, numOptions);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!module || !image, CUDA_ERROR_INVALID_VALUE);
@@ -221,7 +251,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 
 CUresult cuModuleLoad(CUmodule *module, const char *fname)
 {
-    DRIVER_BEGIN("%s", fname ? fname : "NULL");
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!module || !fname, CUDA_ERROR_INVALID_VALUE);
@@ -236,21 +266,20 @@ static CUresult unload(struct driver_module *module)
 {
     driver_lock();
     driver_wait_device(); // its kernels may run
-    if (module->context) {
-        struct driver_module **at = &module->context->modules;
-        while (*at && *at != module)
-            at = &(*at)->next;
-        if (*at)
-            *at = module->next;
-    }
+    struct driver_module **at = module->context ? &module->context->modules : &driver.libraries;
+    while (*at && *at != module)
+        at = &(*at)->next;
+    if (*at)
+        *at = module->next;
     driver_unlock();
+    driver_flush_output();
     driver_module_free(module);
     return CUDA_SUCCESS;
 }
 
 CUresult cuModuleUnload(CUmodule hmod)
 {
-    DRIVER_BEGIN("%p", (void *)hmod);
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library's
@@ -266,7 +295,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)hmod, name ? name : "NULL");
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!hfunc || !name || !*name, CUDA_ERROR_INVALID_VALUE);
@@ -278,7 +307,7 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
-    DRIVER_BEGIN("%p", (void *)mod);
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)mod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!count, CUDA_ERROR_INVALID_VALUE);
@@ -288,7 +317,7 @@ CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
 {
-    DRIVER_BEGIN("%p, %u", (void *)mod, numFunctions);
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)mod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!functions, CUDA_ERROR_INVALID_VALUE);
@@ -299,7 +328,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunct
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)hmod, name ? name : "NULL");
+    DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
@@ -313,7 +342,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
                            unsigned int numLibraryOptions)
 {
-    DRIVER_BEGIN("%p, %u, %u", code, numJitOptions, numLibraryOptions);
+    DRIVER_BEGIN();
     (void)libraryOptions;
     (void)libraryOptionValues;
     DRIVER_REJECT(!library || !code, CUDA_ERROR_INVALID_VALUE);
@@ -323,6 +352,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
     answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
     base_buf_fini(&log);
     DRIVER_TRY(result);
+    enter_module(NULL, loaded);
     *library = (CUlibrary)loaded;
     return CUDA_SUCCESS;
 }
@@ -332,7 +362,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
                                CUlibraryOption *libraryOptions, void **libraryOptionValues,
                                unsigned int numLibraryOptions)
 {
-    DRIVER_BEGIN("%s, %u, %u", fileName ? fileName : "NULL", numJitOptions, numLibraryOptions);
+    DRIVER_BEGIN();
     (void)libraryOptions;
     (void)libraryOptionValues;
     DRIVER_REJECT(!library || !fileName, CUDA_ERROR_INVALID_VALUE);
@@ -342,6 +372,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
     base_buf_fini(&log);
     DRIVER_TRY(result);
+    enter_module(NULL, loaded);
     *library = (CUlibrary)loaded;
     return CUDA_SUCCESS;
 }
@@ -352,14 +383,14 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 
 CUresult cuLibraryUnload(CUlibrary library)
 {
-    DRIVER_BEGIN("%p", (void *)library);
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     return unload(module);
 }
 
 CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!pKernel || !name, CUDA_ERROR_INVALID_VALUE);
     struct driver_function *function;
@@ -380,7 +411,7 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, C
 
 CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 {
-    DRIVER_BEGIN("%p", (void *)library);
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!pMod, CUDA_ERROR_INVALID_VALUE);
     *pMod = (CUmodule)module;
@@ -389,7 +420,7 @@ CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
     return variable(module, name, dptr, bytes, false);
@@ -397,7 +428,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
 
 CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, name ? name : "NULL");
+    DRIVER_BEGIN();
     LIBRARY(module, library);
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
     return variable(module, name, dptr, bytes, true);
@@ -405,7 +436,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
 
 CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
 {
-    DRIVER_BEGIN("%p, %s", (void *)library, symbol ? symbol : "NULL");
+    DRIVER_BEGIN();
     (void)fptr;
     return CUDA_ERROR_NOT_FOUND;
 }

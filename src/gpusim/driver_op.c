@@ -21,6 +21,8 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
     }
     if (from->kind == DRIVER_OP_COPY)
         to->copy.staging = NULL; // captured copies have none
+    if (from->kind == DRIVER_OP_ALLOC && from->memory.of_graph)
+        driver_graph_memory_hold(from->memory.of_graph);
     if (from->kind == DRIVER_OP_GRAPH) {
         to->graph.records = NULL;
         to->graph.record_count = 0;
@@ -63,12 +65,23 @@ void driver_op_fini(struct driver_op *op)
         fini_copy(op);
     else if (op->kind == DRIVER_OP_GRAPH)
         fini_graph(op);
+    else if (op->kind == DRIVER_OP_ALLOC && op->memory.of_graph)
+        driver_graph_memory_release(op->memory.of_graph);
     op->kind = DRIVER_OP_EMPTY;
+}
+
+// The handle that a program has of a stream: the default streams have none of their own.
+static uint64_t handle_of(const struct driver_stream *stream)
+{
+    return stream == stream->context->legacy ? 0
+           : stream->thread                  ? (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD
+                                             : (uint64_t)(uintptr_t)stream;
 }
 
 static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
 {
     static _Atomic uint64_t launches;
+    const struct driver_thread *own = driver_thread();
     struct sim_launch launch = {
         .kernel = op->launch.function->kernel,
         .grid = {op->launch.grid[0], op->launch.grid[1], op->launch.grid[2]},
@@ -77,13 +90,14 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
         .params = op->launch.params,
         .cooperative = op->launch.cooperative,
         .id = atomic_fetch_add(&launches, 1) + 1,
+        .call = own->running_for,
+        .stream = handle_of(own->running_on),
     };
     struct sim_work work = {0};
     struct sim_fault fault = {0};
     *duration_ns = sim_launch_run(driver.device, &launch, &work, &fault);
     if (fault.kind == SIM_FAULT_NONE)
         return CUDA_SUCCESS;
-    driver_flush_output();
     driver_say("%s", fault.text);
     return driver_code_of_fault(fault.kind);
 }
@@ -174,6 +188,7 @@ static void run_wait_value(const struct driver_op *op, const struct driver_conte
 // A driver's thread calls the program: from there the API is closed, as documented.
 static void call_host(const struct driver_op *op, CUresult status)
 {
+    driver_flush_output();
     struct driver_thread *thread = driver_thread();
     bool before = thread->in_callback;
     thread->in_callback = true;

@@ -86,7 +86,7 @@ static CUresult answer(void *data, CUpointer_attribute attribute, CUdeviceptr pt
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-    DRIVER_BEGIN("%d, 0x%llx", (int)attribute, (unsigned long long)ptr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!data, CUDA_ERROR_INVALID_VALUE);
     struct driver_allocation allocation;
     DRIVER_REJECT(!find(ptr, &allocation), CUDA_ERROR_INVALID_VALUE);
@@ -114,7 +114,7 @@ static size_t answer_bytes(CUpointer_attribute attribute)
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                 void **data, CUdeviceptr ptr)
 {
-    DRIVER_BEGIN("%u, 0x%llx", numAttributes, (unsigned long long)ptr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!numAttributes || !attributes || !data, CUDA_ERROR_INVALID_VALUE);
     struct driver_allocation allocation;
     bool known = find(ptr, &allocation);
@@ -131,7 +131,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
 
 CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-    DRIVER_BEGIN("%d, 0x%llx", (int)attribute, (unsigned long long)ptr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                   CUDA_ERROR_INVALID_VALUE);
     driver_lock();
@@ -155,14 +155,13 @@ static CUresult check_managed(CUdeviceptr ptr, size_t count)
 CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                         CUmemLocation location)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %d, %d", (unsigned long long)devPtr, count, (int)advice,
-                 location.id);
+    DRIVER_BEGIN();
     return check_managed(devPtr, count);
 }
 
 CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %d, %d", (unsigned long long)devPtr, count, (int)advice, device);
+    DRIVER_BEGIN();
     return check_managed(devPtr, count);
 }
 
@@ -181,16 +180,14 @@ static CUresult prefetch(CUdeviceptr ptr, size_t count, CUstream handle)
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
                                unsigned int flags, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %d, %p", (unsigned long long)devPtr, count, location.id,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(flags, CUDA_ERROR_INVALID_VALUE);
     return prefetch(devPtr, count, hStream);
 }
 
 CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %d, %p", (unsigned long long)devPtr, count, dstDevice,
-                 (void *)hStream);
+    DRIVER_BEGIN();
     return prefetch(devPtr, count, hStream);
 }
 
@@ -198,7 +195,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice
 CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
                                 CUdeviceptr devPtr, size_t count)
 {
-    DRIVER_BEGIN("%d, 0x%llx, %zu", (int)attribute, (unsigned long long)devPtr, count);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!data || dataSize < 4, CUDA_ERROR_INVALID_VALUE);
     DRIVER_TRY(check_managed(devPtr, count));
     int nothing = attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0 : CU_DEVICE_INVALID;

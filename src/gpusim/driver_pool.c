@@ -80,11 +80,81 @@ static void trim(struct driver_pool *pool, uint64_t keep_bytes)
     }
 }
 
+// --- Memory of graphs ----------------------------------------------------------------------------
+
+CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op)
+{
+    struct driver_graph_memory *memory = calloc(1, sizeof *memory);
+    DRIVER_REJECT(!memory, CUDA_ERROR_OUT_OF_MEMORY);
+    memory->references = 2;
+    allocation->of_graph = memory;
+    op->memory.of_graph = memory;
+    return CUDA_SUCCESS;
+}
+
+void driver_graph_memory_hold(struct driver_graph_memory *memory)
+{
+    atomic_fetch_add(&memory->references, 1);
+}
+
+// The last but one is the last of the graph: the allocation is looked for at the next
+// synchronisation, because who releases may have the lock or not.
+void driver_graph_memory_release(struct driver_graph_memory *memory)
+{
+    unsigned before = atomic_fetch_sub(&memory->references, 1);
+    if (before == 2)
+        driver.graph_memory_loose = true;
+    if (before == 1)
+        free(memory); // its allocation is gone, which has dropped the command
+}
+
+void driver_graph_memory_touch(struct driver_graph_memory *memory, struct driver_command *command)
+{
+    if (command)
+        driver_hold(command);
+    driver_release(memory->last);
+    memory->last = command;
+}
+
+static bool is_loose(const struct driver_allocation *allocation)
+{
+    const struct driver_graph_memory *memory = allocation->of_graph;
+    return memory && memory->references == 1 && !memory->given &&
+           (!memory->last || memory->last->done);
+}
+
+// Gives back what no graph allocates any more and the program does not have.
+static void collect_loose(void)
+{
+    if (!atomic_exchange(&driver.graph_memory_loose, false))
+        return;
+    struct base_interval *it = base_intervals_after(&driver.memory, 0);
+    while (it) {
+        uint64_t start = it->start;
+        struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
+        if (is_loose(allocation))
+            driver_pool_discard(allocation);
+        else if (allocation->of_graph && allocation->of_graph->references == 1)
+            driver.graph_memory_loose = true; // not yet
+        it = base_intervals_after(&driver.memory, start);
+    }
+}
+
 void driver_pools_trim(void)
 {
+    collect_loose();
     for (struct driver_pool *pool = driver.pools; pool; pool = pool->next)
         if (pool->reserved_bytes > pool->release_threshold)
             trim(pool, pool->release_threshold);
+}
+
+void driver_pools_reset(void)
+{
+    for (struct driver_pool *pool = driver.pools; pool; pool = pool->next) {
+        trim(pool, 0);
+        pool->release_threshold = 0;
+    }
+    driver.current_pool = NULL;
 }
 
 // A block that the stream may have without waiting, not much larger than what is asked for.
@@ -203,21 +273,34 @@ CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation
     // In a graph the block stays the graph's own: its next launch takes it into use again.
     if (stream->capture)
         return driver_enqueue(stream, &op);
+    DRIVER_REJECT(allocation->of_graph && !allocation->of_graph->given, CUDA_ERROR_INVALID_VALUE);
+    struct driver_command *command;
+    DRIVER_TRY(driver_submit(stream, &op, NULL, 0, &command));
+    driver_pool_freed(allocation, command);
+    driver_release(command);
+    return CUDA_SUCCESS;
+}
+
+void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command)
+{
+    struct driver_graph_memory *memory = allocation->of_graph;
+    if (memory) {
+        memory->given = false;
+        driver_graph_memory_touch(memory, command);
+        if (memory->references == 1) // else a graph may allocate it again
+            driver.graph_memory_loose = true;
+        return;
+    }
     struct driver_pool *pool = allocation->pool;
     struct cached_block *cached = base_array_push(&pool->cached);
-    DRIVER_REJECT(!cached, CUDA_ERROR_OUT_OF_MEMORY);
-    struct driver_command *command;
-    CUresult result = driver_submit(stream, &op, NULL, 0, &command);
-    if (result != CUDA_SUCCESS) {
-        pool->cached.count--;
-        return result;
-    }
-    *cached =
-        (struct cached_block){allocation->address, allocation->capacity_bytes, stream->id, command};
+    if (!cached)
+        return; // it stays in use: there was no memory to note that it is not
+    driver_hold(command);
+    *cached = (struct cached_block){allocation->address, allocation->capacity_bytes,
+                                    command->stream ? command->stream->id : 0, command};
     pool->used_bytes -= allocation->capacity_bytes;
     base_intervals_remove(&driver.memory, allocation->address, NULL);
     free(allocation);
-    return CUDA_SUCCESS;
 }
 
 // --- The API -------------------------------------------------------------------------------------
@@ -245,14 +328,14 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytesize, struct driver_pool 
 
 CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {
-    DRIVER_BEGIN("%zu, %p", bytesize, (void *)hStream);
+    DRIVER_BEGIN();
     return allocate(dptr, bytesize, NULL, hStream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
                                  CUstream hStream)
 {
-    DRIVER_BEGIN("%zu, %p, %p", bytesize, (void *)pool, (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_HANDLE);
     return allocate(dptr, bytesize, (struct driver_pool *)pool, hStream);
 }
@@ -268,7 +351,7 @@ static CUresult free_plain(struct driver_stream *stream, struct driver_allocatio
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
-    DRIVER_BEGIN("0x%llx, %p", (unsigned long long)dptr, (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
@@ -301,21 +384,21 @@ static CUresult give_pool(CUmemoryPool *out, bool default_one)
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     return give_pool(pool_out, true);
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
-    DRIVER_BEGIN("%d", dev);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     return give_pool(pool, false);
 }
 
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
-    DRIVER_BEGIN("%d, %p", dev, (void *)pool);
+    DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_VALUE);
     driver_lock();
@@ -327,14 +410,14 @@ CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
                                 CUmemAllocationType type)
 {
-    DRIVER_BEGIN("%d", (int)type);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
     return give_pool(pool_out, true);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
 {
-    DRIVER_BEGIN("%d", (int)type);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
     return give_pool(pool, false);
 }
@@ -348,7 +431,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
-    DRIVER_BEGIN("%p", (const void *)poolProps);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pool || !poolProps, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
     driver_lock();
@@ -362,7 +445,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 // Blocks in use stay, and so does the pool's struct, which they name.
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
-    DRIVER_BEGIN("%p", (void *)pool);
+    DRIVER_BEGIN();
     struct driver_pool *old = (struct driver_pool *)pool;
     DRIVER_REJECT(!is_valid(old) || old == driver.default_pool, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
@@ -377,7 +460,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)pool, minBytesToKeep);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_VALUE);
     driver_lock();
     trim((struct driver_pool *)pool, minBytesToKeep);
@@ -405,7 +488,7 @@ static bool is_reuse(CUmemPool_attribute attribute)
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%p, %d", (void *)handle, (int)attr);
+    DRIVER_BEGIN();
     struct driver_pool *pool = (struct driver_pool *)handle;
     DRIVER_REJECT(!is_valid(pool) || !value, CUDA_ERROR_INVALID_VALUE);
     if (is_reuse(attr)) {
@@ -429,7 +512,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void *value)
 {
-    DRIVER_BEGIN("%p, %d", (void *)handle, (int)attr);
+    DRIVER_BEGIN();
     struct driver_pool *pool = (struct driver_pool *)handle;
     DRIVER_REJECT(!is_valid(pool) || !value, CUDA_ERROR_INVALID_VALUE);
     if (is_reuse(attr)) {
@@ -446,7 +529,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
-    DRIVER_BEGIN("%p, %zu", (void *)pool, count);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)pool) || (count && !map),
                   CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++)
@@ -457,7 +540,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
 {
-    DRIVER_BEGIN("%p", (void *)memPool);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!is_valid((struct driver_pool *)memPool) || !flags || !location,
                   CUDA_ERROR_INVALID_VALUE);
     *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;

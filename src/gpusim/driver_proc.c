@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuGetProcAddress: from a function's name and the CUDA version a program was built for to the
-// function, in the form for the default stream that the program asks for.
+// What cuGetProcAddress answers: from a function's name and the CUDA version a program was built
+// for to the function, in the form for the default stream that the program asks for. The functions
+// it names are those that programs call, which tell the log (calls.awk).
 #include <string.h>
 
 #include "driver.h"
@@ -41,8 +42,8 @@ static const struct proc *find(const char *name, int version, bool *known)
     return best;
 }
 
-static CUresult look_up(const char *symbol, void **pfn, int version, cuuint64_t flags,
-                        CUdriverProcAddressQueryResult *status)
+CUresult driver_proc_find(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status)
 {
     DRIVER_REJECT(!symbol || !pfn, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(flags & ~(cuuint64_t)(CU_GET_PROC_ADDRESS_LEGACY_STREAM |
@@ -60,15 +61,4 @@ static CUresult look_up(const char *symbol, void **pfn, int version, cuuint64_t 
                   : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return proc ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
-{
-    return look_up(symbol, pfn, cudaVersion, flags, NULL);
-}
-
-CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-                             CUdriverProcAddressQueryResult *symbolStatus)
-{
-    return look_up(symbol, pfn, cudaVersion, flags, symbolStatus);
 }

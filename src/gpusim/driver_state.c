@@ -15,6 +15,7 @@
 
 struct driver_process driver = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
+    .primary_lock = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .completed = PTHREAD_COND_INITIALIZER,
 };
@@ -82,6 +83,7 @@ CUresult driver_not_there(const char *function)
 
 int driver_missing(const char *function)
 {
+    driver_log_missing(function, CUDA_ERROR_NOT_SUPPORTED);
     return driver_not_there(function);
 }
 
@@ -109,8 +111,12 @@ static void in_child(void)
 // At exit: what has not begun will not begin; what runs gets a moment, so that its log is whole.
 __attribute__((destructor)) static void finish(void)
 {
-    if (!driver.initialised || driver.forked)
+    if (driver.forked)
         return;
+    if (!driver.initialised) {
+        driver_log_end();
+        return;
+    }
     driver.finished = true;
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -121,10 +127,8 @@ __attribute__((destructor)) static void finish(void)
         idle = pthread_cond_timedwait(&driver.completed, &driver.lock, &until) != ETIMEDOUT;
     driver_unlock();
     driver_flush_output();
-    if (idle && driver.log) {
-        sim_log_close(driver.log);
-        driver.log = NULL;
-    }
+    if (idle)
+        driver_log_end();
 }
 
 static CUresult start(void)
@@ -144,12 +148,7 @@ static CUresult start(void)
 
     struct base_error error = {0};
     char text[1000];
-    const char *path = getenv("GLINT_SIM_LOG");
-    if (path && *path && sim_log_open(path, &driver.log, &error) != BASE_OK) {
-        base_error_text(&error, text, sizeof text);
-        driver_say_once("GLINT_SIM_LOG: %s", text);
-        return CUDA_ERROR_OPERATING_SYSTEM;
-    }
+    DRIVER_TRY(driver_log_open());
     const char *workers = getenv("GLINT_SIM_WORKERS");
     unsigned long count = workers ? strtoul(workers, NULL, 10) : 0;
     if (sim_device_create(driver.preset, count > 1024 ? 1024 : (unsigned)count, driver.log,
@@ -177,18 +176,10 @@ CUresult driver_init_process(void)
     return result;
 }
 
-CUresult driver_begin(const char *name, const char *format, ...)
+CUresult driver_begin(void)
 {
     DRIVER_REJECT(!driver.initialised || driver.forked, CUDA_ERROR_NOT_INITIALIZED);
     DRIVER_REJECT(driver.finished, CUDA_ERROR_DEINITIALIZED);
     DRIVER_REJECT(this_thread.in_callback, CUDA_ERROR_NOT_PERMITTED);
-    if (!driver.log)
-        return CUDA_SUCCESS;
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    sim_log_call(driver.log, name, text);
     return CUDA_SUCCESS;
 }

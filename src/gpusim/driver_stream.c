@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "driver_graph.h"
 
 #define STREAM_MAGIC UINT64_C(0x676c696e74737472)
 
@@ -139,7 +139,7 @@ CUresult driver_forbid_in_capture(struct driver_stream *stream)
 
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-    DRIVER_BEGIN("%u, %d", flags, priority);
+    DRIVER_BEGIN();
     struct driver_context *context;
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!phStream || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING),
@@ -166,7 +166,7 @@ CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
 // Does not wait: what was submitted still runs, and the engine retires the stream after it.
 CUresult cuStreamDestroy_v2(CUstream hStream)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!hStream || hStream == CU_STREAM_LEGACY || hStream == CU_STREAM_PER_THREAD,
                   CUDA_ERROR_INVALID_HANDLE);
     struct driver_context *context;
@@ -174,14 +174,16 @@ CUresult cuStreamDestroy_v2(CUstream hStream)
     driver_lock();
     struct driver_stream *stream;
     CUresult result = driver_stream_of(context, hStream, &stream);
-    if (result == CUDA_SUCCESS && stream->capture)
-        driver_capture_spoil(stream);
+    struct driver_graph *unwanted = NULL;
     if (result == CUDA_SUCCESS) {
+        unwanted = driver_capture_desert(stream);
         stream->destroyed = true;
         if (!stream->head && !stream->running)
             driver_stream_retire(stream);
     }
     driver_unlock();
+    if (unwanted)
+        driver_graph_free(unwanted);
     return result;
 }
 
@@ -194,7 +196,7 @@ CUresult cuStreamDestroy(CUstream hStream)
 
 CUresult cuStreamSynchronize(CUstream hStream)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
@@ -222,7 +224,7 @@ CUresult cuStreamSynchronize(CUstream hStream)
 
 CUresult cuStreamQuery(CUstream hStream)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
@@ -241,7 +243,7 @@ CUresult cuStreamQuery(CUstream hStream)
 
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 {
-    DRIVER_BEGIN("%p, %p, %u", (void *)hStream, (void *)hEvent, Flags);
+    DRIVER_BEGIN();
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
@@ -277,7 +279,7 @@ static CUresult enqueue(CUstream handle, struct driver_op *op)
 
 CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hStream, userData);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!fn, CUDA_ERROR_INVALID_VALUE);
     struct driver_op op = {.kind = DRIVER_OP_HOST, .host = {fn, userData}};
     return enqueue(hStream, &op);
@@ -286,7 +288,7 @@ CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
                              unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %p", (void *)hStream, userData);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!callback || flags, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -302,7 +304,7 @@ CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *
 CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags)
 {
-    DRIVER_BEGIN("%p, 0x%llx, %zu, %u", (void *)hStream, (unsigned long long)dptr, length, flags);
+    DRIVER_BEGIN();
     struct driver_op op = {.kind = DRIVER_OP_EMPTY};
     return enqueue(hStream, &op);
 }
@@ -327,35 +329,35 @@ static CUresult value_op(CUstream stream, enum driver_op_kind kind, CUdeviceptr 
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                  unsigned int flags)
 {
-    DRIVER_BEGIN("%p, 0x%llx, %u", (void *)stream, (unsigned long long)addr, value);
+    DRIVER_BEGIN();
     return value_op(stream, DRIVER_OP_WRITE_VALUE, addr, value, flags, false);
 }
 
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                  unsigned int flags)
 {
-    DRIVER_BEGIN("%p, 0x%llx", (void *)stream, (unsigned long long)addr);
+    DRIVER_BEGIN();
     return value_op(stream, DRIVER_OP_WRITE_VALUE, addr, value, flags, true);
 }
 
 CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                 unsigned int flags)
 {
-    DRIVER_BEGIN("%p, 0x%llx, %u", (void *)stream, (unsigned long long)addr, value);
+    DRIVER_BEGIN();
     return value_op(stream, DRIVER_OP_WAIT_VALUE, addr, value, flags, false);
 }
 
 CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                 unsigned int flags)
 {
-    DRIVER_BEGIN("%p, 0x%llx", (void *)stream, (unsigned long long)addr);
+    DRIVER_BEGIN();
     return value_op(stream, DRIVER_OP_WAIT_VALUE, addr, value, flags, true);
 }
 
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
                                CUstreamBatchMemOpParams *paramArray, unsigned int flags)
 {
-    DRIVER_BEGIN("%p, %u", (void *)stream, count);
+    DRIVER_BEGIN();
     DRIVER_REJECT(flags || (count && !paramArray), CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < count; i++) {
         const CUstreamBatchMemOpParams *op = &paramArray[i];
@@ -387,7 +389,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
 // All of these only read the stream: found, read, let go.
 #define STREAM_GETTER(handle, out, expression)                        \
     do {                                                              \
-        DRIVER_BEGIN("%p", (void *)(handle));                         \
+        DRIVER_BEGIN();                                               \
         DRIVER_REJECT(!(out), CUDA_ERROR_INVALID_VALUE);              \
         struct driver_context *context;                               \
         struct driver_stream *stream;                                 \
@@ -435,7 +437,7 @@ CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreen
 
 CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
 {
-    DRIVER_BEGIN("%p", (void *)hStream);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!phCtx, CUDA_ERROR_INVALID_VALUE);
     *phCtx = NULL;
     return CUDA_SUCCESS;
@@ -449,7 +451,7 @@ CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAtt
 
 CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue *param)
 {
-    DRIVER_BEGIN("%p, %d", (void *)hStream, (int)attr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!param || (unsigned)attr >= 16, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
@@ -463,7 +465,7 @@ CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstr
 
 CUresult cuStreamCopyAttributes(CUstream dstStream, CUstream srcStream)
 {
-    DRIVER_BEGIN("%p, %p", (void *)dstStream, (void *)srcStream);
+    DRIVER_BEGIN();
     struct driver_context *context;
     struct driver_stream *dst, *src;
     DRIVER_TRY(driver_enter_stream(dstStream, &context, &dst));

@@ -149,6 +149,10 @@ static void set_sampling(struct sim_texture *texture, const CUDA_TEXTURE_DESC *d
                                texture->texel != SIM_TEXEL_FLOAT && texture->channel_bits <= 16;
     texture->filter_linear = desc->filterMode == CU_TR_FILTER_MODE_LINEAR;
     texture->srgb = (desc->flags & CU_TRSF_SRGB) != 0;
+    texture->levels_linear = desc->mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
+    texture->level_bias = desc->mipmapLevelBias;
+    texture->level_least = desc->minMipmapLevelClamp;
+    texture->level_most = desc->maxMipmapLevelClamp;
     for (int i = 0; i < 3; i++) {
         texture->address_mode[i] = (uint8_t)address_mode(desc->addressMode[i]);
         // Wrapping and mirroring are of normalised coordinates only; else the edge is repeated.
@@ -171,6 +175,7 @@ static void set_sampling(struct sim_texture *texture, const CUDA_TEXTURE_DESC *d
 
 static void destroy(struct driver_texture *object)
 {
+    sim_texture_remove(driver.device, &object->texture);
     object->texture.magic = 0;
     free(object->texture.levels);
     free(object);
@@ -197,6 +202,8 @@ static CUresult create(const CUDA_RESOURCE_DESC *resource, bool is_surface,
     object->texture.magic = SIM_TEXTURE_MAGIC;
     object->texture.is_surface = is_surface;
     CUresult result = set_resource(&object->texture, resource);
+    if (result == CUDA_SUCCESS && sim_texture_add(driver.device, &object->texture) != BASE_OK)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         destroy(object);
         return result;
@@ -205,15 +212,42 @@ static CUresult create(const CUDA_RESOURCE_DESC *resource, bool is_surface,
     return CUDA_SUCCESS;
 }
 
+// Whether a view shows all of the texture in its own format: formats are numbered by kind and
+// width, and within those by channels.
+static bool is_whole(const CUDA_RESOURCE_VIEW_DESC *view, const struct sim_texture *texture)
+{
+    unsigned width = texture->channel_bits == 8 ? 0 : texture->channel_bits == 16 ? 1 : 2;
+    unsigned kind = texture->texel == SIM_TEXEL_FLOAT
+                        ? 6 + width - 1
+                        : 2 * width + (texture->texel == SIM_TEXEL_SIGNED);
+    unsigned channels = texture->channels == 4 ? 2 : texture->channels - 1u;
+    unsigned layers = texture->layered ? texture->depth : 1,
+             levels = texture->level_count ? texture->level_count : 1;
+    bool same_format = (unsigned)view->format == 1 + 3 * kind + channels ||
+                       view->format == CU_RES_VIEW_FORMAT_NONE;
+    return same_format && view->width == texture->width && view->firstMipmapLevel == 0 &&
+           view->lastMipmapLevel + 1 == levels && view->firstLayer == 0 &&
+           view->lastLayer + 1 == layers;
+}
+
 CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
                            const CUDA_TEXTURE_DESC *pTexDesc,
                            const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)
 {
-    DRIVER_BEGIN("%p, %p", (const void *)pResDesc, (const void *)pTexDesc);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pTexObject || !pTexDesc, CUDA_ERROR_INVALID_VALUE);
     struct driver_texture *object = NULL;
     DRIVER_TRY(create(pResDesc, false, &object));
     object->desc = *pTexDesc;
+    CUresult possible = CUDA_SUCCESS;
+    if (pResViewDesc && !is_whole(pResViewDesc, &object->texture))
+        possible = driver_not_there("a texture that shows a part of its array, or another format");
+    else if (pTexDesc->flags & CU_TRSF_SEAMLESS_CUBEMAP && pTexDesc->filterMode)
+        possible = driver_not_there("filtering across the faces of a cube");
+    if (possible != CUDA_SUCCESS) {
+        destroy(object);
+        return possible;
+    }
     if (pResViewDesc) {
         object->view = *pResViewDesc;
         object->has_view = true;
@@ -225,7 +259,7 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
 
 CUresult cuTexObjectDestroy(CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     if (!texObject)
         return CUDA_SUCCESS;
     struct driver_texture *object = object_of(texObject, false);
@@ -239,7 +273,7 @@ CUresult cuTexObjectDestroy(CUtexObject texObject)
 
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object || !pResDesc, CUDA_ERROR_INVALID_VALUE);
     *pResDesc = object->resource;
@@ -248,7 +282,7 @@ CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject te
 
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object || !pTexDesc, CUDA_ERROR_INVALID_VALUE);
     *pTexDesc = object->desc;
@@ -258,7 +292,7 @@ CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texO
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
                                         CUtexObject texObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)texObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object || !pResViewDesc || !object->has_view, CUDA_ERROR_INVALID_VALUE);
     *pResViewDesc = object->view;
@@ -267,7 +301,7 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
 
 CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)
 {
-    DRIVER_BEGIN("%p", (const void *)pResDesc);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!pSurfObject || !pResDesc || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY,
                   CUDA_ERROR_INVALID_VALUE);
     struct driver_texture *object = NULL;
@@ -278,7 +312,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
 
 CUresult cuSurfObjectDestroy(CUsurfObject surfObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)surfObject);
+    DRIVER_BEGIN();
     if (!surfObject)
         return CUDA_SUCCESS;
     struct driver_texture *object = object_of(surfObject, true);
@@ -292,7 +326,7 @@ CUresult cuSurfObjectDestroy(CUsurfObject surfObject)
 
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)surfObject);
+    DRIVER_BEGIN();
     struct driver_texture *object = object_of(surfObject, true);
     DRIVER_REJECT(!object || !pResDesc, CUDA_ERROR_INVALID_VALUE);
     *pResDesc = object->resource;

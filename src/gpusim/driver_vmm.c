@@ -70,7 +70,7 @@ static char *reserve(uint64_t size_bytes, uint64_t alignment)
 CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
                              unsigned long long flags)
 {
-    DRIVER_BEGIN("%zu, %zu, 0x%llx", size, alignment, (unsigned long long)addr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!ptr || !size || !is_aligned(size) || flags || (alignment & (alignment - 1)),
                   CUDA_ERROR_INVALID_VALUE);
     if (alignment < DRIVER_GRANULARITY)
@@ -95,7 +95,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 
 CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
-    DRIVER_BEGIN("0x%llx, %zu", (unsigned long long)ptr, size);
+    DRIVER_BEGIN();
     driver_lock();
     struct base_interval *range = base_intervals_find(&space.reserved, ptr);
     struct base_intervals_walk walk;
@@ -181,7 +181,7 @@ static struct driver_physical *physical_of(CUmemGenericAllocationHandle handle)
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                        CUmemAllocationGranularity_flags option)
 {
-    DRIVER_BEGIN("%d", (int)option);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!granularity || !prop, CUDA_ERROR_INVALID_VALUE);
     *granularity = DRIVER_GRANULARITY;
     return CUDA_SUCCESS;
@@ -190,7 +190,7 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                      const CUmemAllocationProp *prop, unsigned long long flags)
 {
-    DRIVER_BEGIN("%zu", size);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!handle || !prop || !size || !is_aligned(size) || flags,
                   CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(prop->type != CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE);
@@ -209,7 +209,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)handle);
+    DRIVER_BEGIN();
     driver_lock();
     struct driver_physical *physical = physical_of(handle);
     if (physical)
@@ -221,7 +221,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
                                                 CUmemGenericAllocationHandle handle)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)handle);
+    DRIVER_BEGIN();
     struct driver_physical *physical = physical_of(handle);
     DRIVER_REJECT(!prop || !physical, CUDA_ERROR_INVALID_VALUE);
     *prop = physical->prop;
@@ -232,7 +232,7 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
                                       CUmemAllocationHandleType handleType,
                                       unsigned long long flags)
 {
-    DRIVER_BEGIN("0x%llx, %d", (unsigned long long)handle, (int)handleType);
+    DRIVER_BEGIN();
     struct driver_physical *physical = physical_of(handle);
     DRIVER_REJECT(!shareableHandle || !physical || flags || !physical->own_fd ||
                       handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -246,7 +246,7 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
                                         CUmemAllocationHandleType shHandleType)
 {
-    DRIVER_BEGIN("%d", (int)shHandleType);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!handle || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                   CUDA_ERROR_INVALID_VALUE);
     int fd = dup((int)(intptr_t)osHandle);
@@ -281,7 +281,7 @@ static struct mapping *mapping_at(uint64_t address)
 
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
 {
-    DRIVER_BEGIN("%p", addr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!handle, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
     struct mapping *mapping = mapping_at((uint64_t)(uintptr_t)addr);
@@ -323,8 +323,7 @@ static CUresult map(uint64_t address, uint64_t size_bytes, uint64_t offset,
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %zu, 0x%llx", (unsigned long long)ptr, size, offset,
-                 (unsigned long long)handle);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!size || !is_aligned(ptr) || !is_aligned(size) || !is_aligned(offset) || flags,
                   CUDA_ERROR_INVALID_VALUE);
     driver_lock();
@@ -381,7 +380,7 @@ static CUresult set_access(struct mapping *mapping, unsigned access)
 
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)
 {
-    DRIVER_BEGIN("0x%llx, %zu, %zu", (unsigned long long)ptr, size, count);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!size || !desc || !count, CUDA_ERROR_INVALID_VALUE);
     CUresult result = CUDA_SUCCESS;
     driver_lock();
@@ -397,7 +396,7 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
 
 CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
 {
-    DRIVER_BEGIN("0x%llx", (unsigned long long)ptr);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!flags || !location, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
     struct mapping *mapping = mapping_at(ptr);
@@ -422,7 +421,7 @@ static CUresult unmap(struct mapping *mapping, unsigned access)
 
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
-    DRIVER_BEGIN("0x%llx, %zu", (unsigned long long)ptr, size);
+    DRIVER_BEGIN();
     DRIVER_REJECT(!size, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
     driver_wait_device();

@@ -9,10 +9,17 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "sim_log.h"
+
+enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for calls
 
 // In instructions of a warp.
 enum {
-    WARP_TURN = 1 << 16,     // before the next warp of its block has a turn
+    // Before the next warp of its block has a turn: the warps of a GPU start together and run side
+    // by side, and programs that race rely on it without knowing. So the first turn is short, and
+    // those after it are twice as long each until switching costs nothing.
+    FIRST_WARP_TURN = 1 << 4,
+    WARP_TURN = 1 << 9,
     BLOCK_TURN = 1 << 16,    // before the next block of its worker has one
     TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches
     PATIENCE = 1 << 22,      // before a worker begins another block beside those that do not end
@@ -67,6 +74,7 @@ static bool start_block(struct block *block, uint64_t number)
     block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
     block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
     block->live_threads = launch->threads_per_block;
+    block->warp_turn = FIRST_WARP_TURN;
     memset(block->barriers, 0, sizeof(block->barriers));
     if (block->shared)
         memset(block->shared, 0, block->shared_bytes);
@@ -118,7 +126,7 @@ static void no_progress(struct block *block)
 // has failed.
 static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
 {
-    uint64_t end = *spent + turn, warp_turn = turn < WARP_TURN ? turn : WARP_TURN;
+    uint64_t end = *spent + turn;
     block->gave_way = false;
     while (block->live_threads) {
         block->progressed = false;
@@ -126,7 +134,7 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
             if (!block->warps[i].live)
                 continue;
             uint64_t before = block->warps[i].warp_instructions;
-            if (!warp_run(&block->warps[i], warp_turn))
+            if (!warp_run(&block->warps[i], block->warp_turn))
                 return true;
             *spent += block->warps[i].warp_instructions - before;
         }
@@ -134,6 +142,8 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
             no_progress(block);
             return true;
         }
+        if (block->warp_turn < WARP_TURN)
+            block->warp_turn *= 2;
         if (*spent > end || block->gave_way)
             return !block->live_threads;
     }
@@ -227,6 +237,7 @@ static void work_on(struct launch *launch, struct worker *worker)
     uint64_t turn = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
     struct sim_work work = {0};
     memset(worker->seen, 0, sizeof(worker->seen));
+    worker->texture = 0;
     if (launch->request->cooperative)
         take_share(launch, worker, &resident);
     while (resident.count || take_block(launch, worker, &resident)) {
@@ -258,6 +269,7 @@ static void work_on(struct launch *launch, struct worker *worker)
     launch->work.global_bytes += work.global_bytes;
     launch->work.shared_bytes += work.shared_bytes;
     pthread_mutex_unlock(&launch->lock);
+    sim_log_flush(worker);
 }
 
 // A launch that has blocks left, with device->lock held.
@@ -301,6 +313,29 @@ static uint64_t modelled_ns(const struct sim_preset *preset, const struct sim_wo
     return (uint64_t)(preset->launch_ns + (instructions > traffic ? instructions : traffic));
 }
 
+// Bytes that each thread needs for the variables of all functions that it may be in at once; as
+// much as the program asks for where nobody knows how many these are.
+static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *kernel)
+{
+    const struct sim_module *module = kernel->module;
+    bool allocates = false;
+    uint32_t bytes = kernel->info.local_bytes;
+    for (size_t i = 0; i < module->code_count; i++) {
+        const struct code *code = module->codes[i];
+        if (!kernel->code->reaches[i])
+            continue;
+        allocates |= code->allocates;
+        if (code != kernel->code)
+            bytes += code->local_bytes > LEAST_FRAME ? code->local_bytes : LEAST_FRAME;
+    }
+    if (!allocates && !kernel->code->endless)
+        return bytes;
+    pthread_mutex_lock(&device->lock);
+    uint32_t asked = (uint32_t)device->stack_bytes;
+    pthread_mutex_unlock(&device->lock);
+    return kernel->info.local_bytes + asked;
+}
+
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
                         struct sim_work *work, struct sim_fault *fault)
 {
@@ -308,14 +343,14 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
                             .request = request,
                             .code = request->kernel->code,
                             .params = request->params};
-    uint32_t stack = request->kernel->info.local_bytes;
-    bool calls = request->kernel->module->code_count > request->kernel->module->kernel_count;
     uint32_t workspace[8] = {0};
     launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
     launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
     launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
-    launch.shared_bytes = request->kernel->shared_bytes + request->dynamic_shared_bytes;
-    launch.local_bytes = calls || launch.code->allocates ? stack + 65536u : stack;
+    launch.shared_bytes = request->dynamic_shared_bytes
+                              ? request->kernel->shared_bytes + request->dynamic_shared_bytes
+                              : request->kernel->info.static_shared_bytes;
+    launch.local_bytes = stack_of(device, request->kernel);
     launch.block_bytes =
         sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);
     launch.objects = objects_get(device);
@@ -327,6 +362,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     pthread_cond_init(&launch.finished, NULL);
     if (!launch.objects)
         fail_for_memory(&launch);
+    sim_log_launch(device->log, request);
 
     pthread_mutex_lock(&device->lock);
     launch.next = device->launches;
@@ -359,6 +395,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     pthread_mutex_destroy(&launch.lock);
     pthread_cond_destroy(&launch.finished);
     *fault = launch.fault;
+    sim_log_launch_end(device->log, request->id, fault);
     if (work)
         *work = launch.work;
     return modelled_ns(device->preset, &launch.work);
@@ -386,6 +423,7 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
     device->preset = preset;
     device->log = log;
     device->heap_bytes = 8u << 20;
+    device->stack_bytes = LEAST_STACK;
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->work, NULL);
     // The thread that launches works too.
@@ -416,6 +454,7 @@ void sim_device_destroy(struct sim_device *device)
         free(object);
     }
     base_intervals_fini(device->live);
+    base_map_fini(&device->textures);
     objects_put(device->snapshot);
     base_buf_fini(&device->output);
     pthread_mutex_destroy(&device->lock);
@@ -434,6 +473,15 @@ void sim_device_set_heap(struct sim_device *device, uint64_t bytes)
 {
     pthread_mutex_lock(&device->lock);
     device->heap_bytes = bytes;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void sim_device_set_stack(struct sim_device *device, uint64_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    device->stack_bytes = bytes < LEAST_STACK  ? LEAST_STACK
+                          : bytes > MOST_STACK ? MOST_STACK
+                                               : bytes;
     pthread_mutex_unlock(&device->lock);
 }
 

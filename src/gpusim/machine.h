@@ -53,7 +53,8 @@ struct uop {
     slot d, a, b, c, e; // destination and sources, as the handler takes them
     uint32_t guard;     // 1 + slot of the predicate, perhaps with GUARD_NEGATED; 0: none
     uint32_t target;    // of a branch: index of an instruction
-    uint32_t rejoin;    // of a branch: where its ways meet again, or PC_RETURN
+    uint32_t rejoin;    // of a branch: where its ways meet again, or PC_RETURN; or an element's
+                        // size
     int64_t offset;     // of an address; or an immediate
     uint8_t bytes;      // of one element in memory
     uint8_t count;      // elements of a vector
@@ -69,9 +70,18 @@ struct uop {
 
 #define PC_RETURN 0xFFFFFFFFu
 
+// A register that a call passes or gets, and the place among a frame's parameters that stands for
+// it meanwhile.
+struct passed {
+    slot reg;
+    uint32_t offset;
+    uint8_t bytes, lane_bytes;
+};
+
 // A function ready to run.
 struct code {
     const char *name;
+    struct code_log *log; // NULL: not logged
     struct ptx_function *function;
     struct ptx_module *module;
     struct uop *ops;
@@ -86,7 +96,22 @@ struct code {
     uint32_t return_offset, return_bytes; // of its result among its parameters
     const struct sim_param *params;
     uint32_t param_count;
-    uint64_t identity; // its address as PTX sees it
+    const struct passed *given; // parameters that are registers
+    uint32_t given_count;
+    struct passed result;      // the same of its result; bytes 0: none
+    uint64_t identity;         // its address as PTX sees it
+    struct shared_var *shared; // the shared variables that it names
+    uint32_t shared_count;
+    uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
+    uint32_t dynamic_shared;      // where dynamic shared memory starts
+    const bool *reaches; // of a kernel, by index of the module's codes: what it may run, itself too
+    bool endless;        // of a kernel: its calls may go in circles, or by address
+    const char *refused; // why it cannot be executed; NULL: it can
+};
+
+struct shared_var {
+    const struct ptx_var *var;
+    uint32_t offset;
 };
 
 struct sim_kernel {
@@ -120,7 +145,6 @@ struct sim_module {
     void *data;                     // where the variables are
     uint64_t data_bytes;
     uint64_t const_bytes;
-    uint32_t dynamic_shared; // where dynamic shared memory starts
 };
 
 // What a call passes and gets, as places among the caller's parameters.
@@ -128,6 +152,9 @@ struct call_plan {
     uint32_t argument_count;
     const struct sim_param *arguments;
     uint32_t result_offset, result_bytes;
+    const struct passed *given; // arguments that are registers or numbers
+    uint32_t given_count;
+    struct passed taken;     // a result that goes to a register; bytes 0: none
     const struct code *code; // NULL: called by address, or one of the machine's own functions
     int builtin;             // enum builtin, or 0
 };
@@ -211,6 +238,8 @@ struct warp {
     struct frame *spare;  // ended ones, to be used again
 };
 
+enum { LEAST_FRAME = 32 }; // bytes of a thread's stack for a call
+
 enum { BARRIERS = 16 };
 
 struct barrier {
@@ -229,7 +258,9 @@ struct seen {
 
 // A thread that runs blocks.
 struct worker {
+    struct log_writer *log; // NULL: nothing to write
     struct seen seen[SEEN];
+    uint64_t texture; // the object that was found last, or 0
 };
 
 struct block {
@@ -242,6 +273,7 @@ struct block {
     struct warp *warps;
     uint32_t warp_count, live_threads;
     struct barrier barriers[BARRIERS];
+    uint32_t warp_turn; // instructions that a warp may run before the next
     bool progressed;
     bool gave_way;      // a path slept: others may be waited for
     struct block *next; // among a worker's spare ones
@@ -290,10 +322,12 @@ struct sim_device {
     struct base_intervals *live; // address to struct sim_object
     struct objects *snapshot;    // NULL: stale
     uint64_t next_object;
+    struct base_map textures;     // addresses of struct sim_texture
     struct sim_object freed[256]; // the last ones that ended, for messages
     unsigned freed_next;
     struct base_buf output; // of printf
     uint64_t heap_bytes, heap_used;
+    uint64_t stack_bytes; // of a thread, for calls
     uint64_t start_ns;
 };
 
@@ -332,10 +366,17 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
                       uint32_t next);
 enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code);
 enum step warp_return(struct warp *warp);
+// Registers of the lanes to their places among the frame's parameters, and back.
+void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                        uint32_t lanes);
+void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                       uint32_t lanes);
 // Some lanes call; the others stay before the call and come to it again. All meet behind it.
 enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
                           const struct code *code);
 enum step warp_arrive(struct warp *warp, const struct uop *op);
+// Lanes of the running path that do not execute this instruction go on behind it, by themselves.
+void warp_part(struct warp *warp);
 // For instructions of several lanes: true where all members are here and the instruction may run
 // with warp->mask set to them; false where the path now waits.
 bool warp_together(struct warp *warp, const struct uop *op, uint32_t members);
@@ -354,18 +395,20 @@ void warp_release_barrier(struct block *block, unsigned id);
 // objects.c
 struct objects *objects_get(struct sim_device *device);
 void objects_put(struct objects *objects);
+// The first live object of that kind beyond object->address, into *object. False: none.
+bool objects_next(struct sim_device *device, enum sim_object_kind kind, struct sim_object *object);
 const struct sim_object *objects_find(const struct objects *objects, uint64_t address);
-// Where an address lies that is in no live object, for people.
-void objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes);
+bool objects_is_texture(struct sim_device *device, const struct sim_texture *texture);
+// Where an address lies, for people; returns how far it is from the object that it names.
+uint64_t objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes);
 
 // decode.c
 enum base_code code_decode(struct sim_module *module, struct code *code, struct base_error *error);
 struct code *module_code(const struct sim_module *module, const char *name);
 const struct variable *module_variable(const struct sim_module *module, const char *name);
-// Lays out the shared variables that the function and what it calls may name: fills the map from
-// variable to 1 + offset. Leaves by the module arena's escape when memory runs out.
-void module_place_shared(struct sim_module *module, const struct ptx_function *function,
-                         struct base_map *map);
+// shared.c: lays out the shared variables of all functions. Leaves by the module arena's escape
+// when memory runs out.
+void module_place_shared(struct sim_module *module);
 
 struct decoder;
 
@@ -373,6 +416,12 @@ struct decoder;
 bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+struct contraction;
+// The same for a sum with its product.
+bool choose_float_contracted(struct decoder *decoder, const struct ptx_instr *instr,
+                             const struct contraction *contraction, struct uop *op);
+bool choose_half_contracted(struct decoder *decoder, const struct ptx_instr *instr,
+                            const struct contraction *contraction, struct uop *op);
 bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_move(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
@@ -380,10 +429,12 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
 bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_texture(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_surface(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_matrix(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_async(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_stack(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_video(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+bool choose_wide(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
 
 #endif

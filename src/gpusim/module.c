@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules: parsing and linking PTX texts, laying out their variables in memory with their initial
-// values, placing shared memory, and decoding every function.
+// values, and decoding every function.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "machine.h"
-
-enum { DYNAMIC_SHARED_ALIGN = 128 };
 
 // --- Look-ups ------------------------------------------------------------------------------------
 
@@ -21,7 +19,8 @@ struct code *module_code(const struct sim_module *module, const char *name)
 const struct variable *module_variable(const struct sim_module *module, const char *name)
 {
     const uint64_t *found = base_map_get_str(&module->variable_names, base_str(name));
-    return found ? &module->variables[*found] : NULL;
+    const struct variable *variable = found ? &module->variables[*found] : NULL;
+    return variable && !(variable->var->linkage & PTX_LINK_EXTERN) ? variable : NULL;
 }
 
 uint32_t sim_module_kernel_count(const struct sim_module *module)
@@ -46,6 +45,11 @@ struct sim_kernel *sim_module_kernel(const struct sim_module *module, const char
 const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel)
 {
     return &kernel->info;
+}
+
+const char *sim_kernel_refusal(const struct sim_kernel *kernel)
+{
+    return kernel->code->refused;
 }
 
 bool sim_module_global(const struct sim_module *module, const char *name, uint64_t *address,
@@ -111,8 +115,8 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
     for (size_t i = 0; i < module->variable_count; i++) {
         struct variable *variable = &module->variables[i];
         const struct ptx_var *var = variable->var;
-        BASE_RETURN_IF(var->linkage & PTX_LINK_EXTERN && !var->size_bytes, error, BASE_NOT_FOUND,
-                       "variable %s is declared but no module defines it", var->name);
+        if (var->linkage & PTX_LINK_EXTERN)
+            continue; // nobody defines it; whoever names it is refused
         uint64_t align = var->align > 256 ? var->align : 256;
         used = (used + align - 1) / align * align;
         variable->address = used;
@@ -227,74 +231,6 @@ static enum base_code initialise(const struct sim_module *module, const struct v
     return BASE_OK;
 }
 
-// --- Shared memory -------------------------------------------------------------------------------
-
-static uint32_t placed_at(uint32_t used, const struct ptx_var *var)
-{
-    uint32_t align = var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
-    return (used + align - 1) / align * align;
-}
-
-static bool is_dynamic(const struct ptx_var *var)
-{
-    return var->linkage & PTX_LINK_EXTERN && !var->size_bytes;
-}
-
-static void note_shared(struct sim_module *module, struct base_map *map, const struct ptx_var *var,
-                        uint32_t *used)
-{
-    uint32_t at = is_dynamic(var) ? module->dynamic_shared : placed_at(*used, var);
-    if (map) {
-        uint64_t *place = base_map_put(map, (uintptr_t)var, NULL);
-        if (!place)
-            longjmp(*module->arena.escape, 1);
-        *place = (uint64_t)at + 1;
-    }
-    if (!is_dynamic(var))
-        *used = at + (uint32_t)var->size_bytes;
-}
-
-static void note_locals(struct sim_module *module, const struct ptx_function *function,
-                        struct base_map *map, uint32_t *used)
-{
-    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
-        if (stmt->kind == PTX_STMT_VAR &&
-            ((struct ptx_var_stmt *)stmt)->var->space == PTX_SPACE_SHARED)
-            note_shared(module, map, ((struct ptx_var_stmt *)stmt)->var, used);
-    }
-}
-
-// What all kernels share comes first: the modules' variables, then those of device functions, whose
-// code is the same whoever calls it.
-static uint32_t note_common(struct sim_module *module, struct base_map *map)
-{
-    uint32_t used = 0;
-    for (size_t t = 0; t < module->text_count; t++) {
-        for (struct ptx_item *item = module->texts[t]->first; item; item = item->next) {
-            if (item->kind == PTX_ITEM_VAR && item->var->space == PTX_SPACE_SHARED)
-                note_shared(module, map, item->var, &used);
-            else if (item->kind == PTX_ITEM_FUNCTION && !item->function->is_entry)
-                note_locals(module, item->function, map, &used);
-        }
-    }
-    return used;
-}
-
-void module_place_shared(struct sim_module *module, const struct ptx_function *function,
-                         struct base_map *map)
-{
-    uint32_t used = note_common(module, map);
-    if (function->is_entry)
-        note_locals(module, function, map, &used);
-}
-
-static uint32_t static_shared(struct sim_module *module, const struct ptx_function *function)
-{
-    uint32_t used = note_common(module, NULL);
-    note_locals(module, function, NULL, &used);
-    return used;
-}
-
 // --- Loading -------------------------------------------------------------------------------------
 
 static void add_code(struct sim_module *module, struct ptx_module *text,
@@ -326,12 +262,12 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
     struct sim_kernel_info *info = &kernel->info;
     kernel->module = module;
     kernel->code = code;
-    kernel->shared_bytes = module->dynamic_shared;
+    kernel->shared_bytes = code->dynamic_shared;
     info->name = code->name;
     info->params = code->params;
     info->param_count = code->param_count;
     info->param_bytes = code->own_param_bytes;
-    info->static_shared_bytes = static_shared(module, code->function);
+    info->static_shared_bytes = code->static_shared_bytes;
     info->local_bytes = code->local_bytes;
     info->const_bytes = (uint32_t)module->const_bytes;
     info->max_threads = 1024;
@@ -352,6 +288,74 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
     const char *arch = strstr(code->module->target, "sm_");
     info->target = arch ? (uint32_t)strtoul(arch + 3, NULL, 10) : 0;
     info->uses_grid_sync = false;
+}
+
+// Blocks of a cluster run together and see each other's shared memory: one block is the most here.
+static enum base_code refuse_clusters(const struct code *code, struct base_error *error)
+{
+    const struct ptx_attr *size = ptx_function_attr(code->function, ".reqnctapercluster");
+    uint64_t blocks = 1;
+    for (uint32_t i = 0; size && i < size->count; i++)
+        blocks *= size->values[i];
+    bool explicit = ptx_function_attr(code->function, ".explicitcluster") != NULL;
+    BASE_RETURN_IF(blocks > 1 || explicit, error, BASE_UNSUPPORTED,
+                   "%s of kernel %s, PTX line %u: clusters are not simulated",
+                   blocks > 1 ? ".reqnctapercluster" : ".explicitcluster", code->name,
+                   code->function->line);
+    return BASE_OK;
+}
+
+// A kernel runs only where all that it may reach can be executed.
+static void refuse_callers(struct sim_module *module, struct code *kernel)
+{
+    for (size_t i = 0; i < module->code_count && !kernel->refused; i++) {
+        const char *why = module->codes[i]->refused;
+        if (!kernel->reaches[i] || !why)
+            continue;
+        struct base_buf text = {0};
+        base_buf_printf(&text, "%s (kernel %s may call it)", why, kernel->name);
+        kernel->refused =
+            text.failed ? why : base_alloc_text(&module->arena, text.text, text.length);
+        base_buf_fini(&text);
+    }
+}
+
+// Decodes every function. What cannot be executed is remembered; it fails only where that leaves no
+// kernel that can run.
+static enum base_code decode_all(struct sim_module *module, struct base_error *error)
+{
+    jmp_buf *escape = module->arena.escape;
+    struct base_error first = {0};
+    size_t kernels = 0, refused = 0;
+    for (size_t i = 0; i < module->code_count; i++) {
+        struct code *code = module->codes[i];
+        struct base_error why = {0};
+        enum base_code result = refuse_clusters(code, &why);
+        if (result == BASE_OK)
+            result = code_decode(module, code, &why);
+        module->arena.escape = escape;
+        if (result == BASE_UNSUPPORTED) {
+            char text[1000];
+            base_error_text(&why, text, sizeof(text));
+            code->refused = base_alloc_text(&module->arena, text, strlen(text));
+            if (first.code == BASE_OK)
+                first = why;
+        } else if (result != BASE_OK) {
+            *error = why;
+            return result;
+        }
+    }
+    for (size_t i = 0; i < module->code_count; i++) {
+        if (!module->codes[i]->function->is_entry)
+            continue;
+        refuse_callers(module, module->codes[i]);
+        kernels++;
+        refused += module->codes[i]->refused != NULL;
+    }
+    if (!refused || refused < kernels)
+        return BASE_OK;
+    *error = first;
+    return first.code;
 }
 
 static enum base_code load(struct sim_module *module, const struct sim_ptx *texts, size_t count,
@@ -377,21 +381,13 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
         result = initialise(module, &module->variables[i], error);
     if (result != BASE_OK)
         return result;
-    uint32_t most = 0, kernels = 0;
-    for (size_t i = 0; i < module->code_count; i++) {
-        uint32_t used = static_shared(module, module->codes[i]->function);
-        most = used > most ? used : most;
+    module_place_shared(module);
+    uint32_t kernels = 0;
+    for (size_t i = 0; i < module->code_count; i++)
         kernels += module->codes[i]->function->is_entry;
-    }
-    module->dynamic_shared =
-        (most + DYNAMIC_SHARED_ALIGN - 1) / DYNAMIC_SHARED_ALIGN * DYNAMIC_SHARED_ALIGN;
-    jmp_buf *escape = module->arena.escape;
-    for (size_t i = 0; i < module->code_count; i++) {
-        result = code_decode(module, module->codes[i], error);
-        if (result != BASE_OK)
-            return result;
-    }
-    module->arena.escape = escape;
+    result = decode_all(module, error);
+    if (result != BASE_OK)
+        return result;
     module->kernels = base_new_array(&module->arena, struct sim_kernel, kernels);
     for (size_t i = 0; i < module->code_count; i++) {
         if (module->codes[i]->function->is_entry)
@@ -430,6 +426,15 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
     }
     *module = made;
     return BASE_OK;
+}
+
+void sim_module_reset(struct sim_module *module)
+{
+    if (module->data)
+        memset(module->data, 0, module->data_bytes);
+    // What could be wrong with an initial value was found when the module was loaded.
+    for (size_t i = 0; i < module->variable_count; i++)
+        initialise(module, &module->variables[i], NULL);
 }
 
 void sim_module_unload(struct sim_module *module)

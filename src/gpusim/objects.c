@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "sim_log.h"
 
 enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint64_t size_bytes,
                               enum sim_object_kind kind, const char *name, struct base_error *error)
@@ -22,6 +23,8 @@ enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint6
         objects_put(device->snapshot);
         device->snapshot = NULL;
     }
+    if (code == BASE_OK)
+        sim_log_object(device->log, object);
     pthread_mutex_unlock(&device->lock);
     if (code != BASE_OK) {
         free(object);
@@ -41,6 +44,7 @@ bool sim_object_remove(struct sim_device *device, uint64_t address)
         device->freed[device->freed_next++ % (sizeof(device->freed) / sizeof(device->freed[0]))] =
             *object;
         base_intervals_remove(device->live, address, NULL);
+        sim_log_object_end(device->log, object->id);
         free(object);
         if (device->snapshot)
             objects_put(device->snapshot);
@@ -58,6 +62,18 @@ bool sim_object_find(struct sim_device *device, uint64_t address, struct sim_obj
         *object = *(struct sim_object *)(uintptr_t)found->value;
     pthread_mutex_unlock(&device->lock);
     return found != NULL;
+}
+
+bool objects_next(struct sim_device *device, enum sim_object_kind kind, struct sim_object *object)
+{
+    pthread_mutex_lock(&device->lock);
+    struct base_interval *at = base_intervals_after(device->live, object->address);
+    while (at && ((struct sim_object *)(uintptr_t)at->value)->kind != kind)
+        at = base_intervals_after(device->live, at->start);
+    if (at)
+        *object = *(struct sim_object *)(uintptr_t)at->value;
+    pthread_mutex_unlock(&device->lock);
+    return at != NULL;
 }
 
 // With device->lock held.
@@ -110,8 +126,34 @@ const struct sim_object *objects_find(const struct objects *objects, uint64_t ad
     return address - object->address < object->size_bytes ? object : NULL;
 }
 
-void objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes)
+enum base_code sim_texture_add(struct sim_device *device, const struct sim_texture *texture)
 {
+    pthread_mutex_lock(&device->lock);
+    uint64_t *place = base_map_put(&device->textures, (uintptr_t)texture, NULL);
+    pthread_mutex_unlock(&device->lock);
+    return place ? BASE_OK : BASE_NO_MEMORY;
+}
+
+void sim_texture_remove(struct sim_device *device, const struct sim_texture *texture)
+{
+    pthread_mutex_lock(&device->lock);
+    base_map_remove(&device->textures, (uintptr_t)texture);
+    pthread_mutex_unlock(&device->lock);
+}
+
+bool objects_is_texture(struct sim_device *device, const struct sim_texture *texture)
+{
+    pthread_mutex_lock(&device->lock);
+    bool is = base_map_get(&device->textures, (uintptr_t)texture) != NULL;
+    pthread_mutex_unlock(&device->lock);
+    return is;
+}
+
+enum { NEAR_NULL = 4096 };
+
+uint64_t objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes)
+{
+    uint64_t far = 0;
     pthread_mutex_lock(&device->lock);
     const struct sim_object *freed = NULL;
     unsigned many = sizeof(device->freed) / sizeof(device->freed[0]);
@@ -122,26 +164,37 @@ void objects_describe(struct sim_device *device, uint64_t address, char *out, si
             break;
         }
     }
+    const struct base_interval *inside = base_intervals_find(device->live, address);
     struct base_interval *below = base_intervals_before(device->live, address);
     struct base_interval *above = base_intervals_after(device->live, address);
-    if (freed) {
+    if (inside) {
+        const struct sim_object *object = (struct sim_object *)(uintptr_t)inside->value;
+        snprintf(out, out_bytes, "byte %llu of object %llu (%s, %llu bytes at 0x%llx)",
+                 (unsigned long long)(address - object->address), (unsigned long long)object->id,
+                 object->name, (unsigned long long)object->size_bytes,
+                 (unsigned long long)object->address);
+    } else if (freed) {
         snprintf(out, out_bytes, "use after free: byte %llu of object %llu (%s, %llu bytes)",
                  (unsigned long long)(address - freed->address), (unsigned long long)freed->id,
                  freed->name, (unsigned long long)freed->size_bytes);
+    } else if (address < NEAR_NULL) {
+        snprintf(out, out_bytes, "a null pointer");
     } else if (below && (!above || address - below->last < above->start - address)) {
+        far = address - below->last;
         const struct sim_object *object = (struct sim_object *)(uintptr_t)below->value;
         snprintf(out, out_bytes, "%llu bytes beyond object %llu (%s, %llu bytes at 0x%llx)",
-                 (unsigned long long)(address - below->last), (unsigned long long)object->id,
-                 object->name, (unsigned long long)object->size_bytes,
-                 (unsigned long long)object->address);
+                 (unsigned long long)far, (unsigned long long)object->id, object->name,
+                 (unsigned long long)object->size_bytes, (unsigned long long)object->address);
     } else if (above) {
+        far = above->start - address;
         const struct sim_object *object = (struct sim_object *)(uintptr_t)above->value;
         snprintf(out, out_bytes, "%llu bytes before object %llu (%s, %llu bytes at 0x%llx)",
-                 (unsigned long long)(above->start - address), (unsigned long long)object->id,
-                 object->name, (unsigned long long)object->size_bytes,
-                 (unsigned long long)object->address);
+                 (unsigned long long)far, (unsigned long long)object->id, object->name,
+                 (unsigned long long)object->size_bytes, (unsigned long long)object->address);
     } else {
+        far = UINT64_MAX;
         snprintf(out, out_bytes, "there is no live object");
     }
     pthread_mutex_unlock(&device->lock);
+    return far;
 }

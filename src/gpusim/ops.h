@@ -116,4 +116,15 @@ static inline void fill_simple(struct decoder *decoder, const struct ptx_instr *
         *places[i - 1] = decode_typed(decoder, instr, &instr->operands[i], type);
 }
 
+static inline void fill_contracted(struct decoder *decoder, const struct ptx_instr *sum,
+                                   const struct contraction *contraction, struct uop *op)
+{
+    const struct ptx_operand *product = contraction->product->operands;
+    enum ptx_type type = (enum ptx_type)sum->form->types[0];
+    op->d = decode_register(decoder, sum, &sum->operands[0]);
+    op->a = decode_typed(decoder, sum, &product[1], type);
+    op->b = decode_typed(decoder, sum, &product[2], type);
+    op->c = decode_typed(decoder, sum, &sum->operands[contraction->addend], type);
+}
+
 #endif

@@ -7,6 +7,18 @@
 #include "numbers.h"
 #include "numbers_half.h"
 #include "ops.h"
+#include "sim_log.h"
+
+// The smaller or larger of two halves, or of each of two pairs of them.
+static uint32_t combine_order(enum ptx_type type, bool larger, uint32_t a, uint32_t b)
+{
+    switch (type) {
+    case PTX_F16: return num_minmax_f16((uint16_t)a, (uint16_t)b, larger, 0);
+    case PTX_BF16: return (larger ? num_max_bf16 : num_min_bf16)((uint16_t)a, (uint16_t)b, 0);
+    case PTX_F16X2: return (larger ? num_max_f16x2 : num_min_f16x2)(a, b, 0);
+    default: return (larger ? num_max_bf16x2 : num_min_bf16x2)(a, b, 0);
+    }
+}
 
 // What the word becomes.
 static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint64_t other,
@@ -41,6 +53,8 @@ static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint
         }
     default: {
         bool less;
+        if (info->kind == PTX_CLASS_FLOAT)
+            return combine_order(type, op->target == PTX_MOD_MAX, (uint32_t)old, (uint32_t)value);
         if (info->kind == PTX_CLASS_SIGNED)
             less = wide ? (int64_t)value < (int64_t)old : (int32_t)value < (int32_t)old;
         else
@@ -93,6 +107,7 @@ static enum step atomic(struct warp *warp, const struct uop *op)
     struct access access;
     if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_ATOMIC, &access))
         return STEP_STOP;
+    bool logged = warp->block->launch->device->log;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         for (unsigned k = 0; k < op->count; k++) {
@@ -102,6 +117,10 @@ static enum step atomic(struct warp *warp, const struct uop *op)
             unsigned char *at = access.pointer[i] + (size_t)k * op->bytes;
             bool shared = (uint64_t)(at - warp->block->shared) < warp->block->shared_bytes;
             uint64_t old = replace(op, at, value, other, !shared);
+            if (logged) {
+                uint64_t now = combine(op, old, value, other, !shared);
+                sim_log_atomic(warp, i, k * op->bytes, op->bytes, &old, &now);
+            }
             slot to = op->count > 1 ? op->list[op->count + k] : op->d;
             if (to == NO_SLOT)
                 continue;
@@ -124,7 +143,10 @@ bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struc
     const struct ptx_type_info *info = ptx_type_info(type);
     unsigned at = returns ? 1 : 0;
     bool floats = info->kind == PTX_CLASS_FLOAT;
-    if (info->bits > 64 || info->bits < 16 || (floats && form->operation != PTX_MOD_ADD))
+    bool half = type == PTX_F16 || type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2;
+    bool orders = form->operation == PTX_MOD_MIN || form->operation == PTX_MOD_MAX;
+    if (info->bits > 64 || info->bits < 16 ||
+        (floats && form->operation != PTX_MOD_ADD && !(half && orders)))
         return false;
     op->space = form->space;
     decode_address(decoder, instr, &instr->operands[at], op);
@@ -147,6 +169,8 @@ bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struc
         op->list = list;
     } else {
         op->b = decode_typed(decoder, instr, &instr->operands[at + 1], type);
+        if (form->operation == PTX_MOD_CAS && instr->operand_count < at + 3)
+            return false;
         if (form->operation == PTX_MOD_CAS)
             op->c = decode_typed(decoder, instr, &instr->operands[at + 2], type);
         op->d = returns ? decode_target(decoder, instr, &instr->operands[0]) : NO_SLOT;

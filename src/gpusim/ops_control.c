@@ -19,9 +19,16 @@ static enum step branch_if(struct warp *warp, const struct uop *op)
                        warp->path->pc + 1);
 }
 
-// brx.idx: lanes with one index after the other, as branches of their own.
+// brx.idx: lanes with one index after the other, as branches of their own; before them those whose
+// guard says to go on.
 static enum step branch_indexed(struct warp *warp, const struct uop *op)
 {
+    if (op->b != NO_SLOT) {
+        uint32_t bits = predicate(warp, op->b);
+        uint32_t stay = warp->path->mask & (op->mode ? bits : ~bits);
+        if (stay)
+            return warp_branch(warp, op, stay, warp->path->pc + 1, warp->path->pc);
+    }
     const lane_u32 *in = source(warp, op->a);
     int first = __builtin_ctz(warp->mask);
     uint32_t index = in[first], same = 0;
@@ -52,11 +59,10 @@ static enum step run_trap(struct warp *warp, const struct uop *op)
     return warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "trap");
 }
 
-static enum step nothing(struct warp *warp, const struct uop *op)
+// Nobody debugs: it ends the kernel as a trap does.
+static enum step run_breakpoint(struct warp *warp, const struct uop *op)
 {
-    (void)warp;
-    (void)op;
-    return STEP_NEXT;
+    return warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "brkpt");
 }
 
 // A sleeping path lets others run.
@@ -72,12 +78,19 @@ static enum step give_way(struct warp *warp, const struct uop *op)
 
 static enum step call_direct(struct warp *warp, const struct uop *op)
 {
+    warp_part(warp);
     return warp_call(warp, op, ((const struct call_plan *)op->extra)->code);
 }
 
 static enum step call_builtin(struct warp *warp, const struct uop *op)
 {
-    return builtin_run(warp, op, ((const struct call_plan *)op->extra)->builtin);
+    const struct call_plan *plan = op->extra;
+    struct frame *frame = warp->path->frame;
+    frame_store_params(frame, plan->given, plan->given_count, warp->mask);
+    enum step step = builtin_run(warp, op, plan->builtin);
+    if (step == STEP_NEXT)
+        frame_load_params(frame, &plan->taken, plan->taken.bytes != 0, warp->mask);
+    return step;
 }
 
 // By address: lanes that call the same function go together, the others wait for their turn.
@@ -95,11 +108,107 @@ static enum step call_indirect(struct warp *warp, const struct uop *op)
     for (size_t i = 0; i < module->code_count && !code; i++)
         code = module->codes[i]->identity == address ? module->codes[i] : NULL;
     if (!code)
-        return warp_fault(warp, op, SIM_FAULT_PC, first, "a call to 0x%llx, where no function is",
-                          (unsigned long long)address);
+        return warp_fault(warp, op, SIM_FAULT_ADDRESS, first,
+                          "a call to 0x%llx, where no function is", (unsigned long long)address);
     if (same == warp->path->mask)
         return warp_call(warp, op, code);
     return warp_split_call(warp, op, same, code);
+}
+
+// The parameters and result of the function that is called, or of its prototype.
+static const struct ptx_function *signature_of(const struct ptx_call *call)
+{
+    if (call->target->kind == PTX_OPERAND_FUNCTION)
+        return call->target->function;
+    const struct ptx_label *label = call->candidates && call->candidates->kind == PTX_OPERAND_LABEL
+                                        ? call->candidates->label
+                                        : NULL;
+    if (label && label->kind == PTX_LABEL_PROTOTYPE)
+        return label->prototype;
+    return label && label->kind == PTX_LABEL_CALL_TARGETS && label->target_count
+               ? label->targets[0].function
+               : NULL;
+}
+
+// A place among the caller's parameters for a register or number that stands for `formal`.
+static struct passed pass(struct decoder *decoder, const struct ptx_instr *instr,
+                          const struct ptx_operand *operand, const struct ptx_var *formal,
+                          bool is_result)
+{
+    struct code *code = decoder->code;
+    enum ptx_type type = (enum ptx_type)formal->type;
+    unsigned bytes = ptx_type_bytes(type);
+    if (formal->dim_count || formal->vec > 1 || type == PTX_PRED)
+        decode_refuse(decoder, instr, "a call that passes a register as an array or predicate");
+    unsigned lane_bytes = operand->kind == PTX_OPERAND_REG
+                              ? decode_lane_bytes((enum ptx_type)operand->reg->type)
+                              : decode_lane_bytes(type);
+    if (lane_bytes < bytes || (operand->kind == PTX_OPERAND_REG &&
+                               (operand->reg->type == PTX_PRED || operand->reg->vec > 1)))
+        decode_refuse(decoder, instr, "a call that passes a register of another size");
+    struct passed passed = {
+        .reg = is_result ? decode_register(decoder, instr, operand)
+                         : decode_typed(decoder, instr, operand, type),
+        .offset = code->param_bytes,
+        .bytes = (uint8_t)bytes,
+        .lane_bytes = (uint8_t)lane_bytes,
+    };
+    code->param_bytes += WIDEST;
+    return passed;
+}
+
+static void plan_arguments(struct decoder *decoder, const struct ptx_instr *instr,
+                           const struct ptx_call *call, struct call_plan *plan)
+{
+    uint32_t count = call->arguments ? call->arguments->count : 0;
+    const struct ptx_function *signature = signature_of(call);
+    struct sim_param *arguments = base_new_array(decoder->arena, struct sim_param, count);
+    struct passed *given = base_new_array(decoder->arena, struct passed, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_operand *argument = &call->arguments->elements[i];
+        if (argument->kind == PTX_OPERAND_VAR) {
+            uint64_t at;
+            decode_variable(decoder, instr, argument->var, &at);
+            arguments[i] = (struct sim_param){(uint32_t)at, (uint32_t)argument->var->size_bytes};
+            continue;
+        }
+        if (!signature || i >= signature->param_count)
+            decode_refuse(decoder, instr, "a call whose parameters are not known");
+        // decode_refuse does not return.
+        // cppcheck-suppress nullPointerRedundantCheck
+        struct passed passed = pass(decoder, instr, argument, signature->params[i], false);
+        arguments[i] = (struct sim_param){passed.offset, passed.bytes};
+        given[plan->given_count++] = passed;
+    }
+    plan->arguments = arguments;
+    plan->argument_count = count;
+    plan->given = given;
+}
+
+static void plan_result(struct decoder *decoder, const struct ptx_instr *instr,
+                        const struct ptx_call *call, struct call_plan *plan)
+{
+    const struct ptx_function *signature = signature_of(call);
+    if (!call->returns || !call->returns->count)
+        return;
+    const struct ptx_operand *result = &call->returns->elements[0];
+    if (call->returns->count > 1)
+        decode_refuse(decoder, instr, "a call with several results");
+    if (result->kind == PTX_OPERAND_SINK)
+        return;
+    if (result->kind == PTX_OPERAND_VAR) {
+        uint64_t at;
+        decode_variable(decoder, instr, result->var, &at);
+        plan->result_offset = (uint32_t)at;
+        plan->result_bytes = (uint32_t)result->var->size_bytes;
+        return;
+    }
+    if (!signature || !signature->return_count)
+        decode_refuse(decoder, instr, "a call whose result is not known");
+    // cppcheck-suppress nullPointerRedundantCheck
+    plan->taken = pass(decoder, instr, result, signature->returns[0], true);
+    plan->result_offset = plan->taken.offset;
+    plan->result_bytes = plan->taken.bytes;
 }
 
 static bool choose_call(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
@@ -108,34 +217,15 @@ static bool choose_call(struct decoder *decoder, const struct ptx_instr *instr, 
     if (!ptx_call_parts(instr, &call))
         return false;
     struct call_plan *plan = base_new(decoder->arena, struct call_plan);
-    uint32_t count = call.arguments ? call.arguments->count : 0;
-    struct sim_param *arguments = base_new_array(decoder->arena, struct sim_param, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct ptx_operand *argument = &call.arguments->elements[i];
-        uint64_t at;
-        if (argument->kind != PTX_OPERAND_VAR)
-            decode_refuse(decoder, instr, "a call that passes registers");
-        decode_variable(decoder, instr, argument->var, &at);
-        arguments[i] = (struct sim_param){(uint32_t)at, (uint32_t)argument->var->size_bytes};
-    }
-    plan->arguments = arguments;
-    plan->argument_count = count;
-    if (call.returns && call.returns->count && call.returns->elements[0].kind == PTX_OPERAND_VAR) {
-        uint64_t at;
-        decode_variable(decoder, instr, call.returns->elements[0].var, &at);
-        plan->result_offset = (uint32_t)at;
-        plan->result_bytes = (uint32_t)call.returns->elements[0].var->size_bytes;
-    } else if (call.returns && call.returns->count &&
-               call.returns->elements[0].kind != PTX_OPERAND_SINK) {
-        decode_refuse(decoder, instr, "a call that returns in registers");
-    }
+    plan_arguments(decoder, instr, &call, plan);
+    plan_result(decoder, instr, &call, plan);
     op->extra = plan;
     if (call.target->kind == PTX_OPERAND_FUNCTION) {
         const char *name = call.target->function->name;
         plan->code = module_code(decoder->module, name);
         plan->builtin = plan->code ? 0 : builtin_find(name);
         if (!plan->code && !plan->builtin)
-            decode_refuse(decoder, instr, "a function that no module defines");
+            decode_refuse_name(decoder, instr, name, "a function that no module defines");
         op->run = plan->code ? call_direct : call_builtin;
         return true;
     }
@@ -213,6 +303,7 @@ static enum step run_barrier(struct warp *warp, const struct uop *op)
         warp_release_barrier(block, id);
         return STEP_NEXT;
     }
+    warp_part(warp);
     barrier->waiting++;
     path->state = PATH_BARRIER;
     path->barrier = (uint8_t)id;
@@ -272,15 +363,18 @@ bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, stru
         }
         return true;
     case PTX_OP_BRX_IDX:
-        if (instr->guard)
-            decode_refuse(decoder, instr, "a guarded branch by index");
+        if (instr->guard) {
+            op->b = (op->guard & ~GUARD_NEGATED) - 1;
+            op->mode = instr->guard_negated;
+            op->guard = 0;
+        }
         op->a = decode_typed(decoder, instr, &instr->operands[0], PTX_U32);
         op->run = branch_indexed;
         return true;
     case PTX_OP_RET: op->run = run_return; return true;
     case PTX_OP_EXIT: op->run = run_exit; return true;
     case PTX_OP_TRAP: op->run = run_trap; return true;
-    case PTX_OP_BRKPT: op->run = nothing; return true;
+    case PTX_OP_BRKPT: op->run = run_breakpoint; return true;
     case PTX_OP_NANOSLEEP: op->run = give_way; return true;
     case PTX_OP_CALL: return choose_call(decoder, instr, op);
     default: return choose_barrier(decoder, instr, op);

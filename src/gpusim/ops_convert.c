@@ -92,17 +92,20 @@ static uint64_t from_half(const struct conversion *cvt, uint16_t a)
         float wide = brain ? num_f32_from_bf16(a) : num_f32_from_f16(a);
         return num_bits_f32(num_f32_from_f32(wide, cvt->flags));
     }
-    case PTX_F64: return num_bits_f64(brain ? num_f64_from_bf16(a) : num_f64_from_f16(a));
+    case PTX_F64: {
+        double wide = brain ? num_f64_from_bf16(a) : num_f64_from_f16(a);
+        return num_bits_f64(num_f64_from_f64(wide, cvt->flags));
+    }
     case PTX_F16:
         if (brain)
             return num_f16_from_bf16(a, round, cvt->flags);
-        if (cvt->flags)
-            return num_f16_from_f32(num_f32_from_f16(a), NUM_RN, cvt->flags);
-        return cvt->to_integral ? num_rint_f16(a, round) : a;
+        a = cvt->to_integral ? num_rint_f16(a, round) : a;
+        return num_f16_from_f32(num_f32_from_f16(a), NUM_RN, cvt->flags);
     case PTX_BF16:
         if (!brain)
             return num_bf16_from_f16(a, round, cvt->flags);
-        return cvt->to_integral ? num_rint_bf16(a, round) : a;
+        return cvt->to_integral ? num_rint_bf16(a, round)
+                                : num_bf16_from_f32(num_f32_from_bf16(a), NUM_RN, cvt->flags);
     default:
         return brain ? num_int_from_bf16(a, ptx_type_info(to)->bits, is_signed(to), round)
                      : num_int_from_f16(a, ptx_type_info(to)->bits, is_signed(to), round);
@@ -253,6 +256,31 @@ static bool choose_pack(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
+// A special register is read into a register of its own, and converted from there.
+struct from_special {
+    struct uop read, convert;
+};
+
+static enum step convert_special(struct warp *warp, const struct uop *op)
+{
+    const struct from_special *special = op->extra;
+    special->read.run(warp, &special->read);
+    return special->convert.run(warp, &special->convert);
+}
+
+static struct from_special *read_special(struct decoder *decoder, const struct ptx_instr *instr)
+{
+    const struct ptx_operand *operand = &instr->operands[1];
+    struct from_special *special = base_new(decoder->arena, struct from_special);
+    unsigned bytes = decode_lane_bytes((enum ptx_type)instr->form->types[1]);
+    special->read.d = decoder->code->register_bytes;
+    special->read.bytes = (uint8_t)bytes;
+    if (!decode_special(operand, &special->read))
+        decode_refuse(decoder, instr, "a special register that is not there");
+    decoder->code->register_bytes += LANES * bytes;
+    return special;
+}
+
 bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     const struct ptx_form *form = instr->form;
@@ -283,6 +311,8 @@ bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, stru
     }
     cvt->to_integral = form->round == PTX_MOD_RNI || form->round == PTX_MOD_RZI ||
                        form->round == PTX_MOD_RMI || form->round == PTX_MOD_RPI;
+    if (to == PTX_TF32 && cvt->flags & NUM_FINITE)
+        decode_refuse(decoder, instr, "what NaN becomes is not known");
     op->extra = cvt;
     if (ptx_type_info(from)->packed > 1 || ptx_type_info(to)->packed > 1)
         return choose_packed(decoder, instr, op, cvt);
@@ -296,9 +326,13 @@ bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, stru
         return false;
     const struct ptx_operand *target_operand = &instr->operands[0];
     op->d = decode_register(decoder, instr, target_operand);
-    if (instr->operands[1].kind == PTX_OPERAND_SREG)
-        decode_refuse(decoder, instr, "a conversion of a special register");
-    op->a = decode_typed(decoder, instr, &instr->operands[1], from);
+    struct from_special *special = NULL;
+    if (instr->operands[1].kind == PTX_OPERAND_SREG) {
+        special = read_special(decoder, instr);
+        op->a = special->read.d;
+    } else {
+        op->a = decode_typed(decoder, instr, &instr->operands[1], from);
+    }
     if (instr->operands[1].kind == PTX_OPERAND_REG
             ? decode_lane_bytes((enum ptx_type)instr->operands[1].reg->type) == WIDE
             : decode_lane_bytes(from) == WIDE)
@@ -315,5 +349,10 @@ bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, stru
     op->run = exact ? frequent(cvt, op) : NULL;
     if (!op->run)
         op->run = convert;
+    if (special) {
+        special->convert = *op;
+        op->extra = special;
+        op->run = convert_special;
+    }
     return true;
 }

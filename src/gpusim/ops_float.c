@@ -22,11 +22,27 @@ FLOAT_BINARY(div)
 BINARY(add_f32_ftz, f32, f32, f32, num_add_f32(a, b, NUM_RN, NUM_FTZ))
 BINARY(sub_f32_ftz, f32, f32, f32, num_sub_f32(a, b, NUM_RN, NUM_FTZ))
 BINARY(mul_f32_ftz, f32, f32, f32, num_mul_f32(a, b, NUM_RN, NUM_FTZ))
-TERNARY(fma_f32_fast, f32, f32, f32, f32, num_fma_f32(a, b, c, NUM_RN, 0))
-TERNARY(fma_f32_ftz, f32, f32, f32, f32, num_fma_f32(a, b, c, NUM_RN, NUM_FTZ))
-TERNARY(fma_f32_any, f32, f32, f32, f32, num_fma_f32(a, b, c, ROUND, FLAGS))
-TERNARY(fma_f64_fast, f64, f64, f64, f64, num_fma_f64(a, b, c, NUM_RN))
-TERNARY(fma_f64_any, f64, f64, f64, f64, num_fma_f64(a, b, c, ROUND))
+// a and c pass through PLAIN or MINUS, which leaves the sign of a NaN as it is where it shows.
+#define FLOAT_FMA(name, negative_a, negative_c)                                        \
+    TERNARY(name##_f32_fast, f32, f32, f32, f32,                                       \
+            num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), NUM_RN, 0))       \
+    TERNARY(name##_f32_ftz, f32, f32, f32, f32,                                        \
+            num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), NUM_RN, NUM_FTZ)) \
+    TERNARY(name##_f32_any, f32, f32, f32, f32,                                        \
+            num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), ROUND, FLAGS))    \
+    TERNARY(name##_f64_fast, f64, f64, f64, f64,                                       \
+            num_fma_f64(negative_a##_f64(a), b, negative_c##_f64(c), NUM_RN))          \
+    TERNARY(name##_f64_any, f64, f64, f64, f64,                                        \
+            num_fma_f64(negative_a##_f64(a), b, negative_c##_f64(c), ROUND))
+#define PLAIN_f32(x) (x)
+#define PLAIN_f64(x) (x)
+#define MINUS_f32(x) (-(x))
+#define MINUS_f64(x) num_neg_f64(x)
+FLOAT_FMA(fma, PLAIN, PLAIN)
+// Of contractions: c - a * b, a * b - c, -(a * b) - c.
+FLOAT_FMA(fma_less_product, MINUS, PLAIN)
+FLOAT_FMA(fma_less_addend, PLAIN, MINUS)
+FLOAT_FMA(fma_less_both, MINUS, MINUS)
 
 UNARY(rcp_f32, f32, f32, num_rcp_f32(a, ROUND, FLAGS))
 UNARY(rcp_f64, f64, f64, num_rcp_f64(a, ROUND))
@@ -109,13 +125,8 @@ static bool choose_approximation(const struct ptx_instr *instr, struct uop *op, 
     }
 }
 
-bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static void set_mode_and_flags(const struct ptx_form *form, struct uop *op)
 {
-    const struct ptx_form *form = instr->form;
-    enum ptx_type type = (enum ptx_type)form->types[0];
-    if (form->type_count != 1 || (type != PTX_F32 && type != PTX_F64))
-        return false;
-    bool wide = type == PTX_F64;
     op->mode = (uint8_t)(form->round == PTX_MOD_RZ   ? NUM_RZ
                          : form->round == PTX_MOD_RM ? NUM_RM
                          : form->round == PTX_MOD_RP ? NUM_RP
@@ -124,14 +135,43 @@ bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct
                           (ptx_form_has(form, PTX_MOD_SAT) ? NUM_SAT : 0) |
                           (ptx_form_has(form, PTX_MOD_NAN_CAPITAL) ? NUM_NAN : 0) |
                           (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
-    bool plain = op->mode == NUM_RN && !op->flags;
-    bool ftz = op->mode == NUM_RN && op->flags == NUM_FTZ;
-    bool three = instr->operand_count == 4;
+}
+
+// Of the handlers of one operation.
 #define PICK(name)                                     \
     (wide ? (plain ? name##_f64_fast : name##_f64_any) \
           : (plain ? name##_f32_fast                   \
              : ftz ? name##_f32_ftz                    \
                    : name##_f32_any))
+
+bool choose_float_contracted(struct decoder *decoder, const struct ptx_instr *instr,
+                             const struct contraction *contraction, struct uop *op)
+{
+    enum ptx_type type = (enum ptx_type)instr->form->types[0];
+    if (type != PTX_F32 && type != PTX_F64)
+        return false;
+    set_mode_and_flags(instr->form, op);
+    bool wide = type == PTX_F64, plain = !op->flags, ftz = op->flags == NUM_FTZ;
+    bool product = contraction->negate_product, addend = contraction->negate_addend;
+    op->run = product && addend ? PICK(fma_less_both)
+              : product         ? PICK(fma_less_product)
+              : addend          ? PICK(fma_less_addend)
+                                : PICK(fma);
+    fill_contracted(decoder, instr, contraction, op);
+    return true;
+}
+
+bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type type = (enum ptx_type)form->types[0];
+    if (form->type_count != 1 || (type != PTX_F32 && type != PTX_F64))
+        return false;
+    bool wide = type == PTX_F64;
+    set_mode_and_flags(form, op);
+    bool plain = op->mode == NUM_RN && !op->flags;
+    bool ftz = op->mode == NUM_RN && op->flags == NUM_FTZ;
+    bool three = instr->operand_count == 4;
     bool chosen = true;
     if (ptx_form_has(form, PTX_MOD_APPROX)) {
         chosen = choose_approximation(instr, op, wide);

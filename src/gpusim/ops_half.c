@@ -24,6 +24,14 @@ TERNARY(fma_f16, u32, u32, u32, u32, num_fma_f16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_bf16, u32, u32, u32, u32, num_fma_bf16(H(a), H(b), H(c), FLAGS))
 TERNARY(fma_f16x2, u32, u32, u32, u32, num_fma_f16x2(a, b, c, FLAGS))
 TERNARY(fma_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a, b, c, FLAGS))
+// Of contractions: the bits to flip in a, and above them those in c.
+#define FLIP_A ((uint32_t)op->offset)
+#define FLIP_C ((uint32_t)(op->offset >> 32))
+TERNARY(contracted_f16, u32, u32, u32, u32, num_fma_f16(H(a ^ FLIP_A), H(b), H(c ^ FLIP_C), FLAGS))
+TERNARY(contracted_bf16, u32, u32, u32, u32,
+        num_fma_bf16(H(a ^ FLIP_A), H(b), H(c ^ FLIP_C), FLAGS))
+TERNARY(contracted_f16x2, u32, u32, u32, u32, num_fma_f16x2(a ^ FLIP_A, b, c ^ FLIP_C, FLAGS))
+TERNARY(contracted_bf16x2, u32, u32, u32, u32, num_fma_bf16x2(a ^ FLIP_A, b, c ^ FLIP_C, FLAGS))
 // The NaN that stands for a place outside of a tensor, of either sign, as an H200 has it for both
 // formats. fma.oob is 0 where a or b is it; c does not matter.
 static bool is_outside(uint16_t a)
@@ -67,6 +75,40 @@ UNARY(tanh_bf16x2, u32, u32, num_tanh_approx_bf16x2(a))
         name##_f16, name##_bf16, name##_f16x2, name##_bf16x2 \
     }
 
+static int row_of(enum ptx_type type)
+{
+    return type == PTX_F16      ? 0
+           : type == PTX_BF16   ? 1
+           : type == PTX_F16X2  ? 2
+           : type == PTX_BF16X2 ? 3
+                                : -1;
+}
+
+static uint8_t flags_of(const struct ptx_form *form)
+{
+    return (uint8_t)((ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0) |
+                     (ptx_form_has(form, PTX_MOD_SAT) ? NUM_SAT : 0) |
+                     (ptx_form_has(form, PTX_MOD_RELU) ? NUM_RELU : 0) |
+                     (ptx_form_has(form, PTX_MOD_NAN_CAPITAL) ? NUM_NAN : 0) |
+                     (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
+}
+
+bool choose_half_contracted(struct decoder *decoder, const struct ptx_instr *instr,
+                            const struct contraction *contraction, struct uop *op)
+{
+    static sim_handler *const rows[] = ROW(contracted);
+    int row = row_of((enum ptx_type)instr->form->types[0]);
+    if (row < 0)
+        return false;
+    const int64_t signs = 0x80008000;
+    op->run = rows[row];
+    op->flags = flags_of(instr->form);
+    op->offset =
+        (contraction->negate_product ? signs : 0) | (contraction->negate_addend ? signs << 32 : 0);
+    fill_contracted(decoder, instr, contraction, op);
+    return true;
+}
+
 bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     static sim_handler *const adds[] = ROW(add), *const subs[] = ROW(sub), *const muls[] = ROW(mul);
@@ -75,21 +117,15 @@ bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct 
     static sim_handler *const tanhs[] = ROW(tanh), *const oobs[] = ROW(fma_outside);
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
-    int row = type == PTX_F16      ? 0
-              : type == PTX_BF16   ? 1
-              : type == PTX_F16X2  ? 2
-              : type == PTX_BF16X2 ? 3
-                                   : -1;
+    int row = row_of(type);
     if (row < 0 || form->type_count != 1)
         return false;
-    op->flags = (uint8_t)((ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0) |
-                          (ptx_form_has(form, PTX_MOD_SAT) ? NUM_SAT : 0) |
-                          (ptx_form_has(form, PTX_MOD_RELU) ? NUM_RELU : 0) |
-                          (ptx_form_has(form, PTX_MOD_NAN_CAPITAL) ? NUM_NAN : 0) |
-                          (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
+    op->flags = flags_of(form);
     bool oob = ptx_form_has(form, PTX_MOD_OOB);
     if (instr->operand_count > 4 || (oob && ptx_op(instr) != PTX_OP_FMA))
         return false;
+    if (form->round && form->round != PTX_MOD_RN)
+        decode_refuse(decoder, instr, "a rounding other than to nearest, of 16 bits");
     switch (ptx_op(instr)) {
     case PTX_OP_ADD: op->run = adds[row]; break;
     case PTX_OP_SUB: op->run = subs[row]; break;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of every space, width and vector, parameters, and asynchronous copies, which
-// here are done at once. Cache and ordering modifiers change nothing: every access goes to memory,
-// in order.
+// here are done at once. Cache modifiers change nothing: every access goes to memory. A block's own
+// accesses are in order; fences and .acquire and .release order them for other blocks, which may
+// run on other cores.
+#include <stdatomic.h>
 #include <string.h>
 
 #include "access.h"
@@ -131,6 +133,29 @@ static enum step store(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
+// --- Order ---------------------------------------------------------------------------------------
+
+static enum step fence(struct warp *warp, const struct uop *op)
+{
+    (void)warp;
+    (void)op;
+    atomic_thread_fence(memory_order_seq_cst);
+    return STEP_NEXT;
+}
+
+static enum step load_acquire(struct warp *warp, const struct uop *op)
+{
+    enum step step = load(warp, op);
+    atomic_thread_fence(memory_order_acquire);
+    return step;
+}
+
+static enum step store_release(struct warp *warp, const struct uop *op)
+{
+    atomic_thread_fence(memory_order_release);
+    return store(warp, op);
+}
+
 // --- Parameters ----------------------------------------------------------------------------------
 
 // A kernel's: the same for all lanes.
@@ -194,25 +219,38 @@ static enum step copy_async(struct warp *warp, const struct uop *op)
     if (!access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
         return STEP_STOP;
     // What is not read is filled with zeros; lanes that read nothing may have any address.
-    uint32_t all = warp->mask, some = 0;
-    for (int i = 0; i < LANES; i++)
-        some |= (uint32_t)(all >> i & 1 && (!sizes || sizes[i])) << i;
+    uint32_t all = warp->mask, reading = all, bytes[LANES];
     if (op->e != NO_SLOT) // a predicate that says to ignore the source
-        some &= ~predicate(warp, op->e);
-    warp_set_mask(warp, some);
-    bool good = !some || access_lanes(warp, &source_op, op->bytes, ACCESS_LOAD, &from);
+        reading &= ~predicate(warp, op->e);
+    access_addresses(warp, &source_op, from.address);
+    for (int i = 0; i < LANES; i++) {
+        bytes[i] = !(reading >> i & 1) ? 0 : sizes && sizes[i] < op->bytes ? sizes[i] : op->bytes;
+        // cppcheck-suppress uninitvar // access_addresses fills them all
+        if (bytes[i] && from.address[i] % op->bytes)
+            return warp_fault(warp, op, SIM_FAULT_MISALIGNED, i,
+                              "address 0x%llx is not a multiple of %u",
+                              (unsigned long long)from.address[i], op->bytes);
+        if (!bytes[i])
+            reading &= ~(1u << i);
+    }
+    bool good = true;
+    for (uint32_t left = reading, same; left && good; left &= ~same) { // one size at a time
+        uint32_t size = bytes[__builtin_ctz(left)];
+        same = 0;
+        for (int i = 0; i < LANES; i++)
+            same |= (uint32_t)(left >> i & 1 && bytes[i] == size) << i;
+        warp_set_mask(warp, same);
+        good = access_given(warp, &source_op, size, ACCESS_LOAD, &from);
+    }
     warp_set_mask(warp, all);
     if (!good)
         return STEP_STOP;
     for (int i = 0; i < LANES; i++) {
         if (!(all >> i & 1))
             continue;
-        uint32_t bytes = !(some >> i & 1)                 ? 0
-                         : !sizes || sizes[i] > op->bytes ? op->bytes
-                                                          : sizes[i];
-        if (bytes)
-            memcpy(to.pointer[i], from.pointer[i], bytes);
-        memset(to.pointer[i] + bytes, 0, op->bytes - bytes);
+        if (bytes[i])
+            memcpy(to.pointer[i], from.pointer[i], bytes[i]);
+        memset(to.pointer[i] + bytes[i], 0, op->bytes - bytes[i]);
     }
     return STEP_NEXT;
 }
@@ -284,15 +322,18 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
-    op->run = single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
-              : single && op->bytes == 8                                  ? load_64
-                                                                          : load;
+    op->run = instr->form->sem == PTX_MOD_ACQUIRE                           ? load_acquire
+              : single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
+              : single && op->bytes == 8                                    ? load_64
+                                                                            : load;
     return true;
 }
 
-static sim_handler *choose_store(const struct uop *op)
+static sim_handler *choose_store(const struct ptx_instr *instr, const struct uop *op)
 {
     bool wide = op->mode & TO_WIDE;
+    if (instr->form->sem == PTX_MOD_RELEASE)
+        return store_release;
     return op->count > 1             ? store
            : op->bytes == 4 && !wide ? store_32
            : op->bytes == 8 && wide  ? store_64
@@ -320,7 +361,7 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
         fill_data(decoder, instr, op, &instr->operands[1], false);
         if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
             decode_refuse(decoder, instr, "a parameter at an address in a register");
-        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(op);
+        op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(instr, op);
         return true;
     case PTX_OP_CP_ASYNC: {
         struct uop from = *op;
@@ -339,9 +380,9 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
     }
     case PTX_OP_CP_ASYNC_COMMIT_GROUP:
     case PTX_OP_CP_ASYNC_WAIT_GROUP:
-    case PTX_OP_CP_ASYNC_WAIT_ALL:
+    case PTX_OP_CP_ASYNC_WAIT_ALL: op->run = nothing; return true;
     case PTX_OP_MEMBAR:
-    case PTX_OP_FENCE: op->run = nothing; return true;
+    case PTX_OP_FENCE: op->run = fence; return true;
     default: return false;
     }
 }

@@ -110,7 +110,7 @@ static enum step move_uniform(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_special(const struct ptx_operand *operand, struct uop *op)
+bool decode_special(const struct ptx_operand *operand, struct uop *op)
 {
     unsigned component = operand->select == PTX_MOD_Y   ? 1
                          : operand->select == PTX_MOD_Z ? 2
@@ -140,8 +140,14 @@ static bool choose_special(const struct ptx_operand *operand, struct uop *op)
             return false;
         op->run = move_uniform;
         return true;
+    // Counters, predicates and parts of shared memory that are not there.
     case PTX_SREG_ID_PM:
     case PTX_SREG_ID_PM64:
+    case PTX_SREG_ID_IS_EXPLICIT_CLUSTER:
+    case PTX_SREG_ID_RESERVED_SMEM_BEGIN:
+    case PTX_SREG_ID_RESERVED_SMEM_END:
+    case PTX_SREG_ID_RESERVED_SMEM_CAP:
+    case PTX_SREG_ID_RESERVED_SMEM_0:
     case PTX_SREG_UNKNOWN: return false;
     default: op->run = move_uniform; return true;
     }
@@ -275,14 +281,14 @@ static bool choose_mov(struct decoder *decoder, const struct ptx_instr *instr, s
         return true;
     }
     if (from->kind == PTX_OPERAND_SREG)
-        return choose_special(from, op);
+        return decode_special(from, op);
     if (from->kind == PTX_OPERAND_VAR &&
         (from->var->space == PTX_SPACE_LOCAL || from->var->space == PTX_SPACE_PARAM)) {
         uint64_t value;
         decode_variable(decoder, instr, from->var, &value);
         if (from->var->space == PTX_SPACE_PARAM)
             decode_refuse(decoder, instr, "the address of a parameter");
-        op->offset = (int64_t)value + from->offset;
+        op->offset = (int64_t)value + decode_var_offset(from);
         op->run = move_local;
         return true;
     }

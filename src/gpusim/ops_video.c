@@ -132,6 +132,36 @@ static bool has_negation(const struct ptx_instr *instr)
     return false;
 }
 
+// These instructions are of old GPUs. An H200 runs sequences instead that depart from the manual in
+// ways of their own where types are mixed; what is accepted is what is known to be exact.
+static bool scalar_is_exact(const struct num_video *video)
+{
+    bool orders = video->second == NUM_SECOND_MIN || video->second == NUM_SECOND_MAX;
+    bool all_unsigned = !video->d_signed && !video->a_signed && !video->b_signed;
+    if (video->op == NUM_VSET)
+        return !orders || video->a_signed == video->b_signed;
+    if (video->op == NUM_VSHL || video->op == NUM_VSHR)
+        return !video->saturate && (!orders || all_unsigned);
+    if (video->a_signed == video->b_signed && video->a_signed == video->d_signed)
+        return true;
+    return !orders && (!video->saturate || video->a_signed == video->b_signed ||
+                       (video->d_signed && video->a_signed));
+}
+
+static bool mad_is_exact(const struct num_vmad *mad, bool d_signed)
+{
+    if ((!mad->saturate && !mad->scale) || (mad->a_signed && mad->b_signed))
+        return true;
+    return !mad->saturate && !mad->plus_one && !mad->negate_product && !mad->negate_c &&
+           !mad->a_signed && mad->b_signed == d_signed && mad->a == NUM_PART_ALL &&
+           mad->b == NUM_PART_ALL;
+}
+
+static _Noreturn void refuse_video(struct decoder *decoder, const struct ptx_instr *instr)
+{
+    decode_refuse(decoder, instr, "a video instruction whose result is not known exactly");
+}
+
 static bool choose_scalar(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
                           struct num_video *video)
 {
@@ -144,6 +174,8 @@ static bool choose_scalar(struct decoder *decoder, const struct ptx_instr *instr
     if (third != (video->second != NUM_SECOND_NONE || video->d != NUM_PART_ALL) ||
         (video->second != NUM_SECOND_NONE && video->d != NUM_PART_ALL))
         return false;
+    if (!scalar_is_exact(video))
+        refuse_video(decoder, instr);
     op->c = third ? source_of(decoder, instr, &operands[3]) : decode_constant(decoder, 0, NARROW);
     op->run = video_scalar;
     return true;
@@ -182,6 +214,8 @@ static bool choose_mad(struct decoder *decoder, const struct ptx_instr *instr, s
     mad->plus_one = strstr(form->text, ".po") != NULL;
     mad->negate_product = (operands[1].flags ^ operands[2].flags) & PTX_OPERAND_NEGATED;
     mad->negate_c = operands[3].flags & PTX_OPERAND_NEGATED;
+    if (!mad_is_exact(mad, d_signed))
+        refuse_video(decoder, instr);
     op->d = target_of(decoder, instr);
     op->a = source_of(decoder, instr, &operands[1]);
     op->b = source_of(decoder, instr, &operands[2]);

@@ -3,11 +3,46 @@
 // With .sync they wait until the lanes of their member mask are there.
 #include "ops.h"
 
-// The member mask, which is the same in all lanes that execute; without one, those that are active.
+// Whom the lanes that execute wait for: all that their member masks name; without masks, those that
+// are active.
 static uint32_t members(const struct warp *warp, slot at)
 {
-    return at == NO_SLOT ? warp->mask
-                         : ((const lane_u32 *)source(warp, at))[__builtin_ctz(warp->mask)];
+    if (at == NO_SLOT)
+        return warp->mask;
+    const lane_u32 *masks = source(warp, at);
+    uint32_t all = 0;
+    for (int i = 0; i < LANES; i++)
+        all |= masks[i] & warp->lanes[i];
+    return all;
+}
+
+// Lanes with different member masks may execute an instruction together, as the parts of a
+// partition do: those with one mask are a group, and each group is for itself.
+struct group {
+    uint32_t lanes;   // that get the result
+    uint32_t members; // of which it is made: those that the mask names; never none
+};
+
+// Takes the next group out of *left.
+static struct group next_group(const struct warp *warp, slot at, uint32_t *left)
+{
+    struct group group = {*left, *left};
+    if (at != NO_SLOT) {
+        const lane_u32 *masks = source(warp, at);
+        uint32_t mask = masks[__builtin_ctz(*left)], same = 0;
+        for (int i = 0; i < LANES; i++)
+            same |= (uint32_t)(masks[i] == mask) << i;
+        group.lanes &= same;
+        group.members = group.lanes & mask ? group.lanes & mask : group.lanes;
+    }
+    *left &= ~group.lanes;
+    return group;
+}
+
+static void give(uint32_t *to, uint32_t lanes, uint32_t value)
+{
+    for (int i = 0; i < LANES; i++)
+        to[i] = lanes >> i & 1 ? value : to[i];
 }
 
 enum shuffle { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX };
@@ -61,19 +96,24 @@ enum vote { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 
 static enum step vote(struct warp *warp, const struct uop *op)
 {
-    uint32_t wanted = members(warp, op->b);
-    if (!warp_together(warp, op, wanted))
+    if (!warp_together(warp, op, members(warp, op->b)))
         return STEP_STOP;
-    uint32_t bits = predicate(warp, op->a), here = warp->mask & wanted;
-    bits = (op->flags ? ~bits : bits) & here;
+    uint32_t given = predicate(warp, op->a), yes = 0, ballots[LANES] = {0};
+    given = op->flags ? ~given : given;
+    for (uint32_t left = warp->mask; left;) {
+        struct group group = next_group(warp, op->b, &left);
+        uint32_t bits = given & group.members;
+        bool agreed = op->mode == VOTE_ALL   ? bits == group.members
+                      : op->mode == VOTE_ANY ? bits != 0
+                                             : bits == 0 || bits == group.members;
+        yes |= agreed ? group.lanes : 0;
+        give(ballots, group.lanes, bits);
+    }
     if (op->mode == VOTE_BALLOT) {
         lane_u32 *out = target(warp, op->d);
-        OVER_LANES(lane_u32, out, (void)0, bits);
+        OVER_LANES(lane_u32, out, (void)0, ballots[i]);
     } else {
-        bool yes = op->mode == VOTE_ALL   ? bits == here
-                   : op->mode == VOTE_ANY ? bits != 0
-                                          : bits == 0 || bits == here;
-        set_predicate(warp, op->d, yes ? UINT32_MAX : 0);
+        set_predicate(warp, op->d, yes);
     }
     return warp_apart(warp);
 }
@@ -88,65 +128,61 @@ static enum step active_mask(struct warp *warp, const struct uop *op)
 
 static enum step elect(struct warp *warp, const struct uop *op)
 {
-    uint32_t wanted = members(warp, op->a);
-    if (!warp_together(warp, op, wanted))
+    if (!warp_together(warp, op, members(warp, op->a)))
         return STEP_STOP;
-    uint32_t leader = (uint32_t)__builtin_ctz(warp->mask & wanted);
+    uint32_t chosen = 0, leaders[LANES] = {0};
+    for (uint32_t left = warp->mask; left;) {
+        struct group group = next_group(warp, op->a, &left);
+        uint32_t leader = (uint32_t)__builtin_ctz(group.members);
+        chosen |= 1u << leader;
+        give(leaders, group.lanes, leader);
+    }
     if (op->d != NO_SLOT) {
         lane_u32 *out = target(warp, op->d);
-        OVER_LANES(lane_u32, out, (void)0, leader);
+        OVER_LANES(lane_u32, out, (void)0, leaders[i]);
     }
     if (op->target)
-        set_predicate(warp, op->target - 1, 1u << leader);
+        set_predicate(warp, op->target - 1, chosen);
     return warp_apart(warp);
 }
 
 static enum step match(struct warp *warp, const struct uop *op)
 {
-    uint32_t wanted = members(warp, op->b);
-    if (!warp_together(warp, op, wanted))
+    if (!warp_together(warp, op, members(warp, op->b)))
         return STEP_STOP;
-    uint32_t here = warp->mask & wanted, result[LANES], same = 0;
-    bool all = true;
     const void *in = source(warp, op->a);
-    for (int i = 0; i < LANES; i++) {
-        result[i] = 0;
-        for (int k = 0; k < LANES; k++) {
-            bool equal = op->bytes == WIDE ? ((const lane_u64 *)in)[i] == ((const lane_u64 *)in)[k]
-                                           : ((const lane_u32 *)in)[i] == ((const lane_u32 *)in)[k];
-            result[i] |= (uint32_t)(equal && here >> k & 1) << k;
+    uint32_t agreed = 0, result[LANES] = {0};
+    for (uint32_t left = warp->mask; left;) {
+        struct group group = next_group(warp, op->b, &left);
+        bool all = true;
+        for (uint32_t rest = group.lanes; rest; rest &= rest - 1) {
+            int i = __builtin_ctz(rest);
+            for (int k = 0; k < LANES; k++) {
+                bool equal = op->bytes == WIDE
+                                 ? ((const lane_u64 *)in)[i] == ((const lane_u64 *)in)[k]
+                                 : ((const lane_u32 *)in)[i] == ((const lane_u32 *)in)[k];
+                result[i] |= (uint32_t)(equal && group.members >> k & 1) << k;
+            }
+            all &= result[i] == group.members || !(group.members >> i & 1);
         }
-        if (here >> i & 1) {
-            all &= result[i] == here;
-            same |= 1u << i;
-        }
+        agreed |= all ? group.lanes : 0;
     }
-    lane_u32 *out = op->d == NO_SLOT ? NULL : target(warp, op->d);
-    if (out && op->mode)
-        OVER_LANES(lane_u32, out, (void)0, all ? here : 0);
-    else if (out)
-        OVER_LANES(lane_u32, out, (void)0, result[i]);
+    if (op->d != NO_SLOT) {
+        lane_u32 *out = target(warp, op->d);
+        bool of_all = op->mode; // match.all gives nothing where not all are equal
+        OVER_LANES(lane_u32, out, (void)0, of_all && !(agreed >> i & 1) ? 0 : result[i]);
+    }
     if (op->target)
-        set_predicate(warp, op->target - 1, all ? UINT32_MAX : 0);
+        set_predicate(warp, op->target - 1, agreed);
     return warp_apart(warp);
 }
 
-static enum step reduce(struct warp *warp, const struct uop *op)
+static uint32_t total_of(const struct uop *op, const lane_u32 *in, uint32_t here)
 {
-    uint32_t wanted = members(warp, op->b);
-    if (!warp_together(warp, op, wanted))
-        return STEP_STOP;
-    const lane_u32 *in = source(warp, op->a);
-    uint32_t here = warp->mask & wanted, total = 0;
-    bool first = true, is_signed = op->flags;
-    for (uint32_t left = here; left; left &= left - 1) {
+    uint32_t total = in[__builtin_ctz(here)];
+    for (uint32_t left = here & (here - 1); left; left &= left - 1) {
         uint32_t value = in[__builtin_ctz(left)];
-        if (first) {
-            total = value;
-            first = false;
-            continue;
-        }
-        bool less = is_signed ? (int32_t)value < (int32_t)total : value < total;
+        bool less = op->flags ? (int32_t)value < (int32_t)total : value < total; // flags: signed
         switch (op->target) {
         case PTX_MOD_ADD: total += value; break;
         case PTX_MOD_MIN: total = less ? value : total; break;
@@ -156,8 +192,20 @@ static enum step reduce(struct warp *warp, const struct uop *op)
         default: total ^= value; break;
         }
     }
+    return total;
+}
+
+static enum step reduce(struct warp *warp, const struct uop *op)
+{
+    if (!warp_together(warp, op, members(warp, op->b)))
+        return STEP_STOP;
+    uint32_t totals[LANES] = {0};
+    for (uint32_t left = warp->mask; left;) {
+        struct group group = next_group(warp, op->b, &left);
+        give(totals, group.lanes, total_of(op, source(warp, op->a), group.members));
+    }
     lane_u32 *out = target(warp, op->d);
-    OVER_LANES(lane_u32, out, (void)0, total);
+    OVER_LANES(lane_u32, out, (void)0, totals[i]);
     return warp_apart(warp);
 }
 

@@ -70,7 +70,7 @@ static struct {
     const char *program;
     struct object seen[MOST_OBJECTS];
     size_t seen_count;
-    bool told_full;
+    bool told_full, told_vendor;
 } state;
 
 // --- Messages ------------------------------------------------------------------------------------
@@ -326,7 +326,19 @@ static bool look_at(const struct link_map *map, const char *path, const char *na
     struct redirect_elf elf;
     bool found = redirect_elf_init(&elf, bytes, (size_t)stat.st_size) &&
                  elf.header->e_machine == ELF_MACHINE && is_file_of(&elf, map);
-    if (found && redirect_elf_is_stripped(&elf)) {
+    const char *vendor = redirect_vendor_library(name);
+    if (found && is_program && redirect_elf_vendor_library(&elf)) {
+        say(name, " needs NVIDIA's libraries, which cannot run on the simulated GPU: ",
+            redirect_elf_vendor_library(&elf));
+        _exit(OWN_FAILURE);
+    }
+    if (found && vendor) {
+        if (!state.told_vendor)
+            say(vendor,
+                " was loaded: NVIDIA's libraries cannot run on the simulated GPU, and their ",
+                "calls will fail");
+        state.told_vendor = true;
+    } else if (found && redirect_elf_is_stripped(&elf)) {
         if (is_program) {
             say(name, " holds the static CUDA runtime, and is stripped of the symbols by which ",
                 "glint would lead it to the simulated GPU: link it with 'nvcc -cudart shared', or "

@@ -370,12 +370,101 @@ static bool has_symbol(const struct redirect_elf *elf, uint32_t type, const char
     return false;
 }
 
+// By this identity every version of the runtime asks the driver for its primary context. Kept
+// inverted, so that glint itself is not taken for a runtime.
+static const unsigned char inverted_mark[] = {0x94, 0x2a, 0x04, 0x93, 0xa4, 0x0b, 0x18, 0xb5,
+                                              0x76, 0x78, 0x26, 0xc6, 0xed, 0x02, 0x62, 0x06};
+
+static bool holds_mark(const unsigned char *bytes, uint64_t size_bytes)
+{
+    unsigned char mark[sizeof(inverted_mark)] = {0};
+    for (size_t i = 0; i < sizeof(mark); i++)
+        mark[i] = (unsigned char)~inverted_mark[i];
+    const unsigned char *end = bytes + size_bytes;
+    while ((size_t)(end - bytes) >= sizeof(mark)) {
+        bytes = memchr(bytes, mark[0], (size_t)(end - bytes) - sizeof(mark) + 1);
+        if (!bytes)
+            return false;
+        if (memcmp(bytes, mark, sizeof(mark)) == 0)
+            return true;
+        bytes++;
+    }
+    return false;
+}
+
+static bool is_constant_data(const struct redirect_elf *elf, const Elf64_Shdr *section)
+{
+    return section->sh_type == SHT_PROGBITS && (section->sh_flags & SHF_ALLOC) &&
+           !(section->sh_flags & (SHF_WRITE | SHF_EXECINSTR)) &&
+           section != redirect_elf_section(elf, ".nv_fatbin") &&
+           section != redirect_elf_section(elf, "__nv_relfatbin");
+}
+
+// Looks for the runtime's constants, which no strip takes away. In executables only: all libraries
+// of a process would be much to read.
+static bool holds_runtime(const struct redirect_elf *elf)
+{
+    bool is_executable = false, found = false;
+    for (size_t i = 0; i < elf->segment_count; i++)
+        is_executable |= elf->segments[i].p_type == PT_INTERP;
+    if (!is_executable)
+        return false;
+    for (size_t i = 0; i < elf->section_count && !found; i++) {
+        const Elf64_Shdr *section = &elf->sections[i];
+        found = is_constant_data(elf, section) &&
+                fits(elf, section->sh_offset, section->sh_size, 1) &&
+                holds_mark(elf->bytes + section->sh_offset, section->sh_size);
+    }
+    for (size_t i = 0; i < elf->segment_count && !elf->section_count && !found; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        found = segment->p_type == PT_LOAD && fits(elf, segment->p_offset, segment->p_filesz, 1) &&
+                holds_mark(elf->bytes + segment->p_offset, segment->p_filesz);
+    }
+    return found;
+}
+
 bool redirect_elf_is_stripped(const struct redirect_elf *elf)
 {
+    if (has_symbol(elf, SHT_DYNSYM, "__cudaRegisterFatBinary"))
+        return false; // a shared runtime's
     const Elf64_Shdr *wrappers = redirect_elf_section(elf, ".nvFatBinSegment");
-    return wrappers && wrappers->sh_size &&
-           !has_symbol(elf, SHT_DYNSYM, "__cudaRegisterFatBinary") &&
-           !has_symbol(elf, SHT_SYMTAB, "__cudaRegisterFatBinary");
+    if (wrappers && wrappers->sh_size && !has_symbol(elf, SHT_SYMTAB, "__cudaRegisterFatBinary"))
+        return true;
+    // A linker makes those of the runtime's functions local that the program calls, and leaves the
+    // others global and hidden; some ways to strip take just the local ones.
+    struct redirect_symbols symbols = redirect_elf_symbols(elf, SHT_SYMTAB);
+    for (size_t i = 0; i < symbols.count; i++) {
+        unsigned char info = symbols.items[i].st_info;
+        if (ELF64_ST_TYPE(info) == STT_FUNC && ELF64_ST_BIND(info) == STB_LOCAL)
+            return false;
+    }
+    return (wrappers && wrappers->sh_size) || holds_runtime(elf);
+}
+
+// NVRTC and its like are not among them: they need no GPU.
+static const char *const vendor_libraries[] = {
+    "libcublas",   "libcudnn",    "libcudss", "libcufft", "libcufile", "libcurand",  "libcusolver",
+    "libcusparse", "libcutensor", "libnccl",  "libnpp",   "libnvjpeg", "libnvinfer", "libnvshmem",
+};
+
+const char *redirect_elf_vendor_library(const struct redirect_elf *elf)
+{
+    for (size_t i = 0; i < sizeof(vendor_libraries) / sizeof(vendor_libraries[0]); i++) {
+        if (redirect_elf_dynamic(elf, DT_NEEDED, vendor_libraries[i]))
+            return vendor_libraries[i];
+    }
+    return NULL;
+}
+
+const char *redirect_vendor_library(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(vendor_libraries) / sizeof(vendor_libraries[0]); i++) {
+        if (begins(name, vendor_libraries[i]))
+            return vendor_libraries[i];
+    }
+    return NULL;
 }
 
 unsigned redirect_runtime_major(const struct redirect_site *sites, size_t count)

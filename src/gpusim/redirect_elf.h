@@ -65,9 +65,16 @@ size_t redirect_elf_site_limit(const struct redirect_elf *elf);
 size_t redirect_elf_sites(const struct redirect_elf *elf, struct redirect_site *sites,
                           size_t limit);
 
-// The file registers device code with a runtime that it neither names as a shared library's nor
-// has symbols of: what `strip` leaves of an executable with the static runtime.
+// The file holds the static runtime, or registers device code with one, without the symbols to find
+// its functions by: what `strip` leaves of an executable with the static runtime, with or without
+// device code.
 bool redirect_elf_is_stripped(const struct redirect_elf *elf);
+
+// NVIDIA's libraries of kernels (cuBLAS, NCCL) hold machine code and a CUDA runtime of their own,
+// without symbols. The first that the file names as needed, or the one that a library of this file
+// name is: how its name begins. NULL: none.
+const char *redirect_elf_vendor_library(const struct redirect_elf *elf);
+const char *redirect_vendor_library(const char *path);
 
 // Which runtime's functions these are: 11, 12 or 13. Their interfaces differ in structures and in
 // what some names mean.

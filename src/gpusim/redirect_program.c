@@ -23,13 +23,6 @@ const char *gpusim_preset_name(unsigned index)
     return preset ? preset->key : NULL;
 }
 
-// Libraries with kernels and a CUDA runtime of their own, without symbols. NVRTC and its like are
-// not among them: they need no GPU.
-static const char *const vendor_libraries[] = {
-    "libcublas",   "libcudnn",    "libcufft", "libcufile", "libcurand", "libcusolver",
-    "libcusparse", "libcutensor", "libnccl",  "libnpp",    "libnvjpeg", "libnvinfer",
-};
-
 static void read_libraries(const struct redirect_elf *elf, struct gpusim_program *program)
 {
     static const struct {
@@ -43,12 +36,7 @@ static void read_libraries(const struct redirect_elf *elf, struct gpusim_program
     program->needs_driver = redirect_elf_dynamic(elf, DT_NEEDED, "libcuda.so");
     program->needs_asan = redirect_elf_dynamic(elf, DT_NEEDED, "libasan.so");
     program->has_rpath = redirect_elf_dynamic(elf, DT_RPATH, NULL);
-    for (size_t i = 0; i < sizeof(vendor_libraries) / sizeof(vendor_libraries[0]); i++) {
-        if (redirect_elf_dynamic(elf, DT_NEEDED, vendor_libraries[i])) {
-            program->vendor_library = vendor_libraries[i];
-            break;
-        }
-    }
+    program->vendor_library = redirect_elf_vendor_library(elf);
 }
 
 static enum base_code read_elf(const struct redirect_elf *elf, struct gpusim_program *program,

@@ -7,6 +7,7 @@
 #ifndef GLINT_GPUSIM_RUNTIME_H
 #define GLINT_GPUSIM_RUNTIME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,12 +63,15 @@ static inline cudaError_t runtime_code(CUresult result)
 
 // For functions that are not there: names it on stderr, the first time, and returns (and records)
 // cudaErrorNotSupported. `told` is the function's own.
-cudaError_t runtime_missing(const char *name, bool *told);
+cudaError_t runtime_missing(const char *name, atomic_bool *told);
 #define RUNTIME_MISSING()                  \
     __extension__({                        \
-        static bool told_;                 \
+        static atomic_bool told_;          \
         runtime_missing(__func__, &told_); \
     })
+
+// The same for a function that stands for itself, without one that tells the log around it.
+cudaError_t runtime_refuse(const char *name, atomic_bool *told);
 
 // The calling thread's device; it need not have a context yet.
 int runtime_device(void);

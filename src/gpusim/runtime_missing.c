@@ -9,8 +9,8 @@
     cudaError_t missing_##name(void) __asm__(#name) __attribute__((visibility("default"))); \
     cudaError_t missing_##name(void)                                                        \
     {                                                                                       \
-        static bool told;                                                                   \
-        return runtime_missing(#name, &told);                                               \
+        static atomic_bool told;                                                            \
+        return runtime_refuse(#name, &told);                                                \
     }
 
 // Other processes.

@@ -74,23 +74,15 @@ cudaError_t old_properties(void *properties, int device)
     return cudaSuccess;
 }
 
-// Without the reserved words of CUDA 13.
-struct pointer_attributes {
-    enum cudaMemoryType type;
-    int device;
-    void *device_pointer;
-    void *host_pointer;
-};
-
-cudaError_t old_pointer(struct pointer_attributes *attributes, const void *pointer)
+cudaError_t old_pointer(struct runtime_pointer_12 *attributes, const void *pointer)
     EXPORTED_AS("cudaPointerGetAttributes");
-cudaError_t old_pointer(struct pointer_attributes *attributes, const void *pointer)
+cudaError_t old_pointer(struct runtime_pointer_12 *attributes, const void *pointer)
 {
     struct cudaPointerAttributes found;
     if (!attributes)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_pointer(&found, pointer));
-    *attributes = (struct pointer_attributes){found.type, found.device, found.devicePointer,
+    *attributes = (struct runtime_pointer_12){found.type, found.device, found.devicePointer,
                                               found.hostPointer};
     return cudaSuccess;
 }
@@ -298,7 +290,7 @@ cudaError_t old_launch_multi(void *list, unsigned devices, unsigned flags)
     EXPORTED_AS("cudaLaunchCooperativeKernelMultiDevice");
 cudaError_t old_launch_multi(void *list, unsigned devices, unsigned flags)
 {
-    static bool told;
+    static atomic_bool told;
     (void)list, (void)devices, (void)flags;
     return runtime_missing("cudaLaunchCooperativeKernelMultiDevice", &told);
 }
@@ -322,11 +314,11 @@ cudaError_t old_texture_description(struct cudaTextureDesc *texture, cudaTexture
 }
 
 #define REFUSED(name)                                    \
-    cudaError_t refused_##name(void) EXPORTED_AS(#name); \
+    cudaError_t refused_##name(void) DIRECTLY_AS(#name); \
     cudaError_t refused_##name(void)                     \
     {                                                    \
-        static bool told;                                \
-        return runtime_missing(#name, &told);            \
+        static atomic_bool told;                         \
+        return runtime_refuse(#name, &told);             \
     }
 
 REFUSED(cudaSignalExternalSemaphoresAsync_v2)

@@ -7,8 +7,11 @@
 #include "runtime.h"
 
 // Follows a declaration: the function's name in the library. It differs from the name in C, which
-// is declared, in its newest form, by cudaabi.
-#define EXPORTED_AS(name) __asm__(name) __attribute__((visibility("default")))
+// is declared, in its newest form, by cudaabi. The function of that name is made by calls.awk and
+// calls this one.
+#define EXPORTED_AS(name) __asm__("inner_" name)
+// The same where the function itself has the name.
+#define DIRECTLY_AS(name) __asm__(name) __attribute__((visibility("default")))
 
 // cudaDeviceProp of CUDA 12. CUDA 11's, and that of CUDA 12's unversioned cudaGetDeviceProperties,
 // are its fields up to reservedSharedMemPerBlock.
@@ -111,6 +114,14 @@ struct runtime_properties_12 {
 
 #define RUNTIME_PROPERTIES_11_BYTES \
     (offsetof(struct runtime_properties_12, reservedSharedMemPerBlock) + sizeof(size_t))
+
+// cudaPointerAttributes of CUDA 12 and 11: without the reserved words of CUDA 13.
+struct runtime_pointer_12 {
+    enum cudaMemoryType type;
+    int device;
+    void *device_pointer;
+    void *host_pointer;
+};
 
 // Fills all of it. Does not record its error.
 cudaError_t runtime_old_properties(struct runtime_properties_12 *properties, int device);

@@ -4,10 +4,14 @@
 // is first used, so that a program with a thousand kernels starts at once, and so that a kernel the
 // machine cannot run harms only those who call it.
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "runtime.h"
+
+enum { OWN_FAILURE = 125 };
 
 // One __cudaRegisterFatBinary. The wrapper and all names live in the program.
 struct binary {
@@ -216,17 +220,47 @@ static cudaError_t place_managed(const struct binary *binary)
     return cudaSuccess;
 }
 
+// The program reads and writes managed variables through their addresses without asking whether it
+// has any: to return to it would be a crash, or worse, wrong values.
+static _Noreturn void refuse(const char *name, cudaError_t error)
+{
+    fprintf(stderr,
+            "glint: simulated GPU: the program cannot go on without its managed variable %s: %s\n",
+            name, cudaGetErrorString(error));
+    fflush(NULL);
+    _exit(OWN_FAILURE);
+}
+
+// A managed variable of the binary that has no address yet. Under lock.
+static const char *unplaced(const struct binary *binary)
+{
+    for (size_t i = 0; i < registry.variables.count; i++) {
+        const struct base_map_entry *entry = &registry.variables.entries[i];
+        const struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+        if (!entry->removed && variable->binary == binary && variable->managed &&
+            !*variable->managed)
+            return variable->name;
+    }
+    return NULL;
+}
+
 char __cudaInitModule(void **handle)
 {
     struct binary *binary = (struct binary *)handle;
-    cudaError_t error = binary ? runtime_begin() : cudaErrorInvalidValue;
-    if (!error) {
-        pthread_mutex_lock(&registry.lock);
-        error = load(binary);
-        if (!error)
-            error = place_managed(binary);
-        pthread_mutex_unlock(&registry.lock);
+    if (!binary) {
+        runtime_end(cudaErrorInvalidValue);
+        return 0;
     }
+    cudaError_t error = runtime_begin();
+    pthread_mutex_lock(&registry.lock);
+    if (!error)
+        error = load(binary);
+    if (!error)
+        error = place_managed(binary);
+    const char *missing = error ? unplaced(binary) : NULL;
+    pthread_mutex_unlock(&registry.lock);
+    if (missing)
+        refuse(missing, error);
     runtime_end(error);
     return error == cudaSuccess;
 }

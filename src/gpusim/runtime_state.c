@@ -3,7 +3,9 @@
 // each thread its device and its last error. Contexts themselves are the driver's.
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "calls.h"
 #include "runtime.h"
 
 #define DEVICES_MAX 64
@@ -101,14 +103,33 @@ cudaError_t cudaPeekAtLastError(void)
     return thread.last_error;
 }
 
-cudaError_t runtime_missing(const char *name, bool *told)
+cudaError_t runtime_missing(const char *name, atomic_bool *told)
 {
-    // Two threads at once may both say it: harmless, and needs no lock.
-    if (!*told) {
-        *told = true;
+    if (!atomic_exchange(told, true))
         fprintf(stderr, "glint: simulated GPU: %s is not there yet\n", name);
-    }
     return runtime_end(cudaErrorNotSupported);
+}
+
+cudaError_t runtime_refuse(const char *name, atomic_bool *told)
+{
+    struct call call = {.to = calls_to()};
+    if (call.to) {
+        call_begin(&call, name);
+        call_end(&call, cudaErrorNotSupported);
+    }
+    return runtime_missing(name, told);
+}
+
+// The log is the driver's. Only where there is to be one is the driver asked, so that whoever
+// stands before it does not see a call that no program made.
+const struct calls *calls_open(void)
+{
+    const char *path = getenv("GLINT_SIM_LOG");
+    const void *table = NULL;
+    if (!path || !*path || cuGetExportTable(&table, &calls_id) != CUDA_SUCCESS)
+        return NULL;
+    const struct calls *calls = table;
+    return calls && calls->size_bytes >= sizeof *calls ? calls : NULL;
 }
 
 // --- The device of a thread ---------------------------------------------------------------------

@@ -74,11 +74,11 @@ void v11_register_surface(void) EXPORTED_AS("__cudaRegisterSurface");
 void v11_register_surface(void) {}
 
 #define REFUSED(name)                                    \
-    cudaError_t refused_##name(void) EXPORTED_AS(#name); \
+    cudaError_t refused_##name(void) DIRECTLY_AS(#name); \
     cudaError_t refused_##name(void)                     \
     {                                                    \
-        static bool told;                                \
-        return runtime_missing(#name, &told);            \
+        static atomic_bool told;                         \
+        return runtime_refuse(#name, &told);             \
     }
 
 REFUSED(cudaBindSurfaceToArray)

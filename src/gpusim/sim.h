@@ -33,6 +33,8 @@ struct sim_preset {
     uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
     uint64_t memory_bytes;
     uint64_t l2_bytes;
+    uint32_t copy_engines;
+    uint32_t pci_device_id; // device and vendor
     uint32_t shared_per_block, shared_per_block_optin, shared_per_sm, reserved_shared_per_block;
     uint32_t registers_per_block, registers_per_sm;
     uint64_t const_bytes;
@@ -53,6 +55,10 @@ const struct sim_preset *sim_device_preset(const struct sim_device *device);
 
 // Bytes of the heap behind malloc() in kernels, and of the printf buffer. Before the first launch.
 void sim_device_set_heap(struct sim_device *device, uint64_t bytes);
+// Frees what malloc() in kernels has given out. Nothing may be running.
+void sim_device_clear_heap(struct sim_device *device);
+// Bytes of each thread's stack for calls, from the next launch on; there are always some.
+void sim_device_set_stack(struct sim_device *device, uint64_t bytes);
 // Moves what kernels have printed since the last call to the end of out. Any thread.
 void sim_device_take_output(struct sim_device *device, struct base_buf *out);
 
@@ -106,6 +112,8 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
                                struct sim_module **module, struct base_error *error);
 // Nothing of it may be running.
 void sim_module_unload(struct sim_module *module);
+// Its variables hold their initial values again. Nothing of it may be running.
+void sim_module_reset(struct sim_module *module);
 
 struct sim_param {
     uint32_t offset, size_bytes;
@@ -133,6 +141,9 @@ struct sim_kernel *sim_module_kernel_at(const struct sim_module *module, uint32_
 struct sim_kernel *sim_module_kernel(const struct sim_module *module,
                                      const char *name); // NULL: none
 const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel);
+// Why the kernel cannot be executed, with instruction and line; NULL: it can. A module that has no
+// kernel that can is not loaded at all.
+const char *sim_kernel_refusal(const struct sim_kernel *kernel);
 
 // A variable's device address and size; false where there is none. managed may be NULL.
 bool sim_module_global(const struct sim_module *module, const char *name, uint64_t *address,
@@ -146,7 +157,8 @@ struct sim_launch {
     uint32_t dynamic_shared_bytes;
     const void *params; // packed as sim_kernel_info says; read before sim_launch_run returns
     bool cooperative;
-    uint64_t id; // for the log and for messages
+    uint64_t id;           // for the log
+    uint64_t call, stream; // for the log: who submitted it, and where
 };
 
 // Why a launch ended early. The driver makes CUDA's codes of these.
@@ -158,16 +170,16 @@ enum sim_fault_kind {
     SIM_FAULT_TRAP,        // trap: cudaErrorLaunchFailure
     SIM_FAULT_INSTRUCTION, // cudaErrorIllegalInstruction
     SIM_FAULT_SPACE,    // an operation on an address of a wrong space: cudaErrorInvalidAddressSpace
-    SIM_FAULT_PC,       // an indirect call to nowhere: cudaErrorInvalidPc
-    SIM_FAULT_STACK,    // recursion too deep: cudaErrorLaunchFailure
+    SIM_FAULT_PC,       // a branch to nowhere: cudaErrorInvalidPc
+    SIM_FAULT_STACK,    // recursion too deep: cudaErrorIllegalAddress, as an H200 has it
     SIM_FAULT_DEADLOCK, // threads wait for others that will never come: cudaErrorLaunchTimeout
     SIM_FAULT_NO_MEMORY, // of the host
 };
 
 struct sim_fault {
     enum sim_fault_kind kind;
-    char text[480]; // one line for people: kernel, source line, block, thread, address, nearest
-                    // object
+    char text[1024]; // one line for people: kernel, source line, block, thread, address, nearest
+                     // object
 };
 
 // What a launch did, for the timing model.
@@ -214,16 +226,31 @@ struct sim_texture {
     float border[4];
     struct sim_texture *levels; // of a mipmap, or NULL
     uint32_t level_count;
+    bool levels_linear; // two levels are mixed
+    float level_bias, level_least, level_most;
 };
+
+// Tells the machine that the address is a handle from now on, and that it is none any more. Any
+// thread; no kernel that uses it may run when it is removed.
+enum base_code sim_texture_add(struct sim_device *device, const struct sim_texture *texture);
+void sim_texture_remove(struct sim_device *device, const struct sim_texture *texture);
 
 #define SIM_TEXTURE_MAGIC 0x544C4754u
 
 // --- The log -------------------------------------------------------------------------------------
 
-// The oracle's log (docs/simulator.md): GLINT_SIM_LOG. Thread-safe. NULL logs nowhere.
+// The oracle's log (docs/sim-log.md): GLINT_SIM_LOG. Any thread. Closed after the device that
+// writes to it is destroyed.
 enum base_code sim_log_open(const char *path, struct sim_log **log, struct base_error *error);
 void sim_log_close(struct sim_log *log);
-// One API call: its name and a text of what it was called with.
-void sim_log_call(struct sim_log *log, const char *name, const char *arguments);
+// Says in the log that it is whole; what comes later is not written. Returns 0, or the errno of the
+// first failure to write.
+int sim_log_end(struct sim_log *log);
+
+// The entry into an API function, whose number it returns, and the way out. inside: the call that
+// makes it, or 0.
+uint64_t sim_log_call(struct sim_log *log, uint64_t inside, uint64_t thread, const char *name,
+                      const char *arguments);
+void sim_log_return(struct sim_log *log, uint64_t number, int64_t result, const char *outputs);
 
 #endif

@@ -1,40 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle's log: every warp-level access and every API call, in the order in which they happen
-// to be written. One file, little-endian, after the eight bytes "GLINTLG1" a sequence of records:
-//
-//   u8 type, u8 kind, u8 space, u8 bytes     type 1: an access; kind 1 load, 2 store, 3 atomic;
-//   space as u32 mask                                 enum ptx_space, 0 generic; bytes that each
-//   lane touches u64 launch, u64 block                    numbers, from 0 u32 warp, u32 kernel, u32
-//   site           kernel: as announced; site: index of the instruction in its u32 function
-//   function, announced like a kernel then for each lane of mask, lowest first: u64 address, and
-//   `bytes` bytes of values: what memory held before a load or atomic, what it holds after a store.
-//
-//   u8 2, u8 0, u16 name bytes, u32 text bytes, name, text        an API call
-//   u8 3, u8 0, u16 name bytes, u32 number, name                  announces a kernel or function
+// The oracle's log: the file, and what is written to it at once, which is all but accesses: calls,
+// objects, launches, sites. Each is one frame and one write, so that a program that is killed
+// leaves all of them behind. docs/sim-log.md describes the format.
 #include "sim_log.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "log_format.h"
 
 struct sim_log {
-    FILE *file;
-    pthread_mutex_t lock;  // file and names
-    struct base_map names; // struct code to its number, from 1
+    int file;
+    pthread_mutex_t lock; // all below, and the order of frames
+    bool ended;           // nothing more is to be written
+    int error;            // errno of the first write that failed; nothing was written since
+    uint64_t calls;
+    uint32_t sites;
 };
+
+// --- Numbers and texts ---------------------------------------------------------------------------
+
+void log_put_number(struct base_buf *to, uint64_t value)
+{
+    char bytes[10];
+    size_t used = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[used++] = (char)(value | 0x80);
+    bytes[used++] = (char)value;
+    base_buf_add(to, bytes, used);
+}
+
+void log_put_text(struct base_buf *to, const char *text)
+{
+    size_t length = strlen(text);
+    log_put_number(to, length);
+    base_buf_add(to, text, length + 1);
+}
+
+void log_begin(struct base_buf *frame, unsigned type)
+{
+    frame->length = 0;
+    base_buf_add(frame, "\0\0\0", 4);
+    base_buf_putc(frame, (char)type);
+}
+
+// --- The file ------------------------------------------------------------------------------------
 
 enum base_code sim_log_open(const char *path, struct sim_log **log, struct base_error *error)
 {
     struct sim_log *made = calloc(1, sizeof(*made));
     *log = NULL;
     BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory for a log");
-    made->file = fopen(path, "wbe");
-    if (!made->file) {
+    made->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unsigned char header[LOG_HEADER_BYTES] = LOG_MAGIC;
+    header[8] = LOG_VERSION;
+    if (made->file < 0 || write(made->file, header, sizeof(header)) != (ssize_t)sizeof(header)) {
+        enum base_code code =
+            base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
+        if (made->file >= 0)
+            close(made->file);
         free(made);
-        return base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
+        return code;
     }
-    fwrite("GLINTLG1", 8, 1, made->file);
     pthread_mutex_init(&made->lock, NULL);
     *log = made;
     return BASE_OK;
@@ -44,96 +74,200 @@ void sim_log_close(struct sim_log *log)
 {
     if (!log)
         return;
-    fclose(log->file);
-    base_map_fini(&log->names);
+    close(log->file);
     pthread_mutex_destroy(&log->lock);
     free(log);
 }
 
-void sim_log_call(struct sim_log *log, const char *name, const char *arguments)
+// With log->lock held.
+static void write_frame(struct sim_log *log, struct base_buf *frame)
 {
+    if (frame->failed && !log->error)
+        log->error = ENOMEM;
+    if (log->ended || log->error)
+        return;
+    uint32_t bytes = (uint32_t)(frame->length - 4);
+    for (unsigned i = 0; i < 4; i++)
+        frame->text[i] = (char)(bytes >> 8 * i);
+    for (size_t at = 0; at < frame->length && !log->error;) {
+        ssize_t done = write(log->file, frame->text + at, frame->length - at);
+        if (done >= 0)
+            at += (size_t)done;
+        else if (errno != EINTR)
+            log->error = errno;
+    }
+}
+
+void sim_log_fail(struct sim_log *log, int error)
+{
+    pthread_mutex_lock(&log->lock);
+    if (!log->error)
+        log->error = error;
+    pthread_mutex_unlock(&log->lock);
+}
+
+void sim_log_frame(struct sim_log *log, struct base_buf *frame)
+{
+    pthread_mutex_lock(&log->lock);
+    write_frame(log, frame);
+    pthread_mutex_unlock(&log->lock);
+}
+
+static void write_and_free(struct sim_log *log, struct base_buf *frame)
+{
+    sim_log_frame(log, frame);
+    base_buf_fini(frame);
+}
+
+int sim_log_end(struct sim_log *log)
+{
+    struct base_buf frame = {0};
+    log_begin(&frame, LOG_END);
+    pthread_mutex_lock(&log->lock);
+    write_frame(log, &frame);
+    log->ended = true;
+    int error = log->error;
+    pthread_mutex_unlock(&log->lock);
+    base_buf_fini(&frame);
+    return error;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+uint64_t sim_log_call(struct sim_log *log, uint64_t inside, uint64_t thread, const char *name,
+                      const char *arguments)
+{
+    struct base_buf frame = {0};
+    pthread_mutex_lock(&log->lock); // numbers ascend in the file
+    uint64_t number = ++log->calls;
+    log_begin(&frame, LOG_CALL);
+    log_put_number(&frame, number);
+    log_put_number(&frame, inside);
+    log_put_number(&frame, thread);
+    log_put_text(&frame, name);
+    log_put_text(&frame, arguments);
+    write_frame(log, &frame);
+    pthread_mutex_unlock(&log->lock);
+    base_buf_fini(&frame);
+    return number;
+}
+
+void sim_log_return(struct sim_log *log, uint64_t number, int64_t result, const char *outputs)
+{
+    struct base_buf frame = {0};
+    log_begin(&frame, LOG_RETURN);
+    log_put_number(&frame, number);
+    log_put_number(&frame, log_zigzag(result));
+    log_put_text(&frame, outputs);
+    write_and_free(log, &frame);
+}
+
+// --- Objects and launches ------------------------------------------------------------------------
+
+static enum gpusim_log_object_kind kind_of(enum sim_object_kind kind)
+{
+    switch (kind) {
+    case SIM_OBJECT_DEVICE: return GPUSIM_LOG_DEVICE;
+    case SIM_OBJECT_MANAGED: return GPUSIM_LOG_MANAGED;
+    case SIM_OBJECT_HOST: return GPUSIM_LOG_HOST;
+    case SIM_OBJECT_POOL: return GPUSIM_LOG_POOL;
+    case SIM_OBJECT_MAPPED: return GPUSIM_LOG_MAPPED;
+    case SIM_OBJECT_GLOBAL: return GPUSIM_LOG_VARIABLE;
+    case SIM_OBJECT_CONST: return GPUSIM_LOG_CONSTANT;
+    case SIM_OBJECT_ARRAY: return GPUSIM_LOG_ARRAY;
+    case SIM_OBJECT_HEAP: return GPUSIM_LOG_HEAP;
+    }
+    return GPUSIM_LOG_DEVICE;
+}
+
+void sim_log_object(struct sim_log *log, const struct sim_object *object)
+{
+    struct base_buf frame = {0};
     if (!log)
         return;
-    uint16_t name_bytes = (uint16_t)strlen(name);
-    uint32_t text_bytes = (uint32_t)strlen(arguments);
-    unsigned char head[8] = {2, 0};
-    memcpy(head + 2, &name_bytes, 2);
-    memcpy(head + 4, &text_bytes, 4);
-    pthread_mutex_lock(&log->lock);
-    fwrite(head, sizeof(head), 1, log->file);
-    fwrite(name, name_bytes, 1, log->file);
-    fwrite(arguments, text_bytes, 1, log->file);
-    pthread_mutex_unlock(&log->lock);
+    log_begin(&frame, LOG_OBJECT);
+    log_put_number(&frame, object->id);
+    log_put_number(&frame, object->address);
+    log_put_number(&frame, object->size_bytes);
+    log_put_number(&frame, kind_of(object->kind));
+    log_put_text(&frame, object->name);
+    write_and_free(log, &frame);
 }
 
-// The number of a function, announced at its first mention. With log->lock held.
-static uint32_t number_of(struct sim_log *log, const struct code *code)
+void sim_log_object_end(struct sim_log *log, uint64_t id)
 {
-    bool added;
-    uint64_t *place = base_map_put(&log->names, (uintptr_t)code, &added);
-    if (!place)
-        return 0;
-    if (added) {
-        *place = log->names.live;
-        uint16_t name_bytes = (uint16_t)strlen(code->name);
-        uint32_t number = (uint32_t)*place;
-        unsigned char head[8] = {3, 0};
-        memcpy(head + 2, &name_bytes, 2);
-        memcpy(head + 4, &number, 4);
-        fwrite(head, sizeof(head), 1, log->file);
-        fwrite(code->name, name_bytes, 1, log->file);
-    }
-    return (uint32_t)*place;
-}
-
-// What a store is about to write: the sources of its vector, as memory will hold them.
-static void store_values(const struct warp *warp, const struct uop *op, uint32_t bytes, int lane,
-                         unsigned char *out)
-{
-    unsigned width = op->mode & 2 ? 8 : 4; // as ops_memory.c marks wide registers
-    for (unsigned k = 0; k < op->count && (k + 1u) * op->bytes <= bytes; k++) {
-        const unsigned char *lanes = source(warp, op->count > 1 ? op->list[k] : op->b);
-        memcpy(out + (size_t)k * op->bytes, lanes + (size_t)lane * width, op->bytes);
-    }
-}
-
-void sim_log_access(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                    const struct access *access)
-{
-    const struct block *block = warp->block;
-    struct sim_log *log = block->launch->device->log;
-    unsigned char record[48 + LANES * (8 + 256)];
-    size_t used = 48;
-    uint64_t launch = block->launch->request->id;
-    uint32_t site = op->instr ? op->instr->index : 0, index = warp->index;
-    bool plain_store = kind == ACCESS_STORE && op->instr && ptx_op(op->instr) == PTX_OP_ST;
-    if (bytes > 255)
+    struct base_buf frame = {0};
+    if (!log)
         return;
-    memset(record, 0, 48);
-    record[0] = 1;
-    record[1] = (unsigned char)kind;
-    record[2] = op->space;
-    record[3] = (unsigned char)bytes;
-    memcpy(record + 4, &warp->mask, 4);
-    memcpy(record + 8, &launch, 8);
-    memcpy(record + 16, &block->number, 8);
-    memcpy(record + 24, &index, 4);
-    memcpy(record + 32, &site, 4);
-    for (int i = 0; i < LANES; i++) {
-        if (!(warp->mask >> i & 1))
-            continue;
-        memcpy(record + used, &access->address[i], 8);
-        if (plain_store)
-            store_values(warp, op, bytes, i, record + used + 8);
-        else
-            memcpy(record + used + 8, access->pointer[i], bytes);
-        used += 8 + bytes;
-    }
+    log_begin(&frame, LOG_OBJECT_END);
+    log_put_number(&frame, id);
+    write_and_free(log, &frame);
+}
+
+void sim_log_launch(struct sim_log *log, const struct sim_launch *launch)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    const struct sim_kernel_info *info = &launch->kernel->info;
+    size_t params_bytes = launch->params ? info->param_bytes : 0;
+    log_begin(&frame, LOG_LAUNCH);
+    log_put_number(&frame, launch->id);
+    log_put_number(&frame, launch->call);
+    log_put_number(&frame, launch->stream);
+    for (int i = 0; i < 3; i++)
+        log_put_number(&frame, launch->grid[i]);
+    for (int i = 0; i < 3; i++)
+        log_put_number(&frame, launch->block[i]);
+    log_put_number(&frame, info->static_shared_bytes);
+    log_put_number(&frame, launch->dynamic_shared_bytes);
+    log_put_number(&frame, launch->cooperative);
+    log_put_text(&frame, info->name);
+    log_put_number(&frame, params_bytes);
+    if (params_bytes)
+        base_buf_add(&frame, launch->params, params_bytes);
+    write_and_free(log, &frame);
+}
+
+void sim_log_launch_end(struct sim_log *log, uint64_t number, const struct sim_fault *fault)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    log_begin(&frame, LOG_LAUNCH_END);
+    log_put_number(&frame, number);
+    log_put_number(&frame, fault->kind);
+    log_put_text(&frame, fault->text);
+    write_and_free(log, &frame);
+}
+
+// --- Sites ---------------------------------------------------------------------------------------
+
+uint32_t sim_log_reserve_sites(struct sim_log *log, uint32_t count)
+{
     pthread_mutex_lock(&log->lock);
-    uint32_t kernel = number_of(log, block->launch->code);
-    uint32_t function = number_of(log, warp->path->frame->code);
-    memcpy(record + 28, &kernel, 4);
-    memcpy(record + 36, &function, 4);
-    fwrite(record, used, 1, log->file);
+    uint32_t first = log->sites + 1;
+    log->sites += count;
     pthread_mutex_unlock(&log->lock);
+    return first;
+}
+
+void sim_log_site(struct sim_log *log, const struct gpusim_log_site *site, atomic_bool *announced)
+{
+    struct base_buf frame = {0};
+    log_begin(&frame, LOG_SITE);
+    log_put_number(&frame, site->number);
+    log_put_text(&frame, site->function);
+    log_put_text(&frame, site->text);
+    log_put_number(&frame, site->index);
+    log_put_number(&frame, site->ptx_line);
+    log_put_text(&frame, site->file);
+    log_put_number(&frame, site->line);
+    // Set only once it is written, since other workers then write accesses of the site.
+    pthread_mutex_lock(&log->lock);
+    if (!atomic_load(announced))
+        write_frame(log, &frame);
+    atomic_store(announced, true);
+    pthread_mutex_unlock(&log->lock);
+    base_buf_fini(&frame);
 }

@@ -18,6 +18,7 @@ struct slots {
     const struct ptx_function *function;
     const struct ptx_cfg *cfg;
     const struct ptx_ssa *ssa;
+    const struct contraction *contractions;
     struct base_arena *arena;
     size_t words;                 // of a set of registers
     uint64_t *before, *after;     // by block: which are alive where it starts and ends
@@ -130,8 +131,26 @@ static void find_ranges(struct slots *slots)
             for (uint32_t r = slots->ssa->ref_start[place]; r < slots->ssa->ref_start[place + 1];
                  r++)
                 extend(slots, reg_of(instr, &slots->ssa->refs[r])->id, place);
+            // What a product is made of is read where it is added.
+            const struct ptx_instr *product = slots->contractions[place].product;
+            for (uint8_t k = 1; product && k <= 2; k++) {
+                if (product->operands[k].kind == PTX_OPERAND_REG)
+                    extend(slots, product->operands[k].reg->id, place);
+            }
         }
         extend_all(slots, slots->after + b * slots->words, place);
+    }
+}
+
+// Registers that calls fill and read for the function have their slots for themselves.
+static void keep_passed(struct slots *slots, struct ptx_var *const *vars, uint32_t count,
+                        uint32_t places)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!vars[i]->reg)
+            continue;
+        extend(slots, vars[i]->reg->id, 0);
+        extend(slots, vars[i]->reg->id, places - 1);
     }
 }
 
@@ -177,8 +196,10 @@ static uint32_t hand_out(struct slots *slots, uint32_t places, slot *out)
     return used + small;
 }
 
-uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot **out)
+uint32_t decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
+                      struct base_arena *arena, slot **out)
 {
+    const struct ptx_cfg *cfg = ssa->cfg;
     const struct ptx_function *function = cfg->function;
     size_t count = function->reg_count + 1;
     uint32_t places = 1;
@@ -189,7 +210,8 @@ uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot 
     }
     struct slots slots = {.function = function,
                           .cfg = cfg,
-                          .ssa = ptx_ssa_build(cfg, arena),
+                          .ssa = ssa,
+                          .contractions = contractions,
                           .arena = arena,
                           .words = (count + 63) / 64};
     size_t sets = slots.words * cfg->block_count;
@@ -209,5 +231,7 @@ uint32_t decode_slots(const struct ptx_cfg *cfg, struct base_arena *arena, slot 
     *out = base_new_array(arena, slot, count);
     find_living(&slots);
     find_ranges(&slots);
+    keep_passed(&slots, function->params, function->param_count, places);
+    keep_passed(&slots, function->returns, function->return_count, places);
     return hand_out(&slots, places, *out);
 }

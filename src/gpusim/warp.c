@@ -23,31 +23,38 @@ void warp_set_mask(struct warp *warp, uint32_t mask)
 
 // --- Faults --------------------------------------------------------------------------------------
 
+// Names and paths may be long: what follows them must stay readable.
+enum { NAME_SHOWN = 160, PATH_SHOWN = 120 };
+
 static void describe_place(const struct warp *warp, const struct uop *op, int lane, char *out,
                            size_t out_bytes)
 {
     const struct block *block = warp->block;
     const struct code *code = warp->path->frame->code;
+    const char *name = block->launch->code->name;
     const struct ptx_loc *loc = op->instr ? op->instr->loc : NULL;
     const char *file = loc ? ptx_file_path(code->module, loc->file) : NULL;
-    int used = snprintf(out, out_bytes, "kernel %s", block->launch->code->name);
+    char function[NAME_SHOWN + 16] = "", line[PATH_SHOWN + 32] = "";
     if (code != block->launch->code)
-        used += snprintf(out + used, out_bytes - (size_t)used, " in %s", code->name);
-    if (file)
-        used += snprintf(out + used, out_bytes - (size_t)used, ", %s:%u", file, loc->line);
-    else if (op->instr)
-        used +=
-            snprintf(out + used, out_bytes - (size_t)used, ", PTX line %u", op->instr->stmt.line);
-    snprintf(out + used, out_bytes - (size_t)used, ", block (%u,%u,%u), thread (%u,%u,%u)",
-             block->index[0], block->index[1], block->index[2], warp->tid[0][lane],
-             warp->tid[1][lane], warp->tid[2][lane]);
+        snprintf(function, sizeof(function), " in %.*s", NAME_SHOWN, code->name);
+    if (file) {
+        size_t length = strlen(file);
+        const char *end = length > PATH_SHOWN ? file + length - PATH_SHOWN : file;
+        snprintf(line, sizeof(line), ", %s%s:%u", length > PATH_SHOWN ? "..." : "", end, loc->line);
+    } else if (op->instr) {
+        snprintf(line, sizeof(line), ", PTX line %u", op->instr->stmt.line);
+    }
+    snprintf(out, out_bytes, "kernel %.*s%s%s%s, block (%u,%u,%u), thread (%u,%u,%u)", NAME_SHOWN,
+             name, strlen(name) > NAME_SHOWN ? "..." : "", function, line, block->index[0],
+             block->index[1], block->index[2], warp->tid[0][lane], warp->tid[1][lane],
+             warp->tid[2][lane]);
 }
 
 enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kind kind, int lane,
                      const char *format, ...)
 {
     struct launch *launch = warp->block->launch;
-    char what[240], where[240];
+    char what[400], where[600];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
@@ -56,7 +63,7 @@ enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kin
     pthread_mutex_lock(&launch->lock);
     if (launch->fault.kind == SIM_FAULT_NONE) {
         launch->fault.kind = kind;
-        snprintf(launch->fault.text, sizeof(launch->fault.text), "%.239s: %.236s", where, what);
+        snprintf(launch->fault.text, sizeof(launch->fault.text), "%s: %s", where, what);
     }
     pthread_mutex_unlock(&launch->lock);
     atomic_store(&launch->stop, true);
@@ -304,13 +311,47 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
 
 // --- Calls ---------------------------------------------------------------------------------------
 
+static unsigned char *place_of(const struct frame *frame, const struct passed *passed, int lane)
+{
+    return frame->params + (size_t)lane * frame->code->param_bytes + passed->offset;
+}
+
+void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                        uint32_t lanes)
+{
+    for (uint32_t i = 0; i < count; i++, passed++) {
+        const unsigned char *from = passed->reg & POOL ? frame->code->pool + (passed->reg & ~POOL)
+                                                       : frame->registers + passed->reg;
+        for (uint32_t left = lanes; left; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            memcpy(place_of(frame, passed, lane), from + (size_t)lane * passed->lane_bytes,
+                   passed->bytes);
+        }
+    }
+}
+
+void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                       uint32_t lanes)
+{
+    for (uint32_t i = 0; i < count; i++, passed++) {
+        for (uint32_t left = lanes; left; left &= left - 1) {
+            int lane = __builtin_ctz(left);
+            unsigned char *to = frame->registers + passed->reg + (size_t)lane * passed->lane_bytes;
+            memset(to, 0, passed->lane_bytes);
+            memcpy(to, place_of(frame, passed, lane), passed->bytes);
+        }
+    }
+}
+
 enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code)
 {
     struct path *path = warp->path;
     struct frame *caller = path->frame;
     struct launch *launch = warp->block->launch;
     uint32_t stack = stack_end(warp, caller);
-    if (stack + code->local_bytes > launch->local_bytes || caller->depth > 2000)
+    // A call takes some of the stack even where the function has no variables there.
+    if (stack + code->local_bytes > launch->local_bytes ||
+        caller->depth > launch->local_bytes / LEAST_FRAME)
         return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
                           "the stack of %u bytes is used up calling %s", launch->local_bytes,
                           code->name);
@@ -320,6 +361,7 @@ enum step warp_call(struct warp *warp, const struct uop *op, const struct code *
     frame->depth = caller->depth + 1;
     frame->call = op;
     const struct call_plan *plan = op->extra;
+    frame_store_params(caller, plan->given, plan->given_count, warp->mask);
     for (uint32_t i = 0; i < plan->argument_count && i < code->param_count; i++) {
         for (int lane = 0; lane < LANES; lane++) {
             if (warp->mask >> lane & 1)
@@ -329,10 +371,23 @@ enum step warp_call(struct warp *warp, const struct uop *op, const struct code *
                        code->params[i].size_bytes);
         }
     }
+    frame_load_params(frame, code->given, code->given_count, warp->mask);
     frame->return_pc = path->pc + 1;
     path->frame = frame;
     path->pc = 0;
     return STEP_JUMP;
+}
+
+void warp_part(struct warp *warp)
+{
+    struct path *path = warp->path;
+    if (warp->mask == path->mask)
+        return;
+    struct path *other = new_path(warp);
+    *other = *path;
+    other->mask = path->mask & ~warp->mask;
+    other->pc = path->pc + 1;
+    path->mask = warp->mask;
 }
 
 enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
@@ -377,6 +432,7 @@ enum step warp_return(struct warp *warp)
     }
     const struct call_plan *plan = frame->call->extra;
     struct frame *caller = frame->caller;
+    frame_store_params(frame, &frame->code->result, frame->code->result.bytes != 0, lanes);
     if (plan->result_bytes) {
         for (int lane = 0; lane < LANES; lane++) {
             if (lanes >> lane & 1)
@@ -387,6 +443,7 @@ enum step warp_return(struct warp *warp)
                        plan->result_bytes);
         }
     }
+    frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
     path->frame = caller;
     path->pc = frame->return_pc;
     end_frame(warp, frame);
@@ -395,6 +452,13 @@ enum step warp_return(struct warp *warp)
 
 // --- Waiting for lanes of the warp ---------------------------------------------------------------
 
+// At the instruction of several lanes that the running path has come to.
+static bool waits_here(const struct warp *warp, const struct path *other)
+{
+    return other->state == PATH_TOGETHER && other->pc == warp->path->pc &&
+           other->frame == warp->path->frame;
+}
+
 bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
 {
     struct path *path = warp->path;
@@ -402,12 +466,18 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     members &= warp->live;
     if ((warp->mask & members) == members)
         return true;
-    uint32_t here = warp->mask;
-    for (uint32_t i = 0; i < warp->path_count; i++) {
-        const struct path *other = &warp->paths[i];
-        if (other->state == PATH_TOGETHER && other->pc == path->pc && other->frame == path->frame)
-            here |= other->mask;
-    }
+    // Those that wait here go on with this path where all whom they themselves wait for do.
+    uint32_t here = warp->mask, before;
+    for (uint32_t i = 0; i < warp->path_count; i++)
+        here |= waits_here(warp, &warp->paths[i]) ? warp->paths[i].mask : 0;
+    do {
+        before = here;
+        for (uint32_t i = 0; i < warp->path_count; i++) {
+            const struct path *other = &warp->paths[i];
+            if (waits_here(warp, other) && (other->members & warp->live & ~here))
+                here &= ~other->mask;
+        }
+    } while (here != before);
     if ((here & members) != members) {
         path->state = PATH_TOGETHER;
         path->members = members;
@@ -415,7 +485,7 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     }
     for (uint32_t i = 0; i < warp->path_count; i++) {
         struct path *other = &warp->paths[i];
-        if (other->state == PATH_TOGETHER && other->pc == path->pc && other->frame == path->frame) {
+        if (waits_here(warp, other) && (other->mask & here)) {
             other->state = PATH_READY;
             other->pc++;
         }
@@ -538,7 +608,8 @@ bool warp_run(struct warp *warp, uint64_t budget)
 uint64_t warp_bytes(const struct launch *launch)
 {
     return sizeof(struct warp) + sizeof(struct frame) + frame_room(launch->code) +
-           (uint64_t)LANES * launch->request->kernel->info.local_bytes;
+           (uint64_t)LANES * (launch->code->endless ? launch->request->kernel->info.local_bytes
+                                                    : launch->local_bytes);
 }
 
 bool warp_init(struct warp *warp, struct block *block, uint32_t index)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -47,22 +48,46 @@ static bool maps_next(struct maps_reader *reader, char c, uint64_t address)
     return false;
 }
 
-// The mapping that holds the address, by the kernel's list. System calls without libc's functions,
-// which are points where a thread may be cancelled.
+// Since Linux 6.11 the kernel can be asked for one mapping (PROCMAP_QUERY of <linux/fs.h>): in a
+// process with thousands of them that is milliseconds faster than reading the list.
+struct procmap_query {
+    uint64_t size, flags, address;
+    uint64_t start, end;
+    uint64_t rest[8]; // attributes, name and build id of the mapping, which are not asked for
+};
+
+static bool ask_for_mapping(long file, uint64_t address, struct bounds *bounds)
+{
+    struct procmap_query query = {.size = sizeof(query), .address = address};
+    if (syscall(SYS_ioctl, file, _IOWR('f', 17, struct procmap_query), &query))
+        return false;
+    *bounds = (struct bounds){query.start, query.end};
+    return true;
+}
+
+static __attribute__((noinline)) void read_mappings(long file, uint64_t address,
+                                                    struct bounds *bounds)
+{
+    char text[1024];
+    struct maps_reader reader = {0, 0, 0};
+    for (long got; (got = syscall(SYS_read, file, text, sizeof(text))) > 0;)
+        for (long i = 0; i < got; i++)
+            if (maps_next(&reader, text[i], address)) {
+                *bounds = (struct bounds){reader.start, reader.end};
+                return;
+            }
+}
+
+// The mapping that holds the address. System calls without libc's functions, which are points where
+// a thread may be cancelled.
 static __attribute__((noinline)) struct bounds find_mapping(uint64_t address)
 {
     struct bounds bounds = {0, 0};
     long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return bounds;
-    char text[1024];
-    struct maps_reader reader = {0, 0, 0};
-    for (long got; !bounds.high && (got = syscall(SYS_read, file, text, sizeof(text))) > 0;)
-        for (long i = 0; i < got; i++)
-            if (maps_next(&reader, text[i], address)) {
-                bounds = (struct bounds){reader.start, reader.end};
-                break;
-            }
+    if (!ask_for_mapping(file, address, &bounds))
+        read_mappings(file, address, &bounds);
     syscall(SYS_close, file);
     return bounds;
 }

@@ -43,7 +43,8 @@ enum ptx_operand_kind {
     PTX_OPERAND_FUNCTION, // function
     PTX_OPERAND_LABEL,    // label: of code, targets or a prototype
     PTX_OPERAND_ADDRESS,  // [elements[0] + offset]; further elements as in [tex, {x, y}]; where
-                          // INDEXED: elements[0] is a variable and elements[1] a register
+                          // INDEXED: elements[0] is a variable and elements[1] a register, to which
+                          // offset is added
     PTX_OPERAND_VECTOR,   // {elements}
     PTX_OPERAND_LIST,     // (elements) of a call
     PTX_OPERAND_PAIR,     // elements[0] | elements[1]

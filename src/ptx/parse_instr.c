@@ -83,7 +83,7 @@ static void parse_offset(struct ptx_parser *parser, struct ptx_operand *operand)
     }
 }
 
-// a[3], or a[%r1]: an address without brackets around it.
+// a[3], a[%r1] or a[%r1+3]: an address without brackets around it.
 static void parse_index(struct ptx_parser *parser, struct ptx_operand *operand, enum ptx_op op)
 {
     operand->flags |= PTX_OPERAND_INDEXED;
@@ -95,6 +95,7 @@ static void parse_index(struct ptx_parser *parser, struct ptx_operand *operand, 
         parse_named(parser, &parts[1], op);
         if (parts[1].kind != PTX_OPERAND_REG)
             ptx_scan_expected(parser, "a constant or a register as index");
+        parse_offset(parser, operand);
         operand->kind = PTX_OPERAND_ADDRESS;
         operand->elements = parts;
         operand->count = 2;

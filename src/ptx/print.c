@@ -50,6 +50,7 @@ static void print_address(struct base_buf *out, const struct ptx_operand *operan
         ptx_print_operand(&operand->elements[0], out);
         base_buf_putc(out, '[');
         ptx_print_operand(&operand->elements[1], out);
+        print_offset(out, operand->offset, operand->flags & PTX_OPERAND_OFFSET);
         base_buf_putc(out, ']');
         return;
     }

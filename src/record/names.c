@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "names.h"
 
@@ -491,19 +492,38 @@ static struct answer helper_answer(const char *text, struct span statement, size
                : none;
 }
 
-// A statement that calls something of which no source is known.
+// Whether a function is called whose name has one of the words in it.
+static bool calls_like(const char *text, struct span in, const char *const *words, size_t count)
+{
+    for (size_t at = in.start; at < in.end; at++) {
+        size_t end = at, after;
+        while (end < in.end && is_word(text[end]))
+            end++;
+        for (after = end; after < in.end && is_space(text[after]); after++)
+            ;
+        bool called = end > at && after < in.end && (text[after] == '(' || text[after] == '<');
+        for (size_t i = at; called && i < end; i++)
+            for (size_t j = 0; j < count; j++)
+                if (i + strlen(words[j]) <= end &&
+                    !strncasecmp(text + i, words[j], strlen(words[j])))
+                    return true;
+        at = end > at ? end - 1 : at;
+    }
+    return false;
+}
+
+// A statement that calls something of which no source is known: by its own word it makes something.
 static struct answer unknown_answer(const char *text, struct span statement)
 {
+    static const char *const makers[] = {"alloc", "make", "create", "new"};
     for (size_t at = statement.start; at < statement.end; at++) {
         if (!is_assignment(text, statement, at))
             continue;
         bool pointer;
-        struct span name = assigned(text, statement, at, &pointer), rest = {at + 1, statement.end};
-        bool calls = memchr(text + rest.start, '(', rest.end - rest.start);
-        bool allocates = false;
-        for (size_t i = rest.start; i + 5 <= rest.end; i++)
-            allocates |= !strncasecmp(text + i, "alloc", 5);
-        return calls && (pointer || allocates) ? strong(name) : (struct answer){NAMES_NONE, {0, 0}};
+        struct span name = assigned(text, statement, at, &pointer);
+        bool makes = calls_like(text, (struct span){at + 1, statement.end}, makers,
+                                pointer ? sizeof(makers) / sizeof(*makers) : 1);
+        return makes ? strong(name) : (struct answer){NAMES_NONE, {0, 0}};
     }
     return (struct answer){NAMES_NONE, {0, 0}};
 }
@@ -583,6 +603,7 @@ enum { FILES_MOST = 64, FILE_MOST_BYTES = 8 << 20 };
 struct source {
     char *path, *clean; // clean NULL: cannot be read
     size_t length;
+    int64_t written_s;
 };
 
 struct names {
@@ -619,6 +640,8 @@ static const struct source *read_source(struct names *names, const char *path)
     source->path = strdup(path);
     char *text = NULL;
     struct base_error error;
+    struct stat status;
+    source->written_s = stat(path, &status) ? 0 : status.st_mtim.tv_sec;
     if (source->path && !base_file_read(path, &text, &source->length, &error) &&
         source->length <= FILE_MOST_BYTES)
         source->clean = without_comments(text, source->length);
@@ -668,10 +691,11 @@ static bool name_from_source(struct names *names, const struct symbols_frame *fr
         }
         const struct source *source = read_source(names, frame->file);
         name.length = 0;
+        bool current = !frame->built_s || source->written_s <= frame->built_s;
         enum names_strength strength =
-            source->clean ? answer_in(source->clean, source->length, frame->line, frame->column,
-                                      known ? callee.text : NULL, &name)
-                          : NAMES_NONE;
+            source->clean && current ? answer_in(source->clean, source->length, frame->line,
+                                                 frame->column, known ? callee.text : NULL, &name)
+                                     : NAMES_NONE;
         if (strength == NAMES_RETURNED && !fallback.length && name.length)
             base_buf_add(&fallback, name.text, name.length);
         if (strength == NAMES_STRONG || strength == NAMES_NONE || !frame->function)

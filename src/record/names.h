@@ -11,11 +11,13 @@
 //    or returns what it allocated (return p): its caller's statement, by what is assigned from the
 //    helper (float *x = make(n) gives x) or by the one argument of it with & (make(&x, n)). The
 //    caller may be a helper in turn.
-// 3. No source of a helper is known: float *x = make(n), or x = some_alloc(n), gives x.
+// 3. No source of a helper is known: x = some_alloc(n) gives x, and so does float *x = make(n) with
+//    make, create or new in the function's name. Other functions may allocate for themselves.
 // 4. What rule 1 gave for a helper that returns it.
 // 5. FILE:LINE of the innermost frame with source.
 // 6. The innermost function, or the image's offset, and the size.
-// Where a line allows two answers, none is given by it.
+// Where a line allows two answers, none is given by it, nor by a source that was written after the
+// program was built: its lines may have moved.
 #ifndef GLINT_RECORD_NAMES_H
 #define GLINT_RECORD_NAMES_H
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -25,6 +26,7 @@ struct image {
     Dwfl *dwfl; // NULL: not open
     Dwfl_Module *module;
     uint64_t used; // when, by symbols->clock
+    int64_t built_s;
     enum symbols_status status;
     struct base_map places; // struct symbols_place *, by return address
 };
@@ -201,6 +203,8 @@ static enum symbols_status open_module(struct symbols *symbols, struct image *im
     int file = open(image->path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return SYMBOLS_NO_FILE;
+    struct stat status;
+    image->built_s = fstat(file, &status) ? 0 : status.st_mtim.tv_sec;
     image->dwfl = dwfl_begin(&symbols->callbacks);
     if (!image->dwfl) {
         close(file);
@@ -325,6 +329,14 @@ static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
     return count;
 }
 
+// The host compiler gets the program's source from nvcc in another layout: lines are told, columns
+// are the copy's.
+static bool has_columns(Dwarf_Die *unit)
+{
+    const char *name = dwarf_diename(unit);
+    return !name || !strstr(name, ".cudafe1.");
+}
+
 // Frames by debug information. `name` and `offset` are the symbol's, which a function without a
 // linkage name of its own is better known by.
 static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_t address,
@@ -334,13 +346,14 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
     Dwarf_Die *unit = find_unit(module, address, &bias), *scopes = NULL;
     if (!unit)
         return;
+    bool columns = has_columns(unit);
     struct symbols_frame frame = {.offset = offset};
     Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
     int number = 0, column = 0;
     if (line && !dwarf_lineno(line, &number) && number > 0) {
         frame.file = keep_text(search, dwarf_linesrc(line, NULL, NULL));
         frame.line = (uint32_t)number;
-        if (!dwarf_linecol(line, &column) && column > 0)
+        if (columns && !dwarf_linecol(line, &column) && column > 0)
             frame.column = (uint32_t)column;
     }
     Dwarf_Files *files = NULL;
@@ -362,7 +375,7 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
         frame = (struct symbols_frame){.offset = offset};
         uint32_t file = number_of(&scopes[i], DW_AT_call_file);
         frame.line = number_of(&scopes[i], DW_AT_call_line);
-        frame.column = number_of(&scopes[i], DW_AT_call_column);
+        frame.column = columns ? number_of(&scopes[i], DW_AT_call_column) : 0;
         if (frame.line && file < file_count)
             frame.file = keep_text(search, dwarf_filesrc(files, file, NULL, NULL));
     }
@@ -418,6 +431,8 @@ const struct symbols_place *symbols_find(struct symbols *symbols, uint32_t image
         return NULL;
     }
     memcpy(frames, search.frames, search.count * sizeof(*frames));
+    for (uint32_t i = 0; i < search.count; i++)
+        frames[i].built_s = image->built_s;
     *place = (struct symbols_place){image->status, search.count, frames};
     *slot = (uint64_t)(uintptr_t)place;
     return place;

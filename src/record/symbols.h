@@ -31,8 +31,9 @@ struct symbols_frame {
     uint64_t offset;  // of the address from the start of the function that is not inlined; where
                       // none is known, from the start of the image
     const char *file; // NULL: not known
-    uint32_t line, column; // 0: not known
+    uint32_t line, column; // 0: not known. nvcc compiles a copy of the source: no columns then
     bool inlined;          // into the next frame's function
+    int64_t built_s; // when the image's file was last written, seconds since 1970; 0: not known
 };
 
 struct symbols_place {

@@ -8,7 +8,7 @@
 //
 // in     arrays for the parameters in0, in1, ...: TYPE[/CLASS]*COUNT, values made here; or a
 // texture or surface
-//        object, tex:DIM:TEXEL:FILTER:ADDRESS:COORDINATES or surf:DIM:TEXEL
+//        object, tex:DIM:TEXEL:FILTER:ADDRESS:COORDINATES or surf:DIM:TEXEL; DIM m2d is a mipmap
 // out    arrays that lie one behind the other at the parameter out, zero before the launch. What a
 // surface holds
 //        after the launch is one more
@@ -72,7 +72,7 @@ struct cu_copy {
 struct cu_resource {
     int type;
     union {
-        void *array;
+        void *array; // or a mipmap
         struct {
             cu_address address;
             int format;
@@ -94,6 +94,7 @@ struct cu_texture {
 
 enum {
     CU_HOST_MEMORY = 1,
+    CU_RESOURCE_MIPMAP = 1,
     CU_RESOURCE_MEMORY = 2,
     CU_ARRAY_MEMORY = 3,
     CU_ARRAY_LAYERED = 1,
@@ -101,6 +102,7 @@ enum {
     CU_ARRAY_CUBE = 4,
     CU_TEXTURE_INTEGER = 1,
     CU_TEXTURE_UNIT = 2,
+    CU_TEXTURE_SRGB = 16,
     CU_JIT_ERROR_TEXT = 5,
     CU_JIT_ERROR_SIZE = 6,
     CU_MAJOR = 75,
@@ -131,6 +133,9 @@ static struct {
                                     unsigned, unsigned, void *, void **);
     cu_result (*array_create)(void **, const struct cu_array_descriptor *);
     cu_result (*array_destroy)(void *);
+    cu_result (*mipmap_create)(void **, const struct cu_array_descriptor *, unsigned);
+    cu_result (*mipmap_level)(void **, void *, unsigned);
+    cu_result (*mipmap_destroy)(void *);
     cu_result (*copy)(const struct cu_copy *);
     cu_result (*texture_create)(cu_object *, const struct cu_resource *, const struct cu_texture *,
                                 const void *);
@@ -163,6 +168,9 @@ static const struct {
     {"cuLaunchCooperativeKernel", &cu.launch_cooperative},
     {"cuArray3DCreate_v2", &cu.array_create},
     {"cuArrayDestroy", &cu.array_destroy},
+    {"cuMipmappedArrayCreate", &cu.mipmap_create},
+    {"cuMipmappedArrayGetLevel", &cu.mipmap_level},
+    {"cuMipmappedArrayDestroy", &cu.mipmap_destroy},
     {"cuMemcpy3D_v2", &cu.copy},
     {"cuTexObjectCreate", &cu.texture_create},
     {"cuTexObjectDestroy", &cu.texture_destroy},
@@ -417,8 +425,16 @@ static uint64_t class_value(const struct input *input, size_t index, uint64_t bi
         return encode((double)(low % 4096 - 1536) / 1024, type);
     if (!strcmp(class, "direction"))
         return encode(unit * 2 - 1, type);
+    if (!strcmp(class, "unitmid")) // the same, of 32 or 16 texels
+        return encode(((double)(low % 80 - 24) + (low & 0x4000 ? 0.25 : 0.75)) / 32, type);
     if (!strcmp(class, "layer"))
         return bits % 6;
+    if (!strcmp(class, "layer4"))
+        return bits % 4;
+    if (!strcmp(class, "level")) // of a mipmap: off the middle between two, which is a tie
+        return encode((double)(low % 24 - 8) / 4 + 0.125, type);
+    if (!strcmp(class, "slope")) // a power of 2, over texels that are 1/32 apart
+        return encode(ldexp(1, low % 8 - 7), type);
     if (!strcmp(class, "texel4"))
         return (uint64_t)((low % 540 - 12) * 4) & lane_mask(type);
     // The own texel of a thread in the surfaces below: x, scaled to bytes, y or z.
@@ -643,14 +659,25 @@ struct texel {
 };
 
 static const struct texel texels[] = {
-    {"u8", 1, 1, true},  {"u16", 2, 2, true},  {"u32", 3, 4, true},   {"s8", 8, 1, true},
-    {"s16", 9, 2, true}, {"s32", 10, 4, true}, {"f16", 16, 2, false}, {"f32", 32, 4, false},
-    {"n8", 1, 1, false}, {"n16", 2, 2, false}, // integers that are read as fractions of their
-                                               // largest
+    {"u8", 1, 1, true},
+    {"u16", 2, 2, true},
+    {"u32", 3, 4, true},
+    {"s8", 8, 1, true},
+    {"s16", 9, 2, true},
+    {"s32", 10, 4, true},
+    {"f16", 16, 2, false},
+    {"f32", 32, 4, false},
+    {"n8", 1, 1, false},
+    {"n16", 2, 2, false}, // integers that are read as fractions of their
+                          // largest
+    {"g8", 1, 1, false},  // the same, of sRGB
 };
+
+enum { MIPMAP_LEVELS = 4 };
 
 struct object {
     void *array;
+    void *mipmap;      // instead of an array
     cu_address memory; // instead of an array, for a texture on memory
     cu_object handle;
     struct cu_array_descriptor shape;
@@ -693,6 +720,79 @@ static int index_of(const char *word, const char *const *words)
     exit(2);
 }
 
+// Texels of its own for each level of a mipmap.
+static unsigned char *make_texels(const struct object *object, const struct texel *texel,
+                                  unsigned level)
+{
+    size_t count = object_bytes(object) / texel->bytes;
+    unsigned char *data = malloc(count * texel->bytes);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = random_bits(i + 5000 * level);
+        if (texel->format >= 16) // quarters, 0 to 15.75: filtering them is exact
+            value = encode((double)(value % 64) / 4, type_find(texel->name, 3));
+        memcpy(data + i * texel->bytes, &value, texel->bytes);
+    }
+    return data;
+}
+
+static cu_result fill_array(const struct object *object, const struct texel *texel, unsigned level)
+{
+    unsigned char *data = make_texels(object, texel, level);
+    cu_result result = object_copy(object, data, false);
+    free(data);
+    return result;
+}
+
+static cu_result make_memory(struct object *object, const struct texel *texel,
+                             struct cu_resource *resource)
+{
+    size_t bytes = object_bytes(object);
+    unsigned char *data = make_texels(object, texel, 0);
+    cu_result result = cu.allocate(&object->memory, bytes);
+    if (!result)
+        result = cu.to_device(object->memory, data, bytes);
+    free(data);
+    resource->type = CU_RESOURCE_MEMORY;
+    resource->as.memory.address = object->memory;
+    resource->as.memory.format = texel->format;
+    resource->as.memory.channels = object->shape.channels;
+    resource->as.memory.bytes = bytes;
+    return result;
+}
+
+static cu_result make_mipmap(struct object *object, const struct texel *texel,
+                             struct cu_resource *resource)
+{
+    cu_result result = cu.mipmap_create(&object->mipmap, &object->shape, MIPMAP_LEVELS);
+    for (unsigned i = 0; i < MIPMAP_LEVELS && !result; i++) {
+        struct object level = *object;
+        level.shape.width >>= i;
+        level.shape.height >>= i;
+        result = cu.mipmap_level(&level.array, object->mipmap, i);
+        if (!result)
+            result = fill_array(&level, texel, i);
+    }
+    resource->type = CU_RESOURCE_MIPMAP;
+    resource->as.array = object->mipmap;
+    return result;
+}
+
+static struct cu_array_descriptor shape_of(const char *dimension, bool surface)
+{
+    if (!strcmp(dimension, "1d"))
+        return (struct cu_array_descriptor){.width = surface ? 512 : 32};
+    if (!strcmp(dimension, "memory"))
+        return (struct cu_array_descriptor){.width = 32};
+    if (!strcmp(dimension, "2d") || !strcmp(dimension, "m2d"))
+        return (struct cu_array_descriptor){.width = 32, .height = 16};
+    if (!strcmp(dimension, "a1d"))
+        return (struct cu_array_descriptor){.width = 32, .depth = 4};
+    if (strstr(dimension, "cube"))
+        return (struct cu_array_descriptor){
+            .width = 8, .height = 8, .depth = dimension[0] == 'a' ? 24 : 6};
+    return (struct cu_array_descriptor){.width = 16, .height = 8, .depth = 4};
+}
+
 static cu_result object_create(const char *description, struct object *object)
 {
     char dimension[8], format[8], filter[8] = "point", address[8] = "clamp",
@@ -702,23 +802,10 @@ static cu_result object_create(const char *description, struct object *object)
     sscanf(strchr(description, ':') + 1, "%7[^:]:%7[^x]x%u:%7[^:]:%7[^:]:%7s", dimension, format,
            &channels, filter, address, coordinates);
     struct cu_array_descriptor *shape = &object->shape;
-    *shape = (struct cu_array_descriptor){.width = 32, .channels = channels};
-    if (!strcmp(dimension, "1d"))
-        shape->width = object->surface ? 512 : 32;
-    else if (!strcmp(dimension, "memory"))
-        shape->width = 32;
-    else if (!strcmp(dimension, "2d"))
-        shape->height = 16;
-    else if (!strcmp(dimension, "a1d"))
-        shape->depth = 4;
-    else if (!strcmp(dimension, "cube"))
-        *shape =
-            (struct cu_array_descriptor){.width = 8, .height = 8, .depth = 6, .channels = channels};
-    else
-        *shape = (struct cu_array_descriptor){
-            .width = 16, .height = 8, .depth = 4, .channels = channels};
+    *shape = shape_of(dimension, object->surface);
+    shape->channels = channels;
     shape->flags = (dimension[0] == 'a' ? CU_ARRAY_LAYERED : 0) |
-                   (dimension[0] == 'c' ? CU_ARRAY_CUBE : 0) |
+                   (strstr(dimension, "cube") ? CU_ARRAY_CUBE : 0) |
                    (object->surface ? CU_ARRAY_SURFACE : 0);
     const struct texel *texel = texels;
     while (strcmp(texel->name, format))
@@ -726,32 +813,18 @@ static cu_result object_create(const char *description, struct object *object)
     shape->format = texel->format;
     object->texel_bytes = texel->bytes * channels;
 
-    size_t bytes = object_bytes(object);
-    unsigned char *data = malloc(bytes);
-    for (size_t i = 0; i < bytes / texel->bytes; i++) {
-        uint64_t value = random_bits(i);
-        if (texel->format >= 16) // quarters, 0 to 15.75: filtering them is exact
-            value = encode((double)(value % 64) / 4, type_find(texel->name, 3));
-        memcpy(data + i * texel->bytes, &value, texel->bytes);
-    }
     cu_result result;
     struct cu_resource resource = {0};
     if (!strcmp(dimension, "memory")) {
-        result = cu.allocate(&object->memory, bytes);
-        if (!result)
-            result = cu.to_device(object->memory, data, bytes);
-        resource.type = CU_RESOURCE_MEMORY;
-        resource.as.memory.address = object->memory;
-        resource.as.memory.format = texel->format;
-        resource.as.memory.channels = channels;
-        resource.as.memory.bytes = bytes;
+        result = make_memory(object, texel, &resource);
+    } else if (dimension[0] == 'm') {
+        result = make_mipmap(object, texel, &resource);
     } else {
         result = cu.array_create(&object->array, shape);
         if (!result)
-            result = object_copy(object, data, false);
+            result = fill_array(object, texel, 0);
         resource.as.array = object->array;
     }
-    free(data);
     if (result)
         return result;
     if (object->surface)
@@ -762,7 +835,10 @@ static cu_result object_create(const char *description, struct object *object)
         .address = {mode, strstr(dimension, "1d") ? 1 : mode, mode},
         .filter = !strcmp(filter, "linear"),
         .flags = (texel->integer ? CU_TEXTURE_INTEGER : 0) |
-                 (!strcmp(coordinates, "unit") ? CU_TEXTURE_UNIT : 0),
+                 (!strcmp(coordinates, "unit") ? CU_TEXTURE_UNIT : 0) |
+                 (texel->name[0] == 'g' ? CU_TEXTURE_SRGB : 0),
+        .mipmap_filter = !strcmp(filter, "linear"),
+        .mipmap_max = object->mipmap ? MIPMAP_LEVELS - 1 : 0,
     };
     return cu.texture_create(&object->handle, &resource, &texture, NULL);
 }
@@ -775,6 +851,8 @@ static void object_destroy(const struct object *object)
         cu.texture_destroy(object->handle);
     if (object->array)
         cu.array_destroy(object->array);
+    if (object->mipmap)
+        cu.mipmap_destroy(object->mipmap);
     if (object->memory)
         cu.release(object->memory);
 }

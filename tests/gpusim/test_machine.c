@@ -1,81 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine of the simulated GPU by itself: small kernels with known answers for divergence,
-// barriers, warps that wait for their own lanes, calls, atomics, printf, and the faults that it
-// reports.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "gpusim/sim.h"
-
-#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
-
-enum { WORDS = 4096 };
-
-struct fixture {
-    struct sim_device *device;
-    struct sim_module *module;
-    uint32_t *memory; // one object of WORDS words
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-    struct base_error error;
-    fixture->memory = calloc(WORDS, sizeof(uint32_t));
-    if (!fixture->memory ||
-        sim_device_create(sim_preset_find("h200"), 2, NULL, &fixture->device, &error) != BASE_OK)
-        return -1;
-    *state = fixture;
-    return sim_object_add(fixture->device, (uintptr_t)fixture->memory, WORDS * sizeof(uint32_t),
-                          SIM_OBJECT_DEVICE, "cudaMalloc", &error);
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    sim_module_unload(fixture->module);
-    sim_device_destroy(fixture->device);
-    free(fixture->memory);
-    free(fixture);
-    return 0;
-}
-
-// Loads the text and runs its first kernel with the memory's address as its only parameter.
-static struct sim_fault run_as(struct fixture *fixture, const char *text, uint32_t blocks,
-                               uint32_t threads, bool cooperative)
-{
-    struct sim_ptx ptx = {text, strlen(text), "test"};
-    struct base_error error = {0};
-    sim_module_unload(fixture->module);
-    fixture->module = NULL;
-    if (sim_module_load(fixture->device, &ptx, 1, &fixture->module, &error) != BASE_OK) {
-        char message[512];
-        base_error_text(&error, message, sizeof(message));
-        fail_msg("%s", message);
-    }
-    uint64_t param = (uintptr_t)fixture->memory;
-    struct sim_launch launch = {.kernel = sim_module_kernel_at(fixture->module, 0),
-                                .grid = {blocks, 1, 1},
-                                .block = {threads, 1, 1},
-                                .params = &param,
-                                .cooperative = cooperative,
-                                .id = 1};
-    struct sim_fault fault;
-    sim_launch_run(fixture->device, &launch, NULL, &fault);
-    return fault;
-}
-
-static struct sim_fault run(struct fixture *fixture, const char *text, uint32_t blocks,
-                            uint32_t threads)
-{
-    return run_as(fixture, text, blocks, threads, false);
-}
+// barriers, warps that wait for their own lanes, calls, atomics and printf.
+#include "machine_testing.h"
 
 static void each_thread_of_each_block_writes_its_number(void **state)
 {
@@ -121,6 +47,52 @@ static void blocks_that_wait_for_later_ones_go_on_when_these_begin(void **state)
     struct sim_fault fault = run(fixture, ALL_WAIT_FOR_ALL, 6, 64);
     assert_int_equal(fault.kind, SIM_FAULT_NONE);
     assert_int_equal(fixture->memory[0], 12);
+}
+
+// Block 0 writes round after round two words and then, behind a fence, a flag; block 1 waits for
+// the flag and counts the rounds in which it does not find the words. The flag back goes by
+// .release and .acquire.
+static void fences_order_what_other_blocks_see(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<9>; .reg .b64 %rd<2>; .reg .pred %p<4>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 1; mov.u32 %r2, 0;\n"
+        "mov.u32 %r7, 0; @%p1 bra READ;\n"
+        "WRITE: add.u32 %r2, %r2, 1; st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+1024], %r2;\n"
+        "membar.gl; st.volatile.global.u32 [%rd1+2048], %r2;\n"
+        "BACK: ld.acquire.gpu.global.u32 %r3, [%rd1+3072]; setp.ne.u32 %p2, %r3, %r2;\n"
+        "@%p2 bra BACK; setp.lt.u32 %p3, %r2, 30000; @%p3 bra WRITE; ret;\n"
+        "READ: add.u32 %r2, %r2, 1;\n"
+        "WAIT: ld.volatile.global.u32 %r3, [%rd1+2048]; setp.ne.u32 %p2, %r3, %r2;\n"
+        "@%p2 bra WAIT; membar.gl; ld.global.u32 %r4, [%rd1]; ld.global.u32 %r5, [%rd1+1024];\n"
+        "setp.ne.u32 %p2, %r4, %r2; @%p2 add.u32 %r7, %r7, 1;\n"
+        "setp.ne.u32 %p2, %r5, %r2; @%p2 add.u32 %r7, %r7, 1;\n"
+        "st.global.u32 [%rd1+4096], %r7; st.release.gpu.global.u32 [%rd1+3072], %r2;\n"
+        "setp.lt.u32 %p3, %r2, 30000; @%p3 bra READ; ret; }",
+        2, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 30000);
+    assert_int_equal(fixture->memory[1024], 0);
+}
+
+static void special_registers_can_be_converted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .pred %p;\n"
+                 "ld.param.u64 %rd1, [p]; cvt.u64.u32 %rd2, %tid.x; shl.b64 %rd3, %rd2, 2;\n"
+                 "add.s64 %rd3, %rd1, %rd3; mov.u32 %r1, %tid.x; setp.gt.u32 %p, %r1, 4;\n"
+                 "mov.u32 %r2, 9; @%p cvt.rn.f32.u32 %r2, %ntid.x; st.global.u32 [%rd3], %r2; "
+                 "ret; }",
+            1, 40);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 40; i++)
+        assert_int_equal(fixture->memory[i], i > 4 ? 0x42200000 : 9); // 40 as a float
 }
 
 // Lane i goes round i times; behind the loop all lanes are together again.
@@ -292,79 +264,41 @@ static void lanes_exchange_values(void **state)
     }
 }
 
-// --- Faults --------------------------------------------------------------------------------------
-
-static void an_access_beyond_an_object_names_kernel_thread_and_object(void **state)
+// The lanes of a warp in three groups by number modulo 3, each of which reduces and votes for
+// itself, once all in step and once with one group on a way of its own.
+static void groups_of_lanes_work_for_themselves(void **state)
 {
     struct fixture *fixture = *state;
     struct sim_fault fault =
         run(fixture,
-            HEAD ".entry beyond(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
-                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 "
-                 "%rd3, %rd1, %rd2;\n"
-                 "st.global.u32 [%rd3+16376], %r1; ret; }",
-            1, 3);
-    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
-    assert_non_null(strstr(fault.text, "kernel beyond"));
-    assert_non_null(strstr(fault.text, "thread (2,0,0)"));
-    assert_non_null(strstr(fault.text, "invalid write of 4 bytes"));
-    assert_non_null(strstr(fault.text, "1 bytes beyond object"));
-    assert_non_null(strstr(fault.text, "cudaMalloc"));
-}
-
-static void use_after_free_is_told(void **state)
-{
-    struct fixture *fixture = *state;
-    assert_true(sim_object_remove(fixture->device, (uintptr_t)fixture->memory));
-    struct sim_fault fault =
-        run(fixture,
-            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
-                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+8]; ret; }",
-            1, 1);
-    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
-    assert_non_null(strstr(fault.text, "use after free: byte 8 of object"));
-}
-
-static void a_misaligned_access_is_told(void **state)
-{
-    struct sim_fault fault =
-        run(*state,
-            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
-                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+2]; ret; }",
-            1, 1);
-    assert_int_equal(fault.kind, SIM_FAULT_MISALIGNED);
-}
-
-static void a_missing_barrier_participant_is_told(void **state)
-{
-    struct sim_fault fault = run(*state,
-                                 HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .pred %p;\n"
-                                      "mov.u32 %r1, %tid.x; setp.ge.u32 %p, %r1, 32; @%p bra W; "
-                                      "bar.sync 1; ret; W: bar.sync 2; ret; }",
-                                 1, 64);
-    assert_int_equal(fault.kind, SIM_FAULT_DEADLOCK);
-    assert_non_null(strstr(fault.text, "32 of 64 threads"));
-}
-
-static void endless_recursion_ends(void **state)
-{
-    struct sim_fault fault = run(*state,
-                                 HEAD ".func f(); .func f() { call f; ret; }\n"
-                                      ".entry k(.param .u64 p) { call f; ret; }",
-                                 1, 1);
-    assert_int_equal(fault.kind, SIM_FAULT_STACK);
-}
-
-static void what_cannot_be_executed_is_refused_by_name_and_line(void **state)
-{
-    struct fixture *fixture = *state;
-    const char *text =
-        HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>;\nfrobnicate.u32 %r1, %r2; ret; }";
-    struct sim_ptx ptx = {text, strlen(text), "test"};
-    struct base_error error = {0};
-    struct sim_module *module;
-    assert_int_equal(sim_module_load(fixture->device, &ptx, 1, &module, &error), BASE_UNSUPPORTED);
-    assert_non_null(strstr(error.text[0], "frobnicate.u32 in k, PTX line 5"));
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<12>; .reg .b64 %rd<4>; .reg .pred %p<5>;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; rem.u32 %r2, %r1, 3;\n"
+                 "match.any.sync.b32 %r3, %r2, 0xffffffff;\n"
+                 "redux.sync.add.u32 %r4, %r1, %r3;\n"
+                 "setp.ge.u32 %p1, %r1, 16; vote.sync.ballot.b32 %r5, %p1, %r3;\n"
+                 "setp.lt.u32 %p2, %r1, 30; vote.sync.all.pred %p3, %p2, %r3;\n"
+                 "selp.u32 %r6, 1, 0, %p3;\n"
+                 "setp.ne.u32 %p4, %r2, 1; @%p4 bra reduce; add.u32 %r1, %r1, 100;\n"
+                 "reduce: redux.sync.max.u32 %r7, %r1, %r3;\n"
+                 "mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 16; add.u64 %rd1, %rd1, %rd2;\n"
+                 "st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; ret; }\n",
+            1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t sum = 0, ballot = 0, most = 0;
+        bool all = true;
+        for (uint32_t i = lane % 3; i < 32; i += 3) {
+            sum += i;
+            ballot |= i >= 16 ? 1u << i : 0;
+            all &= i < 30;
+            most = lane % 3 == 1 ? i + 100 : i;
+        }
+        assert_int_equal(fixture->memory[4 * lane], sum);
+        assert_int_equal(fixture->memory[4 * lane + 1], ballot);
+        assert_int_equal(fixture->memory[4 * lane + 2], all);
+        assert_int_equal(fixture->memory[4 * lane + 3], most);
+    }
 }
 
 static void kernels_print(void **state)
@@ -391,14 +325,60 @@ static void kernels_print(void **state)
     base_buf_fini(&out);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+// (1 + 2^-12)^2 - (1 + 2^-11): 2^-24 where the product is not rounded, else 0.
+#define FUSED 0x33800000u
+#define PRODUCTS(target)                                                                    \
+    ".version 8.0\n.target " target "\n.address_size 64\n"                                  \
+    ".entry k(.param .u64 p) { .reg .f32 %f<12>; .reg .b64 %rd1; ld.param.u64 %rd1, [p];\n" \
+    "mov.f32 %f1, 0f3F800800; mov.f32 %f2, 0f3F801000;\n"                                   \
+    "mul.f32 %f3, %f1, %f1; sub.f32 %f4, %f3, %f2; st.global.f32 [%rd1], %f4;\n"            \
+    "mul.rn.f32 %f5, %f1, %f1; sub.f32 %f6, %f5, %f2; st.global.f32 [%rd1+4], %f6;\n"       \
+    "mul.f32 %f7, %f1, %f1; sub.f32 %f8, %f7, %f2; st.global.f32 [%rd1+8], %f8;\n"          \
+    "st.global.f32 [%rd1+12], %f7;\n"                                                       \
+    "mul.f32 %f9, %f1, %f1; mov.f32 %f1, %f2; sub.f32 %f10, %f9, %f2;\n"                    \
+    "st.global.f32 [%rd1+16], %f10; ret; }"
+
+static void a_product_that_only_a_sum_needs_is_not_rounded(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(run(fixture, PRODUCTS("sm_80"), 1, 1).kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], FUSED);
+    assert_int_equal(fixture->memory[1], 0);          // it says how to round
+    assert_int_equal(fixture->memory[2], 0);          // somebody else sees it
+    assert_int_equal(fixture->memory[3], 0x3F801000); // as it is then
+    assert_int_equal(fixture->memory[4], 0);          // its source is gone
+}
+
+static void code_for_a_debugger_rounds_every_product(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(run(fixture, PRODUCTS("sm_80, debug"), 1, 1).kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 0);
+}
+
+static void warps_of_a_block_run_side_by_side(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<4>; .reg .b64 %rd1; .reg .pred %p1;\n"
+                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 1000;\n"
+                 "L: add.s32 %r2, %r2, -1; setp.ne.s32 %p1, %r2, 0; @%p1 bra L;\n"
+                 "add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ret; }",
+            1, 256);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 1); // all eight read before one has written
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_thread_of_each_block_writes_its_number),
         TEST(blocks_of_a_cooperative_launch_run_together),
+        TEST(fences_order_what_other_blocks_see),
         TEST(blocks_that_wait_for_later_ones_go_on_when_these_begin),
+        TEST(special_registers_can_be_converted),
         TEST(lanes_that_leave_a_loop_at_different_times_meet_behind_it),
         TEST(nested_branches_take_each_lane_its_own_way),
         TEST(a_spin_lock_inside_a_warp_ends),
@@ -407,13 +387,11 @@ int main(void)
         TEST(lanes_may_call_different_functions_by_address),
         TEST(atomics_of_all_blocks_add_up),
         TEST(lanes_exchange_values),
-        TEST(an_access_beyond_an_object_names_kernel_thread_and_object),
-        TEST(use_after_free_is_told),
-        TEST(a_misaligned_access_is_told),
-        TEST(a_missing_barrier_participant_is_told),
-        TEST(endless_recursion_ends),
-        TEST(what_cannot_be_executed_is_refused_by_name_and_line),
+        TEST(groups_of_lanes_work_for_themselves),
         TEST(kernels_print),
+        TEST(a_product_that_only_a_sum_needs_is_not_rounded),
+        TEST(code_for_a_debugger_rounds_every_product),
+        TEST(warps_of_a_block_run_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,6 +278,7 @@ static void a_file_that_contradicts_itself_is_survived(void **unused)
             redirect_elf_sites(&broken, file.sites, limit);
             redirect_elf_is_stripped(&broken);
             redirect_elf_dynamic(&broken, DT_NEEDED, "libcuda.so");
+            redirect_elf_vendor_library(&broken);
         }
         free(exact);
         free(copy);
@@ -327,6 +328,15 @@ static void runtimes_are_told_apart(void **unused)
     assert_int_equal(redirect_runtime_major(sites, 3), 11);
 }
 
+static void vendor_libraries_are_known_by_name(void **unused)
+{
+    (void)unused;
+    assert_string_equal(redirect_vendor_library("/usr/lib/libcublasLt.so.13"), "libcublas");
+    assert_string_equal(redirect_vendor_library("libnccl.so.2"), "libnccl");
+    assert_null(redirect_vendor_library("/opt/libcublas/libcudart.so.13"));
+    assert_null(redirect_vendor_library("libnvrtc.so.13"));
+}
+
 static void presets_have_names(void **unused)
 {
     (void)unused;
@@ -348,6 +358,7 @@ int main(void)
         cmocka_unit_test(what_is_no_executable_is_not_read),
         cmocka_unit_test(a_program_is_described),
         cmocka_unit_test(runtimes_are_told_apart),
+        cmocka_unit_test(vendor_libraries_are_known_by_name),
         cmocka_unit_test(presets_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,7 +173,8 @@ static void check_function(const struct base_buf *text, uint64_t seed)
     graph.cfg = ptx_cfg_build(module->first->function, &arena);
     graph.ssa = ptx_ssa_build(graph.cfg, &arena);
     slot *slots;
-    uint32_t bytes = decode_slots(graph.cfg, &arena, &slots);
+    const struct contraction *contractions = decode_contractions(module, graph.ssa, &arena);
+    uint32_t bytes = decode_slots(graph.ssa, contractions, &arena, &slots);
     for (uint32_t i = 0; i < module->first->function->reg_count; i++) {
         const struct ptx_reg *reg = module->first->function->regs[i];
         assert_true(slots[i] + bytes_of(reg) <= bytes);
@@ -201,26 +202,54 @@ static void registers_alive_together_are_apart(void **state)
     }
 }
 
-static void registers_that_follow_each_other_share(void **state)
+// The bytes that the function takes, and the slots of its first `count` registers.
+static uint32_t place(const char *text, slot *out, uint32_t count)
 {
-    (void)state;
-    static const char text[] =
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
-        ".reg .b32 %r<5>;\nmov.u32 %r0, %tid.x;\nadd.s32 %r1, %r0, 1;\nadd.s32 %r2, %r1, 1;\n"
-        "add.s32 %r3, %r2, 1;\nadd.s32 %r4, %r3, 1;\nst.shared.u32 [%r4], %r4;\nret;\n}\n";
     struct base_error error;
     struct ptx_module *module;
     struct base_arena arena;
     jmp_buf escape;
-    assert_int_equal(ptx_parse(text, sizeof(text) - 1, "text", &module, &error), BASE_OK);
+    assert_int_equal(ptx_parse(text, strlen(text), "text", &module, &error), BASE_OK);
     base_arena_init(&arena, 0);
     assert_int_equal(setjmp(escape), 0);
     arena.escape = &escape;
     slot *slots;
-    uint32_t bytes = decode_slots(ptx_cfg_build(module->first->function, &arena), &arena, &slots);
-    assert_int_equal(bytes, 2 * LANES * 4);
+    const struct ptx_cfg *cfg = ptx_cfg_build(module->first->function, &arena);
+    const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &arena);
+    uint32_t bytes = decode_slots(ssa, decode_contractions(module, ssa, &arena), &arena, &slots);
+    memcpy(out, slots, count * sizeof(slot));
     base_arena_fini(&arena);
     ptx_module_destroy(module);
+    return bytes;
+}
+
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+
+static void registers_that_follow_each_other_share(void **state)
+{
+    (void)state;
+    slot slots[5];
+    uint32_t bytes = place(HEAD ".reg .b32 %r<5>;\nmov.u32 %r0, %tid.x;\nadd.s32 %r1, %r0, 1;\n"
+                                "add.s32 %r2, %r1, 1;\nadd.s32 %r3, %r2, 1;\nadd.s32 %r4, %r3, 1;\n"
+                                "st.shared.u32 [%r4], %r4;\nret;\n}\n",
+                           slots, 5);
+    assert_int_equal(bytes, 2 * LANES * 4);
+}
+
+// Between a product and the sum that computes it.
+#define BETWEEN(mul)                                                                  \
+    HEAD ".reg .f32 %f<5>;\nmov.f32 %f0, 0f3F800000;\nmov.f32 %f1, 0f40000000;\n" mul \
+         " %f2, %f0, %f1;\nmov.f32 %f3, 0f40400000;\nsub.f32 %f4, %f3, %f2;\n"        \
+         "st.shared.f32 [0], %f4;\nret;\n}\n"
+
+static void sources_of_a_product_live_until_its_sum(void **state)
+{
+    (void)state;
+    slot fused[5], apart[5];
+    place(BETWEEN("mul.f32"), fused, 5);
+    place(BETWEEN("mul.rn.f32"), apart, 5);
+    assert_true(fused[3] != fused[0] && fused[3] != fused[1]);
+    assert_true(apart[3] == apart[0] || apart[3] == apart[1]);
 }
 
 int main(void)
@@ -228,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registers_alive_together_are_apart),
         cmocka_unit_test(registers_that_follow_each_other_share),
+        cmocka_unit_test(sources_of_a_product_live_until_its_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

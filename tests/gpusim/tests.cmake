@@ -3,3 +3,13 @@
 
 include(gpusim/redirect/tests.cmake)
 include(gpusim/runtime/tests.cmake)
+
+# The first inputs of the fuzz target for the log's reader.
+add_executable(gpusim_write_log gpusim/write_log.c)
+set_target_properties(gpusim_write_log PROPERTIES
+    OUTPUT_NAME write_log RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
+target_link_libraries(gpusim_write_log PRIVATE glint_gpusim)
+set(seeds ${PROJECT_BINARY_DIR}/fuzz/corpus/sim_log)
+file(MAKE_DIRECTORY ${seeds})
+glint_test(gpusim.log_seeds gpusim_write_log ${seeds})
+set_tests_properties(gpusim.log_seeds PROPERTIES FIXTURES_SETUP sim_log_seeds)

@@ -323,6 +323,13 @@ static void operands_have_their_forms(void **state)
     assert_int_equal(at[1].offset, 3);
     ptx_module_destroy(module);
 
+    at = operands_of("ld.global.u32 %r1, g[%r2+3];", &module);
+    assert_int_equal(at[1].kind, PTX_OPERAND_ADDRESS);
+    assert_true(at[1].flags & PTX_OPERAND_INDEXED);
+    assert_int_equal(at[1].elements[1].kind, PTX_OPERAND_REG);
+    assert_int_equal(at[1].offset, 3);
+    ptx_module_destroy(module);
+
     at = operands_of("mov.u64 %rd1, f;", &module);
     assert_int_equal(at[1].kind, PTX_OPERAND_FUNCTION);
     ptx_module_destroy(module);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record/names.h"
@@ -101,6 +102,10 @@ static const struct known_answer answers[] = {
     {"x = dev_alloc(n);", 1, 0, NULL, S, "x"},
     {"x = compute(n);", 1, 0, NULL, NAMES_NONE, ""},
     {"float *x = y;", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *y = model_forward(model, x);", 1, 0, NULL, NAMES_NONE, ""},
+    {"float *y = forward(alloc, make);", 1, 0, NULL, NAMES_NONE, ""},
+    {"int ok = create_context();", 1, 0, NULL, NAMES_NONE, ""},
+    {"auto x = static_cast<float *>(DeviceAllocate<float>(n));", 1, 0, NULL, S, "x"},
 };
 
 static void source_lines_give_known_answers(void **state)
@@ -226,6 +231,23 @@ static void without_an_expression_there_is_the_place(void **state)
     remove_source(&written);
 }
 
+static void a_source_newer_than_the_program_is_not_believed(void **state)
+{
+    (void)state;
+    struct written written;
+    write_source(&written, "cudaMalloc(&x, n);\n");
+    struct symbols_frame frame = {.function = "main", .file = written.path, .line = 1};
+    struct stat status;
+    assert_int_equal(stat(written.path, &status), 0);
+    frame.built_s = status.st_mtim.tv_sec;
+    assert_name(&written, &frame, 1, "x");
+    frame.built_s--;
+    char wanted[80];
+    snprintf(wanted, sizeof(wanted), "%s:1", strrchr(written.path, '/') + 1);
+    assert_name(&written, &frame, 1, wanted);
+    remove_source(&written);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +255,7 @@ int main(void)
         cmocka_unit_test(garbage_gives_no_crash),
         cmocka_unit_test(helpers_are_passed_to_the_caller_with_a_name),
         cmocka_unit_test(without_an_expression_there_is_the_place),
+        cmocka_unit_test(a_source_newer_than_the_program_is_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,24 @@ static void debug_information_gives_lines_and_inlined_frames(void **state)
     unload(&loaded);
 }
 
+static void columns_are_told_unless_nvcc_changed_the_layout(void **state)
+{
+    (void)state;
+    struct loaded loaded;
+    load(&loaded, "test_target_full.so", false);
+    const struct symbols_place *place = place_in(&loaded, "target_outer");
+    assert_true(place->frames[0].column > 0 && place->frames[1].column > 0);
+    assert_true(place->frames[0].built_s > 0);
+    unload(&loaded);
+    load(&loaded, "test_target_layout.so", false);
+    place = place_in(&loaded, "target_outer");
+    for (unsigned i = 0; i < place->count; i++) {
+        assert_int_equal(place->frames[i].column, 0);
+        assert_true(place->frames[i].line > 0);
+    }
+    unload(&loaded);
+}
+
 static void units_without_an_index_are_searched(void **state)
 {
     (void)state;
@@ -252,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(debug_information_gives_lines_and_inlined_frames),
+        cmocka_unit_test(columns_are_told_unless_nvcc_changed_the_layout),
         cmocka_unit_test(units_without_an_index_are_searched),
         cmocka_unit_test(a_debug_file_is_found_by_its_build_id),
         cmocka_unit_test(without_debug_information_there_are_symbols),

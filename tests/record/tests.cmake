@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# One library four times, for the test of symbols: with debug information, without the index of its
-# addresses, without all but the symbols, stripped, and with the debug information in a file of its own.
+# One library in many states, for the test of symbols: with debug information, as nvcc has it made,
+# without the index of its addresses, with symbols only, stripped, and with the debug information in a
+# file of its own.
 
 if(TARGET test_record_symbols)
     set(folder ${PROJECT_BINARY_DIR}/tests/record)
-    add_library(test_target_full MODULE record/fixture/target.c)
-    target_compile_options(test_target_full PRIVATE -fno-sanitize=all -O2 -g)
-    target_link_options(test_target_full PRIVATE -fno-sanitize=all -Wl,--build-id)
-    set_target_properties(test_target_full PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${folder})
+    # nvcc gives the host compiler a copy of the source by such a name.
+    configure_file(record/fixture/target.c ${folder}/target.cudafe1.c COPYONLY)
+    foreach(name IN ITEMS full layout)
+        add_library(test_target_${name} MODULE)
+        target_include_directories(test_target_${name} PRIVATE record/fixture)
+        target_compile_options(test_target_${name} PRIVATE -fno-sanitize=all -O2 -g)
+        target_link_options(test_target_${name} PRIVATE -fno-sanitize=all -Wl,--build-id)
+        set_target_properties(test_target_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${folder})
+    endforeach()
+    target_sources(test_target_full PRIVATE record/fixture/target.c)
+    target_sources(test_target_layout PRIVATE ${folder}/target.cudafe1.c)
     set(full ${folder}/test_target_full.so)
     # The debug file's place follows from the build id: ab/cdef....debug.
     file(WRITE ${folder}/keep-debug "#!/bin/sh
@@ -23,6 +31,6 @@ ${CMAKE_OBJCOPY} --only-keep-debug \"$1\" \"$2/.build-id/\${id%\"$rest\"}/$rest.
         COMMAND sh ${folder}/keep-debug ${full} ${folder}/debug
         COMMAND ${CMAKE_OBJCOPY} --strip-all ${full} ${folder}/test_target_stripped.so)
     add_custom_target(test_targets DEPENDS ${folder}/test_target_stripped.so)
-    add_dependencies(test_record_symbols test_targets)
+    add_dependencies(test_record_symbols test_targets test_target_layout)
     target_link_libraries(test_record_symbols PRIVATE ${CMAKE_DL_LIBS})
 endif()

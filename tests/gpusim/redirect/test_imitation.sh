@@ -105,6 +105,22 @@ END
 run ./stripped
 check "a stripped program" 125
 
+"$("$cc" -print-prog-name=strip)" -x -o local program
+sed -i s,/stripped,/local, wanted.err
+run ./local
+check "a program stripped of local symbols" 125
+# Without device code of its own, the runtime is known by its constants.
+build -O1 -o marked "$here/marked.c"
+cp wanted.err wanted.local
+: >wanted.err
+run ./marked
+check "a program with the runtime's constants and symbols" 8
+cp wanted.local wanted.err
+"$("$cc" -print-prog-name=strip)" -o stripped marked
+sed -i s,/local,/stripped, wanted.err
+run ./stripped
+check "a stripped program without device code" 125
+
 "$("$cc" -print-prog-name=strip)" -o libstripped.so libopened.so
 { sed '$d' wanted.program; echo "the vendor's runtime ran"; } >wanted
 cat >wanted.err <<'END'
@@ -114,6 +130,23 @@ END
 run ./program ./libstripped.so
 check "a stripped library that the program opens" 3
 : >wanted
+
+# NVIDIA's libraries: a program that needs one does not start, one that opens one is told.
+echo 'int of_cublas(void) { return 1; }' >cublas.c
+build -fPIC -shared -Wl,-soname,libcublas.so.13 -o libcublas.so.13 cublas.c
+echo 'int of_cublas(void); int main(void) { return of_cublas(); }' >needs.c
+build -o needs needs.c ./libcublas.so.13
+echo "glint: ./needs needs NVIDIA's libraries, which cannot run on the simulated GPU: libcublas" >wanted.err
+run ./needs
+check "a program that needs cuBLAS" 125
+cat >opens.c <<'END'
+#include <dlfcn.h>
+int main(void) { return dlopen("./libcublas.so.13", RTLD_NOW) ? 6 : 1; }
+END
+build -o opens opens.c -ldl
+echo "glint: libcublas was loaded: NVIDIA's libraries cannot run on the simulated GPU, and their calls will fail" >wanted.err
+run ./opens
+check "a program that opens cuBLAS" 6
 
 # A program that has nothing to do with CUDA notices nothing.
 echo 'int main(void) { return 9; }' >plain.c

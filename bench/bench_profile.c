@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large a profile of a million launches is, and how fast it is written and read, beside what is
+// wanted. bench_profile [CALLS] writes into the folder it is run in, and removes what it wrote.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "profile/profile.h"
+
+enum { CALLS = 1000000, OBJECTS = 100000, KERNELS = 4, PATHS = 500, STREAMS = 8 };
+
+// By the clock, and of processor time: on a machine with other work the second says more.
+struct moment {
+    double clock_s, processor_s;
+};
+
+static double read_clock(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static struct moment now(void)
+{
+    return (struct moment){read_clock(CLOCK_MONOTONIC), read_clock(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static struct moment since(struct moment start)
+{
+    struct moment end = now();
+    return (struct moment){end.clock_s - start.clock_s, end.processor_s - start.processor_s};
+}
+
+static void check(enum base_code code, const struct base_error *error)
+{
+    if (code == BASE_OK)
+        return;
+    char text[1024];
+    base_error_text(error, text, sizeof(text));
+    fprintf(stderr, "bench_profile: %s\n", text);
+    exit(1);
+}
+
+static void add_definitions(struct profile_writer *writer, struct base_error *error)
+{
+    const char *arguments[] = {"./bench"};
+    check(profile_set_program(
+              writer,
+              &(struct profile_program){
+                  .executable = "/bench", .arguments = arguments, .argument_count = 1, .pid = 1},
+              error),
+          error);
+    check(profile_add_function(writer, &(struct profile_function){1, "cuLaunchKernel"}, error),
+          error);
+    for (uint32_t i = 1; i <= KERNELS; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "kernel_%u", i);
+        check(profile_add_kernel(
+                  writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name},
+                  error),
+              error);
+    }
+    for (uint32_t i = 1; i <= PATHS; i++) {
+        struct profile_frame frames[20] = {{0}};
+        for (uint32_t depth = 0; depth < 20; depth++)
+            frames[depth] = (struct profile_frame){"function", "file.cu",       i + depth,
+                                                   1,          64u * i + depth, depth % 3 == 0};
+        check(profile_add_path(
+                  writer, &(struct profile_path){.number = i, .frames = frames, .frame_count = 20},
+                  error),
+              error);
+    }
+}
+
+// As a recorder would: a call when it returns, and its GPU times a little later.
+static void add_calls(struct profile_writer *writer, uint64_t count, struct base_error *error)
+{
+    enum { LATE = 64 };
+    for (uint64_t i = 1; i <= count + LATE; i++) {
+        int64_t start = (int64_t)i * 3500 + (int64_t)(i * 2654435761u % 1000);
+        if (i <= count) {
+            struct profile_call call = {.number = i,
+                                        .start_ns = start,
+                                        .end_ns = start + 2100 + (int64_t)(i % 700),
+                                        .function = 1,
+                                        .thread = 1,
+                                        .context = 1,
+                                        .stream = 1 + (uint32_t)(i % STREAMS),
+                                        .path = 1 + (uint32_t)(i % PATHS),
+                                        .kind = PROFILE_CALL_LAUNCH,
+                                        .flags = PROFILE_CALL_ASYNC | PROFILE_CALL_RUNTIME,
+                                        .launch = {.kernel = 1 + (uint32_t)(i % KERNELS),
+                                                   .grid = {1024, 1, 1},
+                                                   .block = {256, 1, 1}}};
+            check(profile_add_call(writer, &call, error), error);
+        }
+        if (i > LATE) {
+            uint64_t number = i - LATE;
+            int64_t begin = (int64_t)number * 3500 + 9000 + (int64_t)(number % 777);
+            check(profile_add_time(writer,
+                                   &(struct profile_time){
+                                       .call = number, .start_ns = begin, .end_ns = begin + 15000},
+                                   error),
+                  error);
+        }
+    }
+}
+
+static void add_objects(struct profile_writer *writer, struct base_error *error)
+{
+    for (uint64_t i = 1; i <= OBJECTS; i++) {
+        struct profile_object object = {.number = i,
+                                        .kind = PROFILE_OBJECT_DEVICE,
+                                        .address = 0x7f0000000000 + i * 4096,
+                                        .bytes = 4000,
+                                        .call = i,
+                                        .context = 1,
+                                        .device = 1};
+        check(profile_add_object(writer, &object, error), error);
+        check(profile_end_object(writer, i, i + 1, 0, error), error);
+    }
+}
+
+static volatile int64_t sink;
+
+static bool see_call(void *user, const struct profile_call *call)
+{
+    ++*(uint64_t *)user;
+    sink += call->gpu_end_ns;
+    return true;
+}
+
+static bool see_object(void *user, const struct profile_object *object)
+{
+    ++*(uint64_t *)user;
+    sink += (int64_t)object->bytes;
+    return true;
+}
+
+static void print_rate(const char *what, double count, struct moment took, unsigned wanted)
+{
+    printf("%-32s %10.0f of the clock, %10.0f of the processor's time; wanted: at least %u\n", what,
+           count / took.clock_s, count / took.processor_s, wanted);
+}
+
+static double file_bytes(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (double)status.st_size : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = "bench_profile.glint";
+    uint64_t calls = argc > 1 ? strtoull(argv[1], NULL, 10) : CALLS;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+
+    // Objects in a profile of their own, so that the calls' bytes are the calls' alone.
+    check(profile_create(path, true, &writer, &error), &error);
+    add_definitions(writer, &error);
+    struct moment start = now();
+    add_calls(writer, calls, &error);
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
+    struct moment written = since(start);
+    double bytes = file_bytes(path);
+
+    uint64_t rows = 0;
+    struct profile *profile;
+    start = now();
+    check(profile_open(path, &profile, &error), &error);
+    check(profile_each_call(profile, see_call, &rows, &error), &error);
+    profile_close(profile);
+    struct moment read = since(start);
+
+    check(profile_create(path, true, &writer, &error), &error);
+    start = now();
+    add_objects(writer, &error);
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
+    struct moment objects_written = since(start);
+    start = now();
+    check(profile_open(path, &profile, &error), &error);
+    check(profile_each_object(profile, see_object, &rows, &error), &error);
+    profile_close(profile);
+    struct moment objects_read = since(start);
+    read.clock_s += objects_read.clock_s;
+    read.processor_s += objects_read.processor_s;
+    unlink(path);
+
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%llu launches of %d kernels with GPU times, %d call paths; %d objects\n",
+           (unsigned long long)calls, KERNELS, PATHS, OBJECTS);
+    printf("%-32s %10.0f; wanted: at most 120\n", "bytes a call", bytes / (double)calls);
+    print_rate("calls a second, written", (double)calls, written, 500000);
+    print_rate("objects a second, written", OBJECTS, objects_written, 500000);
+    print_rate("calls and objects a second, read", (double)rows, read, 1500000);
+    printf("%-32s %10ld\n", "most memory at any time, MiB", usage.ru_maxrss / 1024);
+    return 0;
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint query: SQL on a profile. A result goes out row by row, however long it is; only the table
+// for a terminal looks at some rows first, to know how wide its columns are.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "profile/profile.h"
+
+enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_TABS, FORMAT_CSV, FORMAT_JSON };
+
+enum {
+    ROWS_AHEAD = 1000, // whose cells decide the widths of a table's columns
+    WIDEST = 60,       // a longer cell shifts the rest of its row
+};
+
+static const struct cli_option options[] = {
+    {'f', "format", "FORMAT", "table, tabs, csv or json; default: table on a terminal, else tabs"},
+    {0, "csv", NULL, "the same as --format csv"},
+    {0, "json", NULL, "the same as --format json"},
+    {0, NULL, NULL, NULL},
+};
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    enum format *format = user;
+    const char *word = argument ? argument : option->name;
+    if (strcmp(word, "table") == 0)
+        *format = FORMAT_TABLE;
+    else if (strcmp(word, "tabs") == 0)
+        *format = FORMAT_TABS;
+    else if (strcmp(word, "csv") == 0)
+        *format = FORMAT_CSV;
+    else if (strcmp(word, "json") == 0)
+        *format = FORMAT_JSON;
+    else {
+        cli_message("--format takes table, tabs, csv or json, not '%s'", word);
+        return false;
+    }
+    return true;
+}
+
+// The result on its way out. `text` collects what is handed to stdout piece by piece.
+struct output {
+    enum format format;
+    unsigned columns;
+    char **names;
+    struct base_buf text;
+    bool failed; // to write, or for want of memory
+    // A table's rows that wait for the widths, all their cells one after the other.
+    BASE_ARRAY(char *) ahead;
+    size_t *widths;
+    bool *is_number; // every cell so far: aligned to the right
+    bool decided;    // the widths are
+    struct base_json json;
+};
+
+static void send_out(struct output *output, size_t at_least)
+{
+    if (output->text.failed)
+        output->failed = true;
+    if (output->failed || output->text.length < at_least)
+        return;
+    if (output->text.length && fwrite(output->text.text, output->text.length, 1, stdout) != 1)
+        output->failed = true;
+    output->text.length = 0;
+}
+
+// The cell as text, as it is.
+static void put_cell(struct base_buf *out, const struct profile_cell *cell)
+{
+    char number[40];
+    switch (cell->kind) {
+    case PROFILE_CELL_NULL: break;
+    case PROFILE_CELL_INTEGER: base_buf_i64(out, cell->integer); break;
+    case PROFILE_CELL_REAL:
+        // As few digits as give the same number back.
+        snprintf(number, sizeof(number), "%.15g", cell->real);
+        if (strtod(number, NULL) != cell->real)
+            snprintf(number, sizeof(number), "%.17g", cell->real);
+        base_buf_puts(out, number);
+        break;
+    case PROFILE_CELL_TEXT: base_buf_add(out, cell->bytes.text, cell->bytes.length); break;
+    case PROFILE_CELL_BLOB:
+        for (size_t i = 0; i < cell->bytes.length; i++)
+            base_buf_hex(out, (unsigned char)cell->bytes.text[i], 2);
+        break;
+    }
+}
+
+// --- Formats -------------------------------------------------------------------------------------
+
+// In one line and free of tabs: those, and backslashes, are written as in C.
+static void put_escaped(struct base_buf *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '\t': base_buf_puts(out, "\\t"); break;
+        case '\n': base_buf_puts(out, "\\n"); break;
+        case '\r': base_buf_puts(out, "\\r"); break;
+        case '\\': base_buf_puts(out, "\\\\"); break;
+        default: base_buf_putc(out, *text); break;
+        }
+    }
+}
+
+static void put_csv(struct base_buf *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        base_buf_puts(out, text);
+        return;
+    }
+    base_buf_putc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"')
+            base_buf_putc(out, '"');
+        base_buf_putc(out, *text);
+    }
+    base_buf_putc(out, '"');
+}
+
+static void put_separated(struct output *output, unsigned column, const char *text)
+{
+    bool csv = output->format == FORMAT_CSV;
+    if (column)
+        base_buf_putc(&output->text, csv ? ',' : '\t');
+    if (csv)
+        put_csv(&output->text, text);
+    else
+        put_escaped(&output->text, text);
+}
+
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80; // characters, not bytes, of UTF-8
+    return width;
+}
+
+static void put_table_row(struct output *output, char *const *cells)
+{
+    size_t start = output->text.length;
+    for (unsigned i = 0; i < output->columns; i++) {
+        size_t width = width_of(cells[i]);
+        size_t blanks = width < output->widths[i] ? output->widths[i] - width : 0;
+        if (i)
+            base_buf_puts(&output->text, "  ");
+        if (output->is_number[i])
+            base_buf_printf(&output->text, "%*s", (int)blanks, "");
+        base_buf_puts(&output->text, cells[i]);
+        if (!output->is_number[i] && i + 1 < output->columns)
+            base_buf_printf(&output->text, "%*s", (int)blanks, "");
+    }
+    while (output->text.length > start && output->text.text[output->text.length - 1] == ' ')
+        output->text.length--;
+    base_buf_putc(&output->text, '\n');
+    send_out(output, 1 << 16);
+}
+
+// Writes the names of the columns and the rows that waited.
+static void decide(struct output *output)
+{
+    if (output->decided)
+        return;
+    output->decided = true;
+    for (unsigned i = 0; i < output->columns; i++) {
+        size_t widest = 0;
+        for (size_t cell = i; cell < output->ahead.count; cell += output->columns) {
+            size_t width = width_of(output->ahead.items[cell]);
+            widest = width > widest ? width : widest;
+        }
+        size_t name = width_of(output->names[i]);
+        widest = widest < WIDEST ? widest : WIDEST;
+        output->widths[i] = widest > name ? widest : name;
+    }
+    put_table_row(output, output->names);
+    for (size_t cell = 0; cell < output->ahead.count; cell += output->columns)
+        put_table_row(output, &output->ahead.items[cell]);
+}
+
+static void drop_ahead(struct output *output)
+{
+    for (size_t i = 0; i < output->ahead.count; i++)
+        free(output->ahead.items[i]);
+    output->ahead.count = 0;
+}
+
+// A table's row: kept until the widths are known.
+static void add_table_row(struct output *output, const struct profile_cell *cells)
+{
+    for (unsigned i = 0; i < output->columns && !output->failed; i++) {
+        struct base_buf raw = {0}, text = {0};
+        put_cell(&raw, &cells[i]);
+        put_escaped(&text, raw.text ? raw.text : "");
+        base_buf_puts(&text, "");
+        char **slot = base_array_push(&output->ahead);
+        output->failed = raw.failed || text.failed || !slot;
+        if (slot)
+            *slot = text.text;
+        else
+            base_buf_fini(&text);
+        base_buf_fini(&raw);
+        if (!output->decided)
+            output->is_number[i] &=
+                cells[i].kind != PROFILE_CELL_TEXT && cells[i].kind != PROFILE_CELL_BLOB;
+    }
+    if (output->failed)
+        return;
+    if (output->decided) {
+        put_table_row(output, output->ahead.items);
+        drop_ahead(output);
+    } else if (output->ahead.count >= (size_t)ROWS_AHEAD * output->columns) {
+        decide(output);
+        drop_ahead(output);
+    }
+}
+
+static void add_json_row(struct output *output, const struct profile_cell *cells)
+{
+    base_json_begin_object(&output->json);
+    for (unsigned i = 0; i < output->columns; i++) {
+        const struct profile_cell *cell = &cells[i];
+        struct base_buf hex = {0};
+        base_json_key(&output->json, output->names[i]);
+        switch (cell->kind) {
+        case PROFILE_CELL_NULL: base_json_null(&output->json); break;
+        case PROFILE_CELL_INTEGER: base_json_i64(&output->json, cell->integer); break;
+        case PROFILE_CELL_REAL: base_json_double(&output->json, cell->real); break;
+        case PROFILE_CELL_TEXT: base_json_str(&output->json, cell->bytes); break;
+        case PROFILE_CELL_BLOB:
+            put_cell(&hex, cell);
+            base_json_string(&output->json, hex.text ? hex.text : "");
+            break;
+        }
+        output->failed |= hex.failed;
+        base_buf_fini(&hex);
+    }
+    base_json_end_object(&output->json);
+    send_out(output, 1 << 16);
+}
+
+// --- What profile_query calls --------------------------------------------------------------------
+
+static bool take_columns(void *user, unsigned count, const char *const *names)
+{
+    struct output *output = user;
+    output->columns = count;
+    output->names = calloc(count + 1, sizeof(*output->names));
+    output->widths = calloc(count + 1, sizeof(*output->widths));
+    output->is_number = malloc(count + 1);
+    output->failed = !output->names || !output->widths || !output->is_number;
+    for (unsigned i = 0; i < count && !output->failed; i++) {
+        output->is_number[i] = true;
+        output->names[i] = strdup(names[i]);
+        output->failed = !output->names[i];
+        if (output->format == FORMAT_CSV || output->format == FORMAT_TABS)
+            put_separated(output, i, names[i]);
+    }
+    if (output->format == FORMAT_CSV || output->format == FORMAT_TABS)
+        base_buf_putc(&output->text, '\n');
+    if (output->format == FORMAT_JSON) {
+        base_json_init_buf(&output->json, &output->text, 0);
+        base_json_begin_array(&output->json);
+    }
+    return !output->failed;
+}
+
+static bool take_row(void *user, unsigned count, const struct profile_cell *cells)
+{
+    struct output *output = user;
+    if (output->format == FORMAT_TABLE) {
+        add_table_row(output, cells);
+    } else if (output->format == FORMAT_JSON) {
+        add_json_row(output, cells);
+    } else {
+        for (unsigned i = 0; i < count; i++) {
+            struct base_buf text = {0};
+            put_cell(&text, &cells[i]);
+            put_separated(output, i, text.text ? text.text : "");
+            output->failed |= text.failed;
+            base_buf_fini(&text);
+        }
+        base_buf_putc(&output->text, '\n');
+        send_out(output, 1 << 16);
+    }
+    return !output->failed;
+}
+
+// What is still to be written; false where writing failed, which it says.
+static bool finish(struct output *output)
+{
+    if (output->format == FORMAT_TABLE && output->columns)
+        decide(output);
+    if (output->format == FORMAT_JSON && output->columns) {
+        base_json_end_array(&output->json);
+        output->failed |= !base_json_finish(&output->json);
+        base_buf_putc(&output->text, '\n');
+    }
+    send_out(output, 0);
+    if (fflush(stdout) != 0)
+        output->failed = true;
+    if (output->failed)
+        cli_message(output->text.failed ? "out of memory" : "cannot write the output: %m");
+    return !output->failed;
+}
+
+static void fini(struct output *output)
+{
+    drop_ahead(output);
+    base_array_fini(&output->ahead);
+    for (unsigned i = 0; output->names && i < output->columns; i++)
+        free(output->names[i]);
+    free(output->names);
+    free(output->widths);
+    free(output->is_number);
+    base_buf_fini(&output->text);
+}
+
+static int query(enum format format, const char *path, const char *sql)
+{
+    struct base_error error = {0};
+    struct profile *profile;
+    if (profile_open(path, &profile, &error) != BASE_OK) {
+        cli_error(&error);
+        return CLI_OWN_FAILURE;
+    }
+    struct output output = {.format = format};
+    struct profile_sink sink = {take_columns, take_row, &output};
+    enum base_code code = profile_query(profile, sql, &sink, &error);
+    bool good = (code != BASE_OK && output.columns == 0) || finish(&output);
+    if (code != BASE_OK)
+        cli_error(&error);
+    fini(&output);
+    profile_close(profile);
+    return code == BASE_OK && good ? 0 : CLI_OWN_FAILURE;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    enum format format = FORMAT_AUTO;
+    int first = cli_options(verb, argc, argv, take_option, &format);
+    if (first == -2)
+        return 0;
+    if (first < 0)
+        return CLI_OWN_FAILURE;
+    if (argc - first != 2) {
+        cli_message("%s Try 'glint query --help'",
+                    argc == first       ? "which profile?"
+                    : argc - first == 1 ? "which SQL statement?"
+                                        : "the SQL statement must be one argument, in quotes.");
+        return CLI_OWN_FAILURE;
+    }
+    if (format == FORMAT_AUTO)
+        format = isatty(STDOUT_FILENO) ? FORMAT_TABLE : FORMAT_TABS;
+    return query(format, argv[first], argv[first + 1]);
+}
+
+const struct cli_verb cli_query = {
+    .name = "query",
+    .arguments = "FILE SQL",
+    .summary = "ask a profile in SQL",
+    .details =
+        "A profile is an SQLite database; docs/profile.md describes its views: v_calls, "
+        "v_objects,\n"
+        "v_launches, v_copies, v_syncs, v_call_paths and others. The statement can only read.\n\n"
+        "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n\n"
+        "Tabs come with a line of names first, and with \\t, \\n, \\r and \\\\ in texts written "
+        "so; "
+        "JSON is an\n"
+        "array with an object for each row. Binary data is written in hexadecimal.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The log's format as its writer and its reader share it: numbers and names; docs/sim-log.md
+// describes the whole. Internal.
+#ifndef GLINT_GPUSIM_LOG_FORMAT_H
+#define GLINT_GPUSIM_LOG_FORMAT_H
+
+#include <stdint.h>
+
+#define LOG_MAGIC "GLINTLOG"
+enum { LOG_VERSION = 1, LOG_HEADER_BYTES = 16 };
+
+// What a frame holds: its payload's first byte.
+enum log_frame {
+    LOG_CALL = 1,
+    LOG_RETURN,
+    LOG_OBJECT,
+    LOG_OBJECT_END,
+    LOG_LAUNCH,
+    LOG_LAUNCH_END,
+    LOG_SITE,
+    LOG_ACCESSES,
+    LOG_END,
+};
+
+// An access's first byte.
+enum {
+    LOG_KIND = 3,        // enum gpusim_log_access_kind less 1
+    LOG_SAME_WARP = 4,   // as the record before it in the frame
+    LOG_ALL_LANES = 8,   // no mask follows
+    LOG_AFFINE = 16,     // a stride for all lanes follows the first address, not one for each
+    LOG_SAME_VALUE = 32, // one value for all lanes
+    LOG_CONTINUED = 64,
+    LOG_GENERIC = 128,
+};
+
+enum { LOG_SPACE_BITS = 3 }; // low bits of the number that holds space and bytes
+
+// Numbers that may be negative, small ones first: 0, -1, 1, -2, ...
+static inline uint64_t log_zigzag(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static inline int64_t log_unzigzag(uint64_t value)
+{
+    return (int64_t)(value >> 1 ^ (0 - (value & 1)));
+}
+
+#endif

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// The profile: what one process did with CUDA, in one SQLite file. This header is its writer, its
+// reader and the rows that both exchange; docs/profile.md describes the file itself. The profile
+// knows nothing of how the rows came about.
+//
+// Numbers (of calls, objects, streams, ...) start at 1; 0 means none. Times are nanoseconds since
+// watching began. Texts that are handed over are copied; NULL is no text. The values of the
+// enumerations are written into files: they are only ever added to, and a reader that does not know
+// a value gives OTHER, NONE or UNKNOWN for it.
+#ifndef GLINT_PROFILE_PROFILE_H
+#define GLINT_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+// A reader takes files of its own major version, whatever their minor one.
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 0 };
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+enum profile_ending {
+    PROFILE_RECORDER_LOST = 0, // nobody said how: the recorder is still at it, or was lost
+    PROFILE_EXITED,
+    PROFILE_SIGNALLED,
+};
+
+struct profile_meta {
+    uint32_t major, minor;
+    const char *glint; // version of the one that wrote it
+    bool complete;     // profile_finish was reached
+    enum profile_ending ending;
+    int32_t code; // exit status, or number of the signal
+};
+
+struct profile_program {
+    const char *executable, *folder; // folder: where it was started
+    const char *const *arguments;    // the first is the program's name
+    uint32_t argument_count;
+    int32_t pid, parent;
+    uint32_t driver_version;    // 13000
+    int64_t start_monotonic_ns; // CLOCK_MONOTONIC when watching began: time 0 of the profile
+    int64_t start_unix_ns;      // the same moment by CLOCK_REALTIME
+    bool simulated, timestamps; // timestamps: GPU times were taken
+    bool has_end;               // the three below are known
+    int64_t end_ns;             // when the program left by exit or return
+    uint64_t calls_made, objects_made;
+};
+
+struct profile_image { // an executable or library, mapped
+    uint32_t number;
+    const char *path, *build_id; // in hexadecimal
+    uint64_t start, end, bias;
+};
+
+struct profile_function { // of the CUDA API
+    uint32_t number;
+    const char *name;
+};
+
+struct profile_thread {
+    uint32_t number;
+    int32_t tid;
+    const char *name;
+};
+
+struct profile_device {
+    uint32_t number; // 1 + ordinal
+    uint32_t major, minor, multiprocessors;
+    uint64_t memory_bytes;
+    const char *name, *uuid;
+};
+
+struct profile_context {
+    uint32_t number, device;
+};
+
+enum { PROFILE_STREAM_NON_BLOCKING = 1, PROFILE_STREAM_LEGACY = 2, PROFILE_STREAM_PER_THREAD = 4 };
+
+struct profile_stream {
+    uint32_t number, context;
+    uint32_t flags; // PROFILE_STREAM_*
+    int32_t priority;
+    uint32_t thread; // of a thread's own default stream
+};
+
+struct profile_module {
+    uint32_t number, context;
+    const char *name;
+    uint64_t bytes, hash; // of its image, where known
+    bool has_ptx;
+};
+
+struct profile_kernel {
+    uint32_t number, module;
+    const char *name, *mangled; // name: for people
+    uint32_t registers, static_shared_bytes, local_bytes;
+};
+
+struct profile_frame {
+    const char *function, *file; // NULL: not known
+    uint32_t line;               // 0: not known
+    uint32_t image;
+    uint64_t offset; // in the image: the file's virtual address
+    bool inlined;    // into the frame after it, which has the same offset
+};
+
+struct profile_path {
+    uint32_t number;
+    const struct profile_frame *frames; // innermost first
+    uint32_t frame_count;
+    bool truncated; // there were more frames
+};
+
+enum { PROFILE_LAUNCH_COOPERATIVE = 1 };
+
+struct profile_launch {
+    uint32_t kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared_bytes;
+    uint32_t flags; // PROFILE_LAUNCH_*
+};
+
+enum profile_memory { // where an end of a copy is
+    PROFILE_MEMORY_NONE = 0,
+    PROFILE_MEMORY_PAGEABLE,
+    PROFILE_MEMORY_PINNED,
+    PROFILE_MEMORY_DEVICE,
+    PROFILE_MEMORY_MANAGED,
+    PROFILE_MEMORY_ARRAY,
+    PROFILE_MEMORY_UNKNOWN,
+};
+
+enum profile_direction {
+    PROFILE_DIRECTION_NONE = 0,
+    PROFILE_HOST_TO_DEVICE,
+    PROFILE_DEVICE_TO_HOST,
+    PROFILE_DEVICE_TO_DEVICE,
+    PROFILE_HOST_TO_HOST,
+    PROFILE_PEER_TO_PEER,
+};
+
+struct profile_copy {
+    uint64_t bytes;
+    uint64_t from, to; // addresses
+    uint64_t from_object, to_object;
+    uint64_t from_pitch, to_pitch; // bytes from row to row; 0: one row
+    uint64_t width_bytes, height, depth;
+    enum profile_memory from_memory, to_memory;
+    enum profile_direction direction;
+};
+
+struct profile_set {
+    uint64_t address, object;
+    uint64_t bytes, pitch, width_bytes, height;
+    uint32_t value, value_bytes; // 1, 2 or 4
+};
+
+struct profile_range { // of memory that is made, freed, mapped, prefetched, ...
+    uint64_t address, bytes, object;
+};
+
+struct profile_sync {
+    uint64_t event;  // 0: all of the stream or context
+    uint32_t stream; // that is waited for, or that waits
+    uint32_t record; // which record of the event, counted from 1
+};
+
+enum profile_node_kind {
+    PROFILE_NODE_KERNEL = 1,
+    PROFILE_NODE_COPY,
+    PROFILE_NODE_SET,
+    PROFILE_NODE_ALLOC,
+    PROFILE_NODE_FREE,
+    PROFILE_NODE_EVENT_RECORD,
+    PROFILE_NODE_EVENT_WAIT,
+    PROFILE_NODE_HOST,
+    PROFILE_NODE_GRAPH,
+    PROFILE_NODE_EMPTY,
+    PROFILE_NODE_OTHER,
+};
+
+struct profile_node {
+    enum profile_node_kind kind;
+    union {
+        struct profile_launch launch;
+        struct profile_copy copy;
+        struct profile_set set;
+        struct profile_range range; // alloc, free
+        uint64_t event;             // event-record, event-wait
+    };
+};
+
+struct profile_graph { // an executable one: what a launch of it does
+    uint64_t number;
+    const struct profile_node *nodes; // in an order that holds
+    uint32_t node_count;
+};
+
+enum profile_call_kind {
+    PROFILE_CALL_OTHER = 0,
+    PROFILE_CALL_ALLOC,        // range
+    PROFILE_CALL_FREE,         // range
+    PROFILE_CALL_COPY,         // copy
+    PROFILE_CALL_SET,          // set
+    PROFILE_CALL_LAUNCH,       // launch
+    PROFILE_CALL_GRAPH_LAUNCH, // graph
+    PROFILE_CALL_SYNC,         // sync
+    PROFILE_CALL_EVENT_RECORD, // sync
+    PROFILE_CALL_EVENT_WAIT,   // sync
+    PROFILE_CALL_HOST,
+    PROFILE_CALL_STREAM,
+    PROFILE_CALL_CONTEXT,
+    PROFILE_CALL_MODULE,
+    PROFILE_CALL_MEMORY, // range
+    PROFILE_CALL_KINDS
+};
+
+enum {
+    PROFILE_CALL_ASYNC = 1,    // the function is one that need not wait
+    PROFILE_CALL_WAITED = 2,   // it waited for the GPU: a synchronisation, explicit or implicit
+    PROFILE_CALL_CAPTURED = 4, // it went into a graph under capture and did nothing
+    PROFILE_CALL_RUNTIME = 8,  // came through the runtime API
+};
+
+struct profile_call {
+    uint64_t number;
+    int64_t start_ns, end_ns;
+    uint32_t function, thread, context, stream, path;
+    int32_t result; // CUresult
+    uint64_t waited_ns;
+    enum profile_call_kind kind;
+    uint32_t flags; // PROFILE_CALL_*
+    bool has_gpu_time;
+    int64_t gpu_start_ns, gpu_end_ns;
+    union { // by kind; zero where the kind has none
+        struct profile_launch launch;
+        struct profile_copy copy;
+        struct profile_set set;
+        struct profile_range range;
+        struct profile_sync sync;
+        uint64_t graph;
+    };
+};
+
+struct profile_time { // when the GPU did it
+    uint64_t call;
+    uint32_t node; // of a graph launch: 1 + index; 0: all of the call
+    int64_t start_ns, end_ns;
+};
+
+enum profile_object_kind {
+    PROFILE_OBJECT_OTHER = 0, // of a newer version
+    PROFILE_OBJECT_DEVICE,
+    PROFILE_OBJECT_PITCHED,
+    PROFILE_OBJECT_ARRAY,
+    PROFILE_OBJECT_MANAGED,
+    PROFILE_OBJECT_POOL,
+    PROFILE_OBJECT_MAPPING,
+    PROFILE_OBJECT_GLOBAL,
+    PROFILE_OBJECT_PINNED,
+    PROFILE_OBJECT_REGISTERED,
+    PROFILE_OBJECT_IMPORTED,
+    PROFILE_OBJECT_GRAPH,
+    PROFILE_OBJECT_PART,
+    PROFILE_OBJECT_HEAP,
+    PROFILE_OBJECT_KINDS
+};
+
+enum profile_name_source { // who called an object so, best last
+    PROFILE_NAME_NONE = 0,
+    PROFILE_NAME_PATH,    // the call path's top frame and the size
+    PROFILE_NAME_PLACE,   // file:line of the allocation
+    PROFILE_NAME_SOURCE,  // a variable in the source line of the allocation
+    PROFILE_NAME_PROGRAM, // the program
+};
+
+struct profile_object {
+    uint64_t number;
+    enum profile_object_kind kind;
+    uint64_t address, bytes;
+    uint64_t call;   // that made it; 0: none
+    uint64_t parent; // of a part: the object it lies in
+    uint64_t pitch, width_bytes, height, depth;
+    uint32_t context, device;
+    uint32_t stream; // of pool memory: where its life begins, in stream order
+    // Known later: profile_end_object and profile_name_object; profile_add_object ignores them.
+    bool has_end;
+    uint64_t end_call;   // 0: the process ended it
+    uint32_t end_stream; // of pool memory: where its life ends, in stream order
+    const char *name;    // NULL: none
+    enum profile_name_source name_source;
+};
+
+enum profile_severity { PROFILE_INFO = 1, PROFILE_WARNING, PROFILE_ERROR };
+
+struct profile_note {
+    enum profile_severity severity;
+    const char *text;
+};
+
+struct profile_dropped { // records that were lost on their way to the recorder
+    const char *kind;    // of record: "call"
+    uint64_t count;
+};
+
+// Words of the views, for people and JSON: "graph-launch". "?" for a value that is none.
+const char *profile_call_kind_word(enum profile_call_kind kind);
+const char *profile_object_kind_word(enum profile_object_kind kind);
+const char *profile_node_kind_word(enum profile_node_kind kind);
+const char *profile_memory_word(enum profile_memory memory);
+const char *profile_direction_word(enum profile_direction direction);
+const char *profile_severity_word(enum profile_severity severity);
+const char *profile_name_source_word(enum profile_name_source source);
+const char *profile_ending_word(enum profile_ending ending);
+
+// --- Writing -------------------------------------------------------------------------------------
+
+// A writer belongs to one thread. What was handed over is safe from a SIGKILL of this process at
+// most 50 ms later, as long as the writer is called: profile_tick where there is nothing to write.
+struct profile_writer;
+
+// Makes a profile at path, whole or not at all. BASE_CONFLICT: there is one and `overwrite` does
+// not allow to replace it. BASE_IO: the system refused. The caller finishes or abandons the writer.
+enum base_code profile_create(const char *path, bool overwrite, struct profile_writer **writer,
+                              struct base_error *error);
+
+// All of these may fail with BASE_IO or BASE_NO_MEMORY, at once or when a later one is handed over.
+// The writer then takes nothing more and gives the same error from now on; what was safe before
+// stays readable (when the disk is full, for instance). Definitions (program to graph), ends, names
+// and times may be given again: the last one holds. Of calls and objects the first of a number
+// does.
+enum base_code profile_set_program(struct profile_writer *writer,
+                                   const struct profile_program *program, struct base_error *error);
+enum base_code profile_add_image(struct profile_writer *writer, const struct profile_image *image,
+                                 struct base_error *error);
+enum base_code profile_add_function(struct profile_writer *writer,
+                                    const struct profile_function *function,
+                                    struct base_error *error);
+enum base_code profile_add_thread(struct profile_writer *writer,
+                                  const struct profile_thread *thread, struct base_error *error);
+enum base_code profile_add_device(struct profile_writer *writer,
+                                  const struct profile_device *device, struct base_error *error);
+enum base_code profile_add_context(struct profile_writer *writer,
+                                   const struct profile_context *context, struct base_error *error);
+enum base_code profile_add_stream(struct profile_writer *writer,
+                                  const struct profile_stream *stream, struct base_error *error);
+enum base_code profile_add_module(struct profile_writer *writer,
+                                  const struct profile_module *module, struct base_error *error);
+enum base_code profile_add_kernel(struct profile_writer *writer,
+                                  const struct profile_kernel *kernel, struct base_error *error);
+enum base_code profile_add_path(struct profile_writer *writer, const struct profile_path *path,
+                                struct base_error *error);
+enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
+                                 struct base_error *error);
+enum base_code profile_add_call(struct profile_writer *writer, const struct profile_call *call,
+                                struct base_error *error);
+enum base_code profile_add_time(struct profile_writer *writer, const struct profile_time *time,
+                                struct base_error *error);
+enum base_code profile_add_object(struct profile_writer *writer,
+                                  const struct profile_object *object, struct base_error *error);
+enum base_code profile_end_object(struct profile_writer *writer, uint64_t number, uint64_t call,
+                                  uint32_t stream, struct base_error *error);
+enum base_code profile_name_object(struct profile_writer *writer, uint64_t number, const char *name,
+                                   enum profile_name_source source, struct base_error *error);
+enum base_code profile_add_note(struct profile_writer *writer, const struct profile_note *note,
+                                struct base_error *error);
+enum base_code profile_set_dropped(struct profile_writer *writer,
+                                   const struct profile_dropped *dropped, struct base_error *error);
+
+// Makes safe what is 50 ms old. To be called when the recorder has nothing else to write.
+enum base_code profile_tick(struct profile_writer *writer, struct base_error *error);
+// Makes safe all that was handed over.
+enum base_code profile_commit(struct profile_writer *writer, struct base_error *error);
+
+// Writes how the program ended, marks the profile complete, makes it one self-contained file, and
+// frees the writer, also where it fails. Where the last is not possible, because somebody holds the
+// file open for reading or the disk is full, the profile is complete all the same: its "-wal" file
+// stays beside it, which SQLite reads with it.
+enum base_code profile_finish(struct profile_writer *writer, enum profile_ending ending,
+                              int32_t code, struct base_error *error);
+
+// Frees the writer and leaves the profile as a killed recorder would. NULL is allowed.
+void profile_abandon(struct profile_writer *writer);
+
+// --- Reading -------------------------------------------------------------------------------------
+
+// A profile is read by one thread, as it was when it was opened, also while somebody writes it.
+struct profile;
+
+// BASE_NOT_FOUND: no such file. BASE_INVALID: it is no profile. BASE_UNSUPPORTED: it is of a newer
+// major version. BASE_CORRUPT: it is damaged. BASE_IO: the system refused.
+enum base_code profile_open(const char *path, struct profile **profile, struct base_error *error);
+void profile_close(struct profile *profile);
+
+// The rows one by one, in the order of their numbers, calls with their details and GPU times. The
+// callback returns false to stop; the row is lent until it returns, its texts until profile_close.
+// Damage that shows only now is BASE_CORRUPT.
+#define PROFILE_EACH(what, row)                                                                   \
+    enum base_code profile_each_##what(struct profile *profile,                                   \
+                                       bool (*each)(void *user, const struct profile_##row *row), \
+                                       void *user, struct base_error *error)
+PROFILE_EACH(image, image);
+PROFILE_EACH(function, function);
+PROFILE_EACH(thread, thread);
+PROFILE_EACH(device, device);
+PROFILE_EACH(context, context);
+PROFILE_EACH(stream, stream);
+PROFILE_EACH(module, module);
+PROFILE_EACH(kernel, kernel);
+PROFILE_EACH(path, path);
+PROFILE_EACH(graph, graph);
+PROFILE_EACH(call, call);
+PROFILE_EACH(node_time, time); // of the nodes of graph launches
+PROFILE_EACH(object, object);
+PROFILE_EACH(note, note);
+PROFILE_EACH(dropped, dropped);
+
+const struct profile_meta *profile_meta(const struct profile *profile);
+const struct profile_program *profile_program(const struct profile *profile);
+
+// --- Queries -------------------------------------------------------------------------------------
+
+enum profile_cell_kind {
+    PROFILE_CELL_NULL,
+    PROFILE_CELL_INTEGER,
+    PROFILE_CELL_REAL,
+    PROFILE_CELL_TEXT,
+    PROFILE_CELL_BLOB,
+};
+
+struct profile_cell {
+    enum profile_cell_kind kind;
+    int64_t integer;
+    double real;
+    struct base_str bytes; // of text and blobs; lent until the callback returns
+};
+
+// Where the result goes: once the names of its columns, then its rows. Each returns false to stop.
+struct profile_sink {
+    bool (*columns)(void *user, unsigned count, const char *const *names);
+    bool (*row)(void *user, unsigned count, const struct profile_cell *cells);
+    void *user;
+};
+
+// Runs one SQL statement that only reads; others are refused with BASE_INVALID before they do
+// anything, and so is SQL that makes no sense. A sink that stops it makes it return BASE_OK.
+enum base_code profile_query(struct profile *profile, const char *sql,
+                             const struct profile_sink *sink, struct base_error *error);
+
+// Ends what runs on the profile, which then fails with BASE_IO. From any thread or signal handler.
+void profile_interrupt(struct profile *profile);
+
+#endif

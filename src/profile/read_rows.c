@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of definitions, objects and notes from the integers of their tables. Calls are in
+// read_calls.c.
+#include "reader.h"
+
+#define I32(column)  sqlite3_column_int(at, column)
+#define U32(column)  ((uint32_t)sqlite3_column_int64(at, column))
+#define I64(column)  sqlite3_column_int64(at, column)
+#define U64(column)  ((uint64_t)sqlite3_column_int64(at, column))
+#define BOOL(column) (sqlite3_column_int64(at, column) != 0)
+#define TEXT(column) profile_text_at(profile, at, column)
+
+// Defines profile_each_WHAT: the statement, and the row that its columns make.
+#define EACH(what, row_type, sql, ...)                                                            \
+    struct each_##what {                                                                          \
+        bool (*each)(void *user, const struct profile_##row_type *row);                           \
+        void *user;                                                                               \
+    };                                                                                            \
+    static enum base_code give_##what(struct profile *profile, sqlite3_stmt *at, void *state,     \
+                                      struct base_error *error)                                   \
+    {                                                                                             \
+        const struct each_##what *to = state;                                                     \
+        struct profile_##row_type row = {__VA_ARGS__};                                            \
+        (void)profile;                                                                            \
+        (void)error;                                                                              \
+        return to->each(to->user, &row) ? BASE_OK : BASE_NOT_FOUND;                               \
+    }                                                                                             \
+    PROFILE_EACH(what, row_type)                                                                  \
+    {                                                                                             \
+        return profile_walk(profile, sql, give_##what, &(struct each_##what){each, user}, error); \
+    }
+
+EACH(image, image, "SELECT number, path, build_id, start, end, bias FROM images ORDER BY number",
+     .number = U32(0), .path = TEXT(1), .build_id = TEXT(2), .start = U64(3), .end = U64(4),
+     .bias = U64(5))
+
+EACH(function, function, "SELECT number, name FROM functions ORDER BY number", .number = U32(0),
+     .name = TEXT(1))
+
+EACH(thread, thread, "SELECT number, tid, name FROM threads ORDER BY number", .number = U32(0),
+     .tid = I32(1), .name = TEXT(2))
+
+EACH(device, device,
+     "SELECT number, name, major, minor, multiprocessors, memory, uuid FROM devices "
+     "ORDER BY number",
+     .number = U32(0), .name = TEXT(1), .major = U32(2), .minor = U32(3), .multiprocessors = U32(4),
+     .memory_bytes = U64(5), .uuid = TEXT(6))
+
+EACH(context, context, "SELECT number, device FROM contexts ORDER BY number", .number = U32(0),
+     .device = U32(1))
+
+EACH(stream, stream, "SELECT number, context, flags, priority, thread FROM streams ORDER BY number",
+     .number = U32(0), .context = U32(1), .flags = U32(2), .priority = I32(3), .thread = U32(4))
+
+EACH(module, module,
+     "SELECT number, context, name, bytes, hash, has_ptx FROM modules ORDER BY number",
+     .number = U32(0), .context = U32(1), .name = TEXT(2), .bytes = U64(3), .hash = U64(4),
+     .has_ptx = BOOL(5))
+
+EACH(kernel, kernel,
+     "SELECT number, module, name, mangled, registers, shared, local FROM kernels "
+     "ORDER BY number",
+     .number = U32(0), .module = U32(1), .name = TEXT(2), .mangled = TEXT(3), .registers = U32(4),
+     .static_shared_bytes = U32(5), .local_bytes = U32(6))
+
+EACH(node_time, time, "SELECT call, node, start, duration FROM node_times ORDER BY call, node",
+     .call = U64(0), .node = U32(1), .start_ns = I64(2), .end_ns = (int64_t)(U64(2) + U64(3)))
+
+// A value that a newer version may have added: `other` for one that this one does not know.
+static int known(sqlite3_stmt *at, int column, int first, int end, int other)
+{
+    int64_t value = I64(column);
+    return value >= first && value < end ? (int)value : other;
+}
+
+EACH(note, note, "SELECT severity, text FROM notes ORDER BY id",
+     .severity = (enum profile_severity)known(at, 0, PROFILE_INFO, PROFILE_ERROR + 1,
+                                              PROFILE_WARNING),
+     .text = TEXT(1))
+
+EACH(dropped, dropped, "SELECT kind, count FROM dropped ORDER BY kind", .kind = TEXT(0),
+     .count = U64(1))
+
+EACH(object, object,
+     "SELECT o.number, o.kind, o.address, o.bytes, o.call, o.parent, o.pitch, o.width, o.height,"
+     " o.depth, o.context, o.device, o.stream, e.number, e.call, e.stream, n.name, n.source"
+     " FROM objects o LEFT JOIN object_ends e ON e.number = o.number"
+     " LEFT JOIN object_names n ON n.number = o.number ORDER BY o.number",
+     .number = U64(0),
+     .kind = (enum profile_object_kind)known(at, 1, PROFILE_OBJECT_OTHER, PROFILE_OBJECT_KINDS,
+                                             PROFILE_OBJECT_OTHER),
+     .address = U64(2), .bytes = U64(3), .call = U64(4), .parent = U64(5), .pitch = U64(6),
+     .width_bytes = U64(7), .height = U64(8), .depth = U64(9), .context = U32(10),
+     .device = U32(11), .stream = U32(12), .has_end = sqlite3_column_type(at, 13) != SQLITE_NULL,
+     .end_call = U64(14), .end_stream = U32(15), .name = TEXT(16),
+     .name_source = (enum profile_name_source)known(at, 17, PROFILE_NAME_NONE,
+                                                    PROFILE_NAME_PROGRAM + 1, PROFILE_NAME_NONE))
+
+// --- Call paths ----------------------------------------------------------------------------------
+
+static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void *state,
+                                 struct base_error *error)
+{
+    (void)state;
+    if (I64(0) != (int64_t)profile->frames.count + 1)
+        return profile_damaged(profile, error);
+    struct profile_frame *frame = base_array_push(&profile->frames);
+    BASE_RETURN_IF(!frame, error, BASE_NO_MEMORY, "out of memory");
+    *frame = (struct profile_frame){.function = TEXT(1),
+                                    .file = TEXT(2),
+                                    .line = U32(3),
+                                    .image = U32(4),
+                                    .offset = U64(5),
+                                    .inlined = BOOL(6)};
+    return BASE_OK;
+}
+
+// Both tables are in the order of paths: one path's frames come together, after the path.
+struct path_walk {
+    bool (*each)(void *user, const struct profile_path *row);
+    void *user;
+    struct profile_path path;
+    BASE_ARRAY(struct profile_frame) frames;
+};
+
+static bool give_path(struct path_walk *walk)
+{
+    if (walk->path.number == 0)
+        return true;
+    walk->path.frames = walk->frames.items;
+    walk->path.frame_count = (uint32_t)walk->frames.count;
+    return walk->each(walk->user, &walk->path);
+}
+
+static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, void *state,
+                                    struct base_error *error)
+{
+    struct path_walk *walk = state;
+    if (U32(0) != walk->path.number) {
+        bool more = give_path(walk);
+        walk->path = (struct profile_path){.number = more ? U32(0) : 0, .truncated = BOOL(1)};
+        walk->frames.count = 0;
+        if (!more)
+            return BASE_NOT_FOUND;
+    }
+    uint64_t frame = U64(2);
+    if (frame == 0) // a path without frames
+        return BASE_OK;
+    if (frame > profile->frames.count)
+        return profile_damaged(profile, error);
+    struct profile_frame *slot = base_array_push(&walk->frames);
+    BASE_RETURN_IF(!slot, error, BASE_NO_MEMORY, "out of memory");
+    *slot = profile->frames.items[frame - 1];
+    return BASE_OK;
+}
+
+PROFILE_EACH(path, path)
+{
+    enum base_code code = BASE_OK;
+    if (profile->frames.count == 0)
+        code = profile_walk(profile,
+                            "SELECT id, function, file, line, image, offset, inlined FROM frames "
+                            "ORDER BY id",
+                            take_frame, NULL, error);
+    struct path_walk walk = {.each = each, .user = user};
+    if (code == BASE_OK)
+        code = profile_walk(profile,
+                            "SELECT p.number, p.truncated, f.frame FROM paths p"
+                            " LEFT JOIN path_frames f ON f.path = p.number"
+                            " ORDER BY p.number, f.depth",
+                            take_path_row, &walk, error);
+    if (code == BASE_OK)
+        give_path(&walk);
+    base_array_fini(&walk.frames);
+    return code;
+}
+
+// --- Graphs --------------------------------------------------------------------------------------
+
+struct graph_walk {
+    bool (*each)(void *user, const struct profile_graph *row);
+    void *user;
+    struct profile_graph graph;
+    BASE_ARRAY(struct profile_node) nodes;
+};
+
+static bool give_graph(struct graph_walk *walk)
+{
+    if (walk->graph.number == 0)
+        return true;
+    walk->graph.nodes = walk->nodes.items;
+    walk->graph.node_count = (uint32_t)walk->nodes.count;
+    return walk->each(walk->user, &walk->graph);
+}
+
+static void read_node(struct profile *profile, sqlite3_stmt *at, struct profile_node *node)
+{
+    node->kind = (enum profile_node_kind)known(at, 1, PROFILE_NODE_KERNEL, PROFILE_NODE_OTHER + 1,
+                                               PROFILE_NODE_OTHER);
+    switch (node->kind) {
+    case PROFILE_NODE_KERNEL: node->launch = profile_launch_at(profile, I64(2)); break;
+    case PROFILE_NODE_COPY:
+        node->copy = (struct profile_copy){
+            .from = U64(3),
+            .from_object = U64(4),
+            .bytes = U64(5),
+            .from_pitch = U64(6),
+            .width_bytes = U64(7),
+            .height = U64(8),
+            .depth = U64(9),
+            .to = U64(10),
+            .to_object = U64(11),
+            .to_pitch = U64(12),
+            .from_memory = (enum profile_memory)known(at, 13, 0, PROFILE_MEMORY_UNKNOWN,
+                                                      PROFILE_MEMORY_UNKNOWN),
+            .to_memory = (enum profile_memory)known(at, 14, 0, PROFILE_MEMORY_UNKNOWN,
+                                                    PROFILE_MEMORY_UNKNOWN),
+            .direction = (enum profile_direction)known(at, 15, 0, PROFILE_PEER_TO_PEER + 1,
+                                                       PROFILE_DIRECTION_NONE)};
+        break;
+    case PROFILE_NODE_SET:
+        node->set = (struct profile_set){.address = U64(3),
+                                         .object = U64(4),
+                                         .bytes = U64(5),
+                                         .pitch = U64(6),
+                                         .width_bytes = U64(7),
+                                         .height = U64(8),
+                                         .value = U32(16),
+                                         .value_bytes = U32(17)};
+        break;
+    case PROFILE_NODE_ALLOC:
+    case PROFILE_NODE_FREE:
+        node->range = (struct profile_range){.address = U64(3), .object = U64(4), .bytes = U64(5)};
+        break;
+    case PROFILE_NODE_EVENT_RECORD:
+    case PROFILE_NODE_EVENT_WAIT: node->event = U64(18); break;
+    default: break;
+    }
+}
+
+static enum base_code take_graph_row(struct profile *profile, sqlite3_stmt *at, void *state,
+                                     struct base_error *error)
+{
+    struct graph_walk *walk = state;
+    if (U64(0) != walk->graph.number) {
+        bool more = give_graph(walk);
+        walk->graph = (struct profile_graph){.number = more ? U64(0) : 0};
+        walk->nodes.count = 0;
+        if (!more)
+            return BASE_NOT_FOUND;
+    }
+    if (sqlite3_column_type(at, 1) == SQLITE_NULL) // a graph without nodes
+        return BASE_OK;
+    struct profile_node *node = base_array_push(&walk->nodes);
+    BASE_RETURN_IF(!node, error, BASE_NO_MEMORY, "out of memory");
+    read_node(profile, at, node);
+    return BASE_OK;
+}
+
+PROFILE_EACH(graph, graph)
+{
+    struct graph_walk walk = {.each = each, .user = user};
+    enum base_code code = profile_load_launches(profile, error);
+    if (code == BASE_OK)
+        code = profile_walk(profile,
+                            "SELECT g.number, n.kind, launch, address, object, bytes, pitch, width,"
+                            " height, depth, to_address, to_object, to_pitch, from_memory,"
+                            " to_memory, direction, value, value_bytes, event"
+                            " FROM graphs g LEFT JOIN graph_nodes n ON n.graph = g.number"
+                            " ORDER BY g.number, n.node",
+                            take_graph_row, &walk, error);
+    if (code == BASE_OK)
+        give_graph(&walk);
+    base_array_fini(&walk.nodes);
+    return code;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in a profile, in SQL. Tables are glint's own affair and are made to be small: all
+// numbers are integers, texts are numbers of `strings`, what is the same for many calls stands once
+// in `sites` and `launches`, and what becomes known later has a table of its own, since appending
+// a row costs less than changing one. Views are the interface: docs/profile.md describes them, and
+// later versions only add to them. Their joins are outer ones: SQLite leaves those out of whose
+// columns a query names none.
+#include "schema.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT] = {
+#define X(NAME, name, verb, columns) {#name, verb, columns},
+    PROFILE_TABLES(X)
+#undef X
+};
+
+// Numbers of kinds that stand in the views.
+_Static_assert(PROFILE_CALL_LAUNCH == 5 && PROFILE_CALL_GRAPH_LAUNCH == 6 &&
+                   PROFILE_CALL_SYNC == 7 && PROFILE_CALL_EVENT_RECORD == 8 &&
+                   PROFILE_CALL_EVENT_WAIT == 9 && PROFILE_NODE_SET == 3,
+               "files hold these numbers");
+
+// clang-format off
+const char profile_schema[] =
+    // Facts about the file and the program.
+    "CREATE TABLE meta(id INTEGER PRIMARY KEY, major, minor, glint TEXT, complete, ending, code);"
+    "CREATE TABLE strings(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+    "CREATE TABLE program(id INTEGER PRIMARY KEY, executable, folder, pid, parent, driver_version,"
+    " start_monotonic, start_unix, simulated, timestamps, arguments);"
+    "CREATE TABLE program_end(id INTEGER PRIMARY KEY, end, calls, objects);"
+    "CREATE TABLE arguments(position INTEGER PRIMARY KEY, text);"
+    // Definitions.
+    "CREATE TABLE images(number INTEGER PRIMARY KEY, path, build_id, start, end, bias);"
+    "CREATE TABLE functions(number INTEGER PRIMARY KEY, name);"
+    "CREATE TABLE threads(number INTEGER PRIMARY KEY, tid, name);"
+    "CREATE TABLE devices(number INTEGER PRIMARY KEY, name, major, minor, multiprocessors, memory, uuid);"
+    "CREATE TABLE contexts(number INTEGER PRIMARY KEY, device);"
+    "CREATE TABLE streams(number INTEGER PRIMARY KEY, context, flags, priority, thread);"
+    "CREATE TABLE modules(number INTEGER PRIMARY KEY, context, name, bytes, hash, has_ptx);"
+    "CREATE TABLE kernels(number INTEGER PRIMARY KEY, module, name, mangled, registers, shared, local);"
+    "CREATE TABLE frames(id INTEGER PRIMARY KEY, function, file, line, image, offset, inlined);"
+    "CREATE TABLE paths(number INTEGER PRIMARY KEY, frames, truncated);"
+    "CREATE TABLE path_frames(path, depth, frame, PRIMARY KEY(path, depth)) WITHOUT ROWID;"
+    "CREATE TABLE graphs(number INTEGER PRIMARY KEY, nodes);"
+    "CREATE TABLE graph_nodes(graph, node, kind, launch, address, object, bytes, pitch, width, height, depth,"
+    " to_address, to_object, to_pitch, from_memory, to_memory, direction, value, value_bytes, event,"
+    " PRIMARY KEY(graph, node)) WITHOUT ROWID;"
+    // What happened. `detail` of a call: its row of `launches`, or its graph's number.
+    "CREATE TABLE sites(id INTEGER PRIMARY KEY, kind, function, thread, context, stream, path, flags);"
+    "CREATE TABLE launches(id INTEGER PRIMARY KEY, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
+    " shared, flags);"
+    "CREATE TABLE calls(number INTEGER PRIMARY KEY, start, duration, site, result, waited, detail);"
+    "CREATE TABLE gpu_times(call INTEGER PRIMARY KEY, start, duration);"
+    "CREATE TABLE node_times(call, node, start, duration, PRIMARY KEY(call, node)) WITHOUT ROWID;"
+    "CREATE TABLE copies(call INTEGER PRIMARY KEY, bytes, from_address, to_address, from_object, to_object,"
+    " from_pitch, to_pitch, width, height, depth, from_memory, to_memory, direction);"
+    "CREATE TABLE sets(call INTEGER PRIMARY KEY, address, object, bytes, pitch, width, height, value, value_bytes);"
+    "CREATE TABLE ranges(call INTEGER PRIMARY KEY, address, bytes, object);"
+    "CREATE TABLE syncs(call INTEGER PRIMARY KEY, event, stream, record);"
+    "CREATE TABLE objects(number INTEGER PRIMARY KEY, kind, address, bytes, call, parent, pitch, width, height,"
+    " depth, context, device, stream);"
+    "CREATE TABLE object_ends(number INTEGER PRIMARY KEY, call, stream);"
+    "CREATE TABLE object_names(number INTEGER PRIMARY KEY, name, source);"
+    "CREATE TABLE accesses(call, node, object, read, written, bytes, elements, ranges BLOB,"
+    " PRIMARY KEY(call, node, object)) WITHOUT ROWID;"
+    "CREATE TABLE notes(id INTEGER PRIMARY KEY, severity, text);"
+    "CREATE TABLE dropped(kind INTEGER PRIMARY KEY, count);"
+
+    "CREATE VIEW v_meta AS SELECT m.major AS schema, m.minor AS schema_minor, m.glint, m.complete,"
+    " e.word AS ended, m.code FROM meta m LEFT JOIN endings e ON e.value = m.ending;"
+
+    "CREATE VIEW v_program AS SELECT x.text AS executable, f.text AS folder,"
+    " a.text AS arguments,"
+    " p.pid, p.parent, p.driver_version, p.start_monotonic AS start_monotonic_ns, p.start_unix AS start_unix_ns,"
+    " p.simulated, p.timestamps, e.end AS end_ns, e.calls AS calls_made, e.objects AS objects_made"
+    " FROM program p LEFT JOIN program_end e ON e.id = p.id LEFT JOIN strings x ON x.id = p.executable"
+    " LEFT JOIN strings f ON f.id = p.folder LEFT JOIN strings a ON a.id = p.arguments;"
+
+    "CREATE VIEW v_images AS SELECT i.number, p.text AS path, b.text AS build_id, i.start, i.end, i.bias"
+    " FROM images i LEFT JOIN strings p ON p.id = i.path LEFT JOIN strings b ON b.id = i.build_id;"
+
+    "CREATE VIEW v_functions AS SELECT f.number, s.text AS name FROM functions f"
+    " LEFT JOIN strings s ON s.id = f.name;"
+
+    "CREATE VIEW v_threads AS SELECT t.number, t.tid, s.text AS name FROM threads t"
+    " LEFT JOIN strings s ON s.id = t.name;"
+
+    "CREATE VIEW v_device AS SELECT d.number, d.number - 1 AS ordinal, s.text AS name, d.major, d.minor,"
+    " d.multiprocessors, d.memory AS memory_bytes, u.text AS uuid FROM devices d"
+    " LEFT JOIN strings s ON s.id = d.name LEFT JOIN strings u ON u.id = d.uuid;"
+
+    "CREATE VIEW v_contexts AS SELECT number, NULLIF(device, 0) AS device FROM contexts;"
+
+    "CREATE VIEW v_streams AS SELECT number, NULLIF(context, 0) AS context, flags & 1 AS non_blocking,"
+    " (flags >> 1) & 1 AS legacy, (flags >> 2) & 1 AS per_thread, priority, NULLIF(thread, 0) AS thread FROM streams;"
+
+    "CREATE VIEW v_modules AS SELECT m.number, NULLIF(m.context, 0) AS context, s.text AS name, m.bytes,"
+    " printf('%016x', m.hash) AS hash, m.has_ptx FROM modules m LEFT JOIN strings s ON s.id = m.name;"
+
+    "CREATE VIEW v_kernels AS SELECT k.number, NULLIF(k.module, 0) AS module, n.text AS name, m.text AS mangled,"
+    " k.registers, k.shared AS static_shared_bytes, k.local AS local_bytes FROM kernels k"
+    " LEFT JOIN strings n ON n.id = k.name LEFT JOIN strings m ON m.id = k.mangled;"
+
+    "CREATE VIEW v_frames AS SELECT f.id, n.text AS function, p.text AS file, NULLIF(f.line, 0) AS line,"
+    " m.text AS module, f.offset, f.inlined FROM frames f LEFT JOIN strings n ON n.id = f.function"
+    " LEFT JOIN strings p ON p.id = f.file LEFT JOIN images i ON i.number = f.image"
+    " LEFT JOIN strings m ON m.id = i.path;"
+
+    "CREATE VIEW v_call_paths AS SELECT p.path AS id, p.depth, n.text AS function, s.text AS file,"
+    " NULLIF(f.line, 0) AS line, m.text AS module, f.offset, f.inlined, p.frame FROM path_frames p"
+    " LEFT JOIN frames f ON f.id = p.frame LEFT JOIN strings n ON n.id = f.function"
+    " LEFT JOIN strings s ON s.id = f.file LEFT JOIN images i ON i.number = f.image"
+    " LEFT JOIN strings m ON m.id = i.path;"
+
+    "CREATE VIEW v_calls AS SELECT c.number, k.word AS kind, s.text AS name, NULLIF(t.thread, 0) AS thread,"
+    " NULLIF(t.context, 0) AS context, NULLIF(t.stream, 0) AS stream, c.start AS start_ns,"
+    " c.start + c.duration AS end_ns, g.start AS gpu_start_ns, g.start + g.duration AS gpu_end_ns, c.result,"
+    " (t.flags >> 1) & 1 AS waited, c.waited AS waited_ns, NULLIF(t.path, 0) AS call_path, t.flags & 1 AS async,"
+    " (t.flags >> 2) & 1 AS captured, (t.flags >> 3) & 1 AS runtime"
+    " FROM calls c LEFT JOIN sites t ON t.id = c.site LEFT JOIN call_kinds k ON k.value = t.kind"
+    " LEFT JOIN functions f ON f.number = t.function LEFT JOIN strings s ON s.id = f.name"
+    " LEFT JOIN gpu_times g ON g.call = c.number;"
+
+    "CREATE VIEW v_launches AS SELECT c.number AS call, NULLIF(l.kernel, 0) AS kernel, n.text AS name, l.grid_x,"
+    " l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.shared AS dynamic_shared_bytes,"
+    " k.shared AS static_shared_bytes, l.flags & 1 AS cooperative, NULLIF(t.context, 0) AS context,"
+    " NULLIF(t.stream, 0) AS stream, c.start AS start_ns, c.start + c.duration AS end_ns, g.start AS gpu_start_ns,"
+    " g.start + g.duration AS gpu_end_ns, NULLIF(t.path, 0) AS call_path"
+    " FROM calls c LEFT JOIN sites t ON t.id = c.site LEFT JOIN launches l ON l.id = c.detail"
+    " LEFT JOIN kernels k ON k.number = l.kernel LEFT JOIN strings n ON n.id = k.name"
+    " LEFT JOIN gpu_times g ON g.call = c.number WHERE t.kind = 5;"
+
+    "CREATE VIEW v_copies AS SELECT x.call, d.word AS direction, x.bytes, x.from_address, x.to_address,"
+    " NULLIF(x.from_object, 0) AS from_object, NULLIF(x.to_object, 0) AS to_object, a.word AS from_memory,"
+    " b.word AS to_memory, NULLIF(x.from_pitch, 0) AS from_pitch, NULLIF(x.to_pitch, 0) AS to_pitch,"
+    " NULLIF(x.width, 0) AS width_bytes, NULLIF(x.height, 0) AS height, NULLIF(x.depth, 0) AS depth,"
+    " NULLIF(t.stream, 0) AS stream, c.start AS start_ns, c.start + c.duration AS end_ns, g.start AS gpu_start_ns,"
+    " g.start + g.duration AS gpu_end_ns, NULLIF(t.path, 0) AS call_path"
+    " FROM copies x LEFT JOIN calls c ON c.number = x.call LEFT JOIN sites t ON t.id = c.site"
+    " LEFT JOIN directions d ON d.value = x.direction LEFT JOIN memories a ON a.value = x.from_memory"
+    " LEFT JOIN memories b ON b.value = x.to_memory LEFT JOIN gpu_times g ON g.call = x.call;"
+
+    "CREATE VIEW v_sets AS SELECT x.call, x.address, NULLIF(x.object, 0) AS object, x.bytes, x.value, x.value_bytes,"
+    " NULLIF(x.pitch, 0) AS pitch, NULLIF(x.width, 0) AS width_bytes, NULLIF(x.height, 0) AS height,"
+    " NULLIF(t.stream, 0) AS stream, c.start AS start_ns, c.start + c.duration AS end_ns, g.start AS gpu_start_ns,"
+    " g.start + g.duration AS gpu_end_ns, NULLIF(t.path, 0) AS call_path"
+    " FROM sets x LEFT JOIN calls c ON c.number = x.call LEFT JOIN sites t ON t.id = c.site"
+    " LEFT JOIN gpu_times g ON g.call = x.call;"
+
+    "CREATE VIEW v_ranges AS SELECT x.call, k.word AS kind, x.address, x.bytes, NULLIF(x.object, 0) AS object"
+    " FROM ranges x LEFT JOIN calls c ON c.number = x.call LEFT JOIN sites t ON t.id = c.site"
+    " LEFT JOIN call_kinds k ON k.value = t.kind;"
+
+    "CREATE VIEW v_syncs AS SELECT c.number AS call, CASE t.kind WHEN 7 THEN 'explicit' ELSE 'implicit' END AS kind,"
+    " n.text AS name, NULLIF(y.event, 0) AS event, NULLIF(COALESCE(y.stream, t.stream), 0) AS stream,"
+    " NULLIF(y.record, 0) AS record, (t.flags >> 1) & 1 AS waited, c.waited AS waited_ns,"
+    " NULLIF(t.thread, 0) AS thread, NULLIF(t.context, 0) AS context, c.start AS start_ns,"
+    " c.start + c.duration AS end_ns, NULLIF(t.path, 0) AS call_path"
+    " FROM calls c LEFT JOIN sites t ON t.id = c.site LEFT JOIN functions f ON f.number = t.function"
+    " LEFT JOIN strings n ON n.id = f.name LEFT JOIN syncs y ON y.call = c.number"
+    " WHERE t.kind = 7 OR t.flags & 2;"
+
+    "CREATE VIEW v_events AS SELECT y.call, k.word AS kind, NULLIF(y.event, 0) AS event,"
+    " NULLIF(y.record, 0) AS record, NULLIF(y.stream, 0) AS stream"
+    " FROM syncs y LEFT JOIN calls c ON c.number = y.call LEFT JOIN sites t ON t.id = c.site"
+    " LEFT JOIN call_kinds k ON k.value = t.kind WHERE t.kind IN (8, 9);"
+
+    "CREATE VIEW v_graph_nodes AS SELECT x.graph, x.node, k.word AS kind, NULLIF(l.kernel, 0) AS kernel,"
+    " n.text AS name, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z,"
+    " l.shared AS dynamic_shared_bytes, NULLIF(x.bytes, 0) AS bytes, NULLIF(x.address, 0) AS address,"
+    " NULLIF(x.object, 0) AS object, NULLIF(x.pitch, 0) AS pitch, NULLIF(x.width, 0) AS width_bytes,"
+    " NULLIF(x.height, 0) AS height, NULLIF(x.depth, 0) AS depth, NULLIF(x.to_address, 0) AS to_address,"
+    " NULLIF(x.to_object, 0) AS to_object, NULLIF(x.to_pitch, 0) AS to_pitch, a.word AS from_memory,"
+    " b.word AS to_memory, d.word AS direction, CASE x.kind WHEN 3 THEN x.value END AS value,"
+    " NULLIF(x.value_bytes, 0) AS value_bytes, NULLIF(x.event, 0) AS event"
+    " FROM graph_nodes x LEFT JOIN node_kinds k ON k.value = x.kind LEFT JOIN launches l ON l.id = x.launch"
+    " LEFT JOIN kernels e ON e.number = l.kernel LEFT JOIN strings n ON n.id = e.name"
+    " LEFT JOIN memories a ON a.value = x.from_memory LEFT JOIN memories b ON b.value = x.to_memory"
+    " LEFT JOIN directions d ON d.value = x.direction;"
+
+    "CREATE VIEW v_node_runs AS SELECT c.number AS call, x.graph, x.node, k.word AS kind,"
+    " NULLIF(l.kernel, 0) AS kernel, r.start AS gpu_start_ns, r.start + r.duration AS gpu_end_ns"
+    " FROM calls c JOIN sites t ON t.id = c.site JOIN graph_nodes x ON x.graph = c.detail"
+    " LEFT JOIN node_kinds k ON k.value = x.kind LEFT JOIN launches l ON l.id = x.launch"
+    " LEFT JOIN node_times r ON r.call = c.number AND r.node = x.node WHERE t.kind = 6;"
+
+    "CREATE VIEW v_objects AS SELECT o.number, s.text AS name, w.word AS name_source, k.word AS kind, o.bytes,"
+    " o.address, NULLIF(o.device, 0) AS device, NULLIF(o.context, 0) AS context, NULLIF(o.stream, 0) AS stream,"
+    " NULLIF(o.call, 0) AS allocated_by, NULLIF(e.call, 0) AS freed_by, NULLIF(e.stream, 0) AS freed_stream,"
+    " e.number IS NOT NULL AS ended, a.start AS allocated_ns, f.start AS freed_ns, NULLIF(o.pitch, 0) AS pitch,"
+    " NULLIF(o.width, 0) AS width_bytes, NULLIF(o.height, 0) AS height, NULLIF(o.depth, 0) AS depth,"
+    " NULLIF(o.parent, 0) AS parent"
+    " FROM objects o LEFT JOIN object_ends e ON e.number = o.number LEFT JOIN object_names n ON n.number = o.number"
+    " LEFT JOIN strings s ON s.id = n.name LEFT JOIN name_sources w ON w.value = n.source"
+    " LEFT JOIN object_kinds k ON k.value = o.kind LEFT JOIN calls a ON a.number = o.call"
+    " LEFT JOIN calls f ON f.number = e.call;"
+
+    "CREATE VIEW v_accesses AS SELECT call, NULLIF(node, 0) AS node, object, read, written, bytes, elements, ranges"
+    " FROM accesses;"
+
+    "CREATE VIEW v_notes AS SELECT n.id AS number, w.word AS severity, s.text FROM notes n"
+    " LEFT JOIN severities w ON w.value = n.severity LEFT JOIN strings s ON s.id = n.text;"
+
+    "CREATE VIEW v_dropped AS SELECT s.text AS kind, d.count FROM dropped d LEFT JOIN strings s ON s.id = d.kind;";
+// clang-format on
+
+enum base_code profile_sqlite_fail(sqlite3 *db, int result, const char *doing, const char *path,
+                                   struct base_error *error)
+{
+    int reason = db ? sqlite3_system_errno(db) : 0;
+    if (reason == 0 && (result & 0xff) == SQLITE_IOERR) // SQLite does not always keep it
+        reason = errno;
+    switch (result == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : result & 0xff) {
+    case SQLITE_NOMEM: return base_fail(error, BASE_NO_MEMORY, "out of memory");
+    case SQLITE_FULL:
+        return base_fail(error, BASE_IO, "cannot %s %s: %s", doing, path, strerror(ENOSPC));
+    case SQLITE_CONSTRAINT: return base_fail(error, BASE_CONFLICT, "%s", sqlite3_errmsg(db));
+    case SQLITE_NOTADB: return base_fail(error, BASE_INVALID, "%s is not a profile", path);
+    case SQLITE_CORRUPT: return base_fail(error, BASE_CORRUPT, "%s is damaged", path);
+    case SQLITE_INTERRUPT: return base_fail(error, BASE_IO, "interrupted");
+    default:
+        return base_fail(error, BASE_IO, "cannot %s %s: %s", doing, path,
+                         reason ? strerror(reason) : sqlite3_errstr(result));
+    }
+}
+
+// SQLite takes a few names for something else: ":memory:", for instance.
+void profile_plain_path(struct base_buf *out, const char *path)
+{
+    base_buf_printf(out, "%s%s", path[0] == '/' ? "" : "./", path);
+}

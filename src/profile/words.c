@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words for kinds: the same for C and for the views, whose tables of words are filled from
+// here.
+#include "schema.h"
+
+static const char *const call_kinds[] = {
+    [PROFILE_CALL_OTHER] = "other",
+    [PROFILE_CALL_ALLOC] = "alloc",
+    [PROFILE_CALL_FREE] = "free",
+    [PROFILE_CALL_COPY] = "copy",
+    [PROFILE_CALL_SET] = "set",
+    [PROFILE_CALL_LAUNCH] = "launch",
+    [PROFILE_CALL_GRAPH_LAUNCH] = "graph-launch",
+    [PROFILE_CALL_SYNC] = "sync",
+    [PROFILE_CALL_EVENT_RECORD] = "event-record",
+    [PROFILE_CALL_EVENT_WAIT] = "event-wait",
+    [PROFILE_CALL_HOST] = "host",
+    [PROFILE_CALL_STREAM] = "stream",
+    [PROFILE_CALL_CONTEXT] = "context",
+    [PROFILE_CALL_MODULE] = "module",
+    [PROFILE_CALL_MEMORY] = "memory",
+};
+
+static const char *const object_kinds[] = {
+    [PROFILE_OBJECT_OTHER] = "other",       [PROFILE_OBJECT_DEVICE] = "device",
+    [PROFILE_OBJECT_PITCHED] = "pitched",   [PROFILE_OBJECT_ARRAY] = "array",
+    [PROFILE_OBJECT_MANAGED] = "managed",   [PROFILE_OBJECT_POOL] = "pool",
+    [PROFILE_OBJECT_MAPPING] = "mapping",   [PROFILE_OBJECT_GLOBAL] = "global",
+    [PROFILE_OBJECT_PINNED] = "pinned",     [PROFILE_OBJECT_REGISTERED] = "registered",
+    [PROFILE_OBJECT_IMPORTED] = "imported", [PROFILE_OBJECT_GRAPH] = "graph",
+    [PROFILE_OBJECT_PART] = "part",         [PROFILE_OBJECT_HEAP] = "heap",
+};
+
+static const char *const node_kinds[] = {
+    [PROFILE_NODE_KERNEL] = "kernel",
+    [PROFILE_NODE_COPY] = "copy",
+    [PROFILE_NODE_SET] = "set",
+    [PROFILE_NODE_ALLOC] = "alloc",
+    [PROFILE_NODE_FREE] = "free",
+    [PROFILE_NODE_EVENT_RECORD] = "event-record",
+    [PROFILE_NODE_EVENT_WAIT] = "event-wait",
+    [PROFILE_NODE_HOST] = "host",
+    [PROFILE_NODE_GRAPH] = "graph",
+    [PROFILE_NODE_EMPTY] = "empty",
+    [PROFILE_NODE_OTHER] = "other",
+};
+
+static const char *const memories[] = {
+    [PROFILE_MEMORY_PAGEABLE] = "pageable", [PROFILE_MEMORY_PINNED] = "pinned",
+    [PROFILE_MEMORY_DEVICE] = "device",     [PROFILE_MEMORY_MANAGED] = "managed",
+    [PROFILE_MEMORY_ARRAY] = "array",       [PROFILE_MEMORY_UNKNOWN] = "unknown",
+};
+
+static const char *const directions[] = {
+    [PROFILE_HOST_TO_DEVICE] = "host-to-device",     [PROFILE_DEVICE_TO_HOST] = "device-to-host",
+    [PROFILE_DEVICE_TO_DEVICE] = "device-to-device", [PROFILE_HOST_TO_HOST] = "host-to-host",
+    [PROFILE_PEER_TO_PEER] = "peer-to-peer",
+};
+
+static const char *const severities[] = {
+    [PROFILE_INFO] = "info",
+    [PROFILE_WARNING] = "warning",
+    [PROFILE_ERROR] = "error",
+};
+
+static const char *const name_sources[] = {
+    [PROFILE_NAME_PATH] = "path",
+    [PROFILE_NAME_PLACE] = "place",
+    [PROFILE_NAME_SOURCE] = "source",
+    [PROFILE_NAME_PROGRAM] = "program",
+};
+
+static const char *const endings[] = {
+    [PROFILE_RECORDER_LOST] = "recorder lost",
+    [PROFILE_EXITED] = "exited",
+    [PROFILE_SIGNALLED] = "signalled",
+};
+
+#define COUNT(words) (sizeof(words) / sizeof((words)[0]))
+
+const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
+    {"call_kinds", call_kinds, COUNT(call_kinds)},
+    {"object_kinds", object_kinds, COUNT(object_kinds)},
+    {"node_kinds", node_kinds, COUNT(node_kinds)},
+    {"memories", memories, COUNT(memories)},
+    {"directions", directions, COUNT(directions)},
+    {"severities", severities, COUNT(severities)},
+    {"name_sources", name_sources, COUNT(name_sources)},
+    {"endings", endings, COUNT(endings)},
+};
+
+static const char *word(const char *const *words, size_t count, size_t value)
+{
+    return value < count && words[value] ? words[value] : "?";
+}
+
+const char *profile_call_kind_word(enum profile_call_kind kind)
+{
+    return word(call_kinds, COUNT(call_kinds), kind);
+}
+
+const char *profile_object_kind_word(enum profile_object_kind kind)
+{
+    return word(object_kinds, COUNT(object_kinds), kind);
+}
+
+const char *profile_node_kind_word(enum profile_node_kind kind)
+{
+    return word(node_kinds, COUNT(node_kinds), kind);
+}
+
+const char *profile_memory_word(enum profile_memory memory)
+{
+    return word(memories, COUNT(memories), memory);
+}
+
+const char *profile_direction_word(enum profile_direction direction)
+{
+    return word(directions, COUNT(directions), direction);
+}
+
+const char *profile_severity_word(enum profile_severity severity)
+{
+    return word(severities, COUNT(severities), severity);
+}
+
+const char *profile_name_source_word(enum profile_name_source source)
+{
+    return word(name_sources, COUNT(name_sources), source);
+}
+
+const char *profile_ending_word(enum profile_ending ending)
+{
+    return word(endings, COUNT(endings), ending);
+}

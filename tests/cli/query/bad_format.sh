@@ -1,0 +1,1 @@
+"$GLINT" query --format xml some.glint 'SELECT 1'

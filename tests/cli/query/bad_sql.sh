@@ -1,0 +1,2 @@
+. ./sample
+"$GLINT" query sample.glint 'SELECT nme FROM v_objects'

@@ -1,0 +1,1 @@
+"$GLINT" query no-such.glint 'SELECT 1'

@@ -1,0 +1,3 @@
+. ./sample
+[ -w /dev/full ] || { echo "SKIP: no /dev/full"; exit 77; }
+"$GLINT" query sample.glint "SELECT * FROM v_calls" >/dev/full

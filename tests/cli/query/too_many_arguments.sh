@@ -1,0 +1,1 @@
+"$GLINT" query some.glint SELECT 1

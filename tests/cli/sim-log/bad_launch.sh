@@ -1,0 +1,1 @@
+"$GLINT" sim-log --launch 0 x

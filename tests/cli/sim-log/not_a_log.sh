@@ -1,0 +1,1 @@
+"$GLINT" sim-log not_a_log.sh

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ends a launch, and what is refused when a module is loaded: the kind, from which the driver
+// makes CUDA's code, and a message with kernel, source line, block, thread, address and nearest
+// object.
+#include "machine_testing.h"
+
+static void an_access_beyond_an_object_names_kernel_thread_and_object(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry beyond(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 "
+                 "%rd3, %rd1, %rd2;\n"
+                 "st.global.u32 [%rd3+16376], %r1; ret; }",
+            1, 3);
+    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+    assert_non_null(strstr(fault.text, "kernel beyond"));
+    assert_non_null(strstr(fault.text, "thread (2,0,0)"));
+    assert_non_null(strstr(fault.text, "invalid write of 4 bytes"));
+    assert_non_null(strstr(fault.text, "1 bytes beyond object"));
+    assert_non_null(strstr(fault.text, "cudaMalloc"));
+}
+
+static void use_after_free_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(sim_object_remove(fixture->device, (uintptr_t)fixture->memory));
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+8]; ret; }",
+            1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+    assert_non_null(strstr(fault.text, "use after free: byte 8 of object"));
+}
+
+static void a_misaligned_access_is_told(void **state)
+{
+    struct sim_fault fault =
+        run(*state,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                 "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1+2]; ret; }",
+            1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_MISALIGNED);
+}
+
+static void a_missing_barrier_participant_is_told(void **state)
+{
+    struct sim_fault fault = run(*state,
+                                 HEAD ".entry k(.param .u64 p) { .reg .b32 %r<6>; .reg .pred %p;\n"
+                                      "mov.u32 %r1, %tid.x; setp.ge.u32 %p, %r1, 32; @%p bra W; "
+                                      "bar.sync 1; ret; W: bar.sync 2; ret; }",
+                                 1, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_DEADLOCK);
+    assert_non_null(strstr(fault.text, "32 of 64 threads"));
+}
+
+static void endless_recursion_ends(void **state)
+{
+    struct sim_fault fault = run(*state,
+                                 HEAD ".func f(); .func f() { call f; ret; }\n"
+                                      ".entry k(.param .u64 p) { call f; ret; }",
+                                 1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_STACK);
+}
+
+// 150 calls of 1 KB each: more than the stack has unless it is told to have more.
+static void the_stack_is_as_large_as_it_was_asked_to_be(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text =
+        HEAD ".func f(.param .b32 n); .func f(.param .b32 n) { .reg .b32 %r<3>; .reg .pred %p;\n"
+             ".local .align 16 .b8 room[1024]; ld.param.b32 %r1, [n]; st.local.u32 [room], %r1;\n"
+             "setp.eq.u32 %p, %r1, 0; @%p ret; sub.u32 %r2, %r1, 1; call f, (%r2); ret; }\n"
+             ".entry k(.param .u64 p) { call f, (150); ret; }";
+    assert_int_equal(run(fixture, text, 1, 32).kind, SIM_FAULT_STACK);
+    sim_device_set_stack(fixture->device, 256 << 10);
+    assert_int_equal(run(fixture, text, 1, 32).kind, SIM_FAULT_NONE);
+}
+
+// Each row is a kernel's body, run by 64 threads of one block, so that what they do has an order.
+// Registers are declared; %rd1 is the address of the object of memory, %r1 the thread.
+#define BODY                                                                           \
+    ".const .align 4 .u32 fixed[4] = {1, 2, 3, 4};\n"                                  \
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"                           \
+    ".extern .func free(.param .b64 a);\n"                                             \
+    ".entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n" \
+    ".shared .align 16 .b8 cell[64]; .local .align 16 .b8 depot[32];\n"                \
+    "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x;\n"                                   \
+    ".loc 1 7 3\n"
+
+struct row {
+    const char *body;
+    enum sim_fault_kind kind;
+    const char *says;
+};
+
+static void expect(struct fixture *fixture, const struct row *row)
+{
+    char text[4096];
+    snprintf(text, sizeof(text), "%s.file 1 \"dir/a.cu\"\n%s%s ret; }", HEAD, BODY, row->body);
+    struct sim_fault fault = run(fixture, text, 1, 64);
+    if (fault.kind != row->kind || !strstr(fault.text, row->says) ||
+        !strstr(fault.text, "kernel k, dir/a.cu:7, block (") || !strstr(fault.text, "thread ("))
+        fail_msg("%s: %d, %s", row->body, fault.kind, fault.text);
+}
+
+static void accesses_that_are_nobodys_tell_how_far_the_nearest_object_is(void **state)
+{
+    static const struct row rows[] = {
+        {"mov.u64 %rd2, 8; ld.global.u32 %r2, [%rd2];", SIM_FAULT_ADDRESS,
+         "invalid read of 4 bytes at 0x8: a null pointer"},
+        {"st.global.u32 [%rd1+-8], %r1;", SIM_FAULT_ADDRESS, "8 bytes before object"},
+        {"red.global.add.u32 [%rd1+16384], 1;", SIM_FAULT_ADDRESS,
+         "invalid atomic operation of 4 bytes"},
+        {"ld.global.v2.u64 {%rd2, %rd3}, [%rd1+16384];", SIM_FAULT_ADDRESS,
+         "invalid read of 16 bytes"},
+        {"ld.shared.u32 %r2, [cell+64];", SIM_FAULT_ADDRESS,
+         "1 bytes beyond the block's memory, which has 64 bytes"},
+        {"mov.u32 %r2, cell; st.shared.u32 [%r2+1048576], %r1;", SIM_FAULT_ADDRESS,
+         "invalid write of 4 bytes at 0x100000 of shared memory"},
+        {"mov.u64 %rd2, cell; cvta.shared.u64 %rd2, %rd2; st.u32 [%rd2+68], %r1;",
+         SIM_FAULT_ADDRESS, "5 bytes beyond the block's shared memory, which has 64 bytes"},
+        {"ld.local.u32 %r2, [depot+1048576];", SIM_FAULT_ADDRESS, "of local memory"},
+        {"mov.u64 %rd2, fixed; ld.const.u32 %r2, [%rd2+16];", SIM_FAULT_ADDRESS,
+         "1 bytes beyond object"},
+        {"mov.u64 %rd2, fixed; cvta.const.u64 %rd2, %rd2; st.u32 [%rd2+4], %r1;", SIM_FAULT_ADDRESS,
+         "a constant: byte 4 of object"},
+        {"mov.u64 %rd2, fixed; ld.const.u32 %r2, [%rd2]; cvta.const.u64 %rd2, %rd2; "
+         "atom.add.u32 %r2, [%rd2], 1;",
+         SIM_FAULT_ADDRESS, "a constant: byte 0 of object"},
+        {"call (%rd2), malloc, (24); st.u32 [%rd2+24], %r1;", SIM_FAULT_ADDRESS,
+         "1 bytes beyond object"},
+        {"call (%rd2), malloc, (24); call free, (%rd2); ld.u32 %r2, [%rd2+8];", SIM_FAULT_ADDRESS,
+         "use after free: byte 8 of object"},
+        {"call free, (%rd1);", SIM_FAULT_ADDRESS, "which malloc did not return"},
+        {"mov.u64 %rd2, 4660; tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%rd2, {%r1}];",
+         SIM_FAULT_ADDRESS, "0x1234 is no texture object"},
+        {"suld.b.1d.b32.trap %r2, [%rd1, {%r1}];", SIM_FAULT_ADDRESS, "is no surface object"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(*state, &rows[i]);
+}
+
+static void misaligned_accesses_are_told_in_every_space(void **state)
+{
+    static const struct row rows[] = {
+        {"ld.global.u32 %r2, [%rd1+2];", SIM_FAULT_MISALIGNED,
+         "is not a multiple of 4: byte 2 of object"},
+        {"st.global.v4.u32 [%rd1+8], {%r1, %r1, %r1, %r1};", SIM_FAULT_MISALIGNED,
+         "is not a multiple of 16: byte 8 of object"},
+        {"st.u64 [%rd1+4], %rd1;", SIM_FAULT_MISALIGNED, "misaligned write"},
+        {"atom.global.add.u32 %r2, [%rd1+2], 1;", SIM_FAULT_MISALIGNED,
+         "misaligned atomic operation"},
+        {"ld.shared.u16 %r2, [cell+1];", SIM_FAULT_MISALIGNED,
+         "is not a multiple of 2: in shared memory"},
+        {"atom.shared.add.u32 %r2, [cell+2], 1;", SIM_FAULT_MISALIGNED, "in shared memory"},
+        {"st.local.u32 [depot+2], %r1;", SIM_FAULT_MISALIGNED, "in local memory"},
+        {"mov.u64 %rd2, fixed; ld.const.u32 %r2, [%rd2+1];", SIM_FAULT_MISALIGNED,
+         "byte 1 of object"},
+        {"cp.async.ca.shared.global [cell+4], [%rd1], 8;", SIM_FAULT_MISALIGNED,
+         "is not a multiple of 8"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(*state, &rows[i]);
+}
+
+static void wrong_turns_and_deliberate_ends_are_told(void **state)
+{
+    static const struct row rows[] = {
+        {"trap;", SIM_FAULT_TRAP, "trap"},
+        {"brkpt;", SIM_FAULT_TRAP, "brkpt"},
+        {"pr: .callprototype _ (); call %rd1, pr;", SIM_FAULT_ADDRESS, "where no function is"},
+        {"ts: .branchtargets A; brx.idx %r1, ts; A: mov.u32 %r2, 0;", SIM_FAULT_PC,
+         "index 1 of a table of 1 branches"},
+        {"mov.u32 %r2, 16; barrier.sync %r2;", SIM_FAULT_INSTRUCTION, "barrier 16: there are 16"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(*state, &rows[i]);
+}
+
+// Lanes that ended are not waited for; those that go elsewhere are.
+static void who_waits_for_threads_that_never_come_is_told(void **state)
+{
+    static const struct row rows[] = {
+        {"setp.lt.u32 %p1, %r1, 40; @%p1 bra A; bar.sync 1; bra B; A: bar.sync 2; B: mov.u32 "
+         "%r2, 0;",
+         SIM_FAULT_DEADLOCK, "of 64 threads came and the others never will"},
+        {"bar.sync 3, 96;", SIM_FAULT_DEADLOCK, "where 64 of 96 threads came"},
+        {"setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0; @!%p1 bar.sync 1;", SIM_FAULT_DEADLOCK,
+         "where 32 of 64 threads came"},
+        {"and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra A; bar.sync 0; bra B; "
+         "A: bar.warp.sync -1; B: mov.u32 %r2, 0;",
+         SIM_FAULT_DEADLOCK, "never"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(*state, &rows[i]);
+    struct sim_fault fault =
+        run(*state,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .pred %p;\n"
+                 "mov.u32 %r1, %tid.x; setp.ge.u32 %p, %r1, 20; @%p exit; bar.sync 0; ret; }",
+            1, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+}
+
+// Lanes whose guard does not hold go on alone.
+static void a_guarded_call_is_made_by_its_lanes_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".func bump(.param .b64 a) { .reg .b64 %rd; .reg .b32 %r; ld.param.b64 %rd, [a];\n"
+                 "atom.global.add.u32 %r, [%rd], 1; ret; }\n"
+                 ".entry k(.param .u64 p) { .reg .b32 %r<3>; .reg .b64 %rd; .reg .pred %p;\n"
+                 "ld.param.u64 %rd, [p]; mov.u32 %r1, %tid.x; setp.lt.u32 %p, %r1, 9;\n"
+                 "@%p call bump, (%rd); ret; }",
+            1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 9);
+}
+
+static void long_names_do_not_push_out_the_rest(void **state)
+{
+    char name[700], text[2048];
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    snprintf(text, sizeof(text), "%s.entry %s(.param .u64 p) { trap; ret; }", HEAD, name);
+    struct sim_fault fault = run(*state, text, 1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_TRAP);
+    assert_non_null(strstr(fault.text, "nnn..., PTX line 4, block (0,0,0), thread (0,0,0): trap"));
+}
+
+// --- Refusals ------------------------------------------------------------------------------------
+
+static void assert_refused(struct fixture *fixture, const char *head, const char *line,
+                           const char *says)
+{
+    char text[4096];
+    snprintf(text, sizeof(text),
+             "%s%s.entry k(.param .u64 p) { .reg .b16 %%h<9>; .reg .b32 %%r<65>; .reg .b64 "
+             "%%rd<9>; .reg .pred %%p<9>; .reg .f32 %%f<9>;\n%s; ret; }",
+             HEAD, head, line);
+    struct sim_ptx ptx = {text, strlen(text), "test"};
+    struct base_error error = {0};
+    struct sim_module *module = NULL;
+    enum base_code code = sim_module_load(fixture->device, &ptx, 1, &module, &error);
+    if (code != BASE_UNSUPPORTED || !strstr(error.text[0], says))
+        fail_msg("%s: %d, %s", line, code, code == BASE_OK ? "accepted" : error.text[0]);
+}
+
+static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **state)
+{
+    static const char *const lines[] = {
+        "frobnicate.u32 %r1, %r2",
+        "wgmma.fence.sync.aligned",
+        "wgmma.commit_group.sync.aligned",
+        "tcgen05.wait::ld.sync.aligned",
+        "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
+        "[%rd1, {%r2}], [%r3]",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%r1], [%rd1], %r2, [%r3], %h1",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16 [%rd1], [%r1], %r2",
+        "barrier.cluster.arrive.aligned",
+        "barrier.cluster.wait",
+        "mapa.u64 %rd1, %rd2, %r1",
+        "getctarank.u32 %r1, %r2",
+        "mov.pred %p1, %is_explicit_cluster",
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3]",
+        "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.shared::cluster.add.u32 [%r1], "
+        "%r2, [%r3]",
+        "multimem.ld_reduce.relaxed.gpu.global.add.u32 %r1, [%rd1]",
+        "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1",
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, "
+        "{%r3,%r4}, {%f1,%f2,%f3,%f4}, %r5, 0",
+        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1,%f2,%f3,%f4}, "
+        "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4}",
+        "add.f32x2 %rd1, %rd2, %rd3",
+        "fma.rz.bf16 %h1, %h2, %h3, %h4",
+        "cvt.rna.satfinite.tf32.f32 %r1, %f1",
+        "cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2",
+        "cvt.u64.u32 %rd1, %pm0",
+        "mov.u32 %r1, %pm0",
+        "vmad.u32.u32.u32.sat %r1, %r2, %r3, %r4",
+        "vadd.u32.s32.u32.sat %r1, %r2, %r3",
+        "vshl.u32.u32.u32.sat.clamp %r1, %r2, %r3",
+        "txq.channel_order.b32 %r1, [%rd1]",
+        "suq.array_size.b32 %r1, [%rd1]",
+        "istypep.texref %p1, %rd1",
+        "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, %rd2, {%f1,%f2}]",
+        "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}], %f5",
+        "tex.2dms.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2,%r3,%r3}]",
+        "tex.grad.cube.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2,%f3,%f3}], "
+        "{%f1,%f2,%f3,%f3}, {%f1,%f2,%f3,%f3}",
+        "tex.level.2d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%r2}], %r3",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char says[256];
+        snprintf(says, sizeof(says), "%.*s in k, PTX line 5", (int)strcspn(lines[i], " "),
+                 lines[i]);
+        assert_refused(*state, "", lines[i], says);
+    }
+}
+
+// Kernels that reach what cannot be executed are refused, also through calls; the others run.
+static void a_refused_kernel_leaves_the_others_be(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".func odd() { .reg .b32 %r<3>;\nfrobnicate.u32 %r1, %r2; ret; }\n"
+                 ".func between() { call odd; ret; }\n"
+                 ".entry good(.param .u64 p) { .reg .b64 %rd1; ld.param.u64 %rd1, [p];\n"
+                 "st.global.u32 [%rd1], 7; ret; }\n"
+                 ".entry bad(.param .u64 p) { call between; ret; }\n"
+                 ".entry worse(.param .u64 p) { .reg .b32 %r<3>;\nblorb.u32 %r1, %r2; ret; }\n",
+            1, 1);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 7);
+    assert_null(sim_kernel_refusal(sim_module_kernel(fixture->module, "good")));
+    const char *bad = sim_kernel_refusal(sim_module_kernel(fixture->module, "bad"));
+    const char *worse = sim_kernel_refusal(sim_module_kernel(fixture->module, "worse"));
+    assert_non_null(bad);
+    assert_non_null(worse);
+    assert_non_null(strstr(bad, "frobnicate.u32 in odd, PTX line 5"));
+    assert_non_null(strstr(bad, "kernel bad"));
+    assert_non_null(strstr(worse, "blorb.u32 in worse, PTX line 11"));
+}
+
+static void what_is_not_there_is_refused_by_its_name(void **state)
+{
+    assert_refused(*state, ".extern .func cudaLaunchDevice(); ", "call cudaLaunchDevice",
+                   "call in k, PTX line 5: cudaLaunchDevice, a function that no module defines");
+    assert_refused(*state, ".extern .global .u32 far; ", "ld.global.u32 %r1, [far]",
+                   "ld.global.u32 in k, PTX line 5: far, a variable that no module defines");
+}
+
+static void kernels_of_clusters_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *text = HEAD ".entry k(.param .u64 p) .reqnctapercluster 2, 1, 1 { ret; }";
+    struct sim_ptx ptx = {text, strlen(text), "test"};
+    struct base_error error = {0};
+    struct sim_module *module;
+    assert_int_equal(sim_module_load(fixture->device, &ptx, 1, &module, &error), BASE_UNSUPPORTED);
+    assert_non_null(strstr(error.text[0], ".reqnctapercluster of kernel k, PTX line 4"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_access_beyond_an_object_names_kernel_thread_and_object),
+        TEST(use_after_free_is_told),
+        TEST(a_misaligned_access_is_told),
+        TEST(a_missing_barrier_participant_is_told),
+        TEST(endless_recursion_ends),
+        TEST(the_stack_is_as_large_as_it_was_asked_to_be),
+        TEST(accesses_that_are_nobodys_tell_how_far_the_nearest_object_is),
+        TEST(misaligned_accesses_are_told_in_every_space),
+        TEST(wrong_turns_and_deliberate_ends_are_told),
+        TEST(who_waits_for_threads_that_never_come_is_told),
+        TEST(a_guarded_call_is_made_by_its_lanes_alone),
+        TEST(long_names_do_not_push_out_the_rest),
+        TEST(what_cannot_be_executed_is_refused_by_name_kernel_and_line),
+        TEST(a_refused_kernel_leaves_the_others_be),
+        TEST(what_is_not_there_is_refused_by_its_name),
+        TEST(kernels_of_clusters_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading all of a profile, whatever is in it: for tests of damaged files.
+#ifndef GLINT_TESTS_PROFILE_READING_H
+#define GLINT_TESTS_PROFILE_READING_H
+
+#include <string.h>
+
+#include "profile/profile.h"
+
+// Looks at every text, which a sanitizer watches.
+static inline size_t reading_text(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
+#define READING(row, look)                                                       \
+    static inline bool reading_##row(void *user, const struct profile_##row *at) \
+    {                                                                            \
+        *(size_t *)user += (look);                                               \
+        return true;                                                             \
+    }
+READING(image, reading_text(at->path) + reading_text(at->build_id))
+READING(function, reading_text(at->name))
+READING(thread, reading_text(at->name))
+READING(device, reading_text(at->name) + reading_text(at->uuid))
+READING(context, at->device)
+READING(stream, at->flags)
+READING(module, reading_text(at->name))
+READING(kernel, reading_text(at->name) + reading_text(at->mangled))
+READING(path, at->frame_count ? reading_text(at->frames[at->frame_count - 1].function) : 0)
+READING(graph, at->node_count ? (size_t)at->nodes[at->node_count - 1].kind : 0)
+READING(call,
+        strlen(profile_call_kind_word(at->kind)) +
+            (at->kind == PROFILE_CALL_COPY ? strlen(profile_memory_word(at->copy.from_memory)) : 0))
+READING(time, at->node)
+READING(object, reading_text(at->name) + strlen(profile_object_kind_word(at->kind)))
+READING(note, reading_text(at->text) + strlen(profile_severity_word(at->severity)))
+READING(dropped, reading_text(at->kind))
+
+static inline bool reading_columns(void *user, unsigned count, const char *const *names)
+{
+    for (unsigned i = 0; i < count; i++)
+        *(size_t *)user += strlen(names[i]);
+    return true;
+}
+
+static inline bool reading_row(void *user, unsigned count, const struct profile_cell *cells)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (cells[i].bytes.length)
+            *(size_t *)user += (unsigned char)cells[i].bytes.text[cells[i].bytes.length - 1];
+    }
+    return true;
+}
+
+// The first code that is not BASE_OK, of opening it or of reading all of it.
+static inline enum base_code reading_all(const char *path, struct base_error *error)
+{
+    struct profile *profile;
+    size_t sum = 0;
+    enum base_code code = profile_open(path, &profile, error);
+    if (code != BASE_OK)
+        return code;
+#define READING_EACH(what, row)                                                         \
+    do {                                                                                \
+        enum base_code each = profile_each_##what(profile, reading_##row, &sum, error); \
+        code = code == BASE_OK ? each : code;                                           \
+    } while (0)
+    READING_EACH(image, image);
+    READING_EACH(function, function);
+    READING_EACH(thread, thread);
+    READING_EACH(device, device);
+    READING_EACH(context, context);
+    READING_EACH(stream, stream);
+    READING_EACH(module, module);
+    READING_EACH(kernel, kernel);
+    READING_EACH(path, path);
+    READING_EACH(graph, graph);
+    READING_EACH(call, call);
+    READING_EACH(node_time, time);
+    READING_EACH(object, object);
+    READING_EACH(note, note);
+    READING_EACH(dropped, dropped);
+    sum += reading_text(profile_meta(profile)->glint);
+    for (uint32_t i = 0; i < profile_program(profile)->argument_count; i++)
+        sum += reading_text(profile_program(profile)->arguments[i]);
+    static const char *const views[] = {"v_calls", "v_objects", "v_call_paths", "v_node_runs"};
+    struct profile_sink sink = {reading_columns, reading_row, &sum};
+    for (unsigned i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+        char sql[64] = "SELECT * FROM ";
+        enum base_code query = profile_query(profile, strcat(sql, views[i]), &sink, error);
+        code = code == BASE_OK ? query : code;
+    }
+    profile_close(profile);
+    return code;
+}
+
+#endif

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small profile with every kind of row in it, for the tests of src/profile, of `glint query` and
+// of the queries in docs/profile.md: a made-up program that adds vectors twice, once in a graph.
+#ifndef GLINT_TESTS_PROFILE_SAMPLE_H
+#define GLINT_TESTS_PROFILE_SAMPLE_H
+
+#include <stddef.h>
+
+#include "profile/profile.h"
+
+// --- The rows ------------------------------------------------------------------------------------
+
+static const char *const sample_arguments[] = {"./vectors", "--count", "1000 \"big\"\n"};
+
+static const struct profile_program sample_program = {.executable = "/home/me/vectors",
+                                                      .folder = "/home/me",
+                                                      .arguments = sample_arguments,
+                                                      .argument_count = 3,
+                                                      .pid = 4711,
+                                                      .parent = 4000,
+                                                      .driver_version = 13000,
+                                                      .start_monotonic_ns = 5000000000,
+                                                      .start_unix_ns = 1794700000000000000,
+                                                      .simulated = true,
+                                                      .timestamps = true,
+                                                      .has_end = true,
+                                                      .end_ns = 9000000,
+                                                      .calls_made = 15,
+                                                      .objects_made = 6};
+
+static const struct profile_image sample_images[] = {
+    {1, "/home/me/vectors", "0badc0de", 0x400000, 0x480000, 0x400000},
+    {2, "/usr/lib/libc.so.6", NULL, 0x7f0000000000, 0x7f0000100000, 0x7f0000000000},
+};
+
+static const struct profile_function sample_functions[] = {
+    {1, "cuMemAlloc_v2"},       {2, "cuMemcpyHtoD_v2"},   {3, "cuLaunchKernel"},
+    {4, "cuStreamSynchronize"}, {5, "cuMemFree_v2"},      {6, "cuGraphLaunch"},
+    {7, "cuEventRecord"},       {8, "cuStreamWaitEvent"}, {9, "cuMemcpyDtoH_v2"},
+    {10, "cuMemsetD8_v2"},      {11, "cuMemAllocAsync"},
+};
+
+static const struct profile_thread sample_threads[] = {{1, 4711, "vectors"}, {2, 4712, NULL}};
+
+static const struct profile_device sample_devices[] = {
+    {1, 9, 0, 132, 150754820096, "NVIDIA H200", "00112233445566778899aabbccddeeff"}};
+
+static const struct profile_context sample_contexts[] = {{1, 1}};
+
+static const struct profile_stream sample_streams[] = {
+    {1, 1, PROFILE_STREAM_LEGACY, 0, 0},
+    {2, 1, PROFILE_STREAM_NON_BLOCKING, -5, 0},
+    {3, 1, PROFILE_STREAM_PER_THREAD, 0, 2},
+};
+
+static const struct profile_module sample_modules[] = {
+    {1, 1, "vectors.cu", 20480, 0xfedcba9876543210, true}};
+
+static const struct profile_kernel sample_kernels[] = {
+    {1, 1, "add(float*, float const*, int)", "_Z3addPfPKfi", 16, 0, 0},
+    {2, 1, "scale(float*, float, int)", "_Z5scalePffi", 12, 4096, 8},
+};
+
+static const struct profile_frame sample_frames_1[] = {
+    {"allocate", "vectors.cu", 12, 1, 0x1234, true},
+    {"main", "vectors.cu", 40, 1, 0x1234, false},
+    {"__libc_start_main", NULL, 0, 2, 0x27000, false},
+};
+static const struct profile_frame sample_frames_2[] = {
+    {"main", "vectors.cu", 51, 1, 0x1300, false},
+    {"__libc_start_main", NULL, 0, 2, 0x27000, false},
+};
+static const struct profile_frame sample_frames_3[] = {{NULL, NULL, 0, 1, 0x2000, false}};
+
+static const struct profile_path sample_paths[] = {
+    {1, sample_frames_1, 3, false},
+    {2, sample_frames_2, 2, true},
+    {3, NULL, 0, false},
+    {4, sample_frames_3, 1, false},
+};
+
+static const struct profile_node sample_nodes[] = {
+    {.kind = PROFILE_NODE_SET,
+     .set = {.address = 0x10000,
+             .object = 1,
+             .bytes = 4096,
+             .pitch = 512,
+             .width_bytes = 256,
+             .height = 16,
+             .value = 0,
+             .value_bytes = 4}},
+    {.kind = PROFILE_NODE_KERNEL, .launch = {2, {4, 2, 1}, {128, 1, 1}, 1024, 0}},
+    {.kind = PROFILE_NODE_COPY,
+     .copy = {.bytes = 4000,
+              .from = 0x10000,
+              .to = 0x20000,
+              .from_object = 1,
+              .to_object = 2,
+              .from_pitch = 1,
+              .to_pitch = 2,
+              .width_bytes = 3,
+              .height = 4,
+              .depth = 5,
+              .from_memory = PROFILE_MEMORY_DEVICE,
+              .to_memory = PROFILE_MEMORY_ARRAY,
+              .direction = PROFILE_DEVICE_TO_DEVICE}},
+    {.kind = PROFILE_NODE_ALLOC, .range = {0x90000, 64, 6}},
+    {.kind = PROFILE_NODE_FREE, .range = {0x90000, 0, 6}},
+    {.kind = PROFILE_NODE_EVENT_RECORD, .event = 7},
+    {.kind = PROFILE_NODE_EMPTY},
+};
+
+static const struct profile_graph sample_graphs[] = {{1, sample_nodes, 7}, {2, NULL, 0}};
+
+// Not in the order of their numbers, as when several threads call.
+static const struct profile_call sample_calls[] = {
+    {.number = 1,
+     .start_ns = 1000,
+     .end_ns = 51000,
+     .function = 1,
+     .thread = 1,
+     .context = 1,
+     .path = 1,
+     .kind = PROFILE_CALL_ALLOC,
+     .flags = PROFILE_CALL_RUNTIME,
+     .range = {0x10000, 4000, 1}},
+    {.number = 3,
+     .start_ns = 70000,
+     .end_ns = 90000,
+     .function = 2,
+     .thread = 1,
+     .context = 1,
+     .stream = 1,
+     .path = 2,
+     .waited_ns = 15000,
+     .kind = PROFILE_CALL_COPY,
+     .flags = PROFILE_CALL_RUNTIME | PROFILE_CALL_WAITED,
+     .has_gpu_time = true,
+     .gpu_start_ns = 75000,
+     .gpu_end_ns = 88000,
+     .copy = {.bytes = 4000,
+              .from = 0x7fff0000,
+              .to = 0x10000,
+              .to_object = 1,
+              .from_memory = PROFILE_MEMORY_PAGEABLE,
+              .to_memory = PROFILE_MEMORY_DEVICE,
+              .direction = PROFILE_HOST_TO_DEVICE}},
+    {.number = 2,
+     .start_ns = 52000,
+     .end_ns = 60000,
+     .function = 1,
+     .thread = 2,
+     .context = 1,
+     .path = 1,
+     .kind = PROFILE_CALL_ALLOC,
+     .flags = PROFILE_CALL_RUNTIME,
+     .range = {0x20000, 8000, 2}},
+    {.number = 4,
+     .start_ns = 95000,
+     .end_ns = 99000,
+     .function = 10,
+     .thread = 1,
+     .context = 1,
+     .stream = 1,
+     .path = 2,
+     .kind = PROFILE_CALL_SET,
+     .flags = PROFILE_CALL_ASYNC,
+     .set = {.address = 0x20000,
+             .object = 2,
+             .bytes = 8000,
+             .pitch = 100,
+             .width_bytes = 80,
+             .height = 100,
+             .value = 0xffffffff,
+             .value_bytes = 4}},
+    {.number = 5,
+     .start_ns = 100000,
+     .end_ns = 104000,
+     .function = 3,
+     .thread = 1,
+     .context = 1,
+     .stream = 2,
+     .path = 2,
+     .kind = PROFILE_CALL_LAUNCH,
+     .flags = PROFILE_CALL_ASYNC,
+     .launch = {1, {8, 1, 1}, {128, 1, 1}, 0, 0}},
+    {.number = 6,
+     .start_ns = 105000,
+     .end_ns = 108000,
+     .function = 3,
+     .thread = 1,
+     .context = 1,
+     .stream = 2,
+     .path = 2,
+     .result = 701,
+     .kind = PROFILE_CALL_LAUNCH,
+     .flags = PROFILE_CALL_ASYNC,
+     .launch = {2, {1, 2, 3}, {4, 5, 6}, 49152, PROFILE_LAUNCH_COOPERATIVE}},
+    {.number = 7,
+     .start_ns = 110000,
+     .end_ns = 111000,
+     .function = 7,
+     .thread = 1,
+     .context = 1,
+     .stream = 2,
+     .path = 2,
+     .kind = PROFILE_CALL_EVENT_RECORD,
+     .flags = PROFILE_CALL_ASYNC,
+     .sync = {7, 2, 1}},
+    {.number = 8,
+     .start_ns = 112000,
+     .end_ns = 113000,
+     .function = 8,
+     .thread = 1,
+     .context = 1,
+     .stream = 1,
+     .path = 2,
+     .kind = PROFILE_CALL_EVENT_WAIT,
+     .flags = PROFILE_CALL_ASYNC,
+     .sync = {7, 1, 1}},
+    {.number = 9,
+     .start_ns = 120000,
+     .end_ns = 130000,
+     .function = 6,
+     .thread = 1,
+     .context = 1,
+     .stream = 1,
+     .path = 2,
+     .kind = PROFILE_CALL_GRAPH_LAUNCH,
+     .flags = PROFILE_CALL_ASYNC,
+     .has_gpu_time = true,
+     .gpu_start_ns = 140000,
+     .gpu_end_ns = 180000,
+     .graph = 1},
+    {.number = 10,
+     .start_ns = 131000,
+     .end_ns = 200000,
+     .function = 4,
+     .thread = 1,
+     .context = 1,
+     .stream = 2,
+     .path = 2,
+     .waited_ns = 60000,
+     .kind = PROFILE_CALL_SYNC,
+     .flags = PROFILE_CALL_WAITED,
+     .sync = {0, 2, 0}},
+    {.number = 11,
+     .start_ns = 201000,
+     .end_ns = 220000,
+     .function = 9,
+     .thread = 1,
+     .context = 1,
+     .stream = 1,
+     .path = 2,
+     .waited_ns = 10000,
+     .kind = PROFILE_CALL_COPY,
+     .flags = PROFILE_CALL_WAITED,
+     .has_gpu_time = true,
+     .gpu_start_ns = 203000,
+     .gpu_end_ns = 217000,
+     .copy = {.bytes = 4000,
+              .from = 0x10000,
+              .to = 0x30000,
+              .from_object = 1,
+              .to_object = 4,
+              .from_pitch = 512,
+              .to_pitch = 400,
+              .width_bytes = 400,
+              .height = 10,
+              .depth = 1,
+              .from_memory = PROFILE_MEMORY_DEVICE,
+              .to_memory = PROFILE_MEMORY_PINNED,
+              .direction = PROFILE_DEVICE_TO_HOST}},
+    {.number = 12,
+     .start_ns = 221000,
+     .end_ns = 222000,
+     .function = 11,
+     .thread = 1,
+     .context = 1,
+     .stream = 2,
+     .path = 4,
+     .kind = PROFILE_CALL_ALLOC,
+     .flags = PROFILE_CALL_ASYNC,
+     .range = {0x40000, 1 << 20, 3}},
+    {.number = 13,
+     .start_ns = 223000,
+     .end_ns = 224000,
+     .function = 5,
+     .thread = 1,
+     .context = 1,
+     .path = 2,
+     .kind = PROFILE_CALL_FREE,
+     .range = {0x10000, 4000, 1}},
+    {.number = 14,
+     .start_ns = 225000,
+     .end_ns = 226000,
+     .thread = 1,
+     .context = 1,
+     .path = 3,
+     .kind = PROFILE_CALL_OTHER,
+     .flags = PROFILE_CALL_CAPTURED},
+    {.number = 15,
+     .start_ns = -5,
+     .end_ns = 5,
+     .kind = PROFILE_CALL_MEMORY,
+     .range = {UINT64_MAX, UINT64_MAX, 0}},
+};
+
+static const struct profile_time sample_times[] = {
+    {5, 0, 101000, 150000}, {6, 0, 150000, 150500}, {9, 1, 140000, 145000},
+    {9, 2, 145000, 170000}, {9, 3, 170000, 180000},
+};
+
+static const struct profile_object sample_objects[] = {
+    {.number = 1,
+     .kind = PROFILE_OBJECT_DEVICE,
+     .address = 0x10000,
+     .bytes = 4000,
+     .call = 1,
+     .context = 1,
+     .device = 1,
+     .has_end = true,
+     .end_call = 13,
+     .name = "A_gpu",
+     .name_source = PROFILE_NAME_SOURCE},
+    {.number = 2,
+     .kind = PROFILE_OBJECT_PITCHED,
+     .address = 0x20000,
+     .bytes = 8000,
+     .call = 2,
+     .pitch = 100,
+     .width_bytes = 80,
+     .height = 80,
+     .depth = 1,
+     .context = 1,
+     .device = 1,
+     .name = "vectors.cu:12",
+     .name_source = PROFILE_NAME_PLACE},
+    {.number = 3,
+     .kind = PROFILE_OBJECT_POOL,
+     .address = 0x40000,
+     .bytes = 1 << 20,
+     .call = 12,
+     .context = 1,
+     .device = 1,
+     .stream = 2,
+     .has_end = true,
+     .end_stream = 1},
+    {.number = 4, .kind = PROFILE_OBJECT_PINNED, .address = 0x30000, .bytes = 4000, .context = 1},
+    {.number = 5,
+     .kind = PROFILE_OBJECT_PART,
+     .address = 0x40100,
+     .bytes = 256,
+     .parent = 3,
+     .context = 1,
+     .device = 1,
+     .name = "tensor",
+     .name_source = PROFILE_NAME_PROGRAM},
+    {.number = 6, .kind = PROFILE_OBJECT_GRAPH, .address = 0x90000, .bytes = 64, .device = 1},
+};
+
+static const struct profile_note sample_notes[] = {
+    {PROFILE_WARNING, "kernel foo: no PTX"},
+    {PROFILE_INFO, "a note with a tab\tand a \"quote\", and a comma"},
+};
+
+static const struct profile_dropped sample_dropped[] = {{"call", 3}, {"time", 12}};
+
+// --- Writing them --------------------------------------------------------------------------------
+
+#define SAMPLE_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define SAMPLE_ADD(rows, add)                                          \
+    for (size_t i = 0; i < SAMPLE_COUNT(rows) && code == BASE_OK; i++) \
+    code = add(writer, &(rows)[i], error)
+
+static inline enum base_code sample_add(struct profile_writer *writer, struct base_error *error)
+{
+    enum base_code code = profile_set_program(writer, &sample_program, error);
+    SAMPLE_ADD(sample_images, profile_add_image);
+    SAMPLE_ADD(sample_functions, profile_add_function);
+    SAMPLE_ADD(sample_threads, profile_add_thread);
+    SAMPLE_ADD(sample_devices, profile_add_device);
+    SAMPLE_ADD(sample_contexts, profile_add_context);
+    SAMPLE_ADD(sample_streams, profile_add_stream);
+    SAMPLE_ADD(sample_modules, profile_add_module);
+    SAMPLE_ADD(sample_kernels, profile_add_kernel);
+    SAMPLE_ADD(sample_paths, profile_add_path);
+    SAMPLE_ADD(sample_graphs, profile_add_graph);
+    SAMPLE_ADD(sample_calls, profile_add_call);
+    SAMPLE_ADD(sample_objects, profile_add_object);
+    for (size_t i = 0; i < SAMPLE_COUNT(sample_objects) && code == BASE_OK; i++) {
+        const struct profile_object *object = &sample_objects[i];
+        if (object->has_end)
+            code = profile_end_object(writer, object->number, object->end_call, object->end_stream,
+                                      error);
+        if (object->name && code == BASE_OK)
+            code = profile_name_object(writer, object->number, object->name, object->name_source,
+                                       error);
+    }
+    SAMPLE_ADD(sample_times, profile_add_time);
+    SAMPLE_ADD(sample_notes, profile_add_note);
+    SAMPLE_ADD(sample_dropped, profile_set_dropped);
+    return code;
+}
+
+// Writes the whole sample there.
+static inline enum base_code sample_write(const char *path, struct base_error *error)
+{
+    struct profile_writer *writer;
+    enum base_code code = profile_create(path, true, &writer, error);
+    if (code != BASE_OK)
+        return code;
+    code = sample_add(writer, error);
+    if (code == BASE_OK)
+        return profile_finish(writer, PROFILE_EXITED, 3, error);
+    profile_abandon(writer);
+    return code;
+}
+
+#endif

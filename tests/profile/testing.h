@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of src/profile share: cmocka with the headers that it wants first, a folder that
+// goes away, and checks that say what went wrong.
+#ifndef GLINT_TESTS_PROFILE_TESTING_H
+#define GLINT_TESTS_PROFILE_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profile/profile.h"
+
+// A folder for a test program's files, and the usual profile in it.
+static char test_folder[64];
+static char test_path[96];
+
+static inline int make_folder(void **state)
+{
+    (void)state;
+    snprintf(test_folder, sizeof(test_folder), "/tmp/glint-profile-XXXXXX");
+    if (!mkdtemp(test_folder))
+        return -1;
+    snprintf(test_path, sizeof(test_path), "%s/a.glint", test_folder);
+    return 0;
+}
+
+static inline int remove_folder(void **state)
+{
+    (void)state;
+    char command[96];
+    snprintf(command, sizeof(command), "rm -rf %s", test_folder);
+    return system(command);
+}
+
+static inline bool is_there(const char *suffix)
+{
+    char name[128];
+    snprintf(name, sizeof(name), "%s%s", test_path, suffix);
+    return access(name, F_OK) == 0;
+}
+
+static inline void check_good(enum base_code code, const struct base_error *error)
+{
+    char text[1024];
+    if (code == BASE_OK)
+        return;
+    base_error_text(error, text, sizeof(text));
+    fail_msg("%s", text);
+}
+
+// That it failed so, with these words in the message.
+static inline void check_bad(enum base_code code, enum base_code wanted,
+                             const struct base_error *error, const char *words)
+{
+    char text[1024];
+    base_error_text(error, text, sizeof(text));
+    if (code != wanted || !strstr(text, words))
+        fail_msg("%s, not %s with '%s': %s", base_code_name(code), base_code_name(wanted), words,
+                 text);
+}
+
+// --- The result of a query as text: cells between '|', rows in lines -----------------------------
+
+static inline bool text_columns(void *user, unsigned count, const char *const *names)
+{
+    (void)user;
+    (void)count;
+    (void)names;
+    return true;
+}
+
+static inline bool text_row(void *user, unsigned count, const struct profile_cell *cells)
+{
+    struct base_buf *out = user;
+    for (unsigned i = 0; i < count; i++) {
+        if (i)
+            base_buf_putc(out, '|');
+        if (cells[i].kind == PROFILE_CELL_INTEGER)
+            base_buf_i64(out, cells[i].integer);
+        else if (cells[i].kind == PROFILE_CELL_REAL)
+            base_buf_printf(out, "%g", cells[i].real);
+        else if (cells[i].kind != PROFILE_CELL_NULL)
+            base_buf_add(out, cells[i].bytes.text, cells[i].bytes.length);
+    }
+    base_buf_putc(out, '\n');
+    return true;
+}
+
+static inline void check_query(struct profile *profile, const char *sql, const char *wanted)
+{
+    struct base_error error = {0};
+    struct base_buf text = {0};
+    struct profile_sink sink = {text_columns, text_row, &text};
+    check_good(profile_query(profile, sql, &sink, &error), &error);
+    assert_string_equal(text.text ? text.text : "", wanted);
+    base_buf_fini(&text);
+}
+
+#endif
