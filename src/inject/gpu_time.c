@@ -8,6 +8,10 @@
 // event that was read becomes the new one.
 #include "call.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 enum {
     MOST_EVENTS = 16384, // of a context; with all in use, work goes untimed and is counted
     REBASE_MS = 1000,
@@ -68,6 +72,7 @@ static void make_base(struct context *context, CUstream stream)
         seen = now_ns();
         if (happened) {
             context->base_ns = (double)start + (double)(seen - start) / 2;
+            context->base_seen = true;
             break;
         }
     }
@@ -81,8 +86,10 @@ void gpu_time_before(struct call *call)
     // Events belong to the current context; work on another's stream goes untimed. So does all
     // while a stream is under capture, which allows no event to be looked at.
     if (!stream || !context || stream->context != context || context->timing_failed ||
-        atomic_load(&state.captures))
+        atomic_load(&state.captures)) {
+        atomic_fetch_add(&state.untimed, 1);
         return;
+    }
     pthread_mutex_lock(&context->timing_lock);
     if (!context->base)
         make_base(context, stream->handle);
@@ -95,8 +102,22 @@ void gpu_time_before(struct call *call)
             give_up(context);
         give_event(context, before);
         give_event(context, after);
+        atomic_fetch_add(&state.untimed, 1);
     }
     pthread_mutex_unlock(&context->timing_lock);
+}
+
+// Those that were read are at the front; moving the others there now and then keeps the list as
+// short as what is outstanding.
+static void forget_read(struct stream *stream)
+{
+    const size_t left = stream->timings.count - stream->first_timing;
+    if (stream->first_timing <= left)
+        return;
+    memmove(stream->timings.items, stream->timings.items + stream->first_timing,
+            left * sizeof(*stream->timings.items));
+    stream->first_timing = 0;
+    stream->timings.count = left;
 }
 
 void gpu_time_after(struct call *call)
@@ -106,8 +127,7 @@ void gpu_time_after(struct call *call)
     bool good = call->result == CUDA_SUCCESS &&
                 REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
     pthread_mutex_lock(&context->timing_lock);
-    if (good && stream->first_timing == stream->timings.count)
-        stream->first_timing = stream->timings.count = 0;
+    forget_read(stream);
     struct timing *place = good ? base_array_push(&stream->timings) : NULL;
     if (place) {
         *place = call->timing;
@@ -137,8 +157,9 @@ void gpu_time_collect(struct stream *stream, size_t most)
         struct timing timing = stream->timings.items[stream->first_timing];
         double start, end;
         // The base may be younger than the work where that is on another stream.
-        if (REAL(cuEventQuery)(timing.after) == CUDA_ERROR_NOT_READY ||
-            REAL(cuEventQuery)(context->base) == CUDA_ERROR_NOT_READY)
+        if (!context->base_seen)
+            context->base_seen = REAL(cuEventQuery)(context->base) == CUDA_SUCCESS;
+        if (!context->base_seen || REAL(cuEventQuery)(timing.after) == CUDA_ERROR_NOT_READY)
             break;
         stream->first_timing++;
         if (time_of(context, timing.before, &start) && time_of(context, timing.after, &end)) {
@@ -170,4 +191,10 @@ void gpu_time_finish(void)
         for (struct stream *stream = context->streams; stream; stream = stream->next)
             gpu_time_collect(stream, SIZE_MAX);
     }
+    const uint64_t untimed = atomic_load(&state.untimed);
+    char text[128];
+    snprintf(text, sizeof(text), "%" PRIu64 " launches, copies and fills have no GPU time",
+             untimed);
+    if (untimed)
+        state_note(EVENT_INFO, text);
 }

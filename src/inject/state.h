@@ -100,7 +100,8 @@ struct context {
     // GPU times, under this lock: see gpu_time.c.
     pthread_mutex_t timing_lock;
     bool timing_failed;
-    CUevent base;   // an event that has happened
+    CUevent base;   // an event that happens, or has happened
+    bool base_seen; // to have happened
     double base_ns; // when
     BASE_ARRAY(CUevent) spare_events;
     size_t made_events;
@@ -185,6 +186,7 @@ struct state {
     _Atomic uint32_t threads_made;
     _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
     _Atomic bool no_memory;    // said so
+    _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
 
