@@ -212,8 +212,7 @@ static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
     for (size_t i = 0; good && i < edges->count; i++) {
         const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
         const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
-        good = from && to;
-        if (good) {
+        if (from && to) {       // as must be
             first[*from + 2]++; // shifted by one more than its end, which filling in moves back
             missing[*to]++;
         }
@@ -221,8 +220,10 @@ static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
     for (size_t i = 0; good && i < count; i++)
         first[i + 2] += first[i + 1];
     for (size_t i = 0; good && i < edges->count; i++) {
-        uint64_t from = *base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
-        successors[first[from + 1]++] = *base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
+        const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
+        const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
+        if (from && to)
+            successors[first[*from + 1]++] = *to;
     }
     if (good)
         order_by(nodes, count, first, successors, missing, ordered);
@@ -256,13 +257,12 @@ static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count)
 
 static void find_loose(struct graph *graph)
 {
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        struct node *node = &graph->nodes.items[i];
-        node->loose = node->told.kind == EVENT_NODE_ALLOC;
-        for (size_t j = i + 1; node->loose && j < graph->nodes.count; j++) {
-            const struct node *other = &graph->nodes.items[j];
-            if (other->told.kind == EVENT_NODE_FREE && other->address == node->address)
-                node->loose = false;
+    struct node *nodes = graph->nodes.items;
+    for (size_t i = 0; nodes && i < graph->nodes.count; i++) {
+        nodes[i].loose = nodes[i].told.kind == EVENT_NODE_ALLOC;
+        for (size_t j = i + 1; nodes[i].loose && j < graph->nodes.count; j++) {
+            if (nodes[j].told.kind == EVENT_NODE_FREE && nodes[j].address == nodes[i].address)
+                nodes[i].loose = false;
         }
     }
 }

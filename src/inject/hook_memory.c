@@ -288,9 +288,9 @@ HOOKED(cuArrayDestroy, (CUarray handle), (handle), NO_STREAM,
        struct object object = leave_array(&call, handle), { left_array(&call, &object); })
 HOOKED(cuMipmappedArrayDestroy, (CUmipmappedArray handle), (handle), NO_STREAM,
        struct object object = leave_array(&call, handle), { left_array(&call, &object); })
-HOOKED(cuMipmappedArrayGetLevel, (CUarray * level, CUmipmappedArray levels, unsigned number),
-       (level, levels, number), NO_STREAM, {}, {
+HOOKED(cuMipmappedArrayGetLevel, (CUarray * array, CUmipmappedArray levels, unsigned level),
+       (array, levels, level), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS)
-               objects_alias_array(&state.objects, (uint64_t)(uintptr_t)*level,
+               objects_alias_array(&state.objects, (uint64_t)(uintptr_t)*array,
                                    (uint64_t)(uintptr_t)levels);
        })
