@@ -352,6 +352,20 @@ static void graphs(void)
     CHECK(cuGraphLaunch(exec, NULL));
     CHECK(cuCtxSynchronize());
 
+    // In the order that the edges ask for, not in that of making: first the kernel, then what was
+    // made before it.
+    CUgraph turned;
+    CUgraphNode late[3], early;
+    CHECK(cuGraphCreate(&turned, 0));
+    for (unsigned i = 0; i < 3; i++) {
+        set_of.value = i;
+        CHECK(cuGraphAddMemsetNode(&late[i], turned, NULL, 0, &set_of, context));
+    }
+    CHECK(cuGraphAddKernelNode_v2(&early, turned, NULL, 0, &kernel_of));
+    CHECK(cuGraphAddDependencies(turned, &early, &late[1], 1));
+    CHECK(cuGraphAddDependencies(turned, &late[1], &late[0], 1));
+    CHECK(cuGraphInstantiateWithFlags(&exec, turned, 0));
+
     // Memory that a graph leaves to the program is a new object at each launch.
     CUDA_MEM_ALLOC_NODE_PARAMS memory_of = {
         .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
