@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# libglint.so, which `glint record` loads into programs ahead of their libraries.
+
+# The parts it uses are compiled anew: sanitizers have to be a program's own.
+file(GLOB sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/inject/*.c ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c)
+add_library(glint_inject_preload SHARED ${sources})
+set_target_properties(glint_inject_preload PROPERTIES
+    OUTPUT_NAME glint
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/libglint.map)
+target_link_libraries(glint_inject_preload PRIVATE ${CMAKE_DL_LIBS} m pthread)
+# Bsymbolic: the hooks that the doors give out are these,
+# whoever else defines the names. wrap: see pool.c.
+target_compile_options(glint_inject_preload PRIVATE -fno-sanitize=all)
+target_link_options(glint_inject_preload PRIVATE
+    -fno-sanitize=all -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--as-needed
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/inject/libglint.map
+    -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free)
+if(TARGET glint)
+    add_dependencies(glint glint_inject_preload)
+endif()

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every hook does around the driver's function: who, where, when, whether it waited, and the
+// record.
+//
+// Whether a call waited is told without waiting: work was pending when it began (the driver says of
+// a stream that it is not ready), and none is when it ends. Streams that nothing was given since
+// they were last known to be idle are not asked.
+#include "call.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t path_here(void)
+{
+    return state.stacks ? stack_here(state.stacks, state.ring) : 0;
+}
+
+bool call_begin(struct call *call, enum hook hook, CUstream stream)
+{
+    if (!state_on() || inject_thread.depth)
+        return false;
+    call->error = errno;
+    inject_thread.depth = 1;
+    const struct hook_row *row = &hook_rows[hook];
+    call->hook = hook;
+    call->how = row->how;
+    call->kind = row->kind;
+    call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
+    call->context = call->current = context_current();
+    call->stream = NULL;
+    call->number_of_stream = call->number_of_context = 0;
+    call->waited_is_known = false;
+    call->quiet = row->how & HOOK_HIDDEN;
+    call->pending_count = 0;
+    call->event = NULL;
+    call->timing = (struct timing){0};
+    memset(&call->detail, 0, sizeof(call->detail));
+    // A query may turn out not to be worth telling: it has its number when it is told.
+    const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
+    call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
+    call->stack = call->quiet ? 0 : path_here();
+    if (stream != NO_STREAM) {
+        call->stream = stream_of(stream, row->per_thread, call->context);
+        if (call->stream && call_captured(call))
+            call->flags |= EVENT_CALL_CAPTURED;
+    }
+    return true;
+}
+
+bool call_captured(const struct call *call)
+{
+    if (!call->stream || !atomic_load_explicit(&state.captures, memory_order_relaxed))
+        return false;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return REAL(cuStreamIsCapturing)(call->stream->handle, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+// Whether the driver can be asked about the stream from this thread: a default stream has no name
+// outside of its context, nor a thread's own outside of the thread.
+static bool can_ask(const struct call *call, const struct stream *stream)
+{
+    const bool own = stream->flags & EVENT_STREAM_PER_THREAD;
+    const bool named = !own && !(stream->flags & EVENT_STREAM_LEGACY);
+    if (stream->foreign && stream != call->stream)
+        return false; // it may be gone
+    return stream->number && (named || stream->context == call->current) &&
+           (!own || stream->thread == inject_thread.number);
+}
+
+static bool is_pending(const struct call *call, const struct stream *stream)
+{
+    return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY;
+}
+
+// Notes the streams on which work is pending of those that the call waits for: its own, with those
+// that the legacy stream waits for; or without one all of the context.
+static void look_for_pending(struct call *call)
+{
+    struct stream *streams[CALL_MOST_STREAMS];
+    size_t count = 0;
+    if (!call->context || atomic_load_explicit(&state.captures, memory_order_relaxed))
+        return; // a question would break the capture
+    if (call->event) {
+        call->pending_count = REAL(cuEventQuery)(call->event) == CUDA_ERROR_NOT_READY;
+        call->pending[0] = NULL;
+        return;
+    }
+    if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
+        count = streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
+    else
+        streams[count++] = call->stream;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t enqueued = atomic_load(&streams[i]->enqueued);
+        if (enqueued == atomic_load(&streams[i]->idle))
+            continue;
+        if (is_pending(call, streams[i])) {
+            call->pending_at[call->pending_count] = enqueued;
+            call->pending[call->pending_count++] = streams[i];
+        } else if (can_ask(call, streams[i])) {
+            atomic_store(&streams[i]->idle, enqueued);
+        }
+    }
+}
+
+static void look_whether_waited(struct call *call)
+{
+    bool all_done = true;
+    if (call->event) { // the function is one that waits for it
+        all_done = call->result == CUDA_SUCCESS;
+    } else {
+        for (unsigned i = 0; i < call->pending_count; i++) {
+            struct stream *stream = call->pending[i];
+            // More may have come from another thread; that the old is done cannot be told then.
+            if (is_pending(call, stream))
+                all_done = false;
+            else
+                atomic_store(&stream->idle, call->pending_at[i]);
+        }
+    }
+    if (all_done)
+        call->flags |= EVENT_CALL_WAITED;
+}
+
+void call_start(struct call *call)
+{
+    const bool captured = call->flags & EVENT_CALL_CAPTURED;
+    if (call->how & HOOK_WAITS && !captured)
+        look_for_pending(call);
+    if (call->how & HOOK_TIMED && state.timestamps && !captured)
+        gpu_time_before(call);
+    errno = call->error;
+    call->start_ns = now_ns();
+}
+
+// Whether the call may leave work on its stream. A copy or a fill may even where it is called
+// synchronous.
+static bool is_work(const struct call *call)
+{
+    return call->stream && !(call->flags & EVENT_CALL_CAPTURED) &&
+           call->how & (HOOK_ASYNC | HOOK_TIMED) && call->kind != EVENT_CALL_SYNC &&
+           call->kind != EVENT_CALL_STREAM;
+}
+
+void call_stop(struct call *call, CUresult result)
+{
+    call->end_ns = now_ns();
+    call->error = errno;
+    call->result = result;
+    if (call->timing.before)
+        gpu_time_after(call);
+    if (result == CUDA_SUCCESS && is_work(call))
+        atomic_fetch_add(&call->stream->enqueued, 1);
+    if (call->pending_count)
+        look_whether_waited(call);
+}
+
+// Polling would fill the ring: of a row of the same question with the same answer one is told.
+static bool is_repeated(const struct call *call)
+{
+    struct thread_state *thread = &inject_thread;
+    const bool not_ready = call->result == CUDA_ERROR_NOT_READY && call->kind == EVENT_CALL_SYNC;
+    const void *about = call->event ? (const void *)call->event : (const void *)call->stream;
+    if (not_ready && thread->last_query == (uint32_t)call->hook && thread->last_handle == about)
+        return true;
+    thread->last_query = (uint32_t)call->hook;
+    thread->last_handle = not_ready ? about : NULL;
+    return false;
+}
+
+void call_put(const struct call *call)
+{
+    struct event_call record = {
+        .number = call->number,
+        .start_ns = call->start_ns,
+        .end_ns = call->end_ns,
+        .function = (uint32_t)call->hook + 1,
+        .thread = thread_number(),
+        .context = call->stream              ? call->stream->context->number
+                   : call->number_of_context ? call->number_of_context
+                   : call->context           ? call->context->number
+                                             : 0,
+        .stream = call->stream ? call->stream->number : call->number_of_stream,
+        .stack = call->stack,
+        .result = (int32_t)call->result,
+        .kind = call->kind,
+        .flags = call->flags,
+    };
+    if (call->flags & EVENT_CALL_WAITED && call->waited_is_known)
+        record.waited_ns = call->end_ns - call->start_ns;
+    static const uint8_t detail_bytes[EVENT_CALL_KINDS] = {
+        [EVENT_CALL_ALLOC] = sizeof(struct event_alloc),
+        [EVENT_CALL_FREE] = sizeof(struct event_alloc),
+        [EVENT_CALL_COPY] = sizeof(struct event_copy),
+        [EVENT_CALL_SET] = sizeof(struct event_set),
+        [EVENT_CALL_LAUNCH] = sizeof(struct event_launch),
+        [EVENT_CALL_GRAPH_LAUNCH] = sizeof(struct event_graph),
+        [EVENT_CALL_SYNC] = sizeof(struct event_sync),
+        [EVENT_CALL_EVENT_RECORD] = sizeof(struct event_sync),
+        [EVENT_CALL_EVENT_WAIT] = sizeof(struct event_sync),
+        [EVENT_CALL_MEMORY] = sizeof(struct event_alloc),
+    };
+    const struct event_piece pieces[] = {{&record, sizeof(record)},
+                                         {&call->detail, detail_bytes[call->kind]}};
+    event_put_pieces(state.ring, EVENT_CALL, pieces, 2);
+}
+
+void call_tell(struct call *call)
+{
+    call->quiet = false;
+    call->number = atomic_fetch_add(&state.calls, 1) + 1;
+    call->stack = path_here();
+}
+
+CUresult call_end(struct call *call)
+{
+    if (!call->quiet && !is_repeated(call)) {
+        if (!call->number)
+            call->number = atomic_fetch_add(&state.calls, 1) + 1;
+        call_put(call);
+    }
+    if (state.timestamps && call->stream)
+        gpu_time_collect(call->stream, call->how & HOOK_WAITS ? SIZE_MAX : 4);
+    inject_thread.depth = 0;
+    errno = call->error;
+    return call->result;
+}
+
+void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object)
+{
+    call->detail.alloc = (struct event_alloc){address, bytes, object};
+}
+
+void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record)
+{
+    call->detail.sync = (struct event_sync){event, stream, record};
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every hook does around the driver's function:
+//
+//     HOOKED(cuMemAlloc_v2, (CUdeviceptr *pointer, size_t bytes), (pointer, bytes), NO_STREAM,
+//            {before}, {after})
+//
+// defines the hook. `before` may fill the call's detail from the arguments; `after` sees `result`.
+// HOOKED_BOTH does the same for the form for per-thread default streams.
+#ifndef GLINT_INJECT_CALL_H
+#define GLINT_INJECT_CALL_H
+
+#include "state.h"
+
+enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call waited
+
+struct call {
+    enum hook hook;
+    struct context *current; // the thread's
+    struct context *context; // that the call is about
+    struct stream *stream;
+    uint32_t number_of_stream, number_of_context; // of a stream that is gone
+    uint64_t start_ns, end_ns, number;
+    uint32_t stack;
+    CUresult result;
+    int error;              // the program's errno
+    uint8_t kind;           // enum event_call_kind
+    uint8_t flags;          // EVENT_CALL_*
+    uint8_t how;            // HOOK_*; a hook may change it before call_start
+    bool waited_is_known;   // all of the call was waiting, if it waited
+    bool quiet;             // make no record
+    unsigned pending_count; // streams on which work was pending when it began
+    struct stream *pending[CALL_MOST_STREAMS];
+    uint64_t pending_at[CALL_MOST_STREAMS];
+    CUevent event; // that is waited for instead of streams
+    struct timing timing;
+    union call_detail {
+        struct event_alloc alloc;
+        struct event_copy copy;
+        struct event_set set;
+        struct event_launch launch;
+        struct event_graph graph;
+        struct event_sync sync;
+    } detail; // by its kind; zeroed where there is nothing to tell
+};
+
+#define NO_STREAM ((CUstream)(uintptr_t)-1)
+
+// False: pass the call on and do nothing else. Where true, the other three follow in this order.
+bool call_begin(struct call *call, enum hook hook, CUstream stream);
+void call_start(struct call *call);
+void call_stop(struct call *call, CUresult result);
+CUresult call_end(struct call *call);
+void call_tell(struct call *call);      // one of a hidden function, after all
+void call_put(const struct call *call); // writes a record, for hooks that make more than one
+
+#define HOOKED(symbol, params, args, stream, before, ...) \
+    CUresult symbol params                                \
+    {                                                     \
+        struct call call;                                 \
+        if (!call_begin(&call, HOOK_##symbol, (stream)))  \
+            return REAL(symbol) args;                     \
+        before;                                           \
+        call_start(&call);                                \
+        const CUresult result = REAL(symbol) args;        \
+        call_stop(&call, result);                         \
+        __VA_ARGS__;                                      \
+        return call_end(&call);                           \
+    }
+
+#define HOOKED_BOTH(symbol, suffix, params, args, stream, before, ...) \
+    HOOKED(symbol, params, args, stream, before, __VA_ARGS__)          \
+    HOOKED(symbol##suffix, params, args, stream, before, __VA_ARGS__)
+
+// Details, from a hook's arguments.
+void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object);
+void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record);
+
+// Copies (hook_copy.c), also of graph nodes.
+struct copy_end {
+    uint8_t memory; // CU_MEMORYTYPE_*; 0: as the address says
+    uint64_t address;
+    CUarray array;
+    uint64_t pitch;
+};
+struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
+                              uint64_t height, uint64_t depth);
+struct event_copy copy_detail_3d(const CUDA_MEMCPY3D *copy);
+struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint32_t value_bytes,
+                            uint64_t width, uint64_t height);
+// Bytes of an array's element; 0: of a format in blocks or planes, which only the driver knows.
+uint64_t array_element_bytes(CUarray_format format, unsigned channels);
+
+// GPU times (gpu_time.c).
+void gpu_time_before(struct call *call);
+void gpu_time_after(struct call *call);
+void gpu_time_collect(struct stream *stream, size_t most); // of what has happened
+void gpu_time_finish(void);                                // at the process's end
+
+// Whether the stream is under capture now. Asks the driver only while some stream is.
+bool call_captured(const struct call *call);
+
+uint64_t now_ns(void);
+
+#endif

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a program gets the driver's functions, and that it gets the hooks instead: by direct linking
+// (the hooks are exported under the driver's names, and this library comes first), by dlsym and
+// dlvsym, by cuGetProcAddress. What is asked must really be the driver's: the real address decides,
+// so that a library with functions of the same names, or a version of a function that is not in the
+// table, passes through.
+//
+// dlsym and dlvsym find by who calls them (RTLD_NEXT, RTLD_DEFAULT), so for all that is not ours to
+// answer they jump to the real one with the caller's return address in place: door_entry below. The
+// real one is found in the loader's tables, because asking by dlsym would ask ourselves.
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "state.h"
+
+// --- The table -----------------------------------------------------------------------------------
+
+#define HOOK(name, version, symbol, kind, how) \
+    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how), (void *)(uintptr_t)(symbol)},
+#define HOOK_BOTH(name, version, symbol, suffix, kind, how)                                     \
+    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how), (void *)(uintptr_t)(symbol)}, \
+        {#name,                                                                                 \
+         #symbol #suffix,                                                                       \
+         version,                                                                               \
+         true,                                                                                  \
+         EVENT_CALL_##kind,                                                                     \
+         HOW(how),                                                                              \
+         (void *)(uintptr_t)(symbol##suffix)},
+#define USED(symbol) {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN, NULL},
+#define HOW(how)     (how)
+#define ASYNC        HOOK_ASYNC
+#define WAITS        HOOK_WAITS
+#define TIMED        HOOK_TIMED
+#define HIDDEN       HOOK_HIDDEN
+const struct hook_row hook_rows[HOOK_AND_USED_COUNT] = {
+#include "hooks.def"
+};
+
+enum { NEWEST_VERSION = 13000 }; // of CUDA, whose names the table knows all
+
+// --- The real functions --------------------------------------------------------------------------
+
+// The next definition of a function behind ours in the order of loading, by the loader's own list
+// and the objects' tables. Sanitizers ask for functions before the C library's can be called, and
+// some of those are theirs, so this calls none.
+
+struct symbols {
+    const ElfW(Sym) * table;
+    const char *strings;
+    const uint32_t *gnu, *sysv;
+};
+
+static struct symbols symbols_of(const struct link_map *object)
+{
+    struct symbols symbols = {0};
+    for (const ElfW(Dyn) *dynamic = object->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+        // The loader has made these addresses absolute, but not in the kernel's own object.
+        uintptr_t at = dynamic->d_un.d_ptr;
+        if (at < object->l_addr)
+            at += object->l_addr;
+        switch (dynamic->d_tag) {
+        case DT_SYMTAB: symbols.table = (const void *)at; break;   // NOLINT
+        case DT_STRTAB: symbols.strings = (const void *)at; break; // NOLINT
+        case DT_GNU_HASH: symbols.gnu = (const void *)at; break;   // NOLINT
+        case DT_HASH: symbols.sysv = (const void *)at; break;      // NOLINT
+        default: break;
+        }
+    }
+    return symbols;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static bool is_function(const struct symbols *symbols, uint32_t index, const char *name)
+{
+    const ElfW(Sym) *symbol = &symbols->table[index];
+    const char *other = symbols->strings + symbol->st_name;
+    while (*name && *name == *other) {
+        name++;
+        other++;
+    }
+    return *name == *other && symbol->st_shndx != SHN_UNDEF &&
+           ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
+}
+
+// Index of a defined function in the object's symbols; 0: none.
+static uint32_t find_symbol(const struct symbols *symbols, const char *name)
+{
+    if (symbols->gnu) {
+        const uint32_t buckets = symbols->gnu[0], first = symbols->gnu[1];
+        const uint32_t *bucket =
+            symbols->gnu + 4 + (size_t)symbols->gnu[2] * (sizeof(ElfW(Addr)) / 4);
+        const uint32_t *chain = bucket + buckets, hash = gnu_hash(name);
+        uint32_t index = buckets ? bucket[hash % buckets] : 0;
+        for (; index >= first && index; index++) {
+            if ((chain[index - first] | 1) == (hash | 1) && is_function(symbols, index, name))
+                return index;
+            if (chain[index - first] & 1)
+                break;
+        }
+    } else if (symbols->sysv) {
+        for (uint32_t index = 1; index < symbols->sysv[1]; index++) {
+            if (is_function(symbols, index, name))
+                return index;
+        }
+    }
+    return 0;
+}
+
+static void *find_next(const char *name)
+{
+    void *before = NULL; // where there is none behind
+    bool behind = false;
+    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
+        if (object->l_ld == _DYNAMIC) {
+            behind = true;
+            continue;
+        }
+        const struct symbols symbols = symbols_of(object);
+        const uint32_t index = symbols.table && symbols.strings ? find_symbol(&symbols, name) : 0;
+        if (!index)
+            continue;
+        void *found = (void *)(object->l_addr + symbols.table[index].st_value); // NOLINT
+        if (behind)
+            return found;
+        before = before ? before : found;
+    }
+    return before;
+}
+
+// Cached for good: any thread may write them, and all write the same.
+static struct {
+    void *_Atomic dlsym, *_Atomic dlvsym;
+    void *_Atomic driver; // handle of libcuda.so.1
+    void *_Atomic real[HOOK_AND_USED_COUNT];
+} doors;
+
+void *door_next_dlsym(void)
+{
+    void *found = atomic_load_explicit(&doors.dlsym, memory_order_acquire);
+    if (!found) {
+        found = find_next("dlsym");
+        atomic_store_explicit(&doors.dlsym, found, memory_order_release);
+    }
+    return found;
+}
+
+static void *next_dlvsym(void)
+{
+    void *found = atomic_load_explicit(&doors.dlvsym, memory_order_acquire);
+    if (!found) {
+        found = find_next("dlvsym");
+        atomic_store_explicit(&doors.dlvsym, found, memory_order_release);
+    }
+    return found;
+}
+
+static void *next_symbol(void *handle, const char *name)
+{
+    return ((void *(*)(void *, const char *))door_next_dlsym())(handle, name);
+}
+
+// The driver where the program has loaded it. Never loads it. It is then kept, because addresses in
+// it are kept.
+static void *driver(void)
+{
+    void *handle = atomic_load_explicit(&doors.driver, memory_order_acquire);
+    if (!handle) {
+        handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (handle)
+            atomic_store_explicit(&doors.driver, handle, memory_order_release);
+        else
+            (void)dlerror(); // ours, not the program's
+    }
+    return handle;
+}
+
+// Stands in for what this driver does not have.
+static CUresult not_in_driver(void)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+// The driver's; without a driver that of a library which the program has in its place. NULL: none.
+static void *find_real(enum hook hook)
+{
+    void *const none = (void *)(uintptr_t)not_in_driver;
+    void *real = atomic_load_explicit(&doors.real[hook], memory_order_acquire);
+    if (real)
+        return real == none ? NULL : real;
+    void *handle = driver();
+    real = next_symbol(handle ? handle : RTLD_NEXT, hook_rows[hook].symbol);
+    if (!real)
+        (void)dlerror(); // ours, not the program's
+    if (handle)          // else the driver may still come
+        atomic_store_explicit(&doors.real[hook], real ? real : none, memory_order_release);
+    return real;
+}
+
+void *door_real(enum hook hook)
+{
+    void *real = find_real(hook);
+    return real ? real : (void *)(uintptr_t)not_in_driver;
+}
+
+struct door_driver door_prepare(void)
+{
+    static const char simulated[] = "/lib/glint/sim/"; // a folder of its own
+    struct door_driver about = {0};
+    Dl_info file;
+    for (int i = 0; i < HOOK_AND_USED_COUNT; i++)
+        find_real((enum hook)i);
+    if (REAL(cuDriverGetVersion)(&about.version) != CUDA_SUCCESS)
+        about.version = 0;
+    about.simulated = dladdr(door_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
+                      strstr(file.dli_fname, simulated);
+    return about;
+}
+
+// --- dlsym, dlvsym -------------------------------------------------------------------------------
+
+static enum hook hook_of_symbol(const char *symbol)
+{
+    for (int i = 0; i < HOOK_COUNT; i++) {
+        if (strcmp(hook_rows[i].symbol, symbol) == 0)
+            return (enum hook)i;
+    }
+    return HOOK_COUNT;
+}
+
+// Without a driver in the process its functions are not there, whatever this library exports. The
+// loader says why: it knows no such version.
+static void *absent(void *handle, const char *name)
+{
+    void *(*next)(void *, const char *, const char *) =
+        (void *(*)(void *, const char *, const char *))next_dlvsym();
+    return next(handle, name, "GLINT_NONE");
+}
+
+// What the program gets where the loader found an address under a hooked name.
+static void *swap(void *handle, const char *name, void *found)
+{
+    const enum hook hook = hook_of_symbol(name);
+    void *wrapper = hook_rows[hook].wrapper;
+    if (!found)
+        return NULL;
+    if (found == wrapper)
+        return find_real(hook) ? found : absent(handle, name);
+    return state_wanted() && driver() && found == find_real(hook) ? wrapper : found;
+}
+
+static void *plain_dlsym(void *handle, const char *name)
+{
+    return swap(handle, name, next_symbol(handle, name));
+}
+
+static void *plain_dlvsym(void *handle, const char *name, const char *version)
+{
+    void *(*next)(void *, const char *, const char *) =
+        (void *(*)(void *, const char *, const char *))next_dlvsym();
+    return swap(handle, name, next(handle, name, version));
+}
+
+enum { ANSWER_PASS, ANSWER_SWAP, ANSWER_ABSENT };
+
+static int answer(void *handle, const char *name)
+{
+    if (!name || name[0] != 'c' || name[1] != 'u' || hook_of_symbol(name) == HOOK_COUNT)
+        return ANSWER_PASS;
+    // By the program's own order of libraries this one comes first.
+    if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
+        return find_real(hook_of_symbol(name)) ? ANSWER_PASS : ANSWER_ABSENT;
+    return ANSWER_SWAP;
+}
+
+// Where the call of dlsym goes on.
+__attribute__((used)) void *door_choose_dlsym(void *handle, const char *name);
+void *door_choose_dlsym(void *handle, const char *name)
+{
+    int error = errno;
+    int choice = answer(handle, name);
+    void *next = choice == ANSWER_SWAP     ? (void *)(uintptr_t)plain_dlsym
+                 : choice == ANSWER_ABSENT ? (void *)(uintptr_t)absent
+                                           : door_next_dlsym();
+    errno = error;
+    return next;
+}
+
+__attribute__((used)) void *door_choose_dlvsym(void *handle, const char *name);
+void *door_choose_dlvsym(void *handle, const char *name)
+{
+    int error = errno;
+    void *next =
+        answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym : next_dlvsym();
+    errno = error;
+    return next;
+}
+
+#if defined(__x86_64__)
+#define ENTRY(name)                                                             \
+    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
+            "    .cfi_startproc\n    endbr64\n"                                 \
+            "    push %rdi\n    .cfi_adjust_cfa_offset 8\n"                     \
+            "    push %rsi\n    .cfi_adjust_cfa_offset 8\n"                     \
+            "    push %rdx\n    .cfi_adjust_cfa_offset 8\n"                     \
+            "    call door_choose_" #name "\n"                                  \
+            "    pop %rdx\n    .cfi_adjust_cfa_offset -8\n"                     \
+            "    pop %rsi\n    .cfi_adjust_cfa_offset -8\n"                     \
+            "    pop %rdi\n    .cfi_adjust_cfa_offset -8\n"                     \
+            "    jmp *%rax\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
+#elif defined(__aarch64__)
+#define ENTRY(name)                                                                            \
+    __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"                \
+            "    .cfi_startproc\n    hint #34\n"                                               \
+            "    stp x29, x30, [sp, #-48]!\n"                                                  \
+            "    .cfi_def_cfa_offset 48\n    .cfi_offset x29, -48\n    .cfi_offset x30, -40\n" \
+            "    mov x29, sp\n    stp x0, x1, [sp, #16]\n    str x2, [sp, #32]\n"              \
+            "    bl door_choose_" #name "\n"                                                   \
+            "    mov x16, x0\n    ldp x0, x1, [sp, #16]\n    ldr x2, [sp, #32]\n"              \
+            "    ldp x29, x30, [sp], #48\n"                                                    \
+            "    .cfi_restore x29\n    .cfi_restore x30\n    .cfi_def_cfa_offset 0\n"          \
+            "    br x16\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
+#endif
+
+ENTRY(dlsym);
+ENTRY(dlvsym);
+
+// --- cuGetProcAddress ----------------------------------------------------------------------------
+
+// The hook for what the driver gave out. Its address tells; where a driver gives addresses other
+// than those it exports, the table does, but not for versions of CUDA that it does not know.
+static void *swap_proc(const char *name, void *found, int version, cuuint64_t flags)
+{
+    const bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const struct hook_row *best = NULL;
+    for (int i = 0; i < HOOK_COUNT; i++) {
+        const struct hook_row *row = &hook_rows[i];
+        const bool named = strcmp(row->name, name) == 0;
+        if (!named && strcmp(row->symbol, name) != 0)
+            continue;
+        if (find_real((enum hook)i) == found)
+            return row->wrapper;
+        // The form for the thread's own stream comes right after the other.
+        if (named && row->version <= version && (per_thread || !row->per_thread))
+            best = row;
+    }
+    if (!best || version > NEWEST_VERSION)
+        return found;
+    return best->wrapper;
+}
+
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
+{
+    CUresult result = REAL(cuGetProcAddress)(symbol, pfn, cudaVersion, flags);
+    if (result == CUDA_SUCCESS && symbol && pfn && *pfn && state_wanted())
+        *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
+    return result;
+}
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *symbolStatus)
+{
+    CUresult result = REAL(cuGetProcAddress_v2)(symbol, pfn, cudaVersion, flags, symbolStatus);
+    if (result == CUDA_SUCCESS && symbol && pfn && *pfn && state_wanted())
+        *pfn = swap_proc(symbol, *pfn, cudaVersion, flags);
+    return result;
+}

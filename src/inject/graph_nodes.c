@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the driver what a graph does. The driver is asked without locks, and tells of its graphs
+// without waiting for anything.
+#include "graph_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEPTH = 8 }; // of child graphs in child graphs
+
+struct event_node graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const bool library = !params->func;
+    const void *handle = library ? (const void *)params->kern : (const void *)params->func;
+    return (struct event_node){
+        .kind = EVENT_NODE_KERNEL,
+        .launch = {.kernel = kernel_of(handle, library),
+                   .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
+                   .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
+                   .dynamic_shared_bytes = params->sharedMemBytes}};
+}
+
+CUDA_KERNEL_NODE_PARAMS graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+    CUDA_KERNEL_NODE_PARAMS newer = {0};
+    newer.func = params->func;
+    newer.gridDimX = params->gridDimX;
+    newer.gridDimY = params->gridDimY;
+    newer.gridDimZ = params->gridDimZ;
+    newer.blockDimX = params->blockDimX;
+    newer.blockDimY = params->blockDimY;
+    newer.blockDimZ = params->blockDimZ;
+    newer.sharedMemBytes = params->sharedMemBytes;
+    return newer;
+}
+
+struct event_node graph_copy_node(const CUDA_MEMCPY3D *copy)
+{
+    return (struct event_node){.kind = EVENT_NODE_COPY, .copy = copy_detail_3d(copy)};
+}
+
+struct event_node graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set)
+{
+    return (struct event_node){.kind = EVENT_NODE_SET,
+                               .set = set_detail(set->dst, set->pitch, set->value, set->elementSize,
+                                                 set->width, set->height)};
+}
+
+uint64_t graph_begin_memory(struct call *call, CUdeviceptr address, uint64_t bytes)
+{
+    struct event_object object = {.kind = EVENT_OBJECT_GRAPH, .address = address, .bytes = bytes};
+    return object_begin(&object, call->context, call->number, 0);
+}
+
+struct event_node graph_event_node(uint8_t kind, CUevent event)
+{
+    struct event_node node = {.kind = kind};
+    node.event.event = event_number(event);
+    return node;
+}
+
+static struct event_node describe_kernel(CUgraphNode handle)
+{
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    CUDA_KERNEL_NODE_PARAMS_v1 older = {0};
+    if (REAL(cuGraphKernelNodeGetParams_v2)(handle, &params) == CUDA_SUCCESS)
+        return graph_kernel_node(&params);
+    if (REAL(cuGraphKernelNodeGetParams)(handle, &older) == CUDA_SUCCESS) {
+        params = graph_newer_params(&older);
+        return graph_kernel_node(&params);
+    }
+    return (struct event_node){.kind = EVENT_NODE_OTHER};
+}
+
+static struct event_node describe(CUgraphNode handle, CUgraphNodeType type)
+{
+    CUDA_MEMCPY3D copy = {0};
+    CUDA_MEMSET_NODE_PARAMS set = {0};
+    CUevent event = NULL;
+    switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return describe_kernel(handle);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        if (REAL(cuGraphMemcpyNodeGetParams)(handle, &copy) == CUDA_SUCCESS)
+            return graph_copy_node(&copy);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        if (REAL(cuGraphMemsetNodeGetParams)(handle, &set) == CUDA_SUCCESS)
+            return graph_set_node(&set);
+        break;
+    case CU_GRAPH_NODE_TYPE_HOST: return (struct event_node){.kind = EVENT_NODE_HOST};
+    case CU_GRAPH_NODE_TYPE_GRAPH: return (struct event_node){.kind = EVENT_NODE_GRAPH};
+    case CU_GRAPH_NODE_TYPE_EMPTY: return (struct event_node){.kind = EVENT_NODE_EMPTY};
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        if (REAL(cuGraphEventRecordNodeGetEvent)(handle, &event) == CUDA_SUCCESS)
+            return graph_event_node(EVENT_NODE_EVENT_RECORD, event);
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        if (REAL(cuGraphEventWaitNodeGetEvent)(handle, &event) == CUDA_SUCCESS)
+            return graph_event_node(EVENT_NODE_EVENT_WAIT, event);
+        break;
+    default: break;
+    }
+    return (struct event_node){.kind = EVENT_NODE_OTHER};
+}
+
+static void describe_alloc(struct node *node, struct call *call)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {0};
+    struct object object;
+    if (REAL(cuGraphMemAllocNodeGetParams)(node->handle, &alloc) != CUDA_SUCCESS)
+        return;
+    node->address = alloc.dptr;
+    node->told = (struct event_node){.kind = EVENT_NODE_ALLOC};
+    node->told.memory.bytes = alloc.bytesize;
+    objects_find(&state.objects, OBJECTS_MEMORY, alloc.dptr, &object);
+    node->told.memory.object = object.start == alloc.dptr && object.kind == EVENT_OBJECT_GRAPH
+                                   ? object.number
+                                   : graph_begin_memory(call, alloc.dptr, alloc.bytesize);
+}
+
+static void describe_free(struct node *node)
+{
+    CUdeviceptr address = 0;
+    struct object object;
+    if (REAL(cuGraphMemFreeNodeGetParams)(node->handle, &address) != CUDA_SUCCESS)
+        return;
+    node->address = address;
+    node->told = (struct event_node){.kind = EVENT_NODE_FREE};
+    objects_find(&state.objects, OBJECTS_MEMORY, address, &object);
+    node->told.memory.object = object.number;
+    node->told.memory.bytes = object.bytes;
+}
+
+// --- Order ---------------------------------------------------------------------------------------
+
+struct edges {
+    CUgraphNode *from, *to;
+    size_t count;
+};
+
+static void edges_free(struct edges *edges)
+{
+    free(edges->from);
+    free(edges->to);
+}
+
+// False: the driver does not tell, or memory ran out.
+static bool edges_of(CUgraph graph, struct edges *edges)
+{
+    *edges = (struct edges){0};
+    if (REAL(cuGraphGetEdges)(graph, NULL, NULL, &edges->count) != CUDA_SUCCESS &&
+        REAL(cuGraphGetEdges_v2)(graph, NULL, NULL, NULL, &edges->count) != CUDA_SUCCESS)
+        return false;
+    if (!edges->count)
+        return true;
+    edges->from = calloc(edges->count, sizeof(*edges->from));
+    edges->to = calloc(edges->count, sizeof(*edges->to));
+    CUgraphEdgeData *data = calloc(edges->count, sizeof(*data));
+    // The older function refuses graphs whose edges hold more than that they are there.
+    bool good =
+        edges->from && edges->to && data &&
+        (REAL(cuGraphGetEdges)(graph, edges->from, edges->to, &edges->count) == CUDA_SUCCESS ||
+         REAL(cuGraphGetEdges_v2)(graph, edges->from, edges->to, data, &edges->count) ==
+             CUDA_SUCCESS);
+    free(data);
+    if (!good)
+        edges_free(edges);
+    return good;
+}
+
+// Puts nodes into an order that the edges allow, and where they leave it open as they stand. Each
+// node's successors lie together in `successors`, from first[node] to first[node + 1].
+static void order_by(CUgraphNode *nodes, size_t count, const size_t *first,
+                     const size_t *successors, size_t *missing, CUgraphNode *ordered)
+{
+    size_t done = 0;
+    // Those without anything missing, in a queue that lies in `missing` once they are taken.
+    size_t *queue = calloc(count, sizeof(*queue)), head = 0, tail = 0;
+    if (!queue)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (!missing[i])
+            queue[tail++] = i;
+    }
+    while (head < tail) {
+        size_t node = queue[head++];
+        ordered[done++] = nodes[node];
+        for (size_t at = first[node]; at < first[node + 1]; at++) {
+            if (--missing[successors[at]] == 0)
+                queue[tail++] = successors[at];
+        }
+    }
+    free(queue);
+    if (done == count)
+        memcpy(nodes, ordered, count * sizeof(*nodes));
+}
+
+static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
+{
+    struct base_map index = {0};
+    size_t *first = calloc(count + 2, sizeof(*first));
+    size_t *missing = calloc(count, sizeof(*missing));
+    size_t *successors = calloc(edges->count + 1, sizeof(*successors));
+    CUgraphNode *ordered = calloc(count, sizeof(*ordered));
+    bool good = first && missing && successors && ordered;
+    for (size_t i = 0; good && i < count; i++) {
+        uint64_t *place = base_map_put(&index, (uint64_t)(uintptr_t)nodes[i], NULL);
+        if (place)
+            *place = i;
+        good = place != NULL;
+    }
+    for (size_t i = 0; good && i < edges->count; i++) {
+        const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
+        const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
+        if (from && to) {       // as must be
+            first[*from + 2]++; // shifted by one more than its end, which filling in moves back
+            missing[*to]++;
+        }
+    }
+    for (size_t i = 0; good && i < count; i++)
+        first[i + 2] += first[i + 1];
+    for (size_t i = 0; good && i < edges->count; i++) {
+        const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
+        const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
+        if (from && to)
+            successors[first[*from + 1]++] = *to;
+    }
+    if (good)
+        order_by(nodes, count, first, successors, missing, ordered);
+    else
+        state_no_memory();
+    base_map_fini(&index);
+    free(first);
+    free(missing);
+    free(successors);
+    free(ordered);
+}
+
+// The graph's nodes in order; NULL where they cannot be told.
+static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count)
+{
+    struct edges edges;
+    *count = 0;
+    if (REAL(cuGraphGetNodes)(handle, NULL, count) != CUDA_SUCCESS || !*count)
+        return NULL;
+    CUgraphNode *nodes = calloc(*count, sizeof(*nodes));
+    if (!nodes || REAL(cuGraphGetNodes)(handle, nodes, count) != CUDA_SUCCESS) {
+        free(nodes);
+        return NULL;
+    }
+    if (edges_of(handle, &edges)) {
+        order(nodes, *count, &edges);
+        edges_free(&edges);
+    }
+    return nodes;
+}
+
+static void find_loose(struct graph *graph)
+{
+    struct node *nodes = graph->nodes.items;
+    for (size_t i = 0; nodes && i < graph->nodes.count; i++) {
+        nodes[i].loose = nodes[i].told.kind == EVENT_NODE_ALLOC;
+        for (size_t j = i + 1; nodes[i].loose && j < graph->nodes.count; j++) {
+            if (nodes[j].told.kind == EVENT_NODE_FREE && nodes[j].address == nodes[i].address)
+                nodes[i].loose = false;
+        }
+    }
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
+void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsigned depth)
+{
+    size_t count;
+    CUgraphNode *nodes = depth < MOST_DEPTH ? ordered_nodes(handle, &count) : NULL;
+    for (size_t i = 0; nodes && i < count; i++) {
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        CUgraph child = NULL;
+        REAL(cuGraphNodeGetType)(nodes[i], &type);
+        struct node *node = base_array_push(&graph->nodes);
+        if (!node) {
+            state_no_memory();
+            break;
+        }
+        node->handle = nodes[i];
+        node->told = describe(nodes[i], type);
+        if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+            describe_alloc(node, call);
+        else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+            describe_free(node);
+        if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
+            REAL(cuGraphChildGraphNodeGetGraph)(nodes[i], &child) == CUDA_SUCCESS) {
+            size_t at = graph->nodes.count - 1;
+            graph_expand(graph, child, call, depth + 1);
+            graph->nodes.items[at].children = (uint32_t)(graph->nodes.count - 1 - at);
+        }
+    }
+    free(nodes);
+    if (depth == 0)
+        find_loose(graph);
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of captures and graphs. What a launch of an executable graph does is told once, when it is
+// instantiated or changed (EVENT_GRAPH), as a list of nodes in an order that their edges allow; the
+// launch then only names it.
+#include "graph_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// --- Executable graphs ---------------------------------------------------------------------------
+
+static void graph_free(struct graph *graph)
+{
+    if (graph)
+        base_array_fini(&graph->nodes);
+    free(graph);
+}
+
+// Tells the graph under a new number, with the lock held.
+static void tell_locked(struct graph *graph)
+{
+    enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_graph)) / sizeof(struct event_node) };
+    struct event_node *nodes = calloc(graph->nodes.count + 1, sizeof(*nodes));
+    graph->number = ++state.graphs_made;
+    if (!nodes) {
+        state_no_memory();
+        return;
+    }
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct node *node = &graph->nodes.items[i];
+        nodes[i] = node->told;
+        if (node->disabled)
+            nodes[i] = (struct event_node){.kind = EVENT_NODE_EMPTY};
+    }
+    size_t done = 0;
+    do {
+        size_t count = graph->nodes.count - done < MOST ? graph->nodes.count - done : MOST;
+        struct event_graph record = {.number = graph->number, .node_count = (uint32_t)count};
+        put(EVENT_GRAPH, &record, sizeof(record), nodes + done, count * sizeof(*nodes));
+        done += count;
+    } while (done < graph->nodes.count);
+    free(nodes);
+}
+
+static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle)
+{
+    struct graph *graph = calloc(1, sizeof(*graph));
+    if (!graph) {
+        state_no_memory();
+        return;
+    }
+    graph_expand(graph, handle, call, 0);
+    pthread_mutex_lock(&state.lock);
+    uint64_t *place = base_map_put(&state.graphs, (uint64_t)(uintptr_t)exec, NULL);
+    struct graph *old = graph;
+    if (place) {
+        old = (struct graph *)(uintptr_t)*place; // NOLINT(performance-no-int-to-ptr)
+        *place = (uint64_t)(uintptr_t)graph;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+    graph_free(old);
+    if (!place)
+        state_no_memory();
+}
+
+static struct graph *graph_locked(CUgraphExec exec)
+{
+    const uint64_t *place = base_map_get(&state.graphs, (uint64_t)(uintptr_t)exec);
+    return place ? (struct graph *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
+}
+
+static struct node *node_locked(struct graph *graph, CUgraphNode handle)
+{
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        if (graph->nodes.items[i].handle == handle)
+            return &graph->nodes.items[i];
+    }
+    return NULL;
+}
+
+static void changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    struct node *node = node_locked(graph, handle);
+    if (node) {
+        node->told = told;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    struct node *node = node_locked(graph, handle);
+    if (node) {
+        node->disabled = !on;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+// The child graph must be shaped like the one that is replaced, so its nodes take their places.
+static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handle, CUgraph child)
+{
+    struct graph fresh = {0};
+    graph_expand(&fresh, child, call, 1);
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    struct node *node = node_locked(graph, handle);
+    if (node && node->children == fresh.nodes.count) {
+        for (size_t i = 0; i < fresh.nodes.count; i++)
+            node[1 + i].told = fresh.nodes.items[i].told;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+    base_array_fini(&fresh.nodes);
+}
+
+// With the executable graph goes the memory that its own nodes free: a graph with memory has one
+// executable at a time. What it left to the program lives on.
+static void destroyed(struct call *call, CUgraphExec exec)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    base_map_remove(&state.graphs, (uint64_t)(uintptr_t)exec);
+    pthread_mutex_unlock(&state.lock);
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        const struct node *node = &graph->nodes.items[i];
+        struct object object;
+        if (node->told.kind == EVENT_NODE_ALLOC && !node->loose &&
+            objects_find(&state.objects, OBJECTS_MEMORY, node->address, &object) &&
+            object.number == node->told.memory.object &&
+            objects_take(&state.objects, OBJECTS_MEMORY, node->address, &object))
+            object_end(&object, call->number, 0);
+    }
+    graph_free(graph);
+}
+
+#define INSTANTIATES(symbol, params, args)        \
+    HOOKED(symbol, params, args, NO_STREAM, {}, { \
+        if (result == CUDA_SUCCESS)               \
+            instantiated(&call, *exec, graph);    \
+    })
+
+INSTANTIATES(cuGraphInstantiate,
+             (CUgraphExec * exec, CUgraph graph, CUgraphNode *node, char *log, size_t bytes),
+             (exec, graph, node, log, bytes))
+INSTANTIATES(cuGraphInstantiate_v2,
+             (CUgraphExec * exec, CUgraph graph, CUgraphNode *node, char *log, size_t bytes),
+             (exec, graph, node, log, bytes))
+INSTANTIATES(cuGraphInstantiateWithFlags,
+             (CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))
+INSTANTIATES(cuGraphInstantiateWithParams,
+             (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+             (exec, graph, params))
+INSTANTIATES(cuGraphInstantiateWithParams_ptsz,
+             (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+             (exec, graph, params))
+
+HOOKED(cuGraphExecUpdate,
+       (CUgraphExec exec, CUgraph graph, CUgraphNode *node, CUgraphExecUpdateResult *about),
+       (exec, graph, node, about), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               instantiated(&call, exec, graph);
+       })
+HOOKED(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *about),
+       (exec, graph, about), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               instantiated(&call, exec, graph);
+       })
+HOOKED(cuGraphExecDestroy, (CUgraphExec exec), (exec), NO_STREAM, { destroyed(&call, exec); }, {})
+
+// --- Changes of nodes ----------------------------------------------------------------------------
+
+#define CHANGES(symbol, params, args, told)       \
+    HOOKED(symbol, params, args, NO_STREAM, {}, { \
+        if (result == CUDA_SUCCESS)               \
+            changed(exec, node, told);            \
+    })
+
+HOOKED(cuGraphExecKernelNodeSetParams,
+       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
+       (exec, node, params), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS) {
+               CUDA_KERNEL_NODE_PARAMS newer = graph_newer_params(params);
+               changed(exec, node, graph_kernel_node(&newer));
+           }
+       })
+CHANGES(cuGraphExecKernelNodeSetParams_v2,
+        (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
+        (exec, node, params), graph_kernel_node(params))
+CHANGES(cuGraphExecMemcpyNodeSetParams,
+        (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *copy, CUcontext context),
+        (exec, node, copy, context), graph_copy_node(copy))
+CHANGES(cuGraphExecMemsetNodeSetParams,
+        (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext context),
+        (exec, node, set, context), graph_set_node(set))
+CHANGES(cuGraphExecEventRecordNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
+        (exec, node, event), graph_event_node(EVENT_NODE_EVENT_RECORD, event))
+CHANGES(cuGraphExecEventWaitNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
+        (exec, node, event), graph_event_node(EVENT_NODE_EVENT_WAIT, event))
+HOOKED(cuGraphExecChildGraphNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraph child),
+       (exec, node, child), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               changed_child(&call, exec, node, child);
+       })
+HOOKED(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned on), (exec, node, on),
+       NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               enabled(exec, node, on != 0);
+       })
+
+static void changed_by(struct call *call, CUgraphExec exec, CUgraphNode node,
+                       const CUgraphNodeParams *params)
+{
+    CUDA_KERNEL_NODE_PARAMS kernel = {0};
+    CUDA_MEMSET_NODE_PARAMS set = {0};
+    switch (params->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        memcpy(&kernel, &params->kernel, sizeof(kernel)); // the same fields under another name
+        changed(exec, node, graph_kernel_node(&kernel));
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        changed(exec, node, graph_copy_node(&params->memcpy.copyParams));
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        memcpy(&set, &params->memset, sizeof(set)); // which begins alike
+        changed(exec, node, graph_set_node(&set));
+        break;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        changed(exec, node, graph_event_node(EVENT_NODE_EVENT_RECORD, params->eventRecord.event));
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        changed(exec, node, graph_event_node(EVENT_NODE_EVENT_WAIT, params->eventWait.event));
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH: changed_child(call, exec, node, params->graph.graph); break;
+    default: break; // no more to tell of it
+    }
+}
+
+HOOKED(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
+       (exec, node, params), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               changed_by(&call, exec, node, params);
+       })
+
+// --- Memory of graphs ----------------------------------------------------------------------------
+
+static void allocates(struct call *call, uint64_t address, uint64_t bytes)
+{
+    const bool good = call->result == CUDA_SUCCESS;
+    call_alloc(call, address, bytes, good ? graph_begin_memory(call, address, bytes) : 0);
+}
+
+HOOKED(cuGraphAddMemAllocNode,
+       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+        CUDA_MEM_ALLOC_NODE_PARAMS *params),
+       (node, graph, dependencies, count, params), NO_STREAM, {}, {
+           if (params)
+               allocates(&call, params->dptr, params->bytesize);
+       })
+
+// Adding a node is told only where it makes an object.
+static void added(struct call *call, const CUgraphNodeParams *params)
+{
+    if (call->result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        return;
+    call->kind = EVENT_CALL_ALLOC;
+    call_tell(call);
+    allocates(call, params->alloc.dptr, params->alloc.bytesize);
+}
+
+HOOKED(cuGraphAddNode,
+       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+        CUgraphNodeParams *params),
+       (node, graph, dependencies, count, params), NO_STREAM, {}, { added(&call, params); })
+HOOKED(cuGraphAddNode_v2,
+       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies,
+        const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params),
+       (node, graph, dependencies, data, count, params), NO_STREAM, {}, { added(&call, params); })
+
+// --- Launching -----------------------------------------------------------------------------------
+
+// Memory that earlier launches left to the program, and that it has freed, is a new object now.
+static void renew_memory_locked(struct graph *graph, struct call *call)
+{
+    bool renewed = false;
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        struct node *node = &graph->nodes.items[i];
+        struct object object;
+        if (!node->loose)
+            continue;
+        objects_find(&state.objects, OBJECTS_MEMORY, node->address, &object);
+        if (object.number != node->told.memory.object) {
+            node->told.memory.object =
+                graph_begin_memory(call, node->address, node->told.memory.bytes);
+            renewed = true;
+        }
+    }
+    if (renewed)
+        tell_locked(graph);
+}
+
+static void launches(struct call *call, CUgraphExec exec)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    renew_memory_locked(graph, call);
+    call->detail.graph = graph ? (struct event_graph){.number = graph->number,
+                                                      .node_count = (uint32_t)graph->nodes.count}
+                               : (struct event_graph){0};
+    pthread_mutex_unlock(&state.lock);
+}
+
+HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,
+            { launches(&call, exec); }, {})
+
+// --- Capture -------------------------------------------------------------------------------------
+
+#define BEGINS(symbol, params, args)                       \
+    HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, { \
+        if (result == CUDA_SUCCESS)                        \
+            atomic_fetch_add(&state.captures, 1);          \
+    })
+
+BEGINS(cuStreamBeginCapture, (CUstream stream), (stream))
+BEGINS(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+BEGINS(cuStreamBeginCaptureToGraph,
+       (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
+        const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode),
+       (stream, graph, dependencies, data, count, mode))
+
+static bool in_capture(const struct call *call)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return call->stream &&
+           REAL(cuStreamIsCapturing)(call->stream->handle, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// A capture is over also where it had gone wrong, but not where the call itself was wrong.
+static void capture_ended(const struct call *call, bool was)
+{
+    uint32_t count = atomic_load(&state.captures);
+    if (!was || in_capture(call))
+        return;
+    while (count && !atomic_compare_exchange_weak(&state.captures, &count, count - 1))
+        ;
+}
+
+HOOKED_BOTH(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph *graph), (stream, graph), stream,
+            bool was = in_capture(&call);
+            call.flags &= (uint8_t)~EVENT_CALL_CAPTURED, { capture_ended(&call, was); })

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of launches, in all the forms that the driver has had, and of host functions.
+#include "call.h"
+
+static void launches(struct call *call, CUfunction function, const unsigned grid[3],
+                     const unsigned block[3], unsigned shared_bytes, uint32_t flags)
+{
+    call->detail.launch = (struct event_launch){
+        .grid = {grid[0], grid[1], grid[2]},
+        .block = {block[0], block[1], block[2]},
+        .dynamic_shared_bytes = shared_bytes,
+        .flags = flags,
+        .kernel = kernel_of(function, false),
+    };
+}
+
+#define DIM(x, y, z) ((const unsigned[3]){x, y, z})
+
+HOOKED_BOTH(cuLaunchKernel, _ptsz,
+            (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+             unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
+            (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra), stream,
+            { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, 0); }, {})
+HOOKED_BOTH(
+    cuLaunchCooperativeKernel, _ptsz,
+    (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+     unsigned shared, CUstream stream, void **params),
+    (f, gx, gy, gz, bx, by, bz, shared, stream, params), stream,
+    { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, EVENT_LAUNCH_COOPERATIVE); }, {})
+
+static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
+{
+    uint32_t flags = 0;
+    if (!config)
+        return;
+    for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+            config->attrs[i].value.cooperative)
+            flags |= EVENT_LAUNCH_COOPERATIVE;
+    }
+    launches(call, function, DIM(config->gridDimX, config->gridDimY, config->gridDimZ),
+             DIM(config->blockDimX, config->blockDimY, config->blockDimZ), config->sharedMemBytes,
+             flags);
+}
+
+HOOKED_BOTH(cuLaunchKernelEx, _ptsz,
+            (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
+            (config, f, params, extra), config ? config->hStream : NULL,
+            { launches_by(&call, f, config); }, {})
+
+// One record for each device, all with the times of the call.
+HOOKED(cuLaunchCooperativeKernelMultiDevice,
+       (CUDA_LAUNCH_PARAMS * list, unsigned count, unsigned flags), (list, count, flags), NO_STREAM,
+       {}, {
+           for (unsigned i = 0; list && i < count; i++) {
+               const CUDA_LAUNCH_PARAMS *one = &list[i];
+               struct call next = call;
+               if (i)
+                   next.number = atomic_fetch_add(&state.calls, 1) + 1;
+               next.stream = stream_of(one->hStream, false, call.context);
+               launches(&next, one->function, DIM(one->gridDimX, one->gridDimY, one->gridDimZ),
+                        DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
+                        EVENT_LAUNCH_COOPERATIVE);
+               if (next.stream && result == CUDA_SUCCESS)
+                   atomic_fetch_add(&next.stream->enqueued, 1);
+               call_put(&next);
+           }
+           call.quiet = list && count;
+       })
+
+// --- The way of before CUDA 4: what a launch needs is set on the function ------------------------
+
+HOOKED(cuFuncSetBlockShape, (CUfunction f, int x, int y, int z), (f, x, y, z), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        kernel_set_shape(f, DIM((unsigned)x, (unsigned)y, (unsigned)z));
+})
+HOOKED(cuFuncSetSharedSize, (CUfunction f, unsigned bytes), (f, bytes), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        kernel_set_shared(f, bytes);
+})
+
+static void launches_old(struct call *call, CUfunction function, unsigned width, unsigned height)
+{
+    unsigned block[3], shared_bytes;
+    uint32_t kernel = kernel_of(function, false); // there must be one to have a shape
+    kernel_shape(function, block, &shared_bytes);
+    launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
+    call->detail.launch.kernel = kernel;
+}
+
+HOOKED(cuLaunch, (CUfunction f), (f), NULL, { launches_old(&call, f, 1, 1); }, {})
+HOOKED(cuLaunchGrid, (CUfunction f, int width, int height), (f, width, height), NULL,
+       { launches_old(&call, f, (unsigned)width, (unsigned)height); }, {})
+HOOKED(cuLaunchGridAsync, (CUfunction f, int width, int height, CUstream stream),
+       (f, width, height, stream), stream,
+       { launches_old(&call, f, (unsigned)width, (unsigned)height); }, {})
+
+// --- Host functions ------------------------------------------------------------------------------
+
+HOOKED_BOTH(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void *user),
+            (stream, function, user), stream, {}, {})
+HOOKED_BOTH(cuStreamAddCallback, _ptsz,
+            (CUstream stream, CUstreamCallback callback, void *user, unsigned flags),
+            (stream, callback, user, flags), stream, {}, {})

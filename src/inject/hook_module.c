@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of modules and libraries: what is loaded, which handle is which kernel, and the variables
+// of modules, which become objects when the program first asks for them (the driver has no way to
+// list them).
+#define XXH_INLINE_ALL
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "call.h"
+
+// --- Images --------------------------------------------------------------------------------------
+
+enum {
+    WRAPPER_MAGIC = 0x466243b1,
+    FATBIN_HEAD_BYTES = 16,
+    ENTRY_PTX = 1,
+    ENTRY_LEAST_BYTES = 64,
+    ELF_HEAD_BYTES = 64,
+};
+#define FATBIN_MAGIC 0xBA55ED50u
+
+static uint64_t number_at(const unsigned char *bytes, size_t length)
+{
+    uint64_t number = 0;
+    memcpy(&number, bytes, length);
+    return number;
+}
+
+static bool fatbin_has_ptx(const unsigned char *fatbin, uint64_t bytes)
+{
+    for (uint64_t at = FATBIN_HEAD_BYTES; at + ENTRY_LEAST_BYTES <= bytes;) {
+        uint64_t head = number_at(fatbin + at + 4, 4), payload = number_at(fatbin + at + 8, 8);
+        if (number_at(fatbin + at, 2) == ENTRY_PTX)
+            return true;
+        if (head < ENTRY_LEAST_BYTES || payload > bytes || at + head + payload <= at)
+            return false;
+        at += head + payload;
+    }
+    return false;
+}
+
+static uint64_t elf_bytes(const unsigned char *elf)
+{
+    enum { SECTIONS_AT = 40, SECTION_BYTES = 58, SECTION_COUNT = 60 };
+    // The table of sections is last in what the vendor's tools write.
+    return number_at(elf + SECTIONS_AT, 8) +
+           number_at(elf + SECTION_BYTES, 2) * number_at(elf + SECTION_COUNT, 2);
+}
+
+// limit: bytes there are, where that is known; an image in memory says itself.
+static struct event_module describe(const void *image, uint64_t limit)
+{
+    struct event_module about = {0};
+    const unsigned char *bytes = image;
+    if (limit >= FATBIN_HEAD_BYTES && number_at(bytes, 4) == WRAPPER_MAGIC)
+        bytes = (const unsigned char *)(uintptr_t)number_at(bytes + 8, 8); // NOLINT
+    if (!bytes || limit < FATBIN_HEAD_BYTES)
+        return about;
+    if (number_at(bytes, 4) == FATBIN_MAGIC) {
+        about.bytes = number_at(bytes + 6, 2) + number_at(bytes + 8, 8);
+        about.has_ptx = about.bytes <= limit && fatbin_has_ptx(bytes, about.bytes);
+    } else if (memcmp(bytes, "\177ELF", 4) == 0) {
+        about.bytes = limit < ELF_HEAD_BYTES ? limit : elf_bytes(bytes);
+    } else { // what is nothing else is PTX, a text
+        about.bytes = strnlen((const char *)bytes, limit);
+        about.has_ptx = 1;
+    }
+    if (about.bytes > limit)
+        about.bytes = limit;
+    about.hash = XXH3_64bits(bytes, about.bytes);
+    return about;
+}
+
+static struct event_module describe_file(const char *path)
+{
+    struct event_module about = {0};
+    struct stat stat;
+    int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0)
+        return about;
+    void *bytes = MAP_FAILED;
+    if (fstat(file, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size > 0)
+        bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes != MAP_FAILED) {
+        about = describe(bytes, (uint64_t)stat.st_size);
+        munmap(bytes, (size_t)stat.st_size);
+    }
+    return about;
+}
+
+// --- Loading -------------------------------------------------------------------------------------
+
+static void loaded(struct call *call, const void *handle, const void *image)
+{
+    if (call->result != CUDA_SUCCESS)
+        return;
+    const struct event_module about = describe(image, SIZE_MAX);
+    module_new(handle, call->context, &about, NULL);
+}
+
+static void loaded_file(struct call *call, const void *handle, const char *path)
+{
+    if (call->result != CUDA_SUCCESS)
+        return;
+    const struct event_module about = describe_file(path);
+    module_new(handle, call->context, &about, path);
+}
+
+HOOKED(cuModuleLoad, (CUmodule * module, const char *path), (module, path), NO_STREAM, {},
+       { loaded_file(&call, result ? NULL : *module, path); })
+HOOKED(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), NO_STREAM, {},
+       { loaded(&call, result ? NULL : *module, image); })
+HOOKED(cuModuleLoadDataEx,
+       (CUmodule * module, const void *image, unsigned count, CUjit_option *options, void **values),
+       (module, image, count, options, values), NO_STREAM, {},
+       { loaded(&call, result ? NULL : *module, image); })
+HOOKED(cuModuleLoadFatBinary, (CUmodule * module, const void *image), (module, image), NO_STREAM,
+       {}, { loaded(&call, result ? NULL : *module, image); })
+HOOKED(cuLibraryLoadData,
+       (CUlibrary * library, const void *code, CUjit_option *jit, void **jit_values,
+        unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
+       (library, code, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
+       { loaded(&call, result ? NULL : *library, code); })
+HOOKED(cuLibraryLoadFromFile,
+       (CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values,
+        unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
+       (library, path, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
+       { loaded_file(&call, result ? NULL : *library, path); })
+
+HOOKED(cuModuleUnload, (CUmodule module), (module), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        module_end(module, call.number);
+})
+HOOKED(cuLibraryUnload, (CUlibrary library), (library), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        module_end(library, call.number);
+})
+
+// --- Kernels -------------------------------------------------------------------------------------
+
+HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
+       (function, module, name), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               kernel_note(*function, module_of(module), name, false);
+       })
+HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
+       (kernel, library, name), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               kernel_note(*kernel, module_of(library), name, true);
+       })
+HOOKED(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), (function, kernel), NO_STREAM,
+       {}, {
+           if (result == CUDA_SUCCESS)
+               kernel_alias(*function, kernel);
+       })
+HOOKED(cuLibraryGetModule, (CUmodule * module, CUlibrary library), (module, library), NO_STREAM, {},
+       {
+           if (result == CUDA_SUCCESS)
+               module_alias(*module, library);
+       })
+
+// --- Variables -----------------------------------------------------------------------------------
+
+static void variable(struct call *call, const void *module, const char *name, CUdeviceptr address,
+                     size_t bytes)
+{
+    struct object object;
+    if (!address || !bytes)
+        return;
+    if (objects_find(&state.objects, OBJECTS_MEMORY, address, &object) &&
+        object.kind == EVENT_OBJECT_GLOBAL && object.start == address && object.bytes == bytes)
+        return; // asked for before
+    struct event_object record = {.kind = EVENT_OBJECT_GLOBAL, .address = address, .bytes = bytes};
+    struct event_name about = {object_begin(&record, call->context, 0, module_of(module))};
+    put(EVENT_OBJECT_NAME, &about, sizeof(about), name, strlen(name));
+}
+
+// A program may leave out either place for an answer, so the driver is asked again for both.
+#define VARIABLE(symbol, type)                                                          \
+    HOOKED(symbol, (CUdeviceptr * dptr, size_t * bytes, type module, const char *name), \
+           (dptr, bytes, module, name), NO_STREAM, {}, {                                \
+               CUdeviceptr address = 0;                                                 \
+               size_t size = 0;                                                         \
+               if (result == CUDA_SUCCESS &&                                            \
+                   REAL(symbol)(&address, &size, module, name) == CUDA_SUCCESS)         \
+                   variable(&call, module, name, address, size);                        \
+           })
+
+VARIABLE(cuModuleGetGlobal_v2, CUmodule)
+VARIABLE(cuLibraryGetGlobal, CUlibrary)
+VARIABLE(cuLibraryGetManaged, CUlibrary)

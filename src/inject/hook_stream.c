@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
+#include "call.h"
+
+// --- Streams -------------------------------------------------------------------------------------
+
+static void made(struct call *call, const CUstream *stream)
+{
+    if (call->result == CUDA_SUCCESS && stream && *stream && call->context)
+        call->stream = stream_new(*stream, call->context);
+}
+
+HOOKED(cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags), NO_STREAM, {},
+       { made(&call, stream); })
+HOOKED(cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority),
+       (stream, flags, priority), NO_STREAM, {}, { made(&call, stream); })
+HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned flags, int priority),
+       (stream, green, flags, priority), NO_STREAM, {}, { made(&call, stream); })
+
+// Its number is still told by the call that destroys it, but the handle may already be another's
+// when the driver returns: it is forgotten before.
+static void destroys(struct call *call, CUstream handle)
+{
+    if (state.timestamps && call->stream)
+        gpu_time_collect(call->stream, SIZE_MAX);
+    stream_end(handle);
+}
+
+static void destroyed(struct call *call)
+{
+    const uint32_t defaults = EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD;
+    if (call->result != CUDA_SUCCESS || !call->stream || call->stream->flags & defaults)
+        return;
+    call->number_of_stream = call->stream->number;
+    call->number_of_context = call->stream->context->number;
+    stream_recycle(call->stream);
+    call->stream = NULL;
+}
+
+HOOKED(
+    cuStreamDestroy, (CUstream stream), (stream), stream, { destroys(&call, stream); },
+    { destroyed(&call); })
+HOOKED(
+    cuStreamDestroy_v2, (CUstream stream), (stream), stream, { destroys(&call, stream); },
+    { destroyed(&call); })
+
+// --- Events --------------------------------------------------------------------------------------
+
+HOOKED(cuEventCreate, (CUevent * event, unsigned flags), (event, flags), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        event_end(*event); // an old one of the same handle
+})
+HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { event_end(event); }, {})
+HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { event_end(event); }, {})
+
+static void recorded(struct call *call, CUevent event)
+{
+    call_sync(call, event_number(event), call->stream ? call->stream->number : 0,
+              event_record_number(event, call->result == CUDA_SUCCESS &&
+                                             !(call->flags & EVENT_CALL_CAPTURED)));
+}
+
+HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream), stream, {},
+            { recorded(&call, event); })
+HOOKED_BOTH(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
+            (event, stream, flags), stream, {}, { recorded(&call, event); })
+HOOKED_BOTH(
+    cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+    (stream, event, flags), stream,
+    {
+        call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
+                  event_record_number(event, false));
+    },
+    {
+        // The stream may have joined a capture by it.
+        if (call_captured(&call))
+            call.flags |= EVENT_CALL_CAPTURED;
+    })
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+static void waits_for_event(struct call *call, CUevent event)
+{
+    call->event = event;
+    call->waited_is_known = true;
+    call_sync(call, event_number(event), 0, event_record_number(event, false));
+}
+
+static void waits_for_stream(struct call *call)
+{
+    call->waited_is_known = true;
+    call_sync(call, 0, call->stream ? call->stream->number : 0, 0);
+}
+
+HOOKED(cuCtxSynchronize, (void), (), NO_STREAM, { waits_for_stream(&call); }, {})
+HOOKED(cuCtxSynchronize_v2, (CUcontext ctx), (ctx), NO_STREAM,
+       {
+           call.context = ctx ? context_known(ctx) : call.context;
+           waits_for_stream(&call);
+       },
+       {})
+HOOKED_BOTH(cuStreamSynchronize, _ptsz, (CUstream stream), (stream), stream,
+            { waits_for_stream(&call); }, {})
+HOOKED_BOTH(cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_for_stream(&call); },
+            {})
+HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
+       {})
+HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})
+
+// --- Other work ----------------------------------------------------------------------------------
+
+#define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
+#define VALUE_WORK(symbol, type)                                                \
+    WORK(symbol, (CUstream stream, CUdeviceptr to, type value, unsigned flags), \
+         (stream, to, value, flags))
+
+VALUE_WORK(cuStreamWaitValue32, cuuint32_t)
+VALUE_WORK(cuStreamWaitValue32_v2, cuuint32_t)
+VALUE_WORK(cuStreamWaitValue64, cuuint64_t)
+VALUE_WORK(cuStreamWaitValue64_v2, cuuint64_t)
+VALUE_WORK(cuStreamWriteValue32, cuuint32_t)
+VALUE_WORK(cuStreamWriteValue32_v2, cuuint32_t)
+VALUE_WORK(cuStreamWriteValue64, cuuint64_t)
+VALUE_WORK(cuStreamWriteValue64_v2, cuuint64_t)
+WORK(cuStreamBatchMemOp,
+     (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags),
+     (stream, count, params, flags))
+WORK(cuStreamBatchMemOp_v2,
+     (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags),
+     (stream, count, params, flags))
+WORK(cuSignalExternalSemaphoresAsync,
+     (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params,
+      unsigned count, CUstream stream),
+     (semaphores, params, count, stream))
+WORK(cuWaitExternalSemaphoresAsync,
+     (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,
+      unsigned count, CUstream stream),
+     (semaphores, params, count, stream))
+WORK(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, stream))
+WORK(cuMemMapArrayAsync, (CUarrayMapInfo * list, unsigned count, CUstream stream),
+     (list, count, stream))
+WORK(cuMemBatchDecompressAsync,
+     (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
+      CUstream stream),
+     (params, count, flags, failed, stream))
+WORK(cuMemPrefetchBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
+      size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),
+     (pointers, bytes, count, places, place_indices, place_count, flags, stream))
+WORK(cuMemDiscardBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, unsigned long long flags,
+      CUstream stream),
+     (pointers, bytes, count, flags, stream))
+WORK(cuMemDiscardAndPrefetchBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
+      size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),
+     (pointers, bytes, count, places, place_indices, place_count, flags, stream))

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// libglint.so, which lives in the watched program (LD_PRELOAD): stands between it and the CUDA
+// driver, and writes what it sees into a ring that the recorder reads (event/event.h).
+//
+//   doors.c    how the program gets driver functions, and that it gets the hooks instead
+//   hooks.def  which functions are hooked;  hook_*.c  the hooks, by subject
+//   call.c     what all hooks do: numbers, times, what waited, the record
+//   state.c    the one mutable state; meeting the recorder; fork, exit
+//   names.c    numbers of threads, devices, contexts, streams, events, modules, kernels
+//   objects.c  which object holds an address;  object_records.c  where they begin and end
+//   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
+//   stack.c    from where it was called, with unwind.c, cfi.c and images.c
+//   pool.c     own memory
+//
+// It never prints, exits or waits, keeps errno, and takes no memory of the program's allocator. In
+// a program that is not recorded (no GLINT_SOCKET) its doors lead straight to the driver.
+#ifndef GLINT_INJECT_INJECT_H
+#define GLINT_INJECT_INJECT_H
+
+#include <stdint.h>
+
+// What include/glint/glint.h finds in this library by name. 0: done; -1: there is no such object,
+// or it cannot be (a part that overlaps another). Any thread.
+#pragma GCC visibility push(default)
+int glint_v1_name(const void *address, const char *name);
+int glint_v1_suballoc(const void *address, uint64_t bytes);
+int glint_v1_subfree(const void *address);
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beginning and end of objects in the ring and in the map, and what a program says of them by
+// include/glint/glint.h. An object's record is written before the call that made it is.
+#include <errno.h>
+#include <string.h>
+
+#include "inject.h"
+#include "state.h"
+
+void object_end(const struct object *object, uint64_t call, uint32_t stream)
+{
+    struct event_object_end record = {.number = object->number, .call = call, .stream = stream};
+    put(EVENT_OBJECT_END, &record, sizeof(record), NULL, 0);
+}
+
+void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
+{
+    struct object part;
+    while (objects_take_overlap(&state.objects, OBJECTS_PARTS, start, bytes, &part))
+        object_end(&part, call, 0);
+}
+
+static struct object prepare(struct event_object *record, const struct context *context,
+                             uint64_t call)
+{
+    record->number = atomic_fetch_add(&state.objects_made, 1) + 1;
+    record->call = call;
+    record->context = context ? context->number : 0;
+    record->device = context ? context->device : 0;
+    return (struct object){.number = record->number,
+                           .start = record->address,
+                           .bytes = record->bytes,
+                           .context = record->context,
+                           .device = record->device,
+                           .kind = record->kind};
+}
+
+uint64_t object_begin(struct event_object *record, struct context *context, uint64_t call,
+                      uint32_t module)
+{
+    if (!record->bytes)
+        return 0; // there is nothing to hold
+    struct object object = prepare(record, context, call), old;
+    object.module = module;
+    // Its end was not seen, but memory that is given out again has ended.
+    while (objects_take_overlap(&state.objects, OBJECTS_MEMORY, object.start, object.bytes, &old)) {
+        object_end_parts(old.start, old.bytes, call);
+        object_end(&old, call, 0);
+    }
+    put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
+    if (!objects_add(&state.objects, OBJECTS_MEMORY, &object))
+        state_no_memory();
+    return record->number;
+}
+
+uint64_t object_begin_array(struct event_object *record, uint64_t handle, struct context *context,
+                            uint64_t call)
+{
+    struct object object = prepare(record, context, call), old;
+    object.start = handle;
+    if (objects_take_array(&state.objects, handle, &old))
+        object_end(&old, call, 0);
+    put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
+    if (!objects_add_array(&state.objects, &object))
+        state_no_memory();
+    return record->number;
+}
+
+// --- What the program says -----------------------------------------------------------------------
+
+int glint_v1_name(const void *address, const char *name)
+{
+    struct object object;
+    int error = errno, result = -1;
+    if (name && state_on() &&
+        (objects_find(&state.objects, OBJECTS_PARTS, (uint64_t)(uintptr_t)address, &object) ||
+         objects_find(&state.objects, OBJECTS_MEMORY, (uint64_t)(uintptr_t)address, &object) ||
+         objects_find_array(&state.objects, (uint64_t)(uintptr_t)address, &object))) {
+        struct event_name record = {object.number};
+        put(EVENT_OBJECT_NAME, &record, sizeof(record), name, strnlen(name, 4096));
+        result = 0;
+    }
+    errno = error;
+    return result;
+}
+
+int glint_v1_suballoc(const void *address, uint64_t bytes)
+{
+    const uint64_t start = (uint64_t)(uintptr_t)address;
+    struct object whole;
+    int error = errno, result = -1;
+    if (state_on() && bytes && objects_find(&state.objects, OBJECTS_MEMORY, start, &whole) &&
+        bytes <= whole.bytes - (start - whole.start)) {
+        struct event_object record = {
+            .address = start, .bytes = bytes, .parent = whole.number, .kind = EVENT_OBJECT_PART};
+        struct object part = prepare(&record, NULL, 0);
+        record.context = part.context = whole.context;
+        record.device = part.device = whole.device;
+        if (objects_add(&state.objects, OBJECTS_PARTS, &part)) {
+            put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
+            result = 0;
+        } else {
+            atomic_fetch_add(&state.objects_untold, 1);
+        }
+    }
+    errno = error;
+    return result;
+}
+
+int glint_v1_subfree(const void *address)
+{
+    struct object part;
+    int error = errno, result = -1;
+    if (state_on() &&
+        objects_take(&state.objects, OBJECTS_PARTS, (uint64_t)(uintptr_t)address, &part)) {
+        object_end(&part, 0, 0);
+        result = 0;
+    }
+    errno = error;
+    return result;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The object map: two interval maps and a hash map under one lock, whose values point to the
+// objects. The lock is held for a search or a change, never across anything else.
+#include "objects.h"
+
+#include <stdlib.h>
+
+void objects_init(struct objects *objects)
+{
+    pthread_mutex_init(&objects->lock, NULL);
+    for (int layer = 0; layer < OBJECTS_LAYERS; layer++)
+        base_intervals_init(&objects->layers[layer], 0);
+    objects->arrays = (struct base_map){0};
+}
+
+static struct object *pointer(uint64_t value)
+{
+    return (struct object *)(uintptr_t)value; // NOLINT(performance-no-int-to-ptr)
+}
+
+void objects_fini(struct objects *objects)
+{
+    for (int layer = 0; layer < OBJECTS_LAYERS; layer++) {
+        struct base_intervals_walk walk;
+        struct base_interval *it = base_intervals_first(&objects->layers[layer], &walk);
+        for (; it; it = base_intervals_next(&walk))
+            free(pointer(it->value));
+        base_intervals_fini(&objects->layers[layer]);
+    }
+    for (size_t i = 0; i < objects->arrays.count; i++) {
+        if (!objects->arrays.entries[i].removed)
+            free(pointer(objects->arrays.entries[i].value));
+    }
+    base_map_fini(&objects->arrays);
+    pthread_mutex_destroy(&objects->lock);
+}
+
+static struct object *copy_of(const struct object *object)
+{
+    struct object *copy = malloc(sizeof(*copy));
+    if (copy)
+        *copy = *object;
+    return copy;
+}
+
+bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object)
+{
+    pthread_mutex_lock(&objects->lock);
+    struct object *copy = copy_of(object);
+    bool good = copy && base_intervals_insert(&objects->layers[layer], copy->start, copy->bytes,
+                                              (uint64_t)(uintptr_t)copy, NULL) == BASE_OK;
+    if (!good)
+        free(copy);
+    pthread_mutex_unlock(&objects->lock);
+    return good;
+}
+
+bool objects_add_array(struct objects *objects, const struct object *object)
+{
+    pthread_mutex_lock(&objects->lock);
+    struct object *copy = copy_of(object);
+    bool added = false;
+    uint64_t *value = copy ? base_map_put(&objects->arrays, copy->start, &added) : NULL;
+    if (added)
+        *value = (uint64_t)(uintptr_t)copy;
+    else
+        free(copy);
+    pthread_mutex_unlock(&objects->lock);
+    return added;
+}
+
+void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of)
+{
+    struct object object;
+    if (!objects_find_array(objects, of, &object))
+        return;
+    object.start = handle;
+    object.alias = true;
+    objects_add_array(objects, &object);
+}
+
+bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,
+                  struct object *found)
+{
+    pthread_mutex_lock(&objects->lock);
+    const struct base_interval *range = base_intervals_find(&objects->layers[layer], address);
+    *found = range ? *pointer(range->value) : (struct object){0};
+    pthread_mutex_unlock(&objects->lock);
+    return range != NULL;
+}
+
+bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found)
+{
+    pthread_mutex_lock(&objects->lock);
+    const uint64_t *value = base_map_get(&objects->arrays, handle);
+    *found = value ? *pointer(*value) : (struct object){0};
+    pthread_mutex_unlock(&objects->lock);
+    return value != NULL;
+}
+
+// With the lock held: takes away the one that starts there, which must exist.
+static void take_locked(struct objects *objects, enum objects_layer layer, uint64_t start,
+                        struct object *taken)
+{
+    struct base_interval removed;
+    base_intervals_remove(&objects->layers[layer], start, &removed);
+    *taken = *pointer(removed.value);
+    free(pointer(removed.value));
+}
+
+bool objects_take(struct objects *objects, enum objects_layer layer, uint64_t start,
+                  struct object *taken)
+{
+    pthread_mutex_lock(&objects->lock);
+    const struct base_interval *range = base_intervals_find(&objects->layers[layer], start);
+    bool there = range && range->start == start;
+    if (there)
+        take_locked(objects, layer, start, taken);
+    pthread_mutex_unlock(&objects->lock);
+    return there;
+}
+
+bool objects_take_overlap(struct objects *objects, enum objects_layer layer, uint64_t start,
+                          uint64_t bytes, struct object *taken)
+{
+    struct base_intervals_walk walk;
+    pthread_mutex_lock(&objects->lock);
+    const struct base_interval *range =
+        base_intervals_first_overlap(&objects->layers[layer], start, bytes, &walk);
+    if (range)
+        take_locked(objects, layer, range->start, taken);
+    pthread_mutex_unlock(&objects->lock);
+    return range != NULL;
+}
+
+bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t context,
+                     uint32_t module, uint64_t *from, struct object *taken)
+{
+    const struct base_intervals *map = &objects->layers[layer];
+    pthread_mutex_lock(&objects->lock);
+    const struct base_interval *range = base_intervals_find(map, *from);
+    if (!range)
+        range = base_intervals_after(map, *from);
+    while (range) {
+        const struct object *object = pointer(range->value);
+        if ((!context || object->context == context) && (!module || object->module == module))
+            break;
+        range = base_intervals_after(map, range->last);
+    }
+    if (range) {
+        *from = range->last;
+        take_locked(objects, layer, range->start, taken);
+    }
+    pthread_mutex_unlock(&objects->lock);
+    return range != NULL;
+}
+
+static void take_array_locked(struct objects *objects, uint64_t handle, uint64_t value,
+                              struct object *taken)
+{
+    *taken = *pointer(value);
+    free(pointer(value));
+    base_map_remove(&objects->arrays, handle);
+}
+
+void objects_forget_aliases(struct objects *objects, uint64_t number)
+{
+    struct object taken;
+    pthread_mutex_lock(&objects->lock);
+    for (size_t i = 0; i < objects->arrays.count; i++) {
+        const struct base_map_entry *entry = &objects->arrays.entries[i];
+        if (!entry->removed && pointer(entry->value)->alias &&
+            pointer(entry->value)->number == number)
+            take_array_locked(objects, entry->key, entry->value, &taken);
+    }
+    pthread_mutex_unlock(&objects->lock);
+}
+
+bool objects_take_array(struct objects *objects, uint64_t handle, struct object *taken)
+{
+    pthread_mutex_lock(&objects->lock);
+    const uint64_t *value = base_map_get(&objects->arrays, handle);
+    if (value)
+        take_array_locked(objects, handle, *value, taken);
+    pthread_mutex_unlock(&objects->lock);
+    return value != NULL;
+}
+
+bool objects_take_array_of(struct objects *objects, uint32_t context, struct object *taken)
+{
+    bool there = false;
+    pthread_mutex_lock(&objects->lock);
+    for (size_t i = 0; i < objects->arrays.count && !there; i++) {
+        const struct base_map_entry *entry = &objects->arrays.entries[i];
+        if (entry->removed || pointer(entry->value)->context != context)
+            continue;
+        there = true;
+        take_array_locked(objects, entry->key, entry->value, taken);
+    }
+    pthread_mutex_unlock(&objects->lock);
+    return there;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which object holds an address, exact to the byte at both ends, in O(log n). Objects at addresses
+// never overlap; parts that the program announced lie in a layer of their own above them; arrays
+// have no address and are found by their handle. Any thread may call; every answer is a copy.
+#ifndef GLINT_INJECT_OBJECTS_H
+#define GLINT_INJECT_OBJECTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct object {
+    uint64_t number;
+    uint64_t start, bytes; // start of an array: its handle
+    uint32_t context, device;
+    uint32_t module; // of a module's variable
+    uint8_t kind;    // enum event_object_kind
+    bool alias;      // another handle of the object: a level of an array with levels
+};
+
+enum objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
+
+struct objects {
+    pthread_mutex_t lock; // protects all below
+    struct base_intervals layers[OBJECTS_LAYERS];
+    struct base_map arrays; // handle to object
+};
+
+void objects_init(struct objects *objects);
+void objects_fini(struct objects *objects);
+
+// False: out of memory, or it overlaps one that is there (take those away first).
+bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object);
+bool objects_add_array(struct objects *objects, const struct object *object);
+// One more handle for an array; forgotten with it, or all at once.
+void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of);
+void objects_forget_aliases(struct objects *objects, uint64_t number);
+
+// The object that holds the address. False: there is none, and *found is zeroed.
+bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,
+                  struct object *found);
+bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found);
+
+// Takes one away: that starts at the address exactly; that has the handle; any that overlaps the
+// range; the first at or above *from that is of the context (0: any) and the module (0: any), with
+// *from moved behind it.
+bool objects_take(struct objects *objects, enum objects_layer layer, uint64_t start,
+                  struct object *taken);
+bool objects_take_array(struct objects *objects, uint64_t handle, struct object *taken);
+bool objects_take_overlap(struct objects *objects, enum objects_layer layer, uint64_t start,
+                          uint64_t bytes, struct object *taken);
+bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t context,
+                     uint32_t module, uint64_t *from, struct object *taken);
+bool objects_take_array_of(struct objects *objects, uint32_t context, struct object *taken);
+
+#endif

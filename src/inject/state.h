@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner face of libglint.so: the hooked functions and the real ones behind them, the one
+// mutable state, and numbers of what the driver knows by handle.
+#ifndef GLINT_INJECT_STATE_H
+#define GLINT_INJECT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "cudaabi/cudaabi.h"
+#include "event/event.h"
+#include "objects.h"
+#include "stack.h"
+
+// --- Hooked functions ----------------------------------------------------------------------------
+
+#define HOOK(name, version, symbol, kind, how)              HOOK_##symbol,
+#define HOOK_BOTH(name, version, symbol, suffix, kind, how) HOOK_##symbol, HOOK_##symbol##suffix,
+#define USED(symbol)
+enum hook {
+#include "hooks.def"
+    HOOK_COUNT,
+    HOOK_LAST = HOOK_COUNT - 1,
+#undef HOOK
+#undef HOOK_BOTH
+#undef USED
+#define HOOK(name, version, symbol, kind, how)
+#define HOOK_BOTH(name, version, symbol, suffix, kind, how)
+#define USED(symbol) HOOK_##symbol,
+#include "hooks.def"
+    HOOK_AND_USED_COUNT,
+};
+#undef HOOK
+#undef HOOK_BOTH
+#undef USED
+
+enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8 };
+
+struct hook_row {
+    const char *name; // as cuGetProcAddress takes it
+    const char *symbol;
+    int version;
+    bool per_thread; // stream 0 is the thread's own
+    uint8_t kind;    // enum event_call_kind
+    uint8_t how;     // HOOK_*
+    void *wrapper;
+};
+
+extern const struct hook_row hook_rows[HOOK_AND_USED_COUNT]; // without wrapper: only used
+
+// The driver's function. One that this driver does not have fails with CUDA_ERROR_NOT_SUPPORTED.
+void *door_real(enum hook hook);
+#define REAL(symbol) ((__typeof__(&(symbol)))door_real(HOOK_##symbol))
+
+// Finds all of the driver's functions, so that door_real never again enters the loader: a thread
+// that holds the loader's lock may be waiting for one of ours. Tells what the driver is.
+struct door_driver {
+    int version;    // 0: not known
+    bool simulated; // the simulated GPU of glint
+};
+struct door_driver door_prepare(void);
+
+// The next dlsym after ours in the order of loading.
+void *door_next_dlsym(void);
+
+// --- What the driver knows by handle -------------------------------------------------------------
+
+// Numbers are given out under state.lock and announced in the ring before they are returned.
+// Structures are never freed, so that a thread may hold one across calls of the driver; those of
+// streams are used again.
+
+struct timing { // of work whose GPU time is not known yet
+    uint64_t call;
+    CUevent before, after;
+};
+
+struct stream {
+    uint32_t number;
+    uint32_t flags;  // EVENT_STREAM_*
+    uint32_t thread; // of a thread's own default stream
+    bool foreign;    // made in a way that is not hooked, and perhaps destroyed in one
+    CUstream handle; // as any thread (or for a default stream that thread) may say it
+    struct context *context;
+    struct stream *next;               // of the context; or of those to be used again
+    _Atomic uint64_t enqueued;         // pieces of work that were given to it
+    _Atomic uint64_t idle;             // value of enqueued at which it was known to be idle
+    BASE_ARRAY(struct timing) timings; // the context's timing lock protects them; in stream order
+    size_t first_timing;
+};
+
+struct context {
+    uint32_t number, device;
+    CUcontext handle;
+    _Atomic bool primary;   // of its device
+    struct stream *streams; // state.lock protects the list
+    struct stream *legacy;  // its legacy default stream
+    // GPU times, under this lock: see gpu_time.c.
+    pthread_mutex_t timing_lock;
+    bool timing_failed;
+    CUevent base;   // an event that happens, or has happened
+    bool base_seen; // to have happened
+    double base_ns; // when
+    BASE_ARRAY(CUevent) spare_events;
+    size_t made_events;
+};
+
+// The current context's; NULL where there is none.
+struct context *context_current(void);
+struct context *context_of(CUcontext handle, CUdevice device); // device of a new one; < 0: ask
+struct context *context_known(CUcontext handle);               // NULL: never met
+// The context is gone: its streams, modules and objects end with it, by the call.
+void context_end(struct context *context, uint64_t call);
+
+// The stream that a function means by the handle. NULL: no context. per_thread: 0 is the thread's.
+struct stream *stream_of(CUstream handle, bool per_thread, struct context *current);
+struct stream *stream_new(CUstream handle, struct context *context);
+// Forgets the handle, which the driver may give out again; when nobody tells of it any more, its
+// structure is used again.
+void stream_end(CUstream handle);
+void stream_recycle(struct stream *stream);
+// Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
+size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
+
+uint64_t event_number(CUevent event);                   // made where there is none
+uint32_t event_record_number(CUevent event, bool next); // how often it was recorded, with this one
+void event_end(CUevent event);
+
+// Modules and libraries share one numbering.
+uint32_t module_new(const void *handle, struct context *context, const struct event_module *about,
+                    const char *path);
+uint32_t module_of(const void *handle); // 0: not known
+void module_alias(const void *handle, const void *of);
+void module_end(const void *handle, uint64_t call);
+
+// A function's handle, or with `library` a CUkernel, and how it was named.
+void kernel_note(const void *handle, uint32_t module, const char *name, bool library);
+void kernel_alias(const void *handle, const void *of);
+// Its number, announced where it is launched for the first time. `library`: of a handle that is not
+// known yet it is said that it is a CUkernel.
+uint32_t kernel_of(const void *handle, bool library);
+
+// What the functions of before CUDA 4 set on it for its next launch.
+void kernel_set_shape(const void *handle, const unsigned block[3]);
+void kernel_set_shared(const void *handle, unsigned bytes);
+void kernel_shape(const void *handle, unsigned block[3], unsigned *shared_bytes);
+
+uint32_t thread_number(void);
+
+// --- Objects -------------------------------------------------------------------------------------
+
+// Announces an object and enters it into the map: ends what still stands where it is. Fields
+// number, context, device and call are filled in. Returns its number, 0 where memory ran out.
+uint64_t object_begin(struct event_object *object, struct context *context, uint64_t call,
+                      uint32_t module);
+uint64_t object_begin_array(struct event_object *object, uint64_t handle, struct context *context,
+                            uint64_t call);
+void object_end(const struct object *object, uint64_t call, uint32_t stream);
+// All parts that lie in the range, by the call.
+void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call);
+
+// --- State ---------------------------------------------------------------------------------------
+
+enum phase { PHASE_NEW, PHASE_STARTING, PHASE_ON, PHASE_OFF };
+
+struct thread_state {
+    uint32_t number;
+    uint32_t generation; // of the process that gave the number
+    uint32_t depth;      // inside a hook: what the driver calls then is its own affair
+    uint32_t last_query; // hook of a query that was recorded last and said "not ready"
+    const void *last_handle;
+};
+
+struct state {
+    // In a page that a child of fork finds zeroed, whichever way it was forked: a child begins anew
+    // at its first call.
+    _Atomic int *phase; // enum phase
+    // From here on zeroed at the start.
+    struct event_ring *ring;
+    uint32_t generation; // counts processes: this one, and those forked from it
+    bool timestamps;
+    _Atomic uint64_t calls, objects_made, events_made;
+    _Atomic uint64_t objects_untold; // numbers that were given out for nothing
+    _Atomic uint32_t threads_made;
+    _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
+    _Atomic bool no_memory;    // said so
+    _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
+    struct objects objects;
+    struct stack_table *stacks; // NULL: no memory for it
+
+    pthread_mutex_t lock; // protects all below
+    uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said;
+    uint64_t graphs_made;
+    struct base_map contexts;       // CUcontext to struct context
+    struct base_map streams;        // CUstream to struct stream
+    struct base_map thread_streams; // context and thread number to struct stream
+    struct base_map events;         // CUevent to number << 32 | times recorded
+    struct base_map modules;        // CUmodule, CUlibrary to number
+    struct base_map kernels;        // CUfunction, CUkernel to struct kernel
+    struct base_map graphs;         // CUgraphExec to struct graph
+    struct stream *spare_streams;
+};
+
+extern struct state state;
+
+// Initial-exec: a hook must not call the loader, which allocates, for a thread's first use.
+extern __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
+
+// Whether the process is recorded; meets the recorder where it has not yet.
+bool state_on_slowly(void);
+static inline bool state_on(void)
+{
+    int phase =
+        state.phase ? atomic_load_explicit(state.phase, memory_order_acquire) : (int)PHASE_NEW;
+    return phase >= PHASE_ON ? phase == PHASE_ON : state_on_slowly();
+}
+bool state_wanted(void); // GLINT_SOCKET is set
+// Memory ran out: what is recorded from now on has gaps. Says so once.
+void state_no_memory(void);
+void state_note(enum event_severity severity, const char *text);
+
+static inline void put(enum event_kind kind, const void *record, size_t bytes, const void *more,
+                       size_t more_bytes)
+{
+    event_put(state.ring, kind, record, bytes, more, more_bytes);
+}
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library with a function of the driver's name that is not the driver's.
+#include <stdio.h>
+
+#include "cudaabi/cudaabi.h"
+
+CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+{
+    printf("the fake one, %zu bytes\n", bytesize);
+    *dptr = 1;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# libglint.so asks for nothing but the C library, and shows nothing but its doors, its hooks and what
+# glint.h finds: a program's own names stay the program's.
+set -eu
+library=$GLINT_BUILD_DIR/lib/glint/libglint.so
+
+needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
+for name in $needed; do
+    case $name in
+    libc.so.6 | libdl.so.2 | libm.so.6 | libgcc_s.so.1 | libpthread.so.0 | ld-linux-*) ;;
+    *) echo "libglint.so needs $name"; exit 1 ;;
+    esac
+done
+
+shown=$(readelf --dyn-syms -W "$library" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { sub(/@.*/, "", $8); print $8 }')
+other=$(echo "$shown" | grep -v -E '^(cu[A-Z][A-Za-z0-9_]*|dlsym|dlvsym|glint_v1_(name|suballoc|subfree))$' || true)
+[ -z "$other" ] || { echo "libglint.so shows $other"; exit 1; }
+
+# All that the table names, and nothing else of the driver.
+hooked=$(sed -n -e 's/^HOOK(\([^,]*\), [0-9]*, \([^,]*\),.*/\2/p' \
+    -e 's/^HOOK_BOTH(\([^,]*\), [0-9]*, \([^,]*\), \([^,]*\),.*/\2 \2\3/p' \
+    "$GLINT_SOURCE_DIR/src/inject/hooks.def" | tr ' ' '\n' | sort)
+exported=$(echo "$shown" | grep '^cu' | sort)
+[ "$hooked" = "$exported" ] || { echo "the hooks are not those of hooks.def"; exit 1; }
+
+# The table agrees with the map of the driver that it is made for.
+sed -n -e 's/^HOOK(\([^,]*\), \([0-9]*\), \([^,]*\),.*/PROC(\1, \2, \3, NONE)/p' \
+    -e 's/^HOOK_BOTH(\([^,]*\), \([0-9]*\), \([^,]*\), \([^,]*\),.*/PROC(\1, \2, \3, \3\4)/p' \
+    "$GLINT_SOURCE_DIR/src/inject/hooks.def" | while read -r line; do
+    grep -qxF "$line" "$GLINT_SOURCE_DIR/src/gpusim/driver_procs.def" || { echo "no $line"; exit 1; }
+done
+
+# Every version of a hooked name is hooked, so that a program is never given one of another version.
+sed -n 's/^HOOK\(_BOTH\)*(\([^,]*\),.*/\2/p' "$GLINT_SOURCE_DIR/src/inject/hooks.def" | sort | uniq -c |
+    while read -r count name; do
+        [ "$(grep -c "^PROC($name," "$GLINT_SOURCE_DIR/src/gpusim/driver_procs.def")" = "$count" ] ||
+            { echo "$name: not all versions"; exit 1; }
+    done

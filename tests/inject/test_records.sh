@@ -1,0 +1,51 @@
+#!/bin/sh
+# What a program does on the simulated GPU is recorded exactly: test_records.sh NAME [PROGRAM [ARGUMENT...]].
+# Compares the records with expected/NAME, and the program's output and exit status with those it has
+# without glint. Which calls waited is compared only where the program makes sure of it (expected/NAME
+# says "waited"): elsewhere it depends on how fast the GPU is. With GLINT_TEST_UPDATE=1 the
+# expectation is written anew.
+set -eu
+name=$1
+shift
+here=$GLINT_SOURCE_DIR/tests/inject
+programs=$GLINT_BUILD_DIR/tests/inject
+[ $# -gt 0 ] || set -- "$programs/inject_program" "$name"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LD_LIBRARY_PATH=$GLINT_BUILD_DIR/lib/glint/sim
+export LD_LIBRARY_PATH
+
+plain=0
+"$programs/inject_watch" - - "$@" > "$work/plain.out" 2> "$work/plain.err" || plain=$?
+watched=0
+"$programs/inject_watch" "$work/records" "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$@" \
+    > "$work/watched.out" 2> "$work/watched.err" || watched=$?
+unrecorded=0
+"$programs/inject_watch" - "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$@" \
+    > "$work/unrecorded.out" 2> "$work/unrecorded.err" || unrecorded=$?
+
+# names: the only functions whose answers tell a program that it is recorded.
+[ "$name" = names ] || cmp "$work/plain.out" "$work/watched.out"
+cmp "$work/plain.err" "$work/watched.err"
+cmp "$work/plain.out" "$work/unrecorded.out"
+cmp "$work/plain.err" "$work/unrecorded.err"
+if [ "$plain" != "$watched" ] || [ "$plain" != "$unrecorded" ]; then
+    echo "exit status $plain, recorded $watched, with the library alone $unrecorded"
+    exit 1
+fi
+
+case $name in
+errno) normal=7 ;;
+killed) normal=137 ;;
+*) normal=0 ;;
+esac
+[ "$plain" = "$normal" ] || { echo "exit status $plain, not $normal"; cat "$work/plain.err"; exit 1; }
+
+expected=$here/expected/$name
+if [ "${GLINT_TEST_UPDATE:-}" = 1 ]; then
+    cp "$work/records" "$expected"
+    [ "$name" = streams ] || sed -i 's/ waited\( ns\)\{0,1\}$//' "$expected"
+fi
+grep -q waited "$expected" || sed -i 's/ waited\( ns\)\{0,1\}$//' "$work/records"
+diff -u "$expected" "$work/records"
