@@ -90,10 +90,27 @@ static enum profile_name_source source_of(const struct paths *paths, const char 
     return place ? PROFILE_NAME_PLACE : PROFILE_NAME_SOURCE;
 }
 
+// Whether the image is CUDA's own, or glint's in its place: nobody looks for names there.
+static bool is_below_program(const struct paths *paths, uint32_t image)
+{
+    static const char *const libraries[] = {"libcudart.so", "libcuda.so", "libglint"};
+    const char *path = image ? paths->session->image_paths.items[image - 1] : "";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void name_object(struct paths *paths, const struct session_object *object)
 {
     struct base_buf name = {0};
-    names_object(paths->names, paths->frames.items, paths->frames.count, object->bytes, &name);
+    size_t first = 0;
+    while (first < paths->rows.count && is_below_program(paths, paths->rows.items[first].image))
+        first++;
+    names_object(paths->names, paths->frames.items + first, paths->frames.count - first,
+                 object->bytes, &name);
     if (!name.failed && name.length)
         profile_name_object(paths->session->writer, object->number, name.text,
                             source_of(paths, name.text), &paths->session->error);
