@@ -31,6 +31,7 @@ struct cli_verb {
 
 extern const struct cli_verb cli_ptx;
 extern const struct cli_verb cli_query;
+extern const struct cli_verb cli_record;
 extern const struct cli_verb cli_run;
 extern const struct cli_verb cli_sim_log;
 

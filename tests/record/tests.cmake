@@ -34,3 +34,10 @@ ${CMAKE_OBJCOPY} --only-keep-debug \"$1\" \"$2/.build-id/\${id%\"$rest\"}/$rest.
     add_dependencies(test_record_symbols test_targets test_target_layout)
     target_link_libraries(test_record_symbols PRIVATE ${CMAKE_DL_LIBS})
 endif()
+
+# A program of the driver interface to be recorded, and to be killed while it is.
+if(TARGET glint_inject_preload)
+    add_executable(record_busy record/busy.c)
+    set_target_properties(record_busy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    target_link_libraries(record_busy PRIVATE glint_libcuda)
+endif()

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Getting a program ready to be started, for the verbs that start one: where it is, on which device
+// it is to run, and the environment that brings glint's libraries into it and its children.
+#include "program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "fatbin/fatbin.h"
+#include "gpusim/gpusim.h"
+
+static bool take_device(struct program_request *request, const char *argument)
+{
+    request->preset = NULL;
+    if (strcmp(argument, "auto") == 0 || strcmp(argument, "gpu") == 0) {
+        request->device = argument[0] == 'a' ? PROGRAM_DEVICE_AUTO : PROGRAM_DEVICE_GPU;
+        return true;
+    }
+    request->device = PROGRAM_DEVICE_SIM;
+    if (strcmp(argument, "sim") == 0)
+        return true;
+    struct base_buf known = {0};
+    const char *wanted = strncmp(argument, "sim:", 4) == 0 ? argument + 4 : NULL;
+    const char *name;
+    for (unsigned i = 0; (name = gpusim_preset_name(i)) && !request->preset; i++) {
+        if (wanted && strcmp(wanted, name) == 0)
+            request->preset = name;
+        base_buf_printf(&known, "%s%s", i ? ", " : "", name);
+    }
+    if (!request->preset && wanted)
+        cli_message("there is no simulated GPU '%s', only %s", wanted,
+                    known.text ? known.text : "none");
+    else if (!request->preset)
+        cli_message("--device takes auto, gpu, sim or sim:PRESET, not '%s'", argument);
+    base_buf_fini(&known);
+    return request->preset != NULL;
+}
+
+bool program_take_option(struct program_request *request, const struct cli_option *option,
+                         const char *argument)
+{
+    char *end;
+    switch (option->letter) {
+    case 'd': return take_device(request, argument);
+    case 'w':
+        errno = 0;
+        if (argument[0] < '0' || argument[0] > '9' || strtoul(argument, &end, 10) < 1 || *end ||
+            errno || strtoul(argument, NULL, 10) > 1024) {
+            cli_message("--workers takes a number from 1 to 1024, not '%s'", argument);
+            return false;
+        }
+        request->workers = argument;
+        return true;
+    default: request->log = argument; return true;
+    }
+}
+
+// Finds the program as a shell does, into path. Says why where there is none.
+static bool find_program(const char *name, struct base_buf *path)
+{
+    if (strchr(name, '/')) {
+        base_buf_puts(path, name);
+        if (!path->failed && access(name, X_OK) != 0) {
+            cli_message("cannot run %s: %m", name);
+            return false;
+        }
+        return true;
+    }
+    char usual[256] = "";
+    confstr(_CS_PATH, usual, sizeof(usual));
+    const char *folders = getenv("PATH");
+    bool refused = false;
+    for (const char *from = folders ? folders : usual; *name; from += strcspn(from, ":") + 1) {
+        size_t length = strcspn(from, ":");
+        path->length = 0;
+        if (length)
+            base_buf_add(path, from, length);
+        base_buf_puts(path, length ? "/" : "./"); // an empty entry is the current folder
+        base_buf_puts(path, name);
+        struct stat stat_of;
+        if (path->failed)
+            return true; // the caller sees it
+        if (stat(path->text, &stat_of) == 0 && S_ISREG(stat_of.st_mode)) {
+            if (access(path->text, X_OK) == 0)
+                return true;
+            refused = true;
+        }
+        if (!from[length])
+            break;
+    }
+    cli_message(refused ? "cannot run %s: Permission denied" : "there is no program '%s' in PATH",
+                name);
+    return false;
+}
+
+// Our libraries lie at a fixed place from this executable, wherever both have been moved to: those
+// of the simulated GPU in "/sim", one of which is looked for.
+static bool find_libraries(struct base_buf *folder, const char *where, const char *library)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (length <= 0) {
+        cli_message("cannot find glint's own place: %m");
+        return false;
+    }
+    self[length] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(self, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    base_buf_printf(folder, "%s/lib/glint%s", self, where);
+    if (folder->failed) {
+        cli_message("out of memory");
+        return false;
+    }
+    base_buf_printf(folder, "/%s", library);
+    bool there = !folder->failed && access(folder->text, R_OK) == 0;
+    if (!there)
+        cli_message("this glint is not whole: there is no %s",
+                    folder->failed ? "library" : folder->text);
+    else
+        *strrchr(folder->text, '/') = '\0';
+    if (there && strpbrk(folder->text, ":;")) {
+        cli_message(
+            "glint's libraries are in %s; the loader takes no folder with ':' or ';' in its "
+            "name",
+            folder->text);
+        there = false;
+    }
+    return there;
+}
+
+// Puts text before what the variable holds already.
+static bool put_before(const char *variable, const char *text, const char *separator)
+{
+    const char *old = getenv(variable);
+    struct base_buf value = {0};
+    base_buf_puts(&value, text);
+    if (old && *old)
+        base_buf_printf(&value, "%s%s", separator, old);
+    bool good = !value.failed && setenv(variable, value.text, 1) == 0;
+    base_buf_fini(&value);
+    return good;
+}
+
+// The loader drops our variables for programs that run with more rights than who starts them.
+static bool gains_rights(const char *path)
+{
+    struct stat stat_of;
+    if (geteuid() == 0 || stat(path, &stat_of) != 0)
+        return false;
+    bool other_user = (stat_of.st_mode & S_ISUID) && stat_of.st_uid != geteuid();
+    bool other_group =
+        (stat_of.st_mode & S_ISGID) && (stat_of.st_mode & S_IXGRP) && stat_of.st_gid != getegid();
+    return other_user || other_group || getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+// The simulated GPU runs PTX; says so where the program has device code and none of it is PTX.
+static bool has_ptx(const char *path)
+{
+    struct base_error error = {0};
+    struct fatbin_image *image = NULL;
+    // What cannot be read here is for the runtime to complain of, if the program ever gets there.
+    if (fatbin_open_file(path, &image, &error) != BASE_OK)
+        return true;
+    bool good = fatbin_require_ptx(image, &error) != BASE_NOT_FOUND;
+    if (!good) {
+        cli_error(&error);
+        unsigned arch = image->entries.items[0].arch;
+        cli_message("the simulated GPU runs PTX: compile with "
+                    "'-gencode arch=compute_%u,code=compute_%u' as well",
+                    arch, arch);
+    }
+    fatbin_close(image);
+    return good;
+}
+
+// Whether the program can run on the simulated GPU; says why not.
+static bool can_be_simulated(const char *path, const struct gpusim_program *program)
+{
+    bool uses_cuda = program->has_device_code || program->has_runtime || program->is_stripped ||
+                     program->runtime || program->needs_driver;
+    if (gains_rights(path)) {
+        cli_message("%s runs with another user's or group's rights or with capabilities, so the "
+                    "loader would leave out the simulated GPU; run a copy without them",
+                    path);
+        return false;
+    }
+    if (!uses_cuda)
+        return true;
+    if (!program->is_native) {
+        cli_message("%s is for another processor than this glint", path);
+        return false;
+    }
+    if (!program->is_dynamic) {
+        cli_message(
+            "%s is linked statically as a whole, so the loader cannot give it the simulated "
+            "GPU; link it without -static",
+            path);
+        return false;
+    }
+    if (program->is_stripped) {
+        cli_message(
+            "%s holds the static CUDA runtime, and is stripped of the symbols by which glint "
+            "would lead it to the simulated GPU",
+            path);
+        cli_message("link it with 'nvcc -cudart shared', or without strip and -s");
+        return false;
+    }
+    if (program->vendor_library) {
+        cli_message("%s needs NVIDIA's libraries, which cannot run on the simulated GPU: %s", path,
+                    program->vendor_library);
+        return false;
+    }
+    return !program->has_device_code || has_ptx(path);
+}
+
+// A path that still holds when the program changes its folder.
+static bool set_log(const char *path)
+{
+    char here[PATH_MAX];
+    struct base_buf full = {0};
+    if (path[0] != '/' && getcwd(here, sizeof(here)))
+        base_buf_printf(&full, "%s/", here);
+    base_buf_puts(&full, path);
+    bool good = !full.failed && setenv("GLINT_SIM_LOG", full.text, 1) == 0;
+    base_buf_fini(&full);
+    return good;
+}
+
+// Adds one of our libraries to a list for LD_PRELOAD. There a blank would end the name, so where
+// the folder has one, the plain name has to do, which is searched for in LD_LIBRARY_PATH; else the
+// whole path, which holds even where a script changes that variable.
+static void add_preload(struct base_buf *list, const char *folder, const char *name)
+{
+    if (list->length)
+        base_buf_putc(list, ':');
+    if (!strpbrk(folder, " \t\n"))
+        base_buf_printf(list, "%s/", folder);
+    base_buf_puts(list, name);
+}
+
+static bool set_environment(const struct program_request *request,
+                            const struct gpusim_program *program, const char *folder)
+{
+    static const char allow_preload[] = "verify_asan_link_order=0";
+    struct base_buf preload = {0};
+    add_preload(&preload, folder, "libglint-redirect.so");
+    // Where folders that the executable names come before LD_LIBRARY_PATH: a library that is there
+    // already is not searched for.
+    if (program->has_rpath && program->runtime)
+        add_preload(&preload, folder,
+                    program->runtime == 11   ? "libcudart.so.11.0"
+                    : program->runtime == 12 ? "libcudart.so.12"
+                                             : "libcudart.so.13");
+    if (program->has_rpath && program->needs_driver)
+        add_preload(&preload, folder, "libcuda.so.1");
+    bool good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
+                put_before("LD_LIBRARY_PATH", folder, ":") &&
+                (!program->needs_asan || put_before("ASAN_OPTIONS", allow_preload, ":")) &&
+                (!request->preset || setenv("GLINT_SIM_DEVICE", request->preset, 1) == 0) &&
+                (!request->workers || setenv("GLINT_SIM_WORKERS", request->workers, 1) == 0) &&
+                (!request->log || set_log(request->log));
+    if (!good)
+        cli_message("out of memory");
+    base_buf_fini(&preload);
+    return good;
+}
+
+static bool prepare_simulation(const struct program_request *request, const char *path)
+{
+    struct base_error error = {0};
+    struct gpusim_program program;
+    struct base_buf folder = {0};
+    bool good = false;
+    // A program that may be run but not read tells us nothing, and may not need us.
+    enum base_code code = gpusim_program_read(path, &program, &error);
+    if (code != BASE_OK && code != BASE_IO)
+        cli_error(&error);
+    else
+        good = find_libraries(&folder, "/sim", "libglint-redirect.so") &&
+               can_be_simulated(path, &program) && set_environment(request, &program, folder.text);
+    base_buf_fini(&folder);
+    return good;
+}
+
+// Puts libglint.so before all else that is loaded, so that it stands between program and driver.
+static bool prepare_watching(void)
+{
+    struct base_buf folder = {0}, preload = {0};
+    bool good = find_libraries(&folder, "", "libglint.so");
+    if (good) {
+        add_preload(&preload, folder.text, "libglint.so");
+        good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
+               put_before("LD_LIBRARY_PATH", folder.text, ":");
+        if (!good)
+            cli_message("out of memory");
+    }
+    base_buf_fini(&preload);
+    base_buf_fini(&folder);
+    return good;
+}
+
+bool program_prepare(struct program_request *request, const char *name, struct base_buf *path)
+{
+    if (request->device == PROGRAM_DEVICE_AUTO)
+        request->device =
+            access("/dev/nvidiactl", F_OK) == 0 ? PROGRAM_DEVICE_GPU : PROGRAM_DEVICE_SIM;
+    if (request->device == PROGRAM_DEVICE_GPU && (request->workers || request->log))
+        cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
+    bool good = find_program(name, path);
+    if (path->failed)
+        cli_message("out of memory");
+    good &= !path->failed;
+    if (good && request->device == PROGRAM_DEVICE_SIM)
+        good = prepare_simulation(request, path->text);
+    return good && (!request->watched || prepare_watching());
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Getting a program ready to be started, for the verbs that start one.
+#ifndef GLINT_CLI_PROGRAM_H
+#define GLINT_CLI_PROGRAM_H
+
+#include "cli.h"
+
+enum program_device { PROGRAM_DEVICE_AUTO, PROGRAM_DEVICE_GPU, PROGRAM_DEVICE_SIM };
+
+// Begins as {0}.
+struct program_request {
+    enum program_device device;
+    const char *preset; // NULL: the default
+    const char *workers;
+    const char *log;
+    bool watched; // libglint.so goes into it
+};
+
+// Rows for a verb's table of options, and what takes them: false after a message.
+#define PROGRAM_OPTIONS                                                                        \
+    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET"},                       \
+        {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one for each CPU"}, \
+    {                                                                                          \
+        'l', "sim-log", "FILE", "log every call and memory access of the simulated GPU there"  \
+    }
+bool program_take_option(struct program_request *request, const struct cli_option *option,
+                         const char *argument);
+
+// Finds the program in PATH as a shell does, decides on the device and changes this process's own
+// environment for the program. False after a message.
+bool program_prepare(struct program_request *request, const char *name, struct base_buf *path);
+
+#endif

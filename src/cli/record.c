@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint record: runs a program and writes a profile of what it, and each of its children that uses
+// CUDA, does. The program's streams and exit status are its own; what glint has to say comes on
+// stderr when the program has ended, in one line for each profile.
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event/event.h"
+#include "program.h"
+#include "record/record.h"
+
+struct request {
+    struct program_request program;
+    const char *output;
+    bool force, quiet, no_times;
+};
+
+static const struct cli_option options[] = {
+    {'o', "output", "FILE", "the profile; default: PROGRAM-PID.glint"},
+    {'f', "force", NULL, "replace a profile that is there"},
+    {'t', "gpu-times", "on|off", "when the GPU did what; on unless told: costs two events a call"},
+    {'q', "quiet", NULL, "say nothing but errors"},
+    PROGRAM_OPTIONS,
+    {0, NULL, NULL, NULL},
+};
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    switch (option->letter) {
+    case 'o': request->output = argument; return true;
+    case 'f': request->force = true; return true;
+    case 'q': request->quiet = true; return true;
+    case 't':
+        request->no_times = strcmp(argument, "off") == 0;
+        if (!request->no_times && strcmp(argument, "on") != 0) {
+            cli_message("--gpu-times takes on or off, not '%s'", argument);
+            return false;
+        }
+        return true;
+    default: return program_take_option(&request->program, option, argument);
+    }
+}
+
+// --- Progress, on a terminal
+// -----------------------------------------------------------------------
+
+struct progress {
+    time_t started;
+    bool shown;
+};
+
+static void show_progress(void *user, uint64_t done, uint64_t all)
+{
+    struct progress *progress = user;
+    if (!isatty(STDERR_FILENO))
+        return;
+    time_t now = time(NULL);
+    if (!progress->started)
+        progress->started = now;
+    if (now - progress->started < 2)
+        return;
+    fprintf(stderr, "\rglint: finding source lines, %llu of %llu call paths",
+            (unsigned long long)done, (unsigned long long)all);
+    progress->shown = true;
+}
+
+static void end_progress(const struct progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+}
+
+// --- The end
+// ---------------------------------------------------------------------------------------
+
+static void tell(const struct record_outcome *outcome, bool quiet)
+{
+    if (!outcome->profile_count && !quiet)
+        cli_message("the program has not used CUDA: there is no profile");
+    for (uint32_t i = 0; i < outcome->profile_count; i++) {
+        const struct record_profile *profile = &outcome->profiles[i];
+        if (profile->error.code != BASE_OK)
+            cli_error(&profile->error);
+        if (profile->dropped)
+            cli_message("%s lacks %llu records, for which there was no room", profile->path,
+                        (unsigned long long)profile->dropped);
+        if (!quiet)
+            cli_message("%llu calls, %llu objects: %s", (unsigned long long)profile->calls,
+                        (unsigned long long)profile->objects, profile->path);
+    }
+}
+
+// Ends as the program did.
+static int end_as(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    const struct rlimit no_core = {0, 0}; // the program has left its own
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+static int record(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct request request = {.program.watched = true};
+    int first = cli_options(verb, argc, argv, take_option, &request);
+    if (first == -2)
+        return 0;
+    if (first < 0)
+        return CLI_OWN_FAILURE;
+    if (first == argc) {
+        cli_message("which program? Try 'glint record --help'");
+        return CLI_OWN_FAILURE;
+    }
+    // Said before the program runs for an hour.
+    if (request.output && !request.force && access(request.output, F_OK) == 0) {
+        cli_message("%s is there already; -f replaces it", request.output);
+        return CLI_OWN_FAILURE;
+    }
+    struct base_buf path = {0};
+    struct base_error error = {0};
+    struct progress progress = {0};
+    struct record_outcome outcome;
+    int status = CLI_OWN_FAILURE;
+    if (program_prepare(&request.program, argv[first], &path) &&
+        setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
+        const struct record_request recording = {.path = path.text,
+                                                 .arguments = argv + first,
+                                                 .output = request.output,
+                                                 .overwrite = request.force,
+                                                 .progress = show_progress,
+                                                 .user = &progress};
+        if (record_run(&recording, &outcome, &error) == BASE_OK) {
+            end_progress(&progress);
+            tell(&outcome, request.quiet);
+            status = -1;
+        } else {
+            cli_error(&error);
+        }
+        base_buf_fini(&path);
+        if (status == -1)
+            status = end_as(outcome.status);
+        record_outcome_fini(&outcome);
+    }
+    base_buf_fini(&path);
+    return status;
+}
+
+const struct cli_verb cli_record = {
+    .name = "record",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .summary = "run a program and write a profile of what it does with CUDA",
+    .details =
+        "The program's streams, signals and exit status are its own; 125 is glint's failure to\n"
+        "start it. Each process that uses CUDA has a profile of its own: FILE is the program's,\n"
+        "FILE-PID (before the last dot) that of another process. A profile is an SQLite file,\n"
+        "readable while it is written and after whatever end: see glint report and glint query.\n",
+    .options = options,
+    .run = record,
+};

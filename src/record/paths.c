@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left for the end of a session: call paths get functions, files and lines, and objects
+// that the program has not named get names from the source. Each is written over what was written
+// before.
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+#include "session.h"
+#include "symbols.h"
+
+struct paths {
+    struct session *session;
+    struct symbols *symbols;
+    struct names *names;
+    BASE_ARRAY(uint32_t) images; // the symboliser's number, by image
+    BASE_ARRAY(struct symbols_frame) frames;
+    BASE_ARRAY(struct profile_frame) rows;
+    struct base_map changed; // images that were told to be others than what ran
+};
+
+// Texts of the symboliser hold until its next call: they are kept for the length of a path.
+static const char *keep(struct base_arena *arena, const char *text)
+{
+    return text ? base_alloc_text(arena, text, strlen(text)) : NULL;
+}
+
+static void tell_changed(struct paths *paths, uint32_t image)
+{
+    bool added = false;
+    base_map_put(&paths->changed, image, &added);
+    if (!added)
+        return;
+    struct base_buf text = {0};
+    base_buf_printf(&text, "%s was changed since it ran: its functions are not known",
+                    paths->session->image_paths.items[image - 1]);
+    const struct profile_note note = {PROFILE_WARNING, text.text};
+    if (!text.failed)
+        profile_add_note(paths->session->writer, &note, &paths->session->error);
+    base_buf_fini(&text);
+}
+
+static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t image,
+                      uint64_t offset, const struct symbols_frame *found)
+{
+    struct symbols_frame *frame = base_array_push(&paths->frames);
+    struct profile_frame *row = base_array_push(&paths->rows);
+    if (!frame || !row)
+        return;
+    *frame = found ? *found : (struct symbols_frame){.offset = offset};
+    frame->function = keep(arena, frame->function);
+    frame->file = keep(arena, frame->file);
+    *row = (struct profile_frame){.function = frame->function,
+                                  .file = frame->file,
+                                  .line = frame->line,
+                                  .image = image,
+                                  .offset = offset,
+                                  .inlined = frame->inlined};
+}
+
+// Fills frames and rows for the stack.
+static void symbolise(struct paths *paths, const struct session_stack *stack,
+                      struct base_arena *arena)
+{
+    paths->frames.count = paths->rows.count = 0;
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        const struct session_frame *frame = &paths->session->frames.items[stack->first + i];
+        const struct symbols_place *place =
+            frame->image
+                ? symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset)
+                : NULL;
+        if (place && place->status == SYMBOLS_CHANGED)
+            tell_changed(paths, frame->image);
+        for (uint32_t k = 0; place && k < place->count; k++)
+            add_frame(paths, arena, frame->image, frame->offset, &place->frames[k]);
+        if (!place)
+            add_frame(paths, arena, frame->image, frame->offset, NULL);
+    }
+}
+
+static enum profile_name_source source_of(const struct paths *paths, const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    bool with_source = false;
+    for (size_t i = 0; i < paths->frames.count && !with_source; i++)
+        with_source = paths->frames.items[i].file != NULL;
+    if (!with_source)
+        return PROFILE_NAME_PATH;
+    bool place = colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1);
+    return place ? PROFILE_NAME_PLACE : PROFILE_NAME_SOURCE;
+}
+
+// Whether the image is CUDA's own, or glint's in its place: nobody looks for names there.
+static bool is_below_program(const struct paths *paths, uint32_t image)
+{
+    static const char *const libraries[] = {"libcudart.so", "libcuda.so", "libglint"};
+    const char *path = image ? paths->session->image_paths.items[image - 1] : "";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void name_object(struct paths *paths, const struct session_object *object)
+{
+    struct base_buf name = {0};
+    size_t first = 0;
+    while (first < paths->rows.count && is_below_program(paths, paths->rows.items[first].image))
+        first++;
+    names_object(paths->names, paths->frames.items + first, paths->frames.count - first,
+                 object->bytes, &name);
+    if (!name.failed && name.length)
+        profile_name_object(paths->session->writer, object->number, name.text,
+                            source_of(paths, name.text), &paths->session->error);
+    base_buf_fini(&name);
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct session_object *one = a, *other = b;
+    if (one->stack != other->stack)
+        return one->stack < other->stack ? -1 : 1;
+    return one->number < other->number ? -1 : one->number > other->number;
+}
+
+// Objects in the order of the stacks that made them, without those that have a name.
+static void sort_objects(struct session *session)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < session->objects_made.count; i++) {
+        struct session_object *object = &session->objects_made.items[i];
+        const uint64_t *stack = base_map_get(&session->allocations, object->call);
+        object->stack = stack ? (uint32_t)*stack : 0;
+        if (object->stack && !base_map_get(&session->named, object->number))
+            session->objects_made.items[kept++] = *object;
+    }
+    session->objects_made.count = kept;
+    if (kept)
+        qsort(session->objects_made.items, kept, sizeof(struct session_object), by_stack);
+}
+
+static bool open_images(struct paths *paths)
+{
+    for (size_t i = 0; i < paths->session->images.count; i++) {
+        const struct event_image *image = &paths->session->images.items[i];
+        const char *path = paths->session->image_paths.items[i];
+        uint32_t *place = base_array_push(&paths->images);
+        if (!place)
+            return false;
+        *place = symbols_image(paths->symbols, path, strlen(path), image->build_id,
+                               image->build_id_bytes);
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct session_stack *one = a, *other = b;
+    return one->number < other->number ? -1 : one->number > other->number;
+}
+
+static void write_all(struct paths *paths)
+{
+    struct session *session = paths->session;
+    sort_objects(session);
+    qsort(session->stacks.items, session->stacks.count, sizeof(struct session_stack), by_number);
+    size_t object = 0;
+    for (size_t i = 0; i < session->stacks.count && session->error.code == BASE_OK; i++) {
+        const struct session_stack *stack = &session->stacks.items[i];
+        struct base_arena texts;
+        base_arena_init(&texts, 0);
+        symbolise(paths, stack, &texts);
+        const struct profile_path row = {stack->number, paths->rows.items,
+                                         (uint32_t)paths->rows.count, stack->truncated};
+        profile_add_path(session->writer, &row, &session->error);
+        while (object < session->objects_made.count &&
+               session->objects_made.items[object].stack < stack->number)
+            object++;
+        for (; object < session->objects_made.count &&
+               session->objects_made.items[object].stack == stack->number;
+             object++)
+            name_object(paths, &session->objects_made.items[object]);
+        base_arena_fini(&texts);
+        if (session->progress)
+            session->progress(session->user, i + 1, session->stacks.count);
+    }
+}
+
+void session_write_paths(struct session *session)
+{
+    if (!session->stacks.count)
+        return;
+    struct paths paths = {
+        .session = session, .symbols = symbols_create(NULL), .names = names_create()};
+    if (paths.symbols && paths.names && open_images(&paths))
+        write_all(&paths);
+    symbols_destroy(paths.symbols);
+    names_destroy(paths.names);
+    base_array_fini(&paths.images);
+    base_array_fini(&paths.frames);
+    base_array_fini(&paths.rows);
+    base_map_fini(&paths.changed);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of src/record: starts a program, takes what libglint.so in it and in its children
+// tells, and writes a profile for each process that uses CUDA. It decides nothing about devices and
+// options: the environment that the program gets is the caller's, with the recorder's socket added.
+#ifndef GLINT_RECORD_RECORD_H
+#define GLINT_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct record_request {
+    const char *path; // of the program, with a slash
+    char *const *arguments;
+    const char *output; // NULL: NAME-PID.glint in the current folder
+    bool overwrite;     // of what was there before
+    // Told while profiles are finished, which may take a while: how much of `all` is done.
+    void (*progress)(void *user, uint64_t done, uint64_t all);
+    void *user;
+};
+
+struct record_profile {
+    char *path;
+    int pid;
+    uint64_t calls, objects, dropped;
+    struct base_error error; // code BASE_OK: all went well
+};
+
+struct record_outcome {
+    int status; // of the program, as waitpid gives it
+    struct record_profile *profiles;
+    uint32_t profile_count;
+};
+
+// Runs the program to its end. Fails where it cannot be started or watched; where a profile cannot
+// be written, the program goes on and the profile's error says why. The calling process must have
+// no other children. Sets and puts back handlers of SIGINT, SIGQUIT, SIGTERM and SIGHUP.
+enum base_code record_run(const struct record_request *request, struct record_outcome *outcome,
+                          struct base_error *error);
+void record_outcome_fini(struct record_outcome *outcome);
+
+#endif

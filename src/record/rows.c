@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0
+// From records to rows: each record of src/event becomes rows of src/profile. Records come from
+// another process and are believed only as far as their sizes go; times become relative to the
+// moment when watching began.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session.h"
+#include "symbols.h"
+
+// A record: its structure, and what belongs to it.
+struct piece {
+    const char *bytes;
+    size_t length;
+};
+
+// Copies the structure from the front of the record. False: it is too short.
+static bool take(struct piece *piece, void *out, size_t bytes)
+{
+    if (piece->length < bytes)
+        return false;
+    memcpy(out, piece->bytes, bytes);
+    piece->bytes += bytes;
+    piece->length -= bytes;
+    return true;
+}
+
+// The rest of the record as text, which ends where the record does.
+static const char *rest_text(const struct piece *piece)
+{
+    return piece->length ? piece->bytes : NULL;
+}
+
+static int64_t since_start(const struct session *session, uint64_t ns)
+{
+    return (int64_t)(ns - session->process.start_ns);
+}
+
+// --- Definitions ---------------------------------------------------------------------------------
+
+// What /proc says of the process. Read when its first record comes, while it is there.
+static const char *read_link(struct session *session, const char *what)
+{
+    char path[64], target[4096];
+    snprintf(path, sizeof(path), "/proc/%d/%s", session->pid, what);
+    ssize_t length = readlink(path, target, sizeof(target));
+    return length > 0 ? base_alloc_text(&session->arena, target, (size_t)length) : NULL;
+}
+
+static void read_arguments(struct session *session, struct profile_program *program)
+{
+    char path[64], *line = NULL;
+    size_t length = 0, count = 0;
+    struct base_error error;
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", session->pid);
+    if (base_file_read(path, &line, &length, &error) != BASE_OK)
+        return;
+    const char *text = base_alloc_text(&session->arena, line, length);
+    free(line);
+    for (size_t at = 0; text && at < length; at += strlen(text + at) + 1)
+        count++;
+    const char **arguments = base_new_array(&session->arena, const char *, count + 1);
+    for (size_t at = 0, i = 0; arguments && i < count; at += strlen(text + at) + 1)
+        arguments[i++] = text + at;
+    program->arguments = arguments;
+    program->argument_count = arguments ? (uint32_t)count : 0;
+}
+
+static void set_program(struct session *session)
+{
+    profile_set_program(session->writer, &session->program, &session->error);
+}
+
+static bool write_image(struct session *session, struct piece *piece)
+{
+    struct event_image event;
+    if (!take(piece, &event, sizeof(event)) || event.build_id_bytes > sizeof(event.build_id))
+        return false;
+    struct event_image *kept = base_array_push(&session->images);
+    const char **path = base_array_push(&session->image_paths);
+    char build_id[2 * sizeof(event.build_id) + 1] = "";
+    for (uint32_t i = 0; i < event.build_id_bytes; i++)
+        snprintf(build_id + 2 * (size_t)i, 3, "%02x", event.build_id[i]);
+    if (!kept || !path) {
+        base_fail(&session->error, BASE_NO_MEMORY, "out of memory for an image");
+        return true;
+    }
+    *kept = event;
+    *path = base_alloc_text(&session->arena, piece->bytes, piece->length);
+    if (!*path)
+        *path = "";
+    const struct profile_image image = {.number = (uint32_t)session->images.count,
+                                        .path = *path,
+                                        .build_id = event.build_id_bytes ? build_id : NULL,
+                                        .start = event.start,
+                                        .end = event.end,
+                                        .bias = event.bias};
+    profile_add_image(session->writer, &image, &session->error);
+    return true;
+}
+
+static bool write_function(struct session *session, struct piece *piece)
+{
+    struct event_name event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_function function = {(uint32_t)event.number, rest_text(piece)};
+    profile_add_function(session->writer, &function, &session->error);
+    return true;
+}
+
+static bool write_thread(struct session *session, struct piece *piece)
+{
+    struct event_thread event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_thread thread = {event.number, event.tid, rest_text(piece)};
+    profile_add_thread(session->writer, &thread, &session->error);
+    return true;
+}
+
+static bool write_device(struct session *session, struct piece *piece)
+{
+    struct event_device event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    char uuid[40];
+    const unsigned char *u = event.uuid;
+    snprintf(uuid, sizeof(uuid),
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+             u[15]);
+    const struct profile_device device = {.number = event.number,
+                                          .major = event.major,
+                                          .minor = event.minor,
+                                          .multiprocessors = event.multiprocessors,
+                                          .memory_bytes = event.memory_bytes,
+                                          .name = rest_text(piece),
+                                          .uuid = uuid};
+    profile_add_device(session->writer, &device, &session->error);
+    return true;
+}
+
+static bool write_context(struct session *session, struct piece *piece)
+{
+    struct event_context event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_context context = {event.number, event.device};
+    profile_add_context(session->writer, &context, &session->error);
+    return true;
+}
+
+static bool write_stream(struct session *session, struct piece *piece)
+{
+    struct event_stream event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_stream stream = {.number = event.number,
+                                          .context = event.context,
+                                          .flags = event.flags,
+                                          .priority = event.priority,
+                                          .thread = event.thread};
+    profile_add_stream(session->writer, &stream, &session->error);
+    return true;
+}
+
+static bool write_module(struct session *session, struct piece *piece)
+{
+    struct event_module event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_module module = {.number = event.number,
+                                          .context = event.context,
+                                          .name = rest_text(piece),
+                                          .bytes = event.bytes,
+                                          .hash = event.hash,
+                                          .has_ptx = event.has_ptx};
+    profile_add_module(session->writer, &module, &session->error);
+    return true;
+}
+
+static bool write_kernel(struct session *session, struct piece *piece)
+{
+    struct event_kernel event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const char *mangled = rest_text(piece);
+    char *name = mangled ? symbols_demangle(mangled) : NULL;
+    const struct profile_kernel kernel = {.number = event.number,
+                                          .module = event.module,
+                                          .name = name,
+                                          .mangled = mangled,
+                                          .registers = event.registers,
+                                          .static_shared_bytes = event.static_shared_bytes,
+                                          .local_bytes = event.local_bytes};
+    profile_add_kernel(session->writer, &kernel, &session->error);
+    free(name);
+    return true;
+}
+
+// The image that holds the address: the last one announced, as later ones may lie where earlier
+// ones were. 0: none.
+static uint32_t image_of(const struct session *session, uint64_t address)
+{
+    for (size_t i = session->images.count; i-- > 0;) {
+        const struct event_image *image = &session->images.items[i];
+        if (address >= image->start && address < image->end)
+            return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+// Written as it came, so that a profile whose recorder was lost has at least images and offsets;
+// the rest is added at the end. Two threads may tell the same one.
+static bool write_stack(struct session *session, struct piece *piece)
+{
+    enum { MOST_DEPTH = 4096 };
+    struct event_stack event;
+    bool added = true;
+    if (!take(piece, &event, sizeof(event)) || event.depth > MOST_DEPTH ||
+        piece->length < event.depth * sizeof(uint64_t))
+        return false;
+    base_map_put(&session->stack_numbers, event.number, &added);
+    if (!added)
+        return true;
+    struct profile_frame *frames = calloc(event.depth + 1u, sizeof(*frames));
+    struct session_stack *kept = base_array_push(&session->stacks);
+    bool good = frames && kept;
+    if (good)
+        *kept = (struct session_stack){.number = event.number,
+                                       .first = session->frames.count,
+                                       .depth = event.depth,
+                                       .truncated = event.truncated};
+    for (uint32_t i = 0; i < event.depth && good; i++) {
+        uint64_t address = 0;
+        take(piece, &address, sizeof(address));
+        struct session_frame *frame = base_array_push(&session->frames);
+        good = frame != NULL;
+        if (!good)
+            break;
+        frame->image = image_of(session, address - 1);
+        frame->offset =
+            frame->image ? address - session->images.items[frame->image - 1].bias : address;
+        frames[i] = (struct profile_frame){.image = frame->image, .offset = frame->offset};
+    }
+    const struct profile_path path = {event.number, frames, event.depth, event.truncated};
+    if (good)
+        profile_add_path(session->writer, &path, &session->error);
+    else
+        base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a call path");
+    free(frames);
+    return true;
+}
+
+// --- Details -------------------------------------------------------------------------------------
+
+static struct profile_launch launch_of(const struct event_launch *event)
+{
+    struct profile_launch launch = {.kernel = event->kernel,
+                                    .dynamic_shared_bytes = event->dynamic_shared_bytes,
+                                    .flags = event->flags};
+    memcpy(launch.grid, event->grid, sizeof(launch.grid));
+    memcpy(launch.block, event->block, sizeof(launch.block));
+    return launch;
+}
+
+static struct profile_copy copy_of(const struct event_copy *event)
+{
+    return (struct profile_copy){.bytes = event->bytes,
+                                 .from = event->from,
+                                 .to = event->to,
+                                 .from_object = event->from_object,
+                                 .to_object = event->to_object,
+                                 .from_pitch = event->from_pitch,
+                                 .to_pitch = event->to_pitch,
+                                 .width_bytes = event->width_bytes,
+                                 .height = event->height,
+                                 .depth = event->depth,
+                                 .from_memory = (enum profile_memory)event->from_memory,
+                                 .to_memory = (enum profile_memory)event->to_memory,
+                                 .direction = (enum profile_direction)event->direction};
+}
+
+static struct profile_set set_of(const struct event_set *event)
+{
+    return (struct profile_set){.address = event->address,
+                                .object = event->object,
+                                .bytes = event->bytes,
+                                .pitch = event->pitch,
+                                .width_bytes = event->width_bytes,
+                                .height = event->height,
+                                .value = event->value,
+                                .value_bytes = event->value_bytes};
+}
+
+static struct profile_node node_of(const struct event_node *event)
+{
+    struct profile_node node = {.kind = (enum profile_node_kind)event->kind};
+    switch (event->kind) {
+    case EVENT_NODE_KERNEL: node.launch = launch_of(&event->launch); break;
+    case EVENT_NODE_COPY: node.copy = copy_of(&event->copy); break;
+    case EVENT_NODE_SET: node.set = set_of(&event->set); break;
+    case EVENT_NODE_ALLOC:
+    case EVENT_NODE_FREE:
+        node.range.object = event->memory.object;
+        node.range.bytes = event->memory.bytes;
+        break;
+    case EVENT_NODE_EVENT_RECORD:
+    case EVENT_NODE_EVENT_WAIT: node.event = event->event.event; break;
+    default: break;
+    }
+    return node;
+}
+
+void session_end_graph(struct session *session)
+{
+    if (session->graph && session->writer) {
+        const struct profile_graph graph = {session->graph, session->nodes.items,
+                                            (uint32_t)session->nodes.count};
+        profile_add_graph(session->writer, &graph, &session->error);
+    }
+    session->graph = 0;
+    session->nodes.count = 0;
+}
+
+// Nodes that do not fit one record come in several of the same number, one behind the other.
+static bool write_graph(struct session *session, struct piece *piece)
+{
+    struct event_graph event;
+    if (!take(piece, &event, sizeof(event)) ||
+        piece->length / sizeof(struct event_node) < event.node_count)
+        return false;
+    if (event.number != session->graph)
+        session_end_graph(session);
+    session->graph = event.number;
+    for (uint32_t i = 0; i < event.node_count; i++) {
+        struct event_node node;
+        struct profile_node *row = base_array_push(&session->nodes);
+        take(piece, &node, sizeof(node));
+        if (!row) {
+            base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a graph");
+            return true;
+        }
+        *row = node_of(&node);
+    }
+    return true;
+}
+
+// --- What happens --------------------------------------------------------------------------------
+
+static bool take_range(struct piece *piece, struct profile_range *range)
+{
+    struct event_alloc event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    *range = (struct profile_range){event.address, event.bytes, event.object};
+    return true;
+}
+
+static bool take_sync(struct piece *piece, struct profile_sync *sync)
+{
+    struct event_sync event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    *sync = (struct profile_sync){event.event, event.stream, event.record};
+    return true;
+}
+
+static bool take_detail(struct piece *piece, struct profile_call *call)
+{
+    struct event_launch launch;
+    struct event_copy copy;
+    struct event_set set;
+    struct event_graph graph;
+    switch (call->kind) {
+    case PROFILE_CALL_ALLOC:
+    case PROFILE_CALL_FREE:
+    case PROFILE_CALL_MEMORY: return take_range(piece, &call->range);
+    case PROFILE_CALL_SYNC:
+    case PROFILE_CALL_EVENT_RECORD:
+    case PROFILE_CALL_EVENT_WAIT: return take_sync(piece, &call->sync);
+    case PROFILE_CALL_COPY:
+        if (!take(piece, &copy, sizeof(copy)))
+            return false;
+        call->copy = copy_of(&copy);
+        return true;
+    case PROFILE_CALL_SET:
+        if (!take(piece, &set, sizeof(set)))
+            return false;
+        call->set = set_of(&set);
+        return true;
+    case PROFILE_CALL_LAUNCH:
+        if (!take(piece, &launch, sizeof(launch)))
+            return false;
+        call->launch = launch_of(&launch);
+        return true;
+    case PROFILE_CALL_GRAPH_LAUNCH:
+        if (!take(piece, &graph, sizeof(graph)))
+            return false;
+        call->graph = graph.number;
+        return true;
+    default: return true;
+    }
+}
+
+static bool write_call(struct session *session, struct piece *piece)
+{
+    struct event_call event;
+    if (!take(piece, &event, sizeof(event)) || event.kind >= EVENT_CALL_KINDS)
+        return false;
+    struct profile_call call = {.number = event.number,
+                                .start_ns = since_start(session, event.start_ns),
+                                .end_ns = since_start(session, event.end_ns),
+                                .function = event.function,
+                                .thread = event.thread,
+                                .context = event.context,
+                                .stream = event.stream,
+                                .path = event.stack,
+                                .result = event.result,
+                                .waited_ns = event.waited_ns,
+                                .kind = (enum profile_call_kind)event.kind,
+                                .flags = event.flags};
+    if (!take_detail(piece, &call))
+        return false;
+    if (event.kind == EVENT_CALL_ALLOC && event.stack) {
+        uint64_t *place = base_map_put(&session->allocations, event.number, NULL);
+        if (place)
+            *place = event.stack;
+    }
+    session->calls++;
+    profile_add_call(session->writer, &call, &session->error);
+    return true;
+}
+
+static bool write_object(struct session *session, struct piece *piece)
+{
+    struct event_object event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_object object = {.number = event.number,
+                                          .kind = (enum profile_object_kind)event.kind,
+                                          .address = event.address,
+                                          .bytes = event.bytes,
+                                          .call = event.call,
+                                          .parent = event.parent,
+                                          .pitch = event.pitch,
+                                          .width_bytes = event.width_bytes,
+                                          .height = event.height,
+                                          .depth = event.depth,
+                                          .context = event.context,
+                                          .device = event.device,
+                                          .stream = event.stream};
+    struct session_object *kept = base_array_push(&session->objects_made);
+    if (kept)
+        *kept = (struct session_object){event.number, event.call, event.bytes, 0};
+    session->objects++;
+    profile_add_object(session->writer, &object, &session->error);
+    return true;
+}
+
+static bool write_object_end(struct session *session, struct piece *piece)
+{
+    struct event_object_end event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    profile_end_object(session->writer, event.number, event.call, event.stream, &session->error);
+    return true;
+}
+
+static bool write_object_name(struct session *session, struct piece *piece)
+{
+    struct event_name event;
+    if (!take(piece, &event, sizeof(event)) || !piece->length)
+        return false;
+    base_map_put(&session->named, event.number, NULL);
+    profile_name_object(session->writer, event.number, rest_text(piece), PROFILE_NAME_PROGRAM,
+                        &session->error);
+    return true;
+}
+
+static bool write_time(struct session *session, struct piece *piece)
+{
+    struct event_time event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    const struct profile_time time = {event.call, event.node, since_start(session, event.start_ns),
+                                      since_start(session, event.end_ns)};
+    profile_add_time(session->writer, &time, &session->error);
+    return true;
+}
+
+static bool write_note(struct session *session, struct piece *piece)
+{
+    struct event_note event;
+    if (!take(piece, &event, sizeof(event)) || !piece->length)
+        return false;
+    const struct profile_note note = {(enum profile_severity)event.severity, rest_text(piece)};
+    profile_add_note(session->writer, &note, &session->error);
+    return true;
+}
+
+static bool write_process(struct session *session, struct piece *piece)
+{
+    struct event_process event;
+    if (!take(piece, &event, sizeof(event)) || event.version != EVENT_VERSION)
+        return false;
+    session->process = event;
+    session->program = (struct profile_program){.executable = read_link(session, "exe"),
+                                                .folder = read_link(session, "cwd"),
+                                                .pid = event.pid,
+                                                .parent = event.parent,
+                                                .driver_version = event.driver_version,
+                                                .start_monotonic_ns = (int64_t)event.start_ns,
+                                                .start_unix_ns = (int64_t)event.start_unix_ns,
+                                                .simulated = event.simulated,
+                                                .timestamps = event.timestamps};
+    read_arguments(session, &session->program);
+    set_program(session);
+    return true;
+}
+
+static bool write_finish(struct session *session, struct piece *piece)
+{
+    struct event_finish event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    session->program.has_end = true;
+    session->program.end_ns = since_start(session, event.end_ns);
+    session->program.calls_made = event.calls;
+    session->program.objects_made = event.objects;
+    set_program(session);
+    return true;
+}
+
+bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length)
+{
+    static bool (*const writers[EVENT_KINDS])(struct session *, struct piece *) = {
+        [EVENT_PROCESS] = write_process,
+        [EVENT_IMAGE] = write_image,
+        [EVENT_FUNCTION] = write_function,
+        [EVENT_THREAD] = write_thread,
+        [EVENT_DEVICE] = write_device,
+        [EVENT_CONTEXT] = write_context,
+        [EVENT_STREAM] = write_stream,
+        [EVENT_MODULE] = write_module,
+        [EVENT_KERNEL] = write_kernel,
+        [EVENT_STACK] = write_stack,
+        [EVENT_GRAPH] = write_graph,
+        [EVENT_CALL] = write_call,
+        [EVENT_OBJECT] = write_object,
+        [EVENT_OBJECT_END] = write_object_end,
+        [EVENT_OBJECT_NAME] = write_object_name,
+        [EVENT_TIME] = write_time,
+        [EVENT_NOTE] = write_note,
+        [EVENT_FINISH] = write_finish,
+    };
+    struct piece piece = {bytes, length};
+    if (kind <= EVENT_NONE || kind >= EVENT_KINDS || !writers[kind])
+        return false;
+    // Every record but the first stands on the process's.
+    if (kind != EVENT_PROCESS && session->process.version != EVENT_VERSION)
+        return false;
+    if (kind != EVENT_GRAPH)
+        session_end_graph(session);
+    return writers[kind](session, &piece);
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder at work: starts the program, accepts the rings of all processes that use CUDA,
+// empties them in turn, and ends a profile when its process has ended. It disturbs nobody: it never
+// stops the program, and the signals that a terminal sends to both are left to the program.
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session.h"
+
+enum {
+    AT_ONCE = 4096,      // records taken from one ring before the next has its turn
+    SHORTEST_MS = 1,     // how long the recorder sleeps when there was nothing,
+    LONGEST_MS = 10,     // doubled each time up to this
+    MOST_SESSIONS = 4096 // processes recorded at once
+};
+
+struct recorder {
+    const struct record_request *request;
+    char folder[108]; // of the socket
+    struct sockaddr_un address;
+    int listener;
+    pid_t program;
+    int program_fd; // readable when it has ended
+    bool program_ended;
+    int status;
+    struct session *sessions[MOST_SESSIONS];
+    uint32_t session_count;
+    struct record_outcome *outcome;
+};
+
+// --- Signals -------------------------------------------------------------------------------------
+
+// The program's number, for the handler; and how often the recorder was asked to end.
+static volatile sig_atomic_t forward_to;
+static volatile sig_atomic_t asked_to_end;
+
+static void forward(int number)
+{
+    if (forward_to > 0)
+        kill((pid_t)forward_to, number);
+    asked_to_end = asked_to_end + 1;
+}
+
+static void note_only(int number)
+{
+    (void)number;
+    asked_to_end = asked_to_end + 1;
+}
+
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
+
+static void set_handlers(struct sigaction old[CAUGHT])
+{
+    for (int i = 0; i < CAUGHT; i++) {
+        // The terminal sends these two to the program as well.
+        bool both = caught[i] == SIGINT || caught[i] == SIGQUIT;
+        struct sigaction action = {.sa_handler = both ? note_only : forward};
+        sigaction(caught[i], &action, &old[i]);
+    }
+}
+
+static void put_back_handlers(const struct sigaction old[CAUGHT])
+{
+    for (int i = 0; i < CAUGHT; i++)
+        sigaction(caught[i], &old[i], NULL);
+}
+
+// --- Starting ------------------------------------------------------------------------------------
+
+static enum base_code open_socket(struct recorder *recorder, struct base_error *error)
+{
+    const char *where = getenv("TMPDIR");
+    if (!where || strlen(where) > 60)
+        where = "/tmp";
+    snprintf(recorder->folder, sizeof(recorder->folder), "%s/glint-XXXXXX", where);
+    if (!mkdtemp(recorder->folder)) {
+        recorder->folder[0] = '\0';
+        return base_fail(error, BASE_IO, "cannot make a folder in %s: %s", where, strerror(errno));
+    }
+    recorder->address.sun_family = AF_UNIX;
+    snprintf(recorder->address.sun_path, sizeof(recorder->address.sun_path), "%.90s/socket",
+             recorder->folder);
+    recorder->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (recorder->listener < 0 ||
+        bind(recorder->listener, (const struct sockaddr *)&recorder->address,
+             sizeof(recorder->address)) != 0 ||
+        listen(recorder->listener, 128) != 0)
+        return base_fail(error, BASE_IO, "cannot listen at %s: %s", recorder->address.sun_path,
+                         strerror(errno));
+    return BASE_OK;
+}
+
+// In the child: becomes the program, or writes why not to the pipe.
+static void become_program(const struct recorder *recorder, const struct sigaction old[CAUGHT],
+                           int report)
+{
+    put_back_handlers(old);
+    if (setenv(EVENT_SOCKET_VARIABLE, recorder->address.sun_path, 1) == 0)
+        execvp(recorder->request->path, recorder->request->arguments);
+    int why = errno;
+    _exit(write(report, &why, sizeof(why)) == sizeof(why) ? 125 : 126);
+}
+
+static enum base_code start_program(struct recorder *recorder, const struct sigaction old[CAUGHT],
+                                    struct base_error *error)
+{
+    int report[2], why = 0;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return base_fail(error, BASE_IO, "cannot make a pipe: %s", strerror(errno));
+    recorder->program = fork();
+    if (recorder->program == 0)
+        become_program(recorder, old, report[1]);
+    close(report[1]);
+    if (recorder->program < 0) {
+        close(report[0]);
+        return base_fail(error, BASE_IO, "cannot start a process: %s", strerror(errno));
+    }
+    ssize_t got = 0;
+    do
+        got = read(report[0], &why, sizeof(why));
+    while (got < 0 && errno == EINTR);
+    close(report[0]);
+    if (got == (ssize_t)sizeof(why)) {
+        waitpid(recorder->program, NULL, 0);
+        return base_fail(error, BASE_IO, "cannot run %s: %s", recorder->request->path,
+                         strerror(why));
+    }
+    recorder->program_fd = (int)syscall(SYS_pidfd_open, recorder->program, 0);
+    forward_to = recorder->program;
+    return BASE_OK;
+}
+
+// --- Sessions ------------------------------------------------------------------------------------
+
+// FILE for the program itself, FILE-PID (before its last suffix) for other processes, numbered
+// where one process comes again; without FILE, NAME-PID.glint.
+static void name_profile(const struct recorder *recorder, int pid, unsigned again,
+                         struct base_buf *out)
+{
+    const char *output = recorder->request->output;
+    if (output) {
+        const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
+        size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - output) : strlen(output);
+        base_buf_add(out, output, stem);
+        if (pid != recorder->program)
+            base_buf_printf(out, "-%d", pid);
+        if (again)
+            base_buf_printf(out, "-%u", again + 1);
+        base_buf_puts(out, output + stem);
+        return;
+    }
+    char path[64], name[32] = "";
+    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+    FILE *file = fopen(path, "re");
+    if (file) {
+        size_t got = fread(name, 1, sizeof(name) - 1, file);
+        name[got] = '\0';
+        name[strcspn(name, "\n/")] = '\0';
+        fclose(file);
+    }
+    const char *slash = strrchr(recorder->request->path, '/');
+    if (pid == recorder->program || !name[0])
+        base_buf_puts(out, slash ? slash + 1 : recorder->request->path);
+    else
+        base_buf_puts(out, name);
+    base_buf_printf(out, "-%d", pid);
+    if (again)
+        base_buf_printf(out, "-%u", again + 1);
+    base_buf_puts(out, ".glint");
+}
+
+static void end_session(struct recorder *recorder, uint32_t index, enum profile_ending ending,
+                        int code)
+{
+    struct record_outcome *outcome = recorder->outcome;
+    struct session *session = recorder->sessions[index];
+    recorder->sessions[index] = recorder->sessions[--recorder->session_count];
+    struct record_profile *profiles =
+        realloc(outcome->profiles, (outcome->profile_count + 1) * sizeof(*profiles));
+    struct record_profile out;
+    session_close(session, ending, code, &out);
+    if (!profiles) {
+        free(out.path);
+        return;
+    }
+    outcome->profiles = profiles;
+    outcome->profiles[outcome->profile_count++] = out;
+}
+
+static void accept_one(struct recorder *recorder, int connection)
+{
+    struct base_error error;
+    size_t bytes = 0;
+    int pid = 0;
+    struct timeval patience = {.tv_sec = 1};
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
+    if (!ring)
+        return;
+    unsigned again = 0;
+    for (uint32_t i = 0; i < recorder->outcome->profile_count; i++)
+        again += recorder->outcome->profiles[i].pid == pid;
+    // A process that comes again has become another program.
+    for (uint32_t i = 0; i < recorder->session_count; i++) {
+        if (recorder->sessions[i]->pid == pid) {
+            end_session(recorder, i, PROFILE_EXITED, 0);
+            again++;
+            break;
+        }
+    }
+    struct base_buf path = {0};
+    name_profile(recorder, pid, again, &path);
+    struct session *session = NULL;
+    if (!path.failed && recorder->session_count < MOST_SESSIONS)
+        session = session_open(ring, bytes, pid, path.text, recorder->request);
+    else
+        event_ring_release(ring, bytes);
+    if (session)
+        recorder->sessions[recorder->session_count++] = session;
+    base_buf_fini(&path);
+}
+
+static void accept_all(struct recorder *recorder)
+{
+    int connection;
+    while ((connection = accept4(recorder->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        accept_one(recorder, connection);
+        close(connection);
+    }
+}
+
+static bool has_ended(int pidfd)
+{
+    struct pollfd poll_of = {.fd = pidfd, .events = POLLIN};
+    return pidfd >= 0 && poll(&poll_of, 1, 0) == 1;
+}
+
+static void look_for_ends(struct recorder *recorder)
+{
+    if (!recorder->program_ended &&
+        waitpid(recorder->program, &recorder->status, WNOHANG) == recorder->program) {
+        recorder->program_ended = true;
+        forward_to = 0;
+    }
+    accept_all(recorder); // what the program offered before it ended
+    for (uint32_t i = recorder->session_count; i-- > 0;) {
+        const struct session *session = recorder->sessions[i];
+        bool root = session->pid == recorder->program;
+        if (root ? !recorder->program_ended : !session->ended && !has_ended(session->pidfd))
+            continue;
+        if (!root) // whose child it is knows how it ended
+            end_session(recorder, i, PROFILE_EXITED, 0);
+        else if (WIFSIGNALED(recorder->status))
+            end_session(recorder, i, PROFILE_SIGNALLED, WTERMSIG(recorder->status));
+        else
+            end_session(recorder, i, PROFILE_EXITED, WEXITSTATUS(recorder->status));
+    }
+}
+
+// Sleeps until something new may have come: a process, an end, or records, which nobody announces.
+static void rest(const struct recorder *recorder, int longest_ms)
+{
+    struct pollfd polls[2] = {
+        {.fd = recorder->listener, .events = POLLIN},
+        {.fd = recorder->program_ended ? -1 : recorder->program_fd, .events = POLLIN}};
+    poll(polls, 2, longest_ms);
+}
+
+static void record_all(struct recorder *recorder)
+{
+    int sleep_ms = SHORTEST_MS;
+    // Processes that outlive the program are recorded to their end, unless a user has had enough.
+    while (!recorder->program_ended || (recorder->session_count && !asked_to_end)) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < recorder->session_count; i++)
+            count += session_drain(recorder->sessions[i], AT_ONCE);
+        if (!count)
+            rest(recorder, sleep_ms);
+        sleep_ms = count ? SHORTEST_MS : sleep_ms < LONGEST_MS / 2 ? 2 * sleep_ms : LONGEST_MS;
+        look_for_ends(recorder);
+    }
+    while (recorder->session_count)
+        end_session(recorder, 0, PROFILE_RECORDER_LOST, 0);
+}
+
+enum base_code record_run(const struct record_request *request, struct record_outcome *outcome,
+                          struct base_error *error)
+{
+    struct recorder *recorder = calloc(1, sizeof(*recorder));
+    BASE_RETURN_IF(!recorder, error, BASE_NO_MEMORY, "out of memory for recording");
+    *outcome = (struct record_outcome){0};
+    recorder->request = request;
+    recorder->outcome = outcome;
+    recorder->listener = recorder->program_fd = -1;
+    struct sigaction old[CAUGHT];
+    asked_to_end = 0;
+    set_handlers(old);
+    enum base_code code = open_socket(recorder, error);
+    if (code == BASE_OK)
+        code = start_program(recorder, old, error);
+    if (code == BASE_OK) {
+        asked_to_end = 0;
+        record_all(recorder);
+    }
+    outcome->status = recorder->status;
+    put_back_handlers(old);
+    if (recorder->listener >= 0)
+        close(recorder->listener);
+    if (recorder->program_fd >= 0)
+        close(recorder->program_fd);
+    if (recorder->address.sun_path[0])
+        unlink(recorder->address.sun_path);
+    if (recorder->folder[0])
+        rmdir(recorder->folder);
+    free(recorder);
+    return code;
+}
+
+void record_outcome_fini(struct record_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->profile_count; i++)
+        free(outcome->profiles[i].path);
+    free(outcome->profiles);
+    *outcome = (struct record_outcome){0};
+}

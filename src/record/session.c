@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process's records on their way into its profile. A failure of the profile (a full disk) ends
+// the writing, never the reading: the ring is emptied to the end, and what could not be written is
+// told.
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct session *session_open(struct event_ring *ring, size_t bytes, int pid, const char *path,
+                             const struct record_request *request)
+{
+    struct session *session = calloc(1, sizeof(*session));
+    char *copy = strdup(path);
+    if (!session || !copy || !event_reader_init(&session->reader, ring, bytes)) {
+        free(session);
+        free(copy);
+        event_ring_release(ring, bytes);
+        return NULL;
+    }
+    base_arena_init(&session->arena, 0);
+    session->ring = ring;
+    session->ring_bytes = bytes;
+    session->pid = pid;
+    session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    session->path = copy;
+    session->progress = request->progress;
+    session->user = request->user;
+    // A process that has ended already, and been waited for, has no descriptor.
+    session->ended = session->pidfd < 0 && errno == ESRCH;
+    if (profile_create(path, request->overwrite, &session->writer, &session->error) != BASE_OK)
+        session->writer = NULL;
+    return session;
+}
+
+// Ends the writing after a failure, once.
+static void check_writer(struct session *session)
+{
+    if (session->error.code != BASE_OK && session->writer) {
+        profile_abandon(session->writer);
+        session->writer = NULL;
+    }
+}
+
+uint32_t session_drain(struct session *session, uint32_t most)
+{
+    uint32_t count = 0;
+    while (count < most) {
+        enum event_kind kind = event_take(&session->reader, &session->record, session->ended);
+        if (kind == EVENT_NONE)
+            break;
+        count++;
+        if (session->record.failed) {
+            base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a record");
+            base_buf_fini(&session->record);
+            session->record = (struct base_buf){0};
+        } else if (session->writer &&
+                   !session_write(session, kind, session->record.text, session->record.length)) {
+            const struct profile_note note = {PROFILE_WARNING, "a record made no sense"};
+            profile_add_note(session->writer, &note, &session->error);
+        }
+        check_writer(session);
+    }
+    if (!count && session->writer) {
+        profile_tick(session->writer, &session->error);
+        check_writer(session);
+    }
+    return count;
+}
+
+static uint64_t tell_losses(struct session *session)
+{
+    uint64_t all = session->reader.unfinished;
+    if (all && session->writer) {
+        const struct profile_dropped unfinished = {"unfinished", all};
+        profile_set_dropped(session->writer, &unfinished, &session->error);
+    }
+    for (unsigned kind = 1; kind < EVENT_KINDS; kind++) {
+        uint64_t count = event_dropped(&session->reader, (enum event_kind)kind);
+        const struct profile_dropped dropped = {event_kind_name((enum event_kind)kind), count};
+        if (count && session->writer)
+            profile_set_dropped(session->writer, &dropped, &session->error);
+        all += count;
+    }
+    check_writer(session);
+    return all;
+}
+
+void session_close(struct session *session, enum profile_ending ending, int code,
+                   struct record_profile *out)
+{
+    session->ended = true;
+    while (session_drain(session, UINT32_MAX))
+        ;
+    session_end_graph(session);
+    uint64_t dropped = tell_losses(session);
+    if (session->writer)
+        session_write_paths(session);
+    check_writer(session);
+    if (session->writer)
+        profile_finish(session->writer, ending, code, &session->error);
+    *out = (struct record_profile){.path = session->path,
+                                   .pid = session->pid,
+                                   .calls = session->calls,
+                                   .objects = session->objects,
+                                   .dropped = dropped,
+                                   .error = session->error};
+    event_ring_release(session->ring, session->ring_bytes);
+    if (session->pidfd >= 0)
+        close(session->pidfd);
+    base_buf_fini(&session->record);
+    base_array_fini(&session->images);
+    base_array_fini(&session->stacks);
+    base_array_fini(&session->image_paths);
+    base_array_fini(&session->frames);
+    base_array_fini(&session->nodes);
+    base_map_fini(&session->stack_numbers);
+    base_array_fini(&session->objects_made);
+    base_map_fini(&session->allocations);
+    base_map_fini(&session->named);
+    base_arena_fini(&session->arena);
+    free(session);
+}

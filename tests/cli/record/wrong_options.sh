@@ -1,0 +1,4 @@
+"$GLINT" record
+echo "status $?"
+"$GLINT" record --gpu-times maybe -- true
+echo "status $?"

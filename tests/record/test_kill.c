@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program, recorder or both end by SIGKILL at any moment: whatever profile is there then opens, and
+// tells what it holds: calls without gaps from the first, and how the program ended where somebody
+// lived to say so.
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "profile/profile.h"
+
+enum { KILLS = 200 };
+
+static uint64_t random_bits(uint64_t *state) // splitmix64
+{
+    uint64_t bits = *state += 0x9E3779B97F4A7C15u;
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+    return bits ^ (bits >> 31);
+}
+
+static pid_t start_recorder(const char *glint, const char *program, const char *output)
+{
+    pid_t recorder = fork();
+    if (recorder == 0) {
+        int nothing = open("/dev/null", O_RDWR);
+        dup2(nothing, STDERR_FILENO);
+        setpgid(0, 0); // so that both can be found and killed
+        execl(glint, glint, "record", "-f", "-o", output, "--device", "sim", "--", program, "0",
+              (char *)NULL);
+        _exit(99);
+    }
+    setpgid(recorder, recorder);
+    return recorder;
+}
+
+// The recorder's child, once it has become the program; 0: there is none (yet).
+static pid_t find_program(pid_t recorder)
+{
+    char path[64], text[32] = "";
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", recorder, recorder);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, sizeof(text) - 1) : 0;
+    if (file >= 0)
+        close(file);
+    return got > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+struct seen {
+    uint64_t calls, last;
+};
+
+static bool count_call(void *user, const struct profile_call *call)
+{
+    struct seen *seen = user;
+    assert_true(call->number > seen->last);
+    seen->calls++;
+    seen->last = call->number;
+    return true;
+}
+
+// True where there is a profile; fails where there is one that cannot be read.
+static bool check_profile(const char *path, bool recorder_lived, uint64_t seed)
+{
+    struct profile *profile = NULL;
+    struct base_error error = {0};
+    enum base_code code = profile_open(path, &profile, &error);
+    if (code == BASE_NOT_FOUND)
+        return false;
+    if (code != BASE_OK)
+        fail_msg("kill %llu: %s", (unsigned long long)seed, error.text[0]);
+    struct seen seen = {0};
+    assert_int_equal(profile_each_call(profile, count_call, &seen, &error), BASE_OK);
+    if (seen.last < 50000) // so few always find room in the ring: none is missing before the last
+        assert_int_equal(seen.calls, seen.last);
+    assert_int_equal(profile_meta(profile)->complete, recorder_lived);
+    if (recorder_lived) {
+        assert_int_equal(profile_meta(profile)->ending, PROFILE_SIGNALLED);
+        assert_int_equal(profile_meta(profile)->code, SIGKILL);
+    }
+    profile_close(profile);
+    return seen.calls > 0;
+}
+
+static void clear_folder(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            unlink(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+static void killed_at_any_moment_a_profile_opens(void **state)
+{
+    (void)state;
+    const char *glint = getenv("GLINT"), *build = getenv("GLINT_BUILD_DIR");
+    assert_true(glint && build);
+    char folder[] = "/tmp/glint-test-XXXXXX", output[64], program[512];
+    assert_non_null(mkdtemp(folder));
+    snprintf(output, sizeof(output), "%s/p.glint", folder);
+    snprintf(program, sizeof(program), "%s/tests/record/record_busy", build);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); // programs whose recorder is gone become ours
+    int with_calls = 0;
+    for (uint64_t seed = 1; seed <= KILLS; seed++) {
+        uint64_t random = seed * 7919;
+        pid_t recorder = start_recorder(glint, program, output);
+        struct timespec wait_for = {.tv_nsec = (long)(random_bits(&random) % 80000000)};
+        nanosleep(&wait_for, NULL);
+        pid_t found = find_program(recorder);
+        unsigned who = found ? (unsigned)(random_bits(&random) % 3) : 1; // program, recorder, both
+        if (who != 1)
+            kill(found, SIGKILL);
+        if (who != 0)
+            kill(recorder, SIGKILL);
+        int status;
+        assert_int_equal(waitpid(recorder, &status, 0), recorder);
+        kill(-recorder, SIGKILL); // the program, where it lives on
+        while (waitpid(-1, NULL, 0) > 0)
+            ;
+        with_calls += check_profile(output, who == 0, seed);
+        clear_folder(folder);
+    }
+    rmdir(folder);
+    if (with_calls < KILLS / 4) // else the kills came too early to say anything
+        fail_msg("only %d of %d profiles had calls", with_calls, KILLS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_at_any_moment_a_profile_opens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
