@@ -44,11 +44,18 @@ static void check(CUresult result, const char *what, int line)
     }
 }
 
+static CUcontext start_thread(void)
+{
+    CUcontext own;
+    CHECK(cuInit(0));
+    CHECK(cuDevicePrimaryCtxRetain(&own, 0));
+    CHECK(cuCtxSetCurrent(own));
+    return own;
+}
+
 static void start(void)
 {
-    CHECK(cuInit(0));
-    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
-    CHECK(cuCtxSetCurrent(context));
+    context = start_thread();
 }
 
 static void load(void)
@@ -190,8 +197,8 @@ static void copies(void)
     CHECK(cuMemcpy((CUdeviceptr)(uintptr_t)host, a, 14));
     CHECK(cuMemcpy((CUdeviceptr)(uintptr_t)pinned, managed, 15));
     CHECK(cuMemcpyAsync(managed, a, 16, stream));
-    CHECK(cuMemcpyHtoD_v2_ptds(a, host, 17));
-    CHECK(cuMemcpyAsync_ptsz(b, a, 18, NULL));
+    CHECK(cuMemcpyHtoD_v2_ptds(b + 2048, host, 17));
+    CHECK(cuMemcpyAsync_ptsz(b + 1024, b + 2048, 18, NULL));
     CHECK(cuMemcpyPeer(b, context, a, context, 19));
     CUDA_MEMCPY2D plane = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
                            .srcDevice = a,
@@ -219,7 +226,7 @@ static void copies(void)
     CHECK(cuMemcpy3D_v2(&box));
     CHECK(cuMemsetD8_v2(a, 0xab, 100));
     CHECK(cuMemsetD16Async(a + 2, 0xabcd, 5, stream));
-    CHECK(cuMemsetD32Async_ptsz(a, 0x12345678, 6, NULL));
+    CHECK(cuMemsetD32Async_ptsz(b + 2048, 0x12345678, 6, NULL));
     CHECK(cuMemsetD2D32_v2(b, 64, 7, 3, 4));
     CHECK(cuCtxSynchronize());
     CHECK(cuMemFree_v2(a));
@@ -488,7 +495,7 @@ static void *call_meanwhile(void *unused)
     CUdeviceptr a;
     while (!atomic_load(&loading_now))
         usleep(1000);
-    start();
+    start_thread();
     CHECK(cuMemAlloc_v2(&a, 20));
     return unused;
 }
@@ -499,7 +506,7 @@ void late_loading(void)
     CUdeviceptr a;
     atomic_store(&loading_now, true);
     usleep(50000);
-    start();
+    start_thread();
     CHECK(cuMemAlloc_v2(&a, 10));
 }
 
