@@ -65,10 +65,10 @@ static void symbolise(struct paths *paths, const struct session_stack *stack,
     paths->frames.count = paths->rows.count = 0;
     for (uint32_t i = 0; i < stack->depth; i++) {
         const struct session_frame *frame = &paths->session->frames.items[stack->first + i];
-        const struct symbols_place *place =
-            frame->image
-                ? symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset)
-                : NULL;
+        const struct symbols_place *place = NULL;
+        if (frame->image && frame->image <= paths->images.count)
+            place =
+                symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset);
         if (place && place->status == SYMBOLS_CHANGED)
             tell_changed(paths, frame->image);
         for (uint32_t k = 0; place && k < place->count; k++)

@@ -59,7 +59,9 @@ static void read_arguments(struct session *session, struct profile_program *prog
         return;
     const char *text = base_alloc_text(&session->arena, line, length);
     free(line);
-    for (size_t at = 0; text && at < length; at += strlen(text + at) + 1)
+    if (!text)
+        return;
+    for (size_t at = 0; at < length; at += strlen(text + at) + 1)
         count++;
     const char **arguments = base_new_array(&session->arena, const char *, count + 1);
     for (size_t at = 0, i = 0; arguments && i < count; at += strlen(text + at) + 1)
