@@ -147,7 +147,7 @@ void call_stop(struct call *call, CUresult result)
     call->end_ns = now_ns();
     call->error = errno;
     call->result = result;
-    if (call->timing.before)
+    if (call->timing.after)
         gpu_time_after(call);
     if (result == CUDA_SUCCESS && is_work(call))
         atomic_fetch_add(&call->stream->enqueued, 1);
@@ -220,7 +220,7 @@ CUresult call_end(struct call *call)
         call_put(call);
     }
     if (state.timestamps && call->stream)
-        gpu_time_collect(call->stream, call->how & HOOK_WAITS ? SIZE_MAX : 4);
+        gpu_time_collect(call->stream, call->how & HOOK_WAITS);
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;

@@ -93,8 +93,9 @@ uint64_t array_element_bytes(CUarray_format format, unsigned channels);
 // GPU times (gpu_time.c).
 void gpu_time_before(struct call *call);
 void gpu_time_after(struct call *call);
-void gpu_time_collect(struct stream *stream, size_t most); // of what has happened
-void gpu_time_finish(void);                                // at the process's end
+// Tells the times of what has happened: all of it, or a batch where many are outstanding.
+void gpu_time_collect(struct stream *stream, bool all);
+void gpu_time_finish(void); // at the process's end
 
 // Whether the stream is under capture now. Asks the driver only while some stream is.
 bool call_captured(const struct call *call);

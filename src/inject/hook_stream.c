@@ -22,7 +22,7 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
 static void destroys(struct call *call, CUstream handle)
 {
     if (state.timestamps && call->stream)
-        gpu_time_collect(call->stream, SIZE_MAX);
+        gpu_time_collect(call->stream, true);
     stream_end(handle);
 }
 

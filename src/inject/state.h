@@ -74,7 +74,8 @@ void *door_next_dlsym(void);
 
 struct timing { // of work whose GPU time is not known yet
     uint64_t call;
-    CUevent before, after;
+    CUevent before; // NULL: it follows the one before it at once
+    CUevent after;  // NULL: it is not timed
 };
 
 struct stream {
@@ -89,6 +90,10 @@ struct stream {
     _Atomic uint64_t idle;             // value of enqueued at which it was known to be idle
     BASE_ARRAY(struct timing) timings; // the context's timing lock protects them; in stream order
     size_t first_timing;
+    uint32_t timing_now;   // calls between gpu_time_before and gpu_time_after
+    uint64_t timed_work;   // value of enqueued behind the last of the timings
+    uint64_t timed_legacy; // and of the legacy stream's
+    double last_end_ns;    // of the last timing that was read; < 0: not known
 };
 
 struct context {
