@@ -26,11 +26,12 @@ static const char kernel[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                              "ret;\n}\n";
 
 // The functions of the driver that are used here, by the names that it exports.
-#define FUNCTIONS(X)                                                                              \
-    X(cuInit)                                                                                     \
-    X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuGetErrorName) \
-        X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuModuleLoadData) X(cuModuleGetFunction)           \
-            X(cuMemAlloc_v2) X(cuLaunchKernel) X(cuMemcpyDtoH_v2)
+// clang-format off
+#define FUNCTIONS(X) \
+    X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) \
+    X(cuGetErrorName) X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuModuleLoadData) \
+    X(cuModuleGetFunction) X(cuMemAlloc_v2) X(cuLaunchKernel) X(cuMemcpyDtoH_v2)
+// clang-format on
 
 struct driver {
 #define MEMBER(name) __typeof__(&name) name;

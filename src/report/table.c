@@ -46,7 +46,7 @@ static void put_row(const struct report_table *table, const size_t *widths,
     base_buf_printf(out, "%*s", INDENT, "");
     for (size_t i = 0; i < table->column_count; i++) {
         const struct report_column *column = &table->columns[i];
-        const char *text = cells[i].text ? cells[i].text : "-";
+        const char *text = cells[i].length ? cells[i].text : "-";
         size_t width = report_text_width(text);
         bool last = i + 1 == table->column_count;
         int blanks = width < widths[i] ? (int)(widths[i] - width) : 0;
@@ -95,7 +95,7 @@ bool report_put_table(const struct report_table *table, const struct report_styl
                          (const char *)table->rows + (i / columns - 1) * table->row_bytes,
                          &cells[i]);
         good = !cells[i].failed;
-        size_t width = cells[i].text ? report_text_width(cells[i].text) : 1;
+        size_t width = cells[i].length ? report_text_width(cells[i].text) : 1;
         if (width > widths[i % columns])
             widths[i % columns] = width;
     }

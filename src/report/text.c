@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as text: about one screen for a person, the largest of everything first.
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,6 +347,7 @@ static void put_objects(struct writing *writing, const struct report_peak *peak,
         writing->failed |= !slot || *slot == 0;
         if (writing->failed)
             break;
+        assert(groups.items); // since the map is not empty
         struct group *group = &groups.items[*slot - 1];
         group->count++;
         group->bytes += object->bytes;
@@ -407,6 +409,11 @@ static void put_ending(struct base_buf *out, const struct profile_meta *meta)
     }
 }
 
+static void put_counted(struct base_buf *out, uint64_t count, const char *what)
+{
+    base_buf_printf(out, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
+}
+
 static void put_head(struct writing *writing)
 {
     const struct report_data *data = writing->data;
@@ -434,17 +441,23 @@ static void put_head(struct writing *writing)
         report_put_text(out, data->devices.items[i].name);
     }
     if (data->devices.count == 0)
-        base_buf_puts(out, program->simulated ? "on a GPU" : "no GPU was used");
+        base_buf_puts(out, data->calls || !profile_meta(data->profile)->complete
+                               ? "on a GPU that is not known"
+                               : "no GPU was used");
     if (program->simulated)
         base_buf_puts(out, ", simulated");
     if (program->driver_version)
         base_buf_printf(out, ", CUDA %u.%u", program->driver_version / 1000,
                         program->driver_version % 1000 / 10);
-    base_buf_printf(out, "\n  %llu calls", (unsigned long long)data->calls);
+    base_buf_puts(out, "\n  ");
+    put_counted(out, data->calls, "call");
     if (data->failed_calls)
         base_buf_printf(out, " (%llu failed)", (unsigned long long)data->failed_calls);
-    base_buf_printf(out, ", %llu launches, %zu objects\n", (unsigned long long)data->launches,
-                    data->objects.count);
+    base_buf_puts(out, ", ");
+    put_counted(out, data->launches, "kernel run");
+    base_buf_puts(out, ", ");
+    put_counted(out, data->objects.count, "object");
+    base_buf_putc(out, '\n');
 }
 
 static void put_notes(struct writing *writing)
