@@ -338,7 +338,9 @@ static bool add_wait(struct report_data *data, const struct profile_call *call)
     }
     struct report_sum *sum = &data->wait_rows.items[*slot - 1].sum;
     sum->count++;
-    add_time(sum, call->waited_ns);
+    // One that waited for no time at all is one of which the time is not known.
+    if (call->waited_ns || !(call->flags & PROFILE_CALL_WAITED))
+        add_time(sum, call->waited_ns);
     return true;
 }
 

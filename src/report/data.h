@@ -22,7 +22,7 @@ struct report_object {
 
 struct report_sum {
     uint64_t count, bytes;
-    uint64_t timed; // how many of them have GPU times
+    uint64_t timed; // how many of them have times
     uint64_t total_ns, longest_ns;
 };
 

@@ -424,7 +424,9 @@ static void put_head(struct writing *writing)
         base_buf_puts(&line, i ? " " : "");
         put_argument(&line, program->arguments[i]);
     }
-    report_put_heading(writing->style, line.text ? line.text : "(program not known)", out);
+    if (program->argument_count == 0)
+        report_put_text(&line, program->executable);
+    report_put_heading(writing->style, line.length ? line.text : "(program not known)", out);
     writing->failed |= line.failed;
     base_buf_fini(&line);
 
