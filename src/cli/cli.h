@@ -29,9 +29,11 @@ struct cli_verb {
     int (*run)(const struct cli_verb *verb, int argc, char **argv);
 };
 
+extern const struct cli_verb cli_doctor;
 extern const struct cli_verb cli_ptx;
 extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_record;
+extern const struct cli_verb cli_report;
 extern const struct cli_verb cli_run;
 extern const struct cli_verb cli_sim_log;
 

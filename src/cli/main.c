@@ -4,8 +4,8 @@
 
 #include "cli.h"
 
-static const struct cli_verb *const verbs[] = {&cli_record, &cli_run, &cli_query, &cli_ptx,
-                                               &cli_sim_log};
+static const struct cli_verb *const verbs[] = {&cli_record, &cli_run,     &cli_report, &cli_query,
+                                               &cli_ptx,    &cli_sim_log, &cli_doctor};
 
 enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
 

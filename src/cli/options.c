@@ -53,8 +53,8 @@ static void print_row(FILE *out, const struct cli_option *option)
 
 void cli_print_help(const struct cli_verb *verb, FILE *out)
 {
-    fprintf(out, "Usage: glint %s [OPTION...] %s\n\n%s\n\n", verb->name, verb->arguments,
-            verb->summary);
+    fprintf(out, "Usage: glint %s [OPTION...]%s%s\n\n%s\n\n", verb->name,
+            verb->arguments[0] ? " " : "", verb->arguments, verb->summary);
     for (const struct cli_option *option = verb->options; option->name; option++)
         print_row(out, option);
     print_row(out, &(struct cli_option){'h', "help", NULL, "show this"});

@@ -98,27 +98,30 @@ static bool find_program(const char *name, struct base_buf *path)
     return false;
 }
 
-// Our libraries lie at a fixed place from this executable, wherever both have been moved to: those
-// of the simulated GPU in "/sim", one of which is looked for.
-static bool find_libraries(struct base_buf *folder, const char *where, const char *library)
+bool program_library_folder(struct base_buf *folder)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (length <= 0) {
-        cli_message("cannot find glint's own place: %m");
+    if (length <= 0)
         return false;
-    }
     self[length] = '\0';
     for (int up = 0; up < 2; up++) {
         char *slash = strrchr(self, '/');
         if (slash)
             *slash = '\0';
     }
-    base_buf_printf(folder, "%s/lib/glint%s", self, where);
-    if (folder->failed) {
-        cli_message("out of memory");
+    base_buf_printf(folder, "%s/lib/glint", self);
+    return !folder->failed;
+}
+
+// Those of the simulated GPU lie in "/sim". One of the libraries is looked for.
+static bool find_libraries(struct base_buf *folder, const char *where, const char *library)
+{
+    if (!program_library_folder(folder)) {
+        cli_message(folder->failed ? "out of memory" : "cannot find glint's own place: %m");
         return false;
     }
+    base_buf_puts(folder, where);
     base_buf_printf(folder, "/%s", library);
     bool there = !folder->failed && access(folder->text, R_OK) == 0;
     if (!there)

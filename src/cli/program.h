@@ -26,6 +26,10 @@ struct program_request {
 bool program_take_option(struct program_request *request, const struct cli_option *option,
                          const char *argument);
 
+// The folder where glint's libraries lie: a fixed place from this executable, wherever both have
+// been moved to. False where the system does not say where that is, or memory ran out.
+bool program_library_folder(struct base_buf *folder);
+
 // Finds the program in PATH as a shell does, decides on the device and changes this process's own
 // environment for the program. False after a message.
 bool program_prepare(struct program_request *request, const char *name, struct base_buf *path);

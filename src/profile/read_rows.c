@@ -115,7 +115,9 @@ static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void
     return BASE_OK;
 }
 
-// Both tables are in the order of paths: one path's frames come together, after the path.
+// Both tables are in the order of paths: one path's frames come together, after the path. The + in
+// joins such as this one's takes the type off a column that has one: SQLite would else convert the
+// other side's, which has none, and scan that table for each row instead of searching it.
 struct path_walk {
     bool (*each)(void *user, const struct profile_path *row);
     void *user;
@@ -166,7 +168,7 @@ PROFILE_EACH(path, path)
     if (code == BASE_OK)
         code = profile_walk(profile,
                             "SELECT p.number, p.truncated, f.frame FROM paths p"
-                            " LEFT JOIN path_frames f ON f.path = p.number"
+                            " LEFT JOIN path_frames f ON f.path = +p.number"
                             " ORDER BY p.number, f.depth",
                             take_path_row, &walk, error);
     if (code == BASE_OK)
@@ -266,7 +268,7 @@ PROFILE_EACH(graph, graph)
                             "SELECT g.number, n.kind, launch, address, object, bytes, pitch, width,"
                             " height, depth, to_address, to_object, to_pitch, from_memory,"
                             " to_memory, direction, value, value_bytes, event"
-                            " FROM graphs g LEFT JOIN graph_nodes n ON n.graph = g.number"
+                            " FROM graphs g LEFT JOIN graph_nodes n ON n.graph = +g.number"
                             " ORDER BY g.number, n.node",
                             take_graph_row, &walk, error);
     if (code == BASE_OK)

@@ -58,21 +58,50 @@ static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t im
                                   .inlined = frame->inlined};
 }
 
-// Fills frames and rows for the stack.
+// Whether the image is CUDA's own, or glint's in its place: what happens there is nobody's concern.
+static bool is_below_program(const struct paths *paths, uint32_t image)
+{
+    static const char *const libraries[] = {"libcudart.so", "libcuda.so", "libglint"};
+    const char *path = image ? paths->session->image_paths.items[image - 1] : "";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Whether the file is a header of CUDA's with functions that only call others (cudaMalloc<T>).
+static bool is_wrapper(const char *file)
+{
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    return slash &&
+           (strcmp(slash, "/cuda_runtime.h") == 0 || strcmp(slash, "/cuda_runtime_api.h") == 0 ||
+            strcmp(slash, "/host_runtime.h") == 0);
+}
+
+// Fills frames and rows for the stack, from where it leaves CUDA's libraries and headers on.
 static void symbolise(struct paths *paths, const struct session_stack *stack,
                       struct base_arena *arena)
 {
+    const struct session_frame *frames = paths->session->frames.items + stack->first;
+    uint32_t first = 0;
+    while (first < stack->depth && is_below_program(paths, frames[first].image))
+        first++;
     paths->frames.count = paths->rows.count = 0;
-    for (uint32_t i = 0; i < stack->depth; i++) {
-        const struct session_frame *frame = &paths->session->frames.items[stack->first + i];
+    for (uint32_t i = first < stack->depth ? first : 0; i < stack->depth; i++) {
+        const struct session_frame *frame = &frames[i];
         const struct symbols_place *place = NULL;
         if (frame->image && frame->image <= paths->images.count)
             place =
                 symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset);
         if (place && place->status == SYMBOLS_CHANGED)
             tell_changed(paths, frame->image);
-        for (uint32_t k = 0; place && k < place->count; k++)
+        for (uint32_t k = 0; place && k < place->count; k++) {
+            if (!paths->rows.count && is_wrapper(place->frames[k].file))
+                continue;
             add_frame(paths, arena, frame->image, frame->offset, &place->frames[k]);
+        }
         if (!place)
             add_frame(paths, arena, frame->image, frame->offset, NULL);
     }
@@ -90,27 +119,10 @@ static enum profile_name_source source_of(const struct paths *paths, const char 
     return place ? PROFILE_NAME_PLACE : PROFILE_NAME_SOURCE;
 }
 
-// Whether the image is CUDA's own, or glint's in its place: nobody looks for names there.
-static bool is_below_program(const struct paths *paths, uint32_t image)
-{
-    static const char *const libraries[] = {"libcudart.so", "libcuda.so", "libglint"};
-    const char *path = image ? paths->session->image_paths.items[image - 1] : "";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void name_object(struct paths *paths, const struct session_object *object)
 {
     struct base_buf name = {0};
-    size_t first = 0;
-    while (first < paths->rows.count && is_below_program(paths, paths->rows.items[first].image))
-        first++;
-    names_object(paths->names, paths->frames.items + first, paths->frames.count - first,
-                 object->bytes, &name);
+    names_object(paths->names, paths->frames.items, paths->frames.count, object->bytes, &name);
     if (!name.failed && name.length)
         profile_name_object(paths->session->writer, object->number, name.text,
                             source_of(paths, name.text), &paths->session->error);

@@ -40,7 +40,7 @@ static int64_t since_start(const struct session *session, uint64_t ns)
 
 // --- Definitions ---------------------------------------------------------------------------------
 
-// What /proc says of the process. Read when its first record comes, while it is there.
+// What /proc says of the process, which waits for nobody: read as soon as it is met.
 static const char *read_link(struct session *session, const char *what)
 {
     char path[64], target[4096];
@@ -49,7 +49,7 @@ static const char *read_link(struct session *session, const char *what)
     return length > 0 ? base_alloc_text(&session->arena, target, (size_t)length) : NULL;
 }
 
-static void read_arguments(struct session *session, struct profile_program *program)
+static void read_arguments(struct session *session)
 {
     char path[64], *line = NULL;
     size_t length = 0, count = 0;
@@ -66,8 +66,15 @@ static void read_arguments(struct session *session, struct profile_program *prog
     const char **arguments = base_new_array(&session->arena, const char *, count + 1);
     for (size_t at = 0, i = 0; arguments && i < count; at += strlen(text + at) + 1)
         arguments[i++] = text + at;
-    program->arguments = arguments;
-    program->argument_count = arguments ? (uint32_t)count : 0;
+    session->program.arguments = arguments;
+    session->program.argument_count = arguments ? (uint32_t)count : 0;
+}
+
+void session_read_program(struct session *session)
+{
+    session->program.executable = read_link(session, "exe");
+    session->program.folder = read_link(session, "cwd");
+    read_arguments(session);
 }
 
 static void set_program(struct session *session)
@@ -510,16 +517,13 @@ static bool write_process(struct session *session, struct piece *piece)
     if (!take(piece, &event, sizeof(event)) || event.version != EVENT_VERSION)
         return false;
     session->process = event;
-    session->program = (struct profile_program){.executable = read_link(session, "exe"),
-                                                .folder = read_link(session, "cwd"),
-                                                .pid = event.pid,
-                                                .parent = event.parent,
-                                                .driver_version = event.driver_version,
-                                                .start_monotonic_ns = (int64_t)event.start_ns,
-                                                .start_unix_ns = (int64_t)event.start_unix_ns,
-                                                .simulated = event.simulated,
-                                                .timestamps = event.timestamps};
-    read_arguments(session, &session->program);
+    session->program.pid = event.pid;
+    session->program.parent = event.parent;
+    session->program.driver_version = event.driver_version;
+    session->program.start_monotonic_ns = (int64_t)event.start_ns;
+    session->program.start_unix_ns = (int64_t)event.start_unix_ns;
+    session->program.simulated = event.simulated;
+    session->program.timestamps = event.timestamps;
     set_program(session);
     return true;
 }

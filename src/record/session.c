@@ -28,6 +28,7 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
     session->pid = pid;
     session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     session->path = copy;
+    session_read_program(session);
     session->progress = request->progress;
     session->user = request->user;
     // A process that has ended already, and been waited for, has no descriptor.

@@ -64,7 +64,9 @@ uint32_t session_drain(struct session *session, uint32_t most);
 void session_close(struct session *session, enum profile_ending ending, int code,
                    struct record_profile *out);
 
-// rows.c: writes one record. False: it makes no sense.
+// rows.c: what the system knows of the process, for the profile.
+void session_read_program(struct session *session);
+// Writes one record. False: it makes no sense.
 bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length);
 // Writes the graph whose nodes came last, which may take several records.
 void session_end_graph(struct session *session);

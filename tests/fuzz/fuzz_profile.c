@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a profile: opened, and all of it read. SQLite wants a file, so it is one in memory.
+// Any bytes as a profile: opened, all of it read, and reported on. SQLite wants a file, so it is
+// one in memory.
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "../profile/reading.h"
+#include "report/report.h"
+
+static bool take(void *user, const char *bytes, size_t length)
+{
+    (void)bytes;
+    *(size_t *)user += length;
+    return true;
+}
+
+static void write_reports(const char *path, struct base_error *error)
+{
+    struct profile *profile;
+    size_t bytes = 0;
+    if (profile_open(path, &profile, error) != BASE_OK)
+        return;
+    report_text(profile, &(struct report_style){.width = 80}, take, &bytes, error);
+    report_json(profile, take, &bytes, error);
+    profile_close(profile);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
@@ -16,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
         abort();
     close(file);
     reading_all(path, &error);
+    write_reports(path, &error);
     unlink(path);
     return 0;
 }

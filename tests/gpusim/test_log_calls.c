@@ -254,6 +254,8 @@ static void streams_program(void)
     must(cuGraphInstantiateWithFlags(&exec, graph, 0));
     must(cuGraphLaunch(exec, two));
     must(cuStreamSynchronize(two));
+    must(cuGraphExecDestroy(exec));
+    must(cuGraphDestroy(graph));
 }
 
 // Each value that is stored tells the launch: which stream and which call must it have been?

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long `glint report` takes for a profile of a million calls, and with how much memory, beside
+// what is wanted. Half of the calls allocate and free, the rest launches, copies and waits.
+// bench_report [CALLS] writes into the folder it is run in, and removes what it wrote.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/report.h"
+
+enum { CALLS = 1000000, KERNELS = 40, PATHS = 2000, FRAMES = 20, LIVE = 50 };
+
+static void check(enum base_code code, const struct base_error *error)
+{
+    if (code == BASE_OK)
+        return;
+    char text[1024];
+    base_error_text(error, text, sizeof(text));
+    fprintf(stderr, "bench_report: %s\n", text);
+    exit(1);
+}
+
+static void add_definitions(struct profile_writer *writer, struct base_error *error)
+{
+    static const char *const functions[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuLaunchKernel",
+                                            "cuMemcpyHtoD_v2", "cuStreamSynchronize"};
+    const char *arguments[] = {"./bench"};
+    check(profile_set_program(writer,
+                              &(struct profile_program){.executable = "/bench",
+                                                        .arguments = arguments,
+                                                        .argument_count = 1,
+                                                        .pid = 1,
+                                                        .timestamps = true},
+                              error),
+          error);
+    for (uint32_t i = 0; i < 5; i++)
+        check(profile_add_function(writer, &(struct profile_function){i + 1, functions[i]}, error),
+              error);
+    for (uint32_t i = 1; i <= KERNELS; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "kernel_%u", i);
+        check(profile_add_kernel(
+                  writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name},
+                  error),
+              error);
+    }
+    for (uint32_t i = 1; i <= PATHS; i++) {
+        struct profile_frame frames[FRAMES];
+        for (uint32_t depth = 0; depth < FRAMES; depth++)
+            frames[depth] = (struct profile_frame){"function", "file.cu",       i + depth,
+                                                   1,          64u * i + depth, depth % 3 == 0};
+        check(profile_add_path(
+                  writer,
+                  &(struct profile_path){.number = i, .frames = frames, .frame_count = FRAMES},
+                  error),
+              error);
+    }
+}
+
+// The object that the call frees is one that was made LIVE rounds before.
+static void add_calls(struct profile_writer *writer, uint64_t count, struct base_error *error)
+{
+    uint64_t objects = 0, freed = 0;
+    for (uint64_t i = 1; i <= count; i++) {
+        struct profile_call call = {.number = i,
+                                    .start_ns = (int64_t)i * 3500,
+                                    .end_ns = (int64_t)i * 3500 + 2100 + (int64_t)(i % 700),
+                                    .thread = 1,
+                                    .context = 1,
+                                    .stream = 1,
+                                    .path = 1 + (uint32_t)(i * 2654435761u % PATHS),
+                                    .result = 0};
+        bool makes = i % 4 == 0, frees = i % 4 == 1 && objects > freed + LIVE;
+        if (makes) {
+            call.kind = PROFILE_CALL_ALLOC;
+            call.function = 1;
+            call.range = (struct profile_range){4096 * ++objects, 4000 + i % 4096, objects};
+            check(profile_add_object(writer,
+                                     &(struct profile_object){.number = objects,
+                                                              .kind = PROFILE_OBJECT_DEVICE,
+                                                              .address = 4096 * objects,
+                                                              .bytes = 4000 + i % 4096,
+                                                              .call = i,
+                                                              .device = 1},
+                                     error),
+                  error);
+            char name[32];
+            snprintf(name, sizeof(name), "buffer_%u", call.path);
+            check(profile_name_object(writer, objects, name, PROFILE_NAME_SOURCE, error), error);
+        } else if (frees) {
+            call.kind = PROFILE_CALL_FREE;
+            call.function = 2;
+            call.range.object = ++freed;
+            check(profile_end_object(writer, freed, i, 0, error), error);
+        } else if (i % 8 == 6) {
+            call.kind = PROFILE_CALL_SYNC;
+            call.function = 5;
+            call.flags = PROFILE_CALL_WAITED;
+            call.waited_ns = 1000 + i % 1000;
+        } else if (i % 8 == 2) {
+            call.kind = PROFILE_CALL_COPY;
+            call.function = 4;
+            call.copy = (struct profile_copy){.bytes = 4000,
+                                              .to_object = objects,
+                                              .from_memory = PROFILE_MEMORY_PAGEABLE,
+                                              .to_memory = PROFILE_MEMORY_DEVICE,
+                                              .direction = PROFILE_HOST_TO_DEVICE};
+        } else {
+            call.kind = PROFILE_CALL_LAUNCH;
+            call.function = 3;
+            call.launch = (struct profile_launch){
+                .kernel = 1 + (uint32_t)(i % KERNELS), .grid = {1024, 1, 1}, .block = {256, 1, 1}};
+            call.has_gpu_time = true;
+            call.gpu_start_ns = call.end_ns + 1000;
+            call.gpu_end_ns = call.end_ns + 16000;
+        }
+        check(profile_add_call(writer, &call, error), error);
+    }
+}
+
+static bool count_bytes(void *user, const char *bytes, size_t length)
+{
+    (void)bytes;
+    *(uint64_t *)user += length;
+    return true;
+}
+
+// In a process of its own, whose most memory is then that of the report.
+static void report(const char *path, bool json, const char *wanted)
+{
+    fflush(stdout);
+    pid_t process = fork();
+    if (process == 0) {
+        struct base_error error = {0};
+        struct profile *profile;
+        uint64_t bytes = 0;
+        struct timespec start, end;
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        check(profile_open(path, &profile, &error), &error);
+        check(json ? report_json(profile, count_bytes, &bytes, &error)
+                   : report_text(profile, &(struct report_style){.width = 100}, count_bytes, &bytes,
+                                 &error),
+              &error);
+        profile_close(profile);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        struct rusage usage;
+        getrusage(RUSAGE_SELF, &usage);
+        printf("%-5s %8.2f s (%.2f s of the processor's time), %6.0f MB, %12llu bytes%s\n",
+               json ? "json" : "text",
+               (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9,
+               (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
+                   (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6,
+               (double)usage.ru_maxrss / 1000, (unsigned long long)bytes, wanted);
+        fflush(stdout);
+        _exit(0);
+    }
+    int status = 1;
+    waitpid(process, &status, 0);
+    if (status != 0)
+        exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = "bench_report.glint";
+    uint64_t calls = argc > 1 ? strtoull(argv[1], NULL, 10) : CALLS;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    check(profile_create(path, true, &writer, &error), &error);
+    add_definitions(writer, &error);
+    add_calls(writer, calls, &error);
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
+    printf("reports on %llu calls, a quarter of them objects, %d call paths\n",
+           (unsigned long long)calls, PATHS);
+    report(path, false, "; wanted: at most 3 s and 300 MB");
+    report(path, true, "");
+    unlink(path);
+    return 0;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint doctor: what this machine can do, and what is missing for the rest. A check is a row in a
+// table; each looks at one thing and says what it found, and what to do where it is missing.
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "try_driver.h"
+
+enum { FEW_BYTES = 256 << 20 }; // a profile of a few million calls
+
+// What a check looked at, and for whom. Recording needs all of WATCHING and one DEVICE.
+enum need { NEED_WATCHING, NEED_DEVICE, NEED_NOTHING };
+
+struct examination {
+    const char *folder;   // of glint's libraries; "" where it is not known
+    struct base_buf said; // what was found
+    const char *advice;   // what to do; NULL: nothing
+};
+
+struct check {
+    const char *what;
+    enum need need;
+    bool (*look)(struct examination *examination); // true: it is there
+};
+
+// --- Checks --------------------------------------------------------------------------------------
+
+static bool look_libraries(struct examination *at)
+{
+    struct base_buf path = {0};
+    base_buf_printf(&path, "%s/libglint.so", at->folder);
+    bool there = !path.failed && access(path.text, R_OK) == 0;
+    base_buf_printf(&at->said, there ? "%s" : "no %s", path.failed ? "" : path.text);
+    at->advice = "install glint as a whole: bin/glint and lib/glint belong together";
+    base_buf_fini(&path);
+    return there;
+}
+
+static bool look_simulator(struct examination *at)
+{
+    struct base_buf path = {0};
+    base_buf_printf(&path, "%s/sim/libcuda.so.1", at->folder);
+    bool there = !path.failed && access(path.text, R_OK) == 0;
+    at->advice = "install glint as a whole: bin/glint and lib/glint belong together";
+    if (!there)
+        base_buf_printf(&at->said, "no %s", path.failed ? "libcuda.so.1" : path.text);
+    else
+        there =
+            try_driver(&(struct driver_trial){.library = path.text, .run_kernel = true}, &at->said);
+    base_buf_fini(&path);
+    return there;
+}
+
+static bool look_gpu(struct examination *at)
+{
+    struct driver_trial trial = {.library = "libcuda.so.1",
+                                 .not_within = at->folder[0] ? at->folder : NULL};
+    if (access("/dev/nvidiactl", F_OK) != 0) {
+        base_buf_puts(&at->said, "no /dev/nvidiactl");
+        at->advice = "with an NVIDIA GPU, install its driver; without, use --device sim";
+        return false;
+    }
+    at->advice = "install NVIDIA's driver with its libcuda.so.1, of the kernel module's version";
+    return try_driver(&trial, &at->said);
+}
+
+static bool look_nvcc(struct examination *at)
+{
+    const char *folders = getenv("PATH");
+    char path[PATH_MAX];
+    for (const char *from = folders ? folders : ""; *from;) {
+        size_t length = strcspn(from, ":");
+        int size = snprintf(path, sizeof(path), "%.*s/nvcc", (int)length, from);
+        if (size > 0 && size < (int)sizeof(path) && access(path, X_OK) == 0) {
+            base_buf_puts(&at->said, path);
+            return true;
+        }
+        from += length + (from[length] == ':');
+    }
+    if (access("/usr/local/cuda/bin/nvcc", X_OK) == 0) {
+        base_buf_puts(&at->said, "/usr/local/cuda/bin/nvcc, not in PATH");
+        return true;
+    }
+    base_buf_puts(&at->said, "no nvcc in PATH");
+    at->advice = "glint does not need it; to compile CUDA programs, install NVIDIA's toolkit";
+    return false;
+}
+
+static bool look_memfd(struct examination *at)
+{
+    int fd = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    base_buf_printf(&at->said, fd >= 0 ? "memfd_create works" : "memfd_create: %s",
+                    strerror(errno));
+    at->advice = "glint record needs Linux 3.17 or later, and a sandbox that allows this";
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool look_socket(struct examination *at)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    base_buf_printf(&at->said, fd >= 0 ? "Unix sockets work" : "Unix sockets: %s", strerror(errno));
+    at->advice = "glint record needs them: use a sandbox that allows this";
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool look_pidfd(struct examination *at)
+{
+    int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    base_buf_printf(&at->said, fd >= 0 ? "pidfd_open works" : "pidfd_open: %s", strerror(errno));
+    at->advice = "with Linux 5.3 or later the end of a program is noticed at once";
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool look_space(struct examination *at, const char *folder)
+{
+    struct statvfs space;
+    if (statvfs(folder, &space) != 0) {
+        base_buf_printf(&at->said, "%s: %s", folder, strerror(errno));
+        at->advice = "name a folder that is there";
+        return false;
+    }
+    unsigned long long bytes = (unsigned long long)space.f_bavail * space.f_frsize;
+    base_buf_printf(&at->said, "%s: %llu MiB free", folder, bytes >> 20);
+    if (access(folder, W_OK) != 0) {
+        base_buf_printf(&at->said, ", but %s", strerror(errno));
+        at->advice = "go to a folder where you can write, or use -o";
+        return false;
+    }
+    at->advice = "make room: a profile of a million calls takes about 50 MiB";
+    return bytes >= FEW_BYTES;
+}
+
+static bool look_here(struct examination *at)
+{
+    return look_space(at, ".");
+}
+
+static bool look_temporary(struct examination *at)
+{
+    const char *folder = getenv("TMPDIR");
+    bool good = look_space(at, folder && *folder ? folder : "/tmp");
+    if (!good)
+        at->advice =
+            "set TMPDIR to a folder where you can write: glint record has its socket there";
+    return good;
+}
+
+static const struct check checks[] = {
+    {"watching", NEED_WATCHING, look_libraries},
+    {"shared memory", NEED_WATCHING, look_memfd},
+    {"sockets", NEED_WATCHING, look_socket},
+    {"temporary files", NEED_WATCHING, look_temporary},
+    {"simulated GPU", NEED_DEVICE, look_simulator},
+    {"NVIDIA GPU", NEED_DEVICE, look_gpu},
+    {"this folder", NEED_NOTHING, look_here},
+    {"processes' ends", NEED_NOTHING, look_pidfd},
+    {"nvcc", NEED_NOTHING, look_nvcc},
+};
+
+// --- The verb ------------------------------------------------------------------------------------
+
+static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    (void)user;
+    (void)option;
+    (void)argument;
+    return false;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    int first = cli_options(verb, argc, argv, take_option, NULL);
+    if (first == -2)
+        return 0;
+    if (first < 0)
+        return CLI_OWN_FAILURE;
+    if (first < argc) {
+        cli_message("glint doctor takes no arguments");
+        return CLI_OWN_FAILURE;
+    }
+    struct base_buf folder = {0};
+    bool can_watch = true, has_device = false;
+    bool known = program_library_folder(&folder);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        const struct check *check = &checks[i];
+        struct examination at = {.folder = known ? folder.text : ""};
+        bool there = check->look(&at);
+        can_watch &= there || check->need != NEED_WATCHING;
+        has_device |= there && check->need == NEED_DEVICE;
+        printf("%-8s %-16s %s", there ? "ok" : "missing", check->what,
+               at.said.text ? at.said.text : "");
+        if (!there && at.advice)
+            printf("; %s", at.advice);
+        putchar('\n');
+        base_buf_fini(&at.said);
+    }
+    base_buf_fini(&folder);
+    bool can_record = can_watch && has_device;
+    printf("\nglint " GLINT_VERSION " can%s record programs here.\n", can_record ? "" : "not");
+    if (fflush(stdout) != 0) {
+        cli_message("cannot write the output: %m");
+        return CLI_OWN_FAILURE;
+    }
+    return can_record ? 0 : 1;
+}
+
+const struct cli_verb cli_doctor = {
+    .name = "doctor",
+    .arguments = "",
+    .summary = "tell what this machine can do, and what is missing for the rest",
+    .details = "Exit status 0 where glint can record programs on a GPU or on the simulated one, "
+               "else 1.\n",
+    .options = options,
+    .run = run,
+};

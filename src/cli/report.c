@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint report: a profile as text or JSON. Without a file it takes the newest profile of the
+// current folder, and says which.
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "report/report.h"
+
+enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+struct request {
+    enum format format;
+    const char *output; // NULL: stdout
+};
+
+static const struct cli_option options[] = {
+    {'f', "format", "FORMAT", "text (default) or json"},
+    {'o', "output", "FILE", "where to write; default: standard output"},
+    {0, NULL, NULL, NULL},
+};
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    if (option->letter == 'o') {
+        request->output = strcmp(argument, "-") == 0 ? NULL : argument;
+        return true;
+    }
+    request->format = strcmp(argument, "json") == 0 ? FORMAT_JSON : FORMAT_TEXT;
+    if (request->format == FORMAT_TEXT && strcmp(argument, "text") != 0) {
+        cli_message("--format takes text or json, not '%s'", argument);
+        return false;
+    }
+    return true;
+}
+
+// --- The newest profile --------------------------------------------------------------------------
+
+// When a file was last written, with the log beside it that belongs to an unfinished profile.
+// False where it is none.
+static bool written_at(const char *path, struct timespec *when)
+{
+    struct stat file, log;
+    struct base_buf name = {0};
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode))
+        return false;
+    *when = file.st_mtim;
+    base_buf_printf(&name, "%s-wal", path);
+    if (!name.failed && stat(name.text, &log) == 0 && log.st_size > 0 &&
+        (log.st_mtim.tv_sec > when->tv_sec ||
+         (log.st_mtim.tv_sec == when->tv_sec && log.st_mtim.tv_nsec > when->tv_nsec)))
+        *when = log.st_mtim;
+    base_buf_fini(&name);
+    return true;
+}
+
+// The caller frees it; NULL after a message.
+static char *newest_profile(void)
+{
+    glob_t found;
+    char *newest = NULL;
+    struct timespec newest_time = {0, 0}, when;
+    bool any = false;
+    if (glob("*.glint", 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            if (!written_at(found.gl_pathv[i], &when))
+                continue;
+            bool later = when.tv_sec > newest_time.tv_sec ||
+                         (when.tv_sec == newest_time.tv_sec && when.tv_nsec >= newest_time.tv_nsec);
+            if (!any || later) {
+                free(newest);
+                newest = strdup(found.gl_pathv[i]);
+                newest_time = when;
+                any = true;
+            }
+        }
+        globfree(&found);
+    }
+    if (!newest)
+        cli_message(any ? "out of memory"
+                        : "there is no profile (*.glint) in this folder; 'glint record -- PROGRAM' "
+                          "makes one");
+    else
+        cli_message("%s is the newest profile here", newest);
+    return newest;
+}
+
+// --- Output --------------------------------------------------------------------------------------
+
+struct output {
+    FILE *file;
+    int error; // errno of the first failure
+};
+
+static bool write_out(void *user, const char *bytes, size_t length)
+{
+    struct output *output = user;
+    if (length && fwrite(bytes, length, 1, output->file) != 1) {
+        output->error = errno;
+        return false;
+    }
+    return true;
+}
+
+static unsigned width_of(FILE *file)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    if (width <= 0)
+        return USUAL_WIDTH;
+    return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
+}
+
+static struct report_style style_of(FILE *file)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return (struct report_style){.width = width_of(file),
+                                 .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
+                                           !(terminal && strcmp(terminal, "dumb") == 0)};
+}
+
+static bool same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static bool report(const struct request *request, const char *path)
+{
+    struct base_error error = {0};
+    struct profile *profile;
+    if (profile_open(path, &profile, &error) != BASE_OK) {
+        cli_error(&error);
+        return false;
+    }
+    const char *to = request->output ? request->output : "the output";
+    struct output output = {.file = stdout};
+    if (request->output && same_file(request->output, path)) {
+        cli_message("%s is the profile itself", request->output);
+        output.file = NULL;
+    } else if (request->output && !(output.file = fopen(request->output, "w"))) {
+        cli_message("cannot write %s: %m", request->output);
+    }
+    enum base_code code = BASE_IO;
+    if (output.file) {
+        struct report_style style = style_of(output.file);
+        code = request->format == FORMAT_JSON
+                   ? report_json(profile, write_out, &output, &error)
+                   : report_text(profile, &style, write_out, &output, &error);
+        int result = request->output ? fclose(output.file) : fflush(stdout);
+        if (result != 0 && !output.error)
+            output.error = errno;
+        if (output.error) {
+            cli_message("cannot write %s: %s", to, strerror(output.error));
+            code = BASE_IO;
+        } else if (code != BASE_OK) {
+            cli_error(&error);
+        }
+    }
+    profile_close(profile);
+    return code == BASE_OK;
+}
+
+// Options may stand before and behind the file.
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct request request = {0};
+    char *path = NULL;
+    for (;;) {
+        int first = cli_options(verb, argc, argv, take_option, &request);
+        if (first == -2)
+            return 0;
+        if (first < 0)
+            return CLI_OWN_FAILURE;
+        if (first >= argc)
+            break;
+        if (path) {
+            cli_message("one profile at a time: what is '%s'?", argv[first]);
+            return CLI_OWN_FAILURE;
+        }
+        path = argv[first];
+        argc -= first; // the file stands where a command line has its program's name
+        argv += first;
+    }
+    char *newest = path ? NULL : newest_profile();
+    bool good = (path || newest) && report(&request, path ? path : newest);
+    free(newest);
+    return good ? 0 : CLI_OWN_FAILURE;
+}
+
+const struct cli_verb cli_report = {
+    .name = "report",
+    .arguments = "[FILE]",
+    .summary = "tell what is in a profile, as text or JSON",
+    .details = "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
+               "JSON.\n\n"
+               "Text tells how the program ended, what made the two highest peaks of device "
+               "memory, and\n"
+               "the largest kernels, copies, synchronisations and objects. Objects of one name and "
+               "place\n"
+               "are one row. Lines are as wide as the terminal, or as COLUMNS says.\n",
+    .options = options,
+    .run = run,
+};

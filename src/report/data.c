@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads of a profile what every report needs. Objects come first, then one walk over all calls adds
+// to sums, to the objects' accesses and to the set of call paths that will be shown; only those
+// paths are then kept.
+#include "data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+// What one node of a graph does each time that the graph is launched.
+struct graph_node {
+    enum profile_node_kind kind;
+    uint32_t kernel; // number
+    enum profile_direction direction;
+    uint64_t bytes;
+    uint64_t objects[2];
+};
+
+struct report_graph {
+    struct graph_node *nodes;
+    uint32_t node_count;
+    uint64_t launches;
+};
+
+struct graph_launch {
+    uint64_t call, graph; // graph: index
+};
+
+struct loading {
+    struct report_data *data;
+    bool failed;      // memory ran out
+    uint32_t *makers; // indices of objects by the call that made them
+    size_t next_made; // in makers
+    BASE_ARRAY(struct graph_launch) graph_launches;
+    size_t next_launch; // for node times, which come in the order of calls
+};
+
+// --- Definitions ---------------------------------------------------------------------------------
+
+static bool put_pointer(struct loading *loading, struct base_map *map, uint32_t number,
+                        const void *pointer)
+{
+    uint64_t *slot = base_map_put(map, number, NULL);
+    if (slot)
+        *slot = (uint64_t)(uintptr_t)pointer;
+    loading->failed |= !slot;
+    return slot != NULL;
+}
+
+static bool take_function(void *user, const struct profile_function *function)
+{
+    struct loading *loading = user;
+    return put_pointer(loading, &loading->data->functions, function->number, function->name);
+}
+
+static bool take_image(void *user, const struct profile_image *image)
+{
+    struct loading *loading = user;
+    return put_pointer(loading, &loading->data->images, image->number, image->path);
+}
+
+static bool take_device(void *user, const struct profile_device *device)
+{
+    struct loading *loading = user;
+    struct profile_device *row = base_array_push(&loading->data->devices);
+    if (row)
+        *row = *device;
+    loading->failed |= !row;
+    return row != NULL;
+}
+
+// Kernels of one name are one row, in however many modules they stand.
+static bool take_kernel(void *user, const struct profile_kernel *kernel)
+{
+    struct loading *loading = user;
+    struct report_data *data = loading->data;
+    const char *name = kernel->name ? kernel->name : kernel->mangled ? kernel->mangled : "?";
+    bool added = false;
+    uint64_t *by_name = base_map_put_str(&data->kernel_names, base_str(name), &added);
+    uint64_t *by_number = by_name ? base_map_put(&data->kernels, kernel->number, NULL) : NULL;
+    struct report_kernel *row = by_number && added ? base_array_push(&data->kernel_rows) : NULL;
+    loading->failed |= !by_number || (added && !row);
+    if (loading->failed)
+        return false;
+    if (row) {
+        row->name = name;
+        *by_name = data->kernel_rows.count;
+    }
+    *by_number = *by_name;
+    return true;
+}
+
+static bool take_note(void *user, const struct profile_note *note)
+{
+    struct loading *loading = user;
+    struct report_note *row = base_array_push(&loading->data->notes);
+    if (row)
+        *row = (struct report_note){note->severity, note->text ? note->text : ""};
+    loading->failed |= !row;
+    return row != NULL;
+}
+
+static bool take_dropped(void *user, const struct profile_dropped *dropped)
+{
+    struct loading *loading = user;
+    struct report_dropped *row = base_array_push(&loading->data->dropped);
+    if (row)
+        *row = (struct report_dropped){dropped->kind ? dropped->kind : "?", dropped->count};
+    loading->data->dropped_count += dropped->count;
+    loading->failed |= !row;
+    return row != NULL;
+}
+
+static bool take_graph(void *user, const struct profile_graph *graph)
+{
+    struct loading *loading = user;
+    struct report_data *data = loading->data;
+    uint64_t *slot = base_map_put(&data->graphs, graph->number, NULL);
+    struct report_graph *row = slot ? base_array_push(&data->graph_rows) : NULL;
+    struct graph_node *nodes =
+        row ? base_new_array(&data->arena, struct graph_node, graph->node_count + 1u) : NULL;
+    loading->failed |= !nodes;
+    if (!nodes)
+        return false;
+    *slot = data->graph_rows.count;
+    row->nodes = nodes;
+    row->node_count = graph->node_count;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct profile_node *from = &graph->nodes[i];
+        nodes[i].kind = from->kind;
+        if (from->kind == PROFILE_NODE_KERNEL)
+            nodes[i].kernel = from->launch.kernel;
+        else if (from->kind == PROFILE_NODE_COPY)
+            nodes[i] =
+                (struct graph_node){.kind = from->kind,
+                                    .direction = from->copy.direction,
+                                    .bytes = from->copy.bytes,
+                                    .objects = {from->copy.from_object, from->copy.to_object}};
+        else if (from->kind == PROFILE_NODE_SET)
+            nodes[i] = (struct graph_node){
+                .kind = from->kind, .bytes = from->set.bytes, .objects = {from->set.object, 0}};
+    }
+    return true;
+}
+
+// --- Objects -------------------------------------------------------------------------------------
+
+// Device memory that this process holds. Host memory is not on the device; imported memory is held
+// by who exported it; module globals come with the code and cannot be freed; parts lie in others.
+static bool counts_as_in_use(const struct profile_object *object)
+{
+    if (object->parent)
+        return false;
+    switch (object->kind) {
+    case PROFILE_OBJECT_DEVICE:
+    case PROFILE_OBJECT_PITCHED:
+    case PROFILE_OBJECT_ARRAY:
+    case PROFILE_OBJECT_MANAGED:
+    case PROFILE_OBJECT_POOL:
+    case PROFILE_OBJECT_MAPPING:
+    case PROFILE_OBJECT_GRAPH:
+    case PROFILE_OBJECT_HEAP: return true;
+    default: return false;
+    }
+}
+
+static bool take_object(void *user, const struct profile_object *object)
+{
+    struct loading *loading = user;
+    struct report_object *row = base_array_push(&loading->data->objects);
+    loading->failed |= !row;
+    if (row)
+        *row = (struct report_object){.name = object->name,
+                                      .number = object->number,
+                                      .bytes = object->bytes,
+                                      .call = object->call,
+                                      .end = object->has_end && object->end_call ? object->end_call
+                                                                                 : REPORT_NEVER,
+                                      .kind = (uint8_t)object->kind,
+                                      .counts = counts_as_in_use(object)};
+    return row != NULL;
+}
+
+// They come in the order of their numbers, mostly without gaps.
+static struct report_object *find_object(const struct report_data *data, uint64_t number)
+{
+    struct report_object *objects = data->objects.items;
+    size_t low = 0, high = data->objects.count;
+    if (high && number >= objects[0].number && number - objects[0].number < high &&
+        objects[number - objects[0].number].number == number)
+        return &objects[number - objects[0].number];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (objects[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < data->objects.count && objects[low].number == number ? &objects[low] : NULL;
+}
+
+static void touch(const struct report_data *data, uint64_t number, uint64_t call)
+{
+    struct report_object *object = number ? find_object(data, number) : NULL;
+    if (!object)
+        return;
+    if (!object->first_access)
+        object->first_access = call;
+    object->last_access = call;
+}
+
+static int by_maker(const void *one, const void *other, void *user)
+{
+    const struct report_object *objects = user;
+    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+    if (objects[a].call != objects[b].call)
+        return objects[a].call < objects[b].call ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static bool index_makers(struct loading *loading)
+{
+    struct report_data *data = loading->data;
+    bool sorted = true;
+    if (data->objects.count < UINT32_MAX)
+        loading->makers = calloc(data->objects.count + 1, sizeof(*loading->makers));
+    for (size_t i = 0; loading->makers && i < data->objects.count; i++) {
+        loading->makers[i] = (uint32_t)i;
+        sorted &= i == 0 || data->objects.items[i - 1].call <= data->objects.items[i].call;
+    }
+    if (loading->makers && !sorted)
+        qsort_r(loading->makers, data->objects.count, sizeof(*loading->makers), by_maker,
+                data->objects.items);
+    return loading->makers != NULL;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+static void add_time(struct report_sum *sum, uint64_t ns)
+{
+    sum->timed++;
+    sum->total_ns += ns;
+    if (ns > sum->longest_ns)
+        sum->longest_ns = ns;
+}
+
+static uint64_t duration(int64_t start, int64_t end)
+{
+    return end > start ? (uint64_t)end - (uint64_t)start : 0;
+}
+
+// The sum that work of this kind adds to; NULL: none.
+static struct report_sum *sum_of(struct report_data *data, enum profile_node_kind kind,
+                                 uint32_t kernel, enum profile_direction direction)
+{
+    uint64_t *index;
+    switch (kind) {
+    case PROFILE_NODE_KERNEL:
+        index = base_map_get(&data->kernels, kernel);
+        return index ? &data->kernel_rows.items[*index - 1].sum : NULL;
+    case PROFILE_NODE_COPY: return &data->copies[direction];
+    case PROFILE_NODE_SET: return &data->sets;
+    default: return NULL;
+    }
+}
+
+static void add_work(struct report_data *data, const struct profile_call *call)
+{
+    struct report_sum *sum = NULL;
+    uint64_t bytes = 0;
+    switch (call->kind) {
+    case PROFILE_CALL_LAUNCH:
+        sum = sum_of(data, PROFILE_NODE_KERNEL, call->launch.kernel, 0);
+        data->launches++;
+        break;
+    case PROFILE_CALL_COPY:
+        sum = sum_of(data, PROFILE_NODE_COPY, 0, call->copy.direction);
+        bytes = call->copy.bytes;
+        touch(data, call->copy.from_object, call->number);
+        touch(data, call->copy.to_object, call->number);
+        break;
+    case PROFILE_CALL_SET:
+        sum = sum_of(data, PROFILE_NODE_SET, 0, 0);
+        bytes = call->set.bytes;
+        touch(data, call->set.object, call->number);
+        break;
+    default: break;
+    }
+    if (!sum)
+        return;
+    sum->count++;
+    sum->bytes += bytes;
+    if (call->has_gpu_time)
+        add_time(sum, duration(call->gpu_start_ns, call->gpu_end_ns));
+}
+
+static bool add_graph_launch(struct loading *loading, const struct profile_call *call)
+{
+    struct report_data *data = loading->data;
+    uint64_t *index = base_map_get(&data->graphs, call->graph);
+    if (!index)
+        return true;
+    struct report_graph *graph = &data->graph_rows.items[*index - 1];
+    struct graph_launch *launch = base_array_push(&loading->graph_launches);
+    if (!launch)
+        return false;
+    *launch = (struct graph_launch){call->number, *index - 1};
+    graph->launches++;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        touch(data, graph->nodes[i].objects[0], call->number);
+        touch(data, graph->nodes[i].objects[1], call->number);
+    }
+    return true;
+}
+
+static bool want_path(struct report_data *data, uint32_t path)
+{
+    return path == 0 || base_map_put(&data->paths, path, NULL) != NULL;
+}
+
+static bool add_wait(struct report_data *data, const struct profile_call *call)
+{
+    bool is_explicit = call->kind == PROFILE_CALL_SYNC;
+    if (!is_explicit && !(call->flags & PROFILE_CALL_WAITED))
+        return true;
+    uint64_t key[3] = {call->function, call->path, is_explicit};
+    uint64_t *slot = base_map_put(&data->waits, base_hash(key, sizeof(key)), NULL);
+    if (!slot || !want_path(data, call->path))
+        return false;
+    if (*slot == 0) {
+        struct report_wait *row = base_array_push(&data->wait_rows);
+        if (!row)
+            return false;
+        *row = (struct report_wait){call->function, call->path, is_explicit, {0}};
+        *slot = data->wait_rows.count;
+    }
+    struct report_sum *sum = &data->wait_rows.items[*slot - 1].sum;
+    sum->count++;
+    // One that waited for no time at all is one of which the time is not known.
+    if (call->waited_ns || !(call->flags & PROFILE_CALL_WAITED))
+        add_time(sum, call->waited_ns);
+    return true;
+}
+
+static bool take_call(void *user, const struct profile_call *call)
+{
+    struct loading *loading = user;
+    struct report_data *data = loading->data;
+    data->calls++;
+    data->failed_calls += call->result != 0;
+    if (call->end_ns > data->last_ns)
+        data->last_ns = call->end_ns;
+    for (; loading->next_made < data->objects.count; loading->next_made++) {
+        struct report_object *object = &data->objects.items[loading->makers[loading->next_made]];
+        if (object->call > call->number)
+            break;
+        if (object->call == call->number) {
+            object->path = call->path;
+            loading->failed |= !want_path(data, call->path);
+        }
+    }
+    if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
+        if (call->kind == PROFILE_CALL_GRAPH_LAUNCH)
+            loading->failed |= !add_graph_launch(loading, call);
+        else
+            add_work(data, call);
+    }
+    loading->failed |= !add_wait(data, call);
+    return !loading->failed;
+}
+
+// Each node ran as often as its graph.
+static void add_graph_nodes(struct report_data *data)
+{
+    for (size_t g = 0; g < data->graph_rows.count; g++) {
+        const struct report_graph *graph = &data->graph_rows.items[g];
+        for (uint32_t i = 0; i < graph->node_count; i++) {
+            const struct graph_node *node = &graph->nodes[i];
+            if (node->kind == PROFILE_NODE_KERNEL)
+                data->launches += graph->launches;
+            struct report_sum *sum = sum_of(data, node->kind, node->kernel, node->direction);
+            if (sum) {
+                sum->count += graph->launches;
+                sum->bytes += node->bytes * graph->launches;
+            }
+        }
+    }
+}
+
+static bool take_node_time(void *user, const struct profile_time *time)
+{
+    struct loading *loading = user;
+    struct report_data *data = loading->data;
+    while (loading->next_launch < loading->graph_launches.count &&
+           loading->graph_launches.items[loading->next_launch].call < time->call)
+        loading->next_launch++;
+    if (loading->next_launch == loading->graph_launches.count)
+        return false;
+    const struct graph_launch *launch = &loading->graph_launches.items[loading->next_launch];
+    const struct report_graph *graph = &data->graph_rows.items[launch->graph];
+    if (launch->call != time->call || time->node == 0 || time->node > graph->node_count)
+        return true;
+    const struct graph_node *node = &graph->nodes[time->node - 1];
+    struct report_sum *sum = sum_of(data, node->kind, node->kernel, node->direction);
+    if (sum)
+        add_time(sum, duration(time->start_ns, time->end_ns));
+    return true;
+}
+
+static bool take_path(void *user, const struct profile_path *path)
+{
+    struct loading *loading = user;
+    struct report_data *data = loading->data;
+    uint64_t *slot = base_map_get(&data->paths, path->number);
+    if (!slot)
+        return true;
+    struct report_path *row = base_new(&data->arena, struct report_path);
+    struct profile_frame *frames =
+        row ? base_new_array(&data->arena, struct profile_frame, path->frame_count + 1u) : NULL;
+    loading->failed |= !frames;
+    if (!frames)
+        return false;
+    if (path->frame_count)
+        memcpy(frames, path->frames, path->frame_count * sizeof(*frames));
+    *row = (struct report_path){frames, path->frame_count};
+    *slot = (uint64_t)(uintptr_t)row;
+    return true;
+}
+
+// --- What the numbers say about themselves -------------------------------------------------------
+
+static void add_note(struct loading *loading, enum profile_severity severity, struct base_buf *text)
+{
+    struct report_data *data = loading->data;
+    struct report_note *row = base_array_push(&data->notes);
+    char *kept =
+        row && !text->failed ? base_alloc_text(&data->arena, text->text, text->length) : NULL;
+    if (kept)
+        *row = (struct report_note){severity, kept};
+    else if (row)
+        data->notes.count--;
+    loading->failed |= !kept;
+    base_buf_fini(text);
+}
+
+static void add_notes(struct loading *loading)
+{
+    const struct report_data *data = loading->data;
+    const struct profile_program *program = profile_program(data->profile);
+    struct base_buf text = {0};
+    if (!profile_meta(data->profile)->complete) {
+        base_buf_puts(&text, "this profile is not complete: its recorder was killed or could not "
+                             "write on, or is still writing");
+        add_note(loading, PROFILE_WARNING, &text);
+    }
+    for (size_t i = 0; i < data->dropped.count; i++) {
+        const struct report_dropped *dropped = &data->dropped.items[i];
+        text = (struct base_buf){0};
+        base_buf_printf(&text, "lost on the way to the recorder: %llu records of kind %s",
+                        (unsigned long long)dropped->count, dropped->kind);
+        if (dropped->count)
+            add_note(loading, PROFILE_WARNING, &text);
+        base_buf_fini(&text);
+    }
+    if (program->has_end && program->calls_made > data->calls) {
+        text = (struct base_buf){0};
+        base_buf_printf(&text, "the program made %llu calls, of which %llu are not in the profile",
+                        (unsigned long long)program->calls_made,
+                        (unsigned long long)(program->calls_made - data->calls));
+        add_note(loading, PROFILE_WARNING, &text);
+    }
+    if (program->argument_count && !program->timestamps) {
+        text = (struct base_buf){0};
+        base_buf_puts(&text, "GPU times were not taken");
+        add_note(loading, PROFILE_INFO, &text);
+    }
+}
+
+static enum base_code find_peaks(struct report_data *data, struct base_error *error)
+{
+    struct report_life *lives = calloc(data->objects.count + 1, sizeof(*lives));
+    BASE_RETURN_IF(!lives, error, BASE_NO_MEMORY, "out of memory");
+    size_t count = 0;
+    for (size_t i = 0; i < data->objects.count; i++) {
+        const struct report_object *object = &data->objects.items[i];
+        if (object->counts)
+            lives[count++] = (struct report_life){object->call, object->end, object->bytes};
+    }
+    enum base_code code =
+        report_find_peaks(lives, count, data->peaks, REPORT_PEAKS, &data->peak_count, error);
+    free(lives);
+    return code;
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+enum base_code report_data_load(struct report_data *data, struct profile *profile,
+                                struct base_error *error)
+{
+    struct loading loading = {.data = data};
+    enum base_code code = BASE_OK;
+    data->profile = profile;
+    base_arena_init(&data->arena, 0);
+#define LOAD(what)                          \
+    if (code == BASE_OK && !loading.failed) \
+    code = profile_each_##what(profile, take_##what, &loading, error)
+    LOAD(function);
+    LOAD(image);
+    LOAD(device);
+    LOAD(kernel);
+    LOAD(note);
+    LOAD(dropped);
+    LOAD(graph);
+    LOAD(object);
+    if (code == BASE_OK)
+        loading.failed |= !index_makers(&loading);
+    LOAD(call);
+    free(loading.makers);
+    LOAD(node_time);
+    LOAD(path);
+#undef LOAD
+    base_array_fini(&loading.graph_launches);
+    if (code == BASE_OK && !loading.failed) {
+        add_graph_nodes(data);
+        add_notes(&loading);
+        code = find_peaks(data, error);
+    }
+    if (code == BASE_OK && loading.failed)
+        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    return code;
+}
+
+void report_data_fini(struct report_data *data)
+{
+    base_map_fini(&data->functions);
+    base_map_fini(&data->images);
+    base_map_fini(&data->kernels);
+    base_map_fini(&data->kernel_names);
+    base_map_fini(&data->paths);
+    base_map_fini(&data->graphs);
+    base_map_fini(&data->waits);
+    base_array_fini(&data->devices);
+    base_array_fini(&data->kernel_rows);
+    base_array_fini(&data->objects);
+    base_array_fini(&data->graph_rows);
+    base_array_fini(&data->wait_rows);
+    base_array_fini(&data->notes);
+    base_array_fini(&data->dropped);
+    base_arena_fini(&data->arena);
+}
+
+static const void *pointer_at(const struct base_map *map, uint32_t number)
+{
+    const uint64_t *slot = base_map_get(map, number);
+    return slot ? (const void *)(uintptr_t)*slot : NULL;
+}
+
+const char *report_function_name(const struct report_data *data, uint32_t number)
+{
+    return pointer_at(&data->functions, number);
+}
+
+const char *report_image_path(const struct report_data *data, uint32_t number)
+{
+    return pointer_at(&data->images, number);
+}
+
+const struct report_path *report_path_of(const struct report_data *data, uint32_t number)
+{
+    return pointer_at(&data->paths, number);
+}
+
+const char *report_kernel_name(const struct report_data *data, uint32_t number)
+{
+    const uint64_t *index = base_map_get(&data->kernels, number);
+    return index ? data->kernel_rows.items[*index - 1].name : NULL;
+}
+
+void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
+{
+    const struct report_path *of = report_path_of(data, path);
+    if (!of || of->frame_count == 0)
+        return;
+    const struct profile_frame *frame = &of->frames[0];
+    for (uint32_t i = 0; i < of->frame_count && !frame->file; i++) {
+        if (of->frames[i].file)
+            frame = &of->frames[i];
+    }
+    if (frame->file) {
+        report_put_text(out, frame->file);
+        if (frame->line)
+            base_buf_printf(out, ":%u", frame->line);
+    } else if (frame->function) {
+        report_put_text(out, frame->function);
+    } else {
+        const char *image = report_image_path(data, frame->image);
+        const char *name = image ? strrchr(image, '/') : NULL;
+        report_put_text(out, name ? name + 1 : image ? image : "?");
+        base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
+    }
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as JSON, schema 1: docs/json.md describes every field. Members are only ever added. It
+// is written as it is read: memory is needed for the objects and their call paths, not for calls.
+#include "data.h"
+
+// Numbers of things: 0 is none.
+static void put_number(struct base_json *json, const char *key, uint64_t value)
+{
+    base_json_key(json, key);
+    base_json_u64(json, value);
+}
+
+static void put_number_or_null(struct base_json *json, const char *key, uint64_t value, bool known)
+{
+    base_json_key(json, key);
+    if (known)
+        base_json_u64(json, value);
+    else
+        base_json_null(json);
+}
+
+static void put_string(struct base_json *json, const char *key, const char *text)
+{
+    base_json_key(json, key);
+    base_json_string(json, text);
+}
+
+static void put_bool(struct base_json *json, const char *key, bool value)
+{
+    base_json_key(json, key);
+    base_json_bool(json, value);
+}
+
+static void put_time(struct base_json *json, const char *key, int64_t ns, bool known)
+{
+    base_json_key(json, key);
+    if (known)
+        base_json_i64(json, ns);
+    else
+        base_json_null(json);
+}
+
+static void put_triple(struct base_json *json, const char *key, const uint32_t values[3])
+{
+    base_json_key(json, key);
+    base_json_begin_array(json);
+    for (int i = 0; i < 3; i++)
+        base_json_u64(json, values[i]);
+    base_json_end_array(json);
+}
+
+// --- Head ----------------------------------------------------------------------------------------
+
+static void put_program(struct base_json *json, const struct report_data *data)
+{
+    const struct profile_program *program = profile_program(data->profile);
+    const struct profile_meta *meta = profile_meta(data->profile);
+    base_json_key(json, "program");
+    base_json_begin_object(json);
+    base_json_key(json, "argv");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < program->argument_count; i++)
+        base_json_string(json, program->arguments[i]);
+    base_json_end_array(json);
+    base_json_key(json, "exit");
+    base_json_begin_object(json);
+    put_string(json, "kind", profile_ending_word(meta->ending));
+    put_time(json, "code", meta->code, meta->ending != PROFILE_RECORDER_LOST);
+    base_json_end_object(json);
+    put_string(json, "executable", program->executable);
+    put_string(json, "folder", program->folder);
+    put_time(json, "pid", program->pid, program->pid != 0);
+    put_time(json, "start_unix_ns", program->start_unix_ns, program->start_unix_ns != 0);
+    put_time(json, "end_ns", program->end_ns, program->has_end);
+    put_number_or_null(json, "driver_version", program->driver_version, program->driver_version);
+    base_json_end_object(json);
+    base_json_key(json, "profile");
+    base_json_begin_object(json);
+    put_bool(json, "complete", meta->complete);
+    put_string(json, "glint", meta->glint);
+    put_number(json, "major", meta->major);
+    put_number(json, "minor", meta->minor);
+    base_json_end_object(json);
+}
+
+static void put_device(struct base_json *json, const struct report_data *data,
+                       const struct profile_device *device)
+{
+    base_json_begin_object(json);
+    put_string(json, "name", device ? device->name : NULL);
+    put_bool(json, "simulated", profile_program(data->profile)->simulated);
+    if (device) {
+        put_number(json, "id", device->number);
+        base_json_key(json, "compute_capability");
+        base_json_begin_array(json);
+        base_json_u64(json, device->major);
+        base_json_u64(json, device->minor);
+        base_json_end_array(json);
+        put_number(json, "multiprocessors", device->multiprocessors);
+        put_number(json, "memory_bytes", device->memory_bytes);
+    }
+    base_json_end_object(json);
+}
+
+static void put_devices(struct base_json *json, const struct report_data *data)
+{
+    base_json_key(json, "device");
+    put_device(json, data, data->devices.count ? &data->devices.items[0] : NULL);
+    base_json_key(json, "devices");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->devices.count; i++)
+        put_device(json, data, &data->devices.items[i]);
+    base_json_end_array(json);
+}
+
+static void put_summary(struct base_json *json, const struct report_data *data)
+{
+    uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    base_json_key(json, "summary");
+    base_json_begin_object(json);
+    put_number(json, "peak_bytes", peak);
+    put_number(json, "achievable_peak_bytes", peak); // what findings would take off it: none yet
+    put_number(json, "objects", data->objects.count);
+    put_number(json, "calls", data->calls);
+    put_number(json, "launches", data->launches);
+    put_number(json, "dropped", data->dropped_count);
+    put_number(json, "failed_calls", data->failed_calls);
+    base_json_key(json, "peaks");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->peak_count; i++) {
+        const struct report_peak *peak_of = &data->peaks[i];
+        base_json_begin_object(json);
+        put_number(json, "bytes", peak_of->bytes);
+        put_number(json, "start", peak_of->start);
+        put_number_or_null(json, "end", peak_of->end, peak_of->end != REPORT_NEVER);
+        put_number(json, "times", peak_of->times);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+}
+
+// --- Objects -------------------------------------------------------------------------------------
+
+// In an object's call path, which repeats for every object, only what people look for.
+static void put_frames(struct base_json *json, const struct report_data *data,
+                       const struct profile_frame *frames, uint32_t count, bool whole)
+{
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct profile_frame *frame = &frames[i];
+        base_json_begin_object(json);
+        put_string(json, "function", frame->function);
+        put_string(json, "file", frame->file);
+        put_number_or_null(json, "line", frame->line, frame->line);
+        if (whole) {
+            put_string(json, "module", report_image_path(data, frame->image));
+            put_number(json, "offset", frame->offset);
+            put_bool(json, "inlined", frame->inlined);
+        }
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
+struct writing {
+    struct base_json json;
+    const struct report_data *data;
+};
+
+// Beside what report_data keeps of an object, what only this report shows.
+static bool put_object(struct writing *writing, const struct report_object *object,
+                       const struct profile_object *row)
+{
+    struct base_json *json = &writing->json;
+    base_json_begin_object(json);
+    put_number(json, "id", object->number);
+    put_string(json, "name", object->name);
+    put_string(json, "kind", profile_object_kind_word((enum profile_object_kind)object->kind));
+    put_number(json, "bytes", object->bytes);
+    put_number_or_null(json, "allocated_by", object->call, object->call);
+    put_number_or_null(json, "freed_by", object->end, object->end != REPORT_NEVER);
+    put_number_or_null(json, "first_access", object->first_access, object->first_access);
+    put_number_or_null(json, "last_access", object->last_access, object->last_access);
+    const struct report_path *path = report_path_of(writing->data, object->path);
+    base_json_key(json, "call_path");
+    put_frames(json, writing->data, path ? path->frames : NULL, path ? path->frame_count : 0,
+               false);
+    put_number_or_null(json, "path", object->path, object->path);
+    put_string(json, "name_source",
+               row->name_source ? profile_name_source_word(row->name_source) : NULL);
+    put_number(json, "address", row->address);
+    put_number(json, "device", row->device);
+    put_number(json, "stream", row->stream);
+    put_number_or_null(json, "parent", row->parent, row->parent);
+    put_bool(json, "counted", object->counts);
+    base_json_end_object(json);
+    return !json->failed;
+}
+
+struct object_walk {
+    struct writing *writing;
+    size_t next;
+};
+
+// The rows come again in the order in which the objects were kept.
+static bool each_object(void *user, const struct profile_object *row)
+{
+    struct object_walk *walk = user;
+    const struct report_data *data = walk->writing->data;
+    if (walk->next == data->objects.count)
+        return false;
+    return put_object(walk->writing, &data->objects.items[walk->next++], row);
+}
+
+// --- Calls, and nodes of graphs, which do the same -----------------------------------------------
+
+static void put_launch(struct writing *writing, const struct profile_launch *launch)
+{
+    struct base_json *json = &writing->json;
+    put_string(json, "kernel", report_kernel_name(writing->data, launch->kernel));
+    put_triple(json, "grid", launch->grid);
+    put_triple(json, "block", launch->block);
+    put_number(json, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
+    put_bool(json, "cooperative", launch->flags & PROFILE_LAUNCH_COOPERATIVE);
+}
+
+static void put_word(struct base_json *json, const char *key, const char *word, bool known)
+{
+    put_string(json, key, known ? word : NULL);
+}
+
+static void put_copy(struct base_json *json, const struct profile_copy *copy)
+{
+    put_number(json, "bytes", copy->bytes);
+    put_word(json, "direction", profile_direction_word(copy->direction),
+             copy->direction != PROFILE_DIRECTION_NONE);
+    put_number_or_null(json, "from_object", copy->from_object, copy->from_object);
+    put_number_or_null(json, "to_object", copy->to_object, copy->to_object);
+    put_word(json, "from_memory", profile_memory_word(copy->from_memory),
+             copy->from_memory != PROFILE_MEMORY_NONE);
+    put_word(json, "to_memory", profile_memory_word(copy->to_memory),
+             copy->to_memory != PROFILE_MEMORY_NONE);
+    put_number(json, "from_address", copy->from);
+    put_number(json, "to_address", copy->to);
+    if (copy->width_bytes) {
+        put_number(json, "from_pitch", copy->from_pitch);
+        put_number(json, "to_pitch", copy->to_pitch);
+        put_number(json, "width_bytes", copy->width_bytes);
+        put_number(json, "height", copy->height);
+        put_number(json, "depth", copy->depth);
+    }
+}
+
+static void put_set(struct base_json *json, const struct profile_set *set)
+{
+    put_number(json, "bytes", set->bytes);
+    put_number_or_null(json, "object", set->object, set->object);
+    put_number(json, "address", set->address);
+    put_number(json, "value", set->value);
+    put_number(json, "value_bytes", set->value_bytes);
+    if (set->width_bytes) {
+        put_number(json, "pitch", set->pitch);
+        put_number(json, "width_bytes", set->width_bytes);
+        put_number(json, "height", set->height);
+    }
+}
+
+static void put_range(struct base_json *json, const struct profile_range *range)
+{
+    put_number(json, "bytes", range->bytes);
+    put_number_or_null(json, "object", range->object, range->object);
+    put_number(json, "address", range->address);
+}
+
+static void put_sync(struct base_json *json, const struct profile_sync *sync)
+{
+    put_number_or_null(json, "event", sync->event, sync->event);
+    put_number_or_null(json, "event_record", sync->record, sync->record);
+    put_number_or_null(json, "sync_stream", sync->stream, sync->stream);
+}
+
+static void put_details(struct writing *writing, const struct profile_call *call)
+{
+    struct base_json *json = &writing->json;
+    switch (call->kind) {
+    case PROFILE_CALL_LAUNCH: put_launch(writing, &call->launch); break;
+    case PROFILE_CALL_COPY: put_copy(json, &call->copy); break;
+    case PROFILE_CALL_SET: put_set(json, &call->set); break;
+    case PROFILE_CALL_ALLOC:
+    case PROFILE_CALL_FREE:
+    case PROFILE_CALL_MEMORY: put_range(json, &call->range); break;
+    case PROFILE_CALL_SYNC:
+    case PROFILE_CALL_EVENT_RECORD:
+    case PROFILE_CALL_EVENT_WAIT: put_sync(json, &call->sync); break;
+    case PROFILE_CALL_GRAPH_LAUNCH:
+        put_number_or_null(json, "graph", call->graph, call->graph);
+        break;
+    default: break;
+    }
+}
+
+static bool each_call(void *user, const struct profile_call *call)
+{
+    struct writing *writing = user;
+    struct base_json *json = &writing->json;
+    base_json_begin_object(json);
+    put_number(json, "id", call->number);
+    put_string(json, "kind", profile_call_kind_word(call->kind));
+    put_string(json, "name", report_function_name(writing->data, call->function));
+    put_number(json, "thread", call->thread);
+    put_number(json, "context", call->context);
+    put_number(json, "stream", call->stream);
+    put_number(json, "order", call->number);
+    put_time(json, "start_ns", call->start_ns, true);
+    put_time(json, "end_ns", call->end_ns, true);
+    put_time(json, "gpu_start_ns", call->gpu_start_ns, call->has_gpu_time);
+    put_time(json, "gpu_end_ns", call->gpu_end_ns, call->has_gpu_time);
+    put_time(json, "result", call->result, true);
+    put_number(json, "waited_ns", call->waited_ns);
+    put_bool(json, "waited", call->flags & PROFILE_CALL_WAITED);
+    put_bool(json, "async", call->flags & PROFILE_CALL_ASYNC);
+    put_bool(json, "captured", call->flags & PROFILE_CALL_CAPTURED);
+    put_bool(json, "runtime", call->flags & PROFILE_CALL_RUNTIME);
+    put_number_or_null(json, "path", call->path, call->path);
+    put_details(writing, call);
+    base_json_end_object(json);
+    return !json->failed;
+}
+
+static bool each_graph(void *user, const struct profile_graph *graph)
+{
+    struct writing *writing = user;
+    struct base_json *json = &writing->json;
+    base_json_begin_object(json);
+    put_number(json, "id", graph->number);
+    base_json_key(json, "nodes");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct profile_node *node = &graph->nodes[i];
+        base_json_begin_object(json);
+        put_number(json, "id", i + 1u);
+        put_string(json, "kind", profile_node_kind_word(node->kind));
+        switch (node->kind) {
+        case PROFILE_NODE_KERNEL: put_launch(writing, &node->launch); break;
+        case PROFILE_NODE_COPY: put_copy(json, &node->copy); break;
+        case PROFILE_NODE_SET: put_set(json, &node->set); break;
+        case PROFILE_NODE_ALLOC:
+        case PROFILE_NODE_FREE: put_range(json, &node->range); break;
+        case PROFILE_NODE_EVENT_RECORD:
+        case PROFILE_NODE_EVENT_WAIT:
+            put_number_or_null(json, "event", node->event, node->event);
+            break;
+        default: break;
+        }
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+    return !json->failed;
+}
+
+static bool each_path(void *user, const struct profile_path *path)
+{
+    struct writing *writing = user;
+    struct base_json *json = &writing->json;
+    base_json_begin_object(json);
+    put_number(json, "id", path->number);
+    put_bool(json, "truncated", path->truncated);
+    base_json_key(json, "frames");
+    put_frames(json, writing->data, path->frames, path->frame_count, true);
+    base_json_end_object(json);
+    return !json->failed;
+}
+
+// --- The document --------------------------------------------------------------------------------
+
+static void put_notes(struct base_json *json, const struct report_data *data)
+{
+    base_json_key(json, "notes");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->notes.count; i++) {
+        base_json_begin_object(json);
+        put_string(json, "severity", profile_severity_word(data->notes.items[i].severity));
+        put_string(json, "text", data->notes.items[i].text);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    base_json_key(json, "dropped");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->dropped.count; i++) {
+        base_json_begin_object(json);
+        put_string(json, "kind", data->dropped.items[i].kind);
+        put_number(json, "count", data->dropped.items[i].count);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
+static enum base_code put_rows(struct writing *writing, struct profile *profile,
+                               struct base_error *error)
+{
+    struct base_json *json = &writing->json;
+    struct object_walk objects = {writing, 0};
+    base_json_key(json, "objects");
+    base_json_begin_array(json);
+    enum base_code code = profile_each_object(profile, each_object, &objects, error);
+    base_json_end_array(json);
+#define ROWS(key, what)                                                   \
+    if (code == BASE_OK && !json->failed) {                               \
+        base_json_key(json, key);                                         \
+        base_json_begin_array(json);                                      \
+        code = profile_each_##what(profile, each_##what, writing, error); \
+        base_json_end_array(json);                                        \
+    }
+    ROWS("calls", call)
+    ROWS("graphs", graph)
+    ROWS("paths", path)
+#undef ROWS
+    return code;
+}
+
+enum base_code report_json(struct profile *profile, report_write *write, void *user,
+                           struct base_error *error)
+{
+    struct report_data data = {0};
+    struct writing writing = {.data = &data};
+    struct base_json *json = &writing.json;
+    enum base_code code = report_data_load(&data, profile, error);
+    if (code == BASE_OK) {
+        base_json_init(json, write, user, 0);
+        base_json_begin_object(json);
+        put_string(json, "glint", GLINT_VERSION);
+        put_number(json, "schema", 1);
+        put_program(json, &data);
+        put_devices(json, &data);
+        put_summary(json, &data);
+        code = put_rows(&writing, profile, error);
+    }
+    if (code == BASE_OK) {
+        base_json_key(json, "findings");
+        base_json_begin_array(json);
+        base_json_end_array(json);
+        put_notes(json, &data);
+        base_json_end_object(json);
+        if (!base_json_finish(json) || !write(user, "\n", 1))
+            code = base_fail(error, BASE_IO, "the output could not be written");
+    }
+    report_data_fini(&data);
+    return code;
+}

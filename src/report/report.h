@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of src/report: a profile as text for people and as JSON for programs. What is in
+// the JSON is a contract, docs/json.md. One file a format; all of them read the profile through
+// data.h. Nothing here opens files or knows about terminals: text goes to a callback in pieces.
+#ifndef GLINT_REPORT_REPORT_H
+#define GLINT_REPORT_REPORT_H
+
+#include <stdbool.h>
+
+#include "base/base.h"
+#include "profile/profile.h"
+
+// Takes a piece of the report; false where that failed. The bytes are only lent.
+typedef base_json_write report_write;
+
+struct report_style {
+    unsigned width; // of a line, where the table can be cut to it; 0: as wide as it gets
+    bool colour;
+};
+
+// Both need memory for the objects of the profile, not for its calls. BASE_CORRUPT: the profile is
+// damaged, which may show when part of the report is written; BASE_IO: write refused.
+enum base_code report_text(struct profile *profile, const struct report_style *style,
+                           report_write *write, void *user, struct base_error *error);
+enum base_code report_json(struct profile *profile, report_write *write, void *user,
+                           struct base_error *error);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and texts for people.
+#include "units.h"
+
+struct unit {
+    const char *name;
+    double factor; // of the unit before it
+};
+
+// In the largest unit that does not round to less than 1, with one digit behind the point.
+static void put_scaled(struct base_buf *out, uint64_t value, const struct unit *units, size_t count)
+{
+    double scaled = (double)value;
+    size_t at = 0;
+    while (at + 1 < count && scaled >= units[at + 1].factor - (at ? 0.05 : 0.0)) {
+        at++;
+        scaled /= units[at].factor;
+    }
+    if (at == 0)
+        base_buf_u64(out, value);
+    else
+        base_buf_printf(out, "%.1f", scaled);
+    base_buf_printf(out, " %s", units[at].name);
+}
+
+void report_put_bytes(struct base_buf *out, uint64_t bytes)
+{
+    static const struct unit units[] = {{"B", 1},      {"KiB", 1024}, {"MiB", 1024}, {"GiB", 1024},
+                                        {"TiB", 1024}, {"PiB", 1024}, {"EiB", 1024}};
+    put_scaled(out, bytes, units, sizeof(units) / sizeof(units[0]));
+}
+
+void report_put_ns(struct base_buf *out, uint64_t ns)
+{
+    static const struct unit units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000}, {"s", 1000}};
+    put_scaled(out, ns, units, sizeof(units) / sizeof(units[0]));
+}
+
+// Bytes of the UTF-8 character that begins here; 0: none does. The text ends with a NUL.
+static size_t character_bytes(const unsigned char *at)
+{
+    static const struct {
+        unsigned char least, most, second_least, second_most;
+        size_t bytes;
+    } forms[] = {
+        {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (at[0] < forms[i].least || at[0] > forms[i].most)
+            continue;
+        if (forms[i].bytes > 1 && (at[1] < forms[i].second_least || at[1] > forms[i].second_most))
+            return 0;
+        for (size_t more = 2; more < forms[i].bytes; more++) {
+            if ((at[more] & 0xc0) != 0x80)
+                return 0;
+        }
+        return forms[i].bytes;
+    }
+    return 0;
+}
+
+void report_put_text(struct base_buf *out, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    while (at && *at) {
+        size_t bytes = character_bytes(at);
+        // U+0080 to U+009F control terminals too.
+        bool control = *at < 0x20 || *at == 0x7f || (*at == 0xc2 && bytes && at[1] < 0xa0);
+        if (*at == '\n' || *at == '\t') {
+            base_buf_puts(out, *at == '\n' ? "\\n" : "\\t");
+        } else if (bytes == 0 || control) {
+            for (size_t i = 0; i < (bytes ? bytes : 1); i++)
+                base_buf_printf(out, "\\x%02x", at[i]);
+        } else {
+            base_buf_add(out, (const char *)at, bytes);
+        }
+        at += bytes ? bytes : 1;
+    }
+}
+
+size_t report_text_width(const char *text)
+{
+    size_t width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and texts for people: "1.5 GiB", "12.3 us", names without what would upset a terminal.
+#ifndef GLINT_REPORT_UNITS_H
+#define GLINT_REPORT_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+void report_put_bytes(struct base_buf *out, uint64_t bytes);
+void report_put_ns(struct base_buf *out, uint64_t ns);
+
+// Text in which control characters, and bytes that are not UTF-8, are written as in C: \n, \x1b.
+// NULL gives nothing.
+void report_put_text(struct base_buf *out, const char *text);
+
+// How many columns the text takes, where each character takes one.
+size_t report_text_width(const char *text);
+
+#endif

@@ -1,0 +1,1 @@
+"$GLINT" report --format xml some.glint

@@ -1,0 +1,1 @@
+cd "$SCRATCH" && "$GLINT" report

@@ -1,0 +1,4 @@
+"$GLINT" report help.sh
+status=$?
+"$GLINT" report .
+exit $status

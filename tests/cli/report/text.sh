@@ -1,0 +1,2 @@
+. ./sample
+"$GLINT" report sample.glint

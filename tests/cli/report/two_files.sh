@@ -1,0 +1,1 @@
+"$GLINT" report a.glint b.glint

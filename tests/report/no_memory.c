@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that runs out at any point of a report is reported, and nothing of the report is then
+// taken for whole.
+#include "testing.h"
+
+#include <unistd.h>
+
+#include "../base/failing_memory.h"
+#include "../profile/sample.h"
+#include "report/report.h"
+
+static bool take(void *user, const char *bytes, size_t length)
+{
+    (void)bytes;
+    *(size_t *)user += length;
+    return true;
+}
+
+static enum base_code write_report(const char *path, bool json, size_t *bytes,
+                                   struct base_error *error)
+{
+    struct profile *profile;
+    enum base_code code = profile_open(path, &profile, error);
+    if (code != BASE_OK)
+        return code;
+    code = json ? report_json(profile, take, bytes, error)
+                : report_text(profile, &(struct report_style){.width = 100}, take, bytes, error);
+    profile_close(profile);
+    return code;
+}
+
+static void check_report(bool json)
+{
+    char path[64] = "/tmp/glint-report-XXXXXX";
+    struct base_error error = {0};
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    unlink(path);
+    assert_int_equal(sample_write(path, &error), BASE_OK);
+    size_t whole = 0, bytes = 0;
+    assert_int_equal(write_report(path, json, &whole, &error), BASE_OK);
+    enum base_code code = BASE_NO_MEMORY;
+    unsigned failures = 0;
+    for (size_t limit = 0; code != BASE_OK; limit++) {
+        bytes = 0;
+        allocations_left = limit;
+        code = write_report(path, json, &bytes, &error);
+        allocations_left = SIZE_MAX;
+        assert_true(code == BASE_OK || code == BASE_NO_MEMORY);
+        failures += code != BASE_OK;
+    }
+    assert_int_equal(bytes, whole);
+    assert_true(failures > 50);
+    unlink(path);
+}
+
+static void text_reports_it(void **state)
+{
+    (void)state;
+    check_report(false);
+}
+
+static void json_reports_it(void **state)
+{
+    (void)state;
+    check_report(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_reports_it),
+        cmocka_unit_test(json_reports_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both reports on the sample profile: that they are there, bear a sink that refuses, and say what
+// sums of calls, graphs and objects are. The whole of their text is in the command-line tests.
+#include "testing.h"
+
+#include <unistd.h>
+
+#include "../profile/sample.h"
+#include "report/report.h"
+
+static char folder[64], path[96];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/glint-report-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof(path), "%s/a.glint", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[96];
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    return system(command);
+}
+
+struct sink {
+    struct base_buf text;
+    size_t most; // bytes that it takes before it refuses
+};
+
+static bool take(void *user, const char *bytes, size_t length)
+{
+    struct sink *sink = user;
+    if (sink->text.length + length > sink->most)
+        return false;
+    base_buf_add(&sink->text, bytes, length);
+    return true;
+}
+
+static enum base_code write_report(bool json, struct sink *sink, struct base_error *error)
+{
+    struct profile *profile;
+    enum base_code code = profile_open(path, &profile, error);
+    if (code != BASE_OK)
+        return code;
+    code = json ? report_json(profile, take, sink, error)
+                : report_text(profile, &(struct report_style){.width = 100}, take, sink, error);
+    profile_close(profile);
+    return code;
+}
+
+static struct sink good_report(bool json)
+{
+    struct sink sink = {.most = SIZE_MAX};
+    struct base_error error = {0};
+    assert_int_equal(write_report(json, &sink, &error), BASE_OK);
+    return sink;
+}
+
+static void write_sample(void)
+{
+    struct base_error error = {0};
+    unlink(path);
+    assert_int_equal(sample_write(path, &error), BASE_OK);
+}
+
+// That the report has all of these words.
+static void check_words(bool json, const char *const *words)
+{
+    struct sink sink = good_report(json);
+    for (; *words; words++) {
+        if (!strstr(sink.text.text, *words))
+            fail_msg("no '%s' in:\n%s", *words, sink.text.text);
+    }
+    base_buf_fini(&sink.text);
+}
+
+static void json_sums_calls_and_graphs(void **state)
+{
+    (void)state;
+    write_sample();
+    static const char *const words[] = {
+        // Memory: 4000 + 8000 + 1 MiB, and 64 from the beginning; not the pinned and the part.
+        "\"peak_bytes\":1060640,\"achievable_peak_bytes\":1060640",
+        // One call, the other of which failed; and one node of a graph.
+        "\"launches\":2,\"dropped\":15,\"failed_calls\":1",
+        // Touched by the copies 3 and 11, and by the graph of call 9.
+        "\"id\":1,\"name\":\"A_gpu\",\"kind\":\"device\",\"bytes\":4000,\"allocated_by\":1,"
+        "\"freed_by\":13,\"first_access\":3,\"last_access\":11",
+        "\"id\":2,\"name\":\"vectors.cu:12\",\"kind\":\"pitched\",\"bytes\":8000,\"allocated_by\":"
+        "2,"
+        "\"freed_by\":null,\"first_access\":4,\"last_access\":9",
+        "\"id\":3,\"name\":null,\"kind\":\"pool\",\"bytes\":1048576,\"allocated_by\":12,"
+        "\"freed_by\":null,\"first_access\":null,\"last_access\":null",
+        "\"bytes\":18446744073709551615",
+        "\"findings\":[]",
+        NULL,
+    };
+    check_words(true, words);
+}
+
+static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(sample_add(writer, &error), BASE_OK);
+    profile_abandon(writer);
+    static const char *const text[] = {"this profile is not complete", "how it ended is not known",
+                                       NULL};
+    check_words(false, text);
+    static const char *const json[] = {"\"complete\":false",
+                                       "\"exit\":{\"kind\":\"recorder lost\",\"code\":null}",
+                                       "this profile is not complete", NULL};
+    check_words(true, json);
+}
+
+static void calls_that_are_missing_are_said_to_be(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(sample_add(writer, &error), BASE_OK);
+    struct profile_program program = sample_program;
+    program.calls_made = 20;
+    program.timestamps = false;
+    assert_int_equal(profile_set_program(writer, &program, &error), BASE_OK);
+    assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
+    static const char *const words[] = {
+        "warning: the program made 20 calls, of which 5 are not in the profile",
+        "info: GPU times were not taken", NULL};
+    check_words(false, words);
+}
+
+static void a_sink_that_refuses_ends_the_report(void **state)
+{
+    (void)state;
+    write_sample();
+    for (int json = 0; json < 2; json++) {
+        struct sink whole = good_report(json);
+        for (size_t most = 0; most < whole.text.length; most += json ? 1000 : whole.text.length) {
+            struct sink sink = {.most = most};
+            struct base_error error = {0};
+            assert_int_equal(write_report(json, &sink, &error), BASE_IO);
+            assert_int_equal(error.code, BASE_IO);
+            base_buf_fini(&sink.text);
+        }
+        base_buf_fini(&whole.text);
+    }
+}
+
+// Every byte of the file in turn is another: a report or an error, and no crash.
+static void damaged_profiles_give_a_report_or_an_error(void **state)
+{
+    (void)state;
+    write_sample();
+    char *bytes;
+    size_t length;
+    struct base_error error = {0};
+    unsigned refused = 0;
+    assert_int_equal(base_file_read(path, &bytes, &length, &error), BASE_OK);
+    for (size_t at = 0; at < length; at += 97) {
+        FILE *file = fopen(path, "r+b");
+        assert_non_null(file);
+        fseek(file, (long)at, SEEK_SET);
+        fputc(bytes[at] ^ 0x55, file);
+        fclose(file);
+        for (int json = 0; json < 2; json++) {
+            struct sink sink = {.most = SIZE_MAX};
+            enum base_code code = write_report(json, &sink, &error);
+            refused += code != BASE_OK;
+            assert_true(code != BASE_OK || sink.text.length > 100);
+            base_buf_fini(&sink.text);
+        }
+        file = fopen(path, "r+b");
+        assert_non_null(file);
+        fseek(file, (long)at, SEEK_SET);
+        fputc(bytes[at], file);
+        fclose(file);
+    }
+    free(bytes);
+    assert_true(refused > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_sums_calls_and_graphs),
+        cmocka_unit_test(an_incomplete_profile_is_reported_and_said_to_be),
+        cmocka_unit_test(calls_that_are_missing_are_said_to_be),
+        cmocka_unit_test(a_sink_that_refuses_ends_the_report),
+        cmocka_unit_test(damaged_profiles_give_a_report_or_an_error),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the profiles at the edges of what a report has to bear: write_samples FOLDER makes
+//   empty.glint   of a program that did nothing      bare.glint   without even a program
+//   host.glint    only host memory                   odd.glint    names of odd characters
+//   huge.glint    numbers at their limits            loop.glint   a loop: many of everything
+//   kinds.glint   every kind of call and object      killed.glint ended by a signal
+// and bare.glint is left as by a recorder that was killed at once.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profile/profile.h"
+
+static struct base_error error;
+
+static void check(enum base_code code)
+{
+    if (code == BASE_OK)
+        return;
+    char text[1024];
+    base_error_text(&error, text, sizeof(text));
+    fprintf(stderr, "write_samples: %s\n", text);
+    exit(1);
+}
+
+static struct profile_writer *begin(const char *folder, const char *name)
+{
+    char path[512];
+    struct profile_writer *writer;
+    snprintf(path, sizeof(path), "%s/%s.glint", folder, name);
+    check(profile_create(path, true, &writer, &error));
+    return writer;
+}
+
+static void add_program(struct profile_writer *writer, const char *name)
+{
+    const struct profile_program program = {.executable = name,
+                                            .folder = "/",
+                                            .arguments = &name,
+                                            .argument_count = 1,
+                                            .pid = 1,
+                                            .timestamps = true};
+    check(profile_set_program(writer, &program, &error));
+}
+
+static void add_object(struct profile_writer *writer, struct profile_object object)
+{
+    check(profile_add_object(writer, &object, &error));
+    if (object.has_end)
+        check(profile_end_object(writer, object.number, object.end_call, 0, &error));
+    if (object.name)
+        check(
+            profile_name_object(writer, object.number, object.name, PROFILE_NAME_PROGRAM, &error));
+}
+
+static void add_call(struct profile_writer *writer, struct profile_call call)
+{
+    check(profile_add_call(writer, &call, &error));
+}
+
+static void write_host(const char *folder)
+{
+    struct profile_writer *writer = begin(folder, "host");
+    add_program(writer, "./host");
+    add_object(writer,
+               (struct profile_object){.number = 1, .kind = PROFILE_OBJECT_PINNED, .bytes = 4096});
+    add_object(writer, (struct profile_object){
+                           .number = 2, .kind = PROFILE_OBJECT_REGISTERED, .bytes = 100});
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
+// Bytes that no terminal should see as they are, and bytes that are not UTF-8.
+static void write_odd(const char *folder)
+{
+    static const char odd[] = "a\x1b[31m\"b\\\n\xff\xc3\xa9\xe2\x82";
+    struct profile_writer *writer = begin(folder, "odd");
+    const struct profile_frame frame = {odd, odd, 7, 1, 0x10, false};
+    add_program(writer, odd);
+    check(profile_add_device(writer, &(struct profile_device){.number = 1, .name = odd}, &error));
+    check(profile_add_function(writer, &(struct profile_function){1, odd}, &error));
+    check(profile_add_image(writer, &(struct profile_image){.number = 1, .path = odd}, &error));
+    check(profile_add_kernel(
+        writer, &(struct profile_kernel){.number = 1, .name = odd, .mangled = odd}, &error));
+    check(profile_add_path(
+        writer, &(struct profile_path){.number = 1, .frames = &frame, .frame_count = 1}, &error));
+    check(profile_add_note(writer, &(struct profile_note){PROFILE_ERROR, odd}, &error));
+    add_call(writer, (struct profile_call){
+                         .number = 1, .function = 1, .path = 1, .kind = PROFILE_CALL_ALLOC});
+    add_call(writer, (struct profile_call){.number = 2,
+                                           .function = 1,
+                                           .path = 1,
+                                           .kind = PROFILE_CALL_SYNC,
+                                           .flags = PROFILE_CALL_WAITED});
+    add_call(writer,
+             (struct profile_call){
+                 .number = 3, .function = 1, .kind = PROFILE_CALL_LAUNCH, .launch = {.kernel = 1}});
+    add_object(
+        writer,
+        (struct profile_object){
+            .number = 1, .kind = PROFILE_OBJECT_DEVICE, .bytes = 10, .call = 1, .name = odd});
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
+static void write_huge(const char *folder)
+{
+    struct profile_writer *writer = begin(folder, "huge");
+    add_program(writer, "./huge");
+    for (uint64_t i = 1; i <= 3; i++)
+        add_object(writer, (struct profile_object){.number = i,
+                                                   .kind = PROFILE_OBJECT_DEVICE,
+                                                   .bytes = UINT64_MAX,
+                                                   .address = UINT64_MAX,
+                                                   .call = i});
+    add_object(writer, (struct profile_object){.number = INT64_MAX,
+                                               .kind = PROFILE_OBJECT_ARRAY,
+                                               .bytes = (uint64_t)1 << 60,
+                                               .call = INT64_MAX});
+    add_call(writer, (struct profile_call){.number = INT64_MAX,
+                                           .start_ns = INT64_MIN,
+                                           .end_ns = INT64_MAX,
+                                           .result = INT32_MIN,
+                                           .waited_ns = UINT64_MAX,
+                                           .thread = UINT32_MAX,
+                                           .stream = UINT32_MAX,
+                                           .function = UINT32_MAX,
+                                           .path = UINT32_MAX,
+                                           .kind = PROFILE_CALL_SYNC,
+                                           .flags = PROFILE_CALL_WAITED});
+    check(profile_set_dropped(writer, &(struct profile_dropped){"call", INT64_MAX}, &error));
+    check(profile_finish(writer, PROFILE_EXITED, 255, &error));
+}
+
+// 20 times: 12 allocations at one place, a launch of one of 12 kernels, and all freed; once more
+// with one allocation less.
+static void write_loop(const char *folder)
+{
+    enum { ROUNDS = 21, OBJECTS = 12 };
+    struct profile_writer *writer = begin(folder, "loop");
+    uint64_t call = 0, object = 0;
+    add_program(writer, "./loop");
+    for (uint32_t i = 1; i <= OBJECTS; i++) {
+        char name[96];
+        snprintf(name, sizeof(name), "kernel_%u(a_namespace::long_name<int, float> const*)", i);
+        const struct profile_frame frame = {"main", "/home/me/project/source/loop.cu", i, 0, i,
+                                            false};
+        check(profile_add_kernel(
+            writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name}, &error));
+        check(profile_add_path(
+            writer, &(struct profile_path){.number = i, .frames = &frame, .frame_count = 1},
+            &error));
+    }
+    for (uint32_t round = 1; round <= ROUNDS; round++) {
+        uint64_t before = object;
+        for (uint32_t i = 1; i <= OBJECTS - (round == ROUNDS); i++) {
+            char name[32];
+            snprintf(name, sizeof(name), "buffer_%u", i);
+            add_call(writer, (struct profile_call){.number = ++call,
+                                                   .start_ns = (int64_t)call * 1000,
+                                                   .end_ns = (int64_t)call * 1000 + 500,
+                                                   .path = i,
+                                                   .kind = PROFILE_CALL_ALLOC,
+                                                   .range = {0, 1024u * i, object + 1}});
+            add_object(writer, (struct profile_object){.number = ++object,
+                                                       .kind = PROFILE_OBJECT_POOL,
+                                                       .bytes = 1024u * i,
+                                                       .call = call,
+                                                       .has_end = true,
+                                                       .end_call = round * 100000u,
+                                                       .name = name});
+        }
+        add_call(writer, (struct profile_call){.number = ++call,
+                                               .kind = PROFILE_CALL_LAUNCH,
+                                               .has_gpu_time = true,
+                                               .gpu_start_ns = (int64_t)call * 1000,
+                                               .gpu_end_ns = (int64_t)call * 1000 + 100 * round,
+                                               .launch = {.kernel = 1 + round % OBJECTS}});
+        while (before < object)
+            check(profile_end_object(writer, ++before, call + 1, 0, &error));
+        add_call(writer,
+                 (struct profile_call){.number = ++call, .kind = PROFILE_CALL_FREE, .path = 1});
+    }
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
+// All that counts as device memory has 1 byte; what does not, 1000.
+static void write_kinds(const char *folder)
+{
+    struct profile_writer *writer = begin(folder, "kinds");
+    add_program(writer, "./kinds");
+    for (unsigned kind = 0; kind < PROFILE_CALL_KINDS; kind++)
+        add_call(writer, (struct profile_call){.number = kind + 1u,
+                                               .start_ns = (int64_t)kind,
+                                               .end_ns = (int64_t)kind + 1,
+                                               .kind = (enum profile_call_kind)kind});
+    for (unsigned kind = 0; kind < PROFILE_OBJECT_KINDS; kind++) {
+        bool counts = (kind >= PROFILE_OBJECT_DEVICE && kind <= PROFILE_OBJECT_MAPPING) ||
+                      kind == PROFILE_OBJECT_GRAPH || kind == PROFILE_OBJECT_HEAP;
+        add_object(writer, (struct profile_object){.number = kind + 1u,
+                                                   .kind = (enum profile_object_kind)kind,
+                                                   .bytes = counts ? 1 : 1000,
+                                                   .call = 2,
+                                                   .parent = kind == PROFILE_OBJECT_PART ? 2 : 0});
+    }
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: write_samples FOLDER\n");
+        return 2;
+    }
+    struct profile_writer *writer = begin(argv[1], "empty");
+    add_program(writer, "./empty");
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+    profile_abandon(begin(argv[1], "bare"));
+    writer = begin(argv[1], "killed");
+    add_program(writer, "./killed");
+    check(profile_finish(writer, PROFILE_SIGNALLED, 9, &error));
+    write_host(argv[1]);
+    write_odd(argv[1]);
+    write_huge(argv[1]);
+    write_loop(argv[1]);
+    write_kinds(argv[1]);
+    return 0;
+}
