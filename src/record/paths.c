@@ -88,6 +88,7 @@ static void symbolise(struct paths *paths, const struct session_stack *stack,
     uint32_t first = 0;
     while (first < stack->depth && is_below_program(paths, frames[first].image))
         first++;
+    bool in_source = false;
     paths->frames.count = paths->rows.count = 0;
     for (uint32_t i = first < stack->depth ? first : 0; i < stack->depth; i++) {
         const struct session_frame *frame = &frames[i];
@@ -98,8 +99,10 @@ static void symbolise(struct paths *paths, const struct session_stack *stack,
         if (place && place->status == SYMBOLS_CHANGED)
             tell_changed(paths, frame->image);
         for (uint32_t k = 0; place && k < place->count; k++) {
-            if (!paths->rows.count && is_wrapper(place->frames[k].file))
+            // With the static runtime, its own functions come before, without source.
+            if (!in_source && is_wrapper(place->frames[k].file))
                 continue;
+            in_source |= place->frames[k].file != NULL;
             add_frame(paths, arena, frame->image, frame->offset, &place->frames[k]);
         }
         if (!place)
