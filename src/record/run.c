@@ -244,10 +244,14 @@ static void accept_all(struct recorder *recorder)
     }
 }
 
-static bool has_ended(int pidfd)
+static bool has_ended(const struct session *session)
 {
-    struct pollfd poll_of = {.fd = pidfd, .events = POLLIN};
-    return pidfd >= 0 && poll(&poll_of, 1, 0) == 1;
+    struct pollfd poll_of = {.fd = session->pidfd, .events = POLLIN};
+    if (session->ended)
+        return true;
+    if (session->pidfd >= 0)
+        return poll(&poll_of, 1, 0) == 1;
+    return kill(session->pid, 0) != 0 && errno == ESRCH;
 }
 
 static void look_for_ends(struct recorder *recorder)
@@ -261,7 +265,7 @@ static void look_for_ends(struct recorder *recorder)
     for (uint32_t i = recorder->session_count; i-- > 0;) {
         const struct session *session = recorder->sessions[i];
         bool root = session->pid == recorder->program;
-        if (root ? !recorder->program_ended : !session->ended && !has_ended(session->pidfd))
+        if (root ? !recorder->program_ended : !has_ended(session))
             continue;
         if (!root) // whose child it is knows how it ended
             end_session(recorder, i, PROFILE_EXITED, 0);

@@ -26,13 +26,13 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
     session->ring = ring;
     session->ring_bytes = bytes;
     session->pid = pid;
+    // A process that has ended already, and been waited for, has no descriptor.
     session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    session->ended = session->pidfd < 0 && errno == ESRCH;
     session->path = copy;
     session_read_program(session);
     session->progress = request->progress;
     session->user = request->user;
-    // A process that has ended already, and been waited for, has no descriptor.
-    session->ended = session->pidfd < 0 && errno == ESRCH;
     if (profile_create(path, request->overwrite, &session->writer, &session->error) != BASE_OK)
         session->writer = NULL;
     return session;
