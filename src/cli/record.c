@@ -128,7 +128,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct base_buf path = {0};
     struct base_error error = {0};
     struct progress progress = {0};
-    struct record_outcome outcome;
+    struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
     if (program_prepare(&request.program, argv[first], &path) &&
         setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
@@ -141,13 +141,10 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
         if (record_run(&recording, &outcome, &error) == BASE_OK) {
             end_progress(&progress);
             tell(&outcome, request.quiet);
-            status = -1;
+            status = end_as(outcome.status);
         } else {
             cli_error(&error);
         }
-        base_buf_fini(&path);
-        if (status == -1)
-            status = end_as(outcome.status);
         record_outcome_fini(&outcome);
     }
     base_buf_fini(&path);
