@@ -358,14 +358,39 @@ static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr,
     decode_refuse(decoder, instr, "the simulated GPU does not execute this instruction");
 }
 
+// Whether lanes may go different ways at the block's end, be it to one and the same place.
+static bool may_part(const struct ptx_block *block)
+{
+    const struct ptx_instr *last =
+        block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
+    return block->succ_count + block->ends > 1 || (last && ptx_flags(last) & PTX_FLAG_BRANCH &&
+                                                   (last->guard || ptx_op(last) == PTX_OP_BRX_IDX));
+}
+
 // Whether lanes may diverge in the function and meet again at the block.
 static void mark_joins(const struct ptx_cfg *cfg, bool *joins)
 {
     for (uint32_t i = 0; i < cfg->order_count; i++) {
         const struct ptx_block *block = &cfg->blocks[cfg->order[i]];
-        if (block->succ_count + block->ends > 1 && block->ipdom != PTX_NO_BLOCK)
+        if (may_part(block) && block->ipdom != PTX_NO_BLOCK)
             joins[block->ipdom] = true;
     }
+}
+
+// Whether only some lanes may call at once: they meet again behind the call.
+static bool meet_behind(const struct ptx_instr *instr)
+{
+    struct ptx_call call;
+    return ptx_call_parts(instr, &call) &&
+           (instr->guard || call.target->kind != PTX_OPERAND_FUNCTION);
+}
+
+static uint32_t ops_of(const struct ptx_block *block)
+{
+    uint32_t count = block->instr_count;
+    for (uint32_t i = 0; i < block->instr_count; i++)
+        count += meet_behind(block->instrs[i]);
+    return count;
 }
 
 static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
@@ -377,7 +402,7 @@ static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
     uint32_t count = 0;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         start[b] = count;
-        count += joins[b] + cfg->blocks[b].instr_count;
+        count += joins[b] + ops_of(&cfg->blocks[b]);
     }
     start[cfg->block_count] = count;
     code->ops = base_new_array(decoder->arena, struct uop, (size_t)count + 1);
@@ -394,6 +419,10 @@ static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
                 continue;
             }
             decode_instr(decoder, block->instrs[i], op);
+            if (meet_behind(block->instrs[i])) {
+                op->rejoin = (uint32_t)(op + 1 - code->ops);
+                (++op)->run = warp_arrive;
+            }
             if (ptx_flags(block->instrs[i]) & PTX_FLAG_BRANCH) {
                 op->rejoin = block->ipdom == PTX_NO_BLOCK ? PC_RETURN : start[block->ipdom];
                 op->target = block->succ_count ? start[block->succs[0]] : count;

@@ -166,6 +166,7 @@ struct frame {
     uint32_t return_pc;
     uint32_t local_offset; // of its .local variables in each lane's stack
     uint32_t depth;
+    uint32_t lanes;              // that are in it, or in what they call from it
     uint32_t allocated[LANES];   // by alloca, behind the .local variables
     const struct uop *call;      // that made it
     struct frame *next, *before; // among the warp's
@@ -364,16 +365,15 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes);
 // Lanes `taken` go to `to`, the others to `next`; where both are some, they part until op->rejoin.
 enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, uint32_t to,
                       uint32_t next);
-enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code);
 enum step warp_return(struct warp *warp);
 // Registers of the lanes to their places among the frame's parameters, and back.
 void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
                         uint32_t lanes);
 void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
                        uint32_t lanes);
-// Some lanes call; the others stay before the call and come to it again. All meet behind it.
-enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
-                          const struct code *code);
+// Some lanes call; the others of the path go to `others`. All meet behind the call.
+enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes, uint32_t others,
+                         const struct code *code);
 enum step warp_arrive(struct warp *warp, const struct uop *op);
 // Lanes of the running path that do not execute this instruction go on behind it, by themselves.
 void warp_part(struct warp *warp);

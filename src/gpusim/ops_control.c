@@ -78,8 +78,8 @@ static enum step give_way(struct warp *warp, const struct uop *op)
 
 static enum step call_direct(struct warp *warp, const struct uop *op)
 {
-    warp_part(warp);
-    return warp_call(warp, op, ((const struct call_plan *)op->extra)->code);
+    return warp_call_some(warp, op, warp->mask, warp->path->pc + 1,
+                          ((const struct call_plan *)op->extra)->code);
 }
 
 static enum step call_builtin(struct warp *warp, const struct uop *op)
@@ -110,9 +110,7 @@ static enum step call_indirect(struct warp *warp, const struct uop *op)
     if (!code)
         return warp_fault(warp, op, SIM_FAULT_ADDRESS, first,
                           "a call to 0x%llx, where no function is", (unsigned long long)address);
-    if (same == warp->path->mask)
-        return warp_call(warp, op, code);
-    return warp_split_call(warp, op, same, code);
+    return warp_call_some(warp, op, same, warp->path->pc, code);
 }
 
 // The parameters and result of the function that is called, or of its prototype.

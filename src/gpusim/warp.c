@@ -294,6 +294,8 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
     block->live_threads -= (uint32_t)__builtin_popcount(lanes);
     for (int32_t join = path->join; join >= 0; join = warp->joins[join].join)
         warp->joins[join].expected &= ~lanes;
+    for (struct frame *frame = path->frame; frame; frame = frame->caller)
+        frame->lanes &= ~lanes;
     path->mask &= ~lanes;
     block->progressed = true;
     for (unsigned i = 0; i < BARRIERS; i++) {
@@ -343,7 +345,7 @@ void frame_load_params(struct frame *frame, const struct passed *passed, uint32_
     }
 }
 
-enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code)
+static enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code)
 {
     struct path *path = warp->path;
     struct frame *caller = path->frame;
@@ -359,6 +361,7 @@ enum step warp_call(struct warp *warp, const struct uop *op, const struct code *
     if (!frame)
         return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s", code->name);
     frame->depth = caller->depth + 1;
+    frame->lanes = warp->mask;
     frame->call = op;
     const struct call_plan *plan = op->extra;
     frame_store_params(caller, plan->given, plan->given_count, warp->mask);
@@ -390,18 +393,13 @@ void warp_part(struct warp *warp)
     path->mask = warp->mask;
 }
 
-enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
-                          const struct code *code)
+enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes, uint32_t others,
+                         const struct code *code)
 {
-    struct path *path = warp->path;
-    // They meet where the call's block ends up anyway: the next instruction is a place of its own
-    // only for this, so the others wait as a path that is not ready before the callers are back.
-    struct path *other = new_path(warp);
-    *other = *path;
-    other->mask = path->mask & ~lanes;
-    other->state = PATH_READY;
-    path->mask = lanes;
-    warp_set_mask(warp, lanes);
+    const struct path *path = warp->path;
+    if (lanes != path->mask &&
+        warp_branch(warp, op, path->mask & ~lanes, others, path->pc) == STEP_STOP)
+        return STEP_STOP;
     return warp_call(warp, op, code);
 }
 
@@ -446,7 +444,10 @@ enum step warp_return(struct warp *warp)
     frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
     path->frame = caller;
     path->pc = frame->return_pc;
-    end_frame(warp, frame);
+    // Other lanes may be in it still, on paths of their own.
+    frame->lanes &= ~lanes;
+    if (!frame->lanes)
+        end_frame(warp, frame);
     return STEP_JUMP;
 }
 

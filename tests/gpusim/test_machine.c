@@ -136,6 +136,55 @@ static void nested_branches_take_each_lane_its_own_way(void **state)
         assert_int_equal(fixture->memory[i], i & 3);
 }
 
+// A branch whose two ways are one, in a loop that lanes leave at different times.
+static void lanes_meet_behind_a_branch_to_the_next_instruction(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p<4>;\n"
+                 "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r3, 0;\n"
+                 "and.b32 %r2, %r1, 7; setp.lt.u32 %p1, %r1, 5; setp.lt.u32 %p2, %r1, 99;\n"
+                 "L2: setp.eq.u32 %p3, %r2, 0; @%p3 bra L4;\n"
+                 "@%p2 bra L5; @%p2 bra L4; bra L6;\n"
+                 "L5: @!%p1 bra L6;\n"
+                 "L6: add.u32 %r3, %r3, 1; sub.u32 %r2, %r2, 1; bra L2;\n"
+                 "L4: bar.sync 0; mad.wide.u32 %d2, %r1, 4, %d1; st.global.u32 [%d2], %r3; ret; }",
+            1, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(fixture->memory[i], i % 8);
+}
+
+// Lanes of one function call others from it by address, return at different times, and go on there.
+static void lanes_that_call_different_functions_meet_behind_the_call(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault = run(
+        fixture,
+        HEAD
+        ".func (.reg .b32 %o) one(.reg .b32 %a) { add.u32 %o, %a, 1; ret; }\n"
+        ".func (.reg .b32 %o) two(.reg .b32 %a) { .reg .b32 %i; .reg .pred %p; mov.u32 %i, %a;\n"
+        "L: setp.eq.u32 %p, %i, 0; @%p bra E; sub.u32 %i, %i, 1; bra L;\n"
+        "E: add.u32 %o, %a, 2; ret; }\n"
+        ".func (.reg .b32 %o) outer(.reg .b32 %a) { .reg .b32 %r, %m; .reg .b64 %f, %g; .reg .pred "
+        "%p, %q;\n"
+        "and.b32 %r, %a, 1; setp.eq.u32 %p, %r, 0; mov.u64 %f, one; mov.u64 %g, two;\n"
+        "selp.b64 %f, %f, %g, %p;\n"
+        "P: .callprototype (.reg .b32 _) _ (.reg .b32 _); call (%r), %f, (%a), P;\n"
+        "activemask.b32 %m; popc.b32 %m, %m; shl.b32 %m, %m, 16; add.u32 %r, %r, %m;\n"
+        "setp.lt.u32 %q, %a, 7; @%q call (%r), one, (%r); add.u32 %o, %r, 0; ret; }\n"
+        ".entry k(.param .u64 p) { .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
+        "ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; call (%r2), outer, (%r1);\n"
+        "activemask.b32 %r3; popc.b32 %r3, %r3; shl.b32 %r3, %r3, 24; add.u32 %r2, %r2, %r3;\n"
+        "mad.wide.u32 %d2, %r1, 4, %d1; st.global.u32 [%d2], %r2; ret; }",
+        1, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(fixture->memory[i], i + 1 + i % 2 + (i < 7) + (32 << 16) + (32 << 24));
+}
+
 // The lock is taken by one lane of a warp while the others spin: they must not starve it.
 static void a_spin_lock_inside_a_warp_ends(void **state)
 {
@@ -381,6 +430,8 @@ int main(void)
         TEST(special_registers_can_be_converted),
         TEST(lanes_that_leave_a_loop_at_different_times_meet_behind_it),
         TEST(nested_branches_take_each_lane_its_own_way),
+        TEST(lanes_meet_behind_a_branch_to_the_next_instruction),
+        TEST(lanes_that_call_different_functions_meet_behind_the_call),
         TEST(a_spin_lock_inside_a_warp_ends),
         TEST(barriers_order_warps_of_a_block),
         TEST(a_function_may_call_itself),

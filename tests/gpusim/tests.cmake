@@ -13,3 +13,16 @@ set(seeds ${PROJECT_BINARY_DIR}/fuzz/corpus/sim_log)
 file(MAKE_DIRECTORY ${seeds})
 glint_test(gpusim.log_seeds gpusim_write_log ${seeds})
 set_tests_properties(gpusim.log_seeds PROPERTIES FIXTURES_SETUP sim_log_seeds)
+
+# Random kernels, on the simulated GPU as on a real one.
+if(TARGET glint_cudart_13)
+    file(GLOB sources CONFIGURE_DEPENDS gpu/random/*.c)
+    add_executable(gpusim_random ${sources})
+    set_target_properties(gpusim_random PROPERTIES
+        OUTPUT_NAME random RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
+    target_include_directories(gpusim_random PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(gpusim_random PRIVATE m dl)
+    glint_test(gpusim.random gpusim_random 1000)
+    set_property(TEST gpusim.random APPEND PROPERTY
+        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:glint_cudart_13>")
+endif()

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a random kernel gives: each statement for all threads of the block before the next, those
+// that are not there left out. A thread that leaves a loop or a function is not there until it
+// ends.
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+
+enum { MOST_STEPS = 100000 };
+
+struct thread {
+    struct registers regs;
+    unsigned leaving; // so many loops around it
+    bool skipping;    // the rest of the loop's body
+    bool returned;    // from the function, or ended
+};
+
+struct block {
+    const struct kernel *kernel;
+    const uint32_t *input;
+    struct results *results;
+    unsigned number, steps;
+    uint32_t words[MOST_THREADS]; // what each thread last gave to be exchanged
+    struct thread *threads;       // of the function that runs
+};
+
+typedef bool lanes[MOST_THREADS];
+
+static uint64_t value(const struct thread *thread, char class, struct operand operand)
+{
+    if (operand.immediate)
+        return operand.value;
+    switch (class) {
+    case 'r': return thread->regs.r[operand.value];
+    case 'd': return thread->regs.d[operand.value];
+    case 'f': return thread->regs.f[operand.value];
+    default: return thread->regs.g[operand.value];
+    }
+}
+
+static void set(struct thread *thread, char class, unsigned to, uint64_t bits)
+{
+    switch (class) {
+    case 'r': thread->regs.r[to] = (uint32_t)bits; break;
+    case 'd': thread->regs.d[to] = bits; break;
+    case 'f': thread->regs.f[to] = (uint32_t)bits; break;
+    default: thread->regs.g[to] = bits;
+    }
+}
+
+static bool guarded(const struct thread *thread, const struct statement *it)
+{
+    return it->guard < 0 || thread->regs.p[it->guard] != it->negated;
+}
+
+static bool compared(unsigned comparison, uint32_t a, uint32_t b)
+{
+    switch (comparison) {
+    case 0: return a == b;
+    case 1: return a != b;
+    case 2: return (int32_t)a < (int32_t)b;
+    case 3: return (int32_t)a <= (int32_t)b;
+    case 4: return (int32_t)a > (int32_t)b;
+    case 5: return (int32_t)a >= (int32_t)b;
+    case 6: return a < b;
+    case 7: return a <= b;
+    case 8: return a > b;
+    default: return a >= b;
+    }
+}
+
+static bool combined(unsigned combination, bool a, bool b)
+{
+    return combination == 0 ? a && b : combination == 1 ? a || b : a != b;
+}
+
+static void compute(struct thread *thread, const struct statement *it)
+{
+    const char *signature = it->op->signature;
+    uint64_t from[ARGUMENTS] = {0};
+    for (unsigned i = 0; signature[1 + i]; i++)
+        from[i] = value(thread, signature[1 + i], it->from[i]);
+    set(thread, signature[0], it->to, it->op->evaluate(from[0], from[1], from[2]));
+}
+
+// Statements that concern one thread only.
+static void run_thread(struct block *block, struct thread *thread, const struct statement *it)
+{
+    const bool holds = guarded(thread, it);
+    const uint32_t a = (uint32_t)value(thread, 'r', it->from[0]);
+    const uint32_t b = (uint32_t)value(thread, 'r', it->from[1]);
+    switch (it->kind) {
+    case COMPUTE:
+        if (holds)
+            compute(thread, it);
+        break;
+    case COMPARE: thread->regs.p[it->to] = compared(it->comparison, a, b); break;
+    case COMPARE_TWO:
+        thread->regs.p[it->to] = combined(it->other, compared(it->comparison, a, b), holds);
+        break;
+    case SELECT: thread->regs.r[it->to] = holds ? a : b; break;
+    case BREAK: thread->leaving = holds ? it->to : 0; break;
+    case CONTINUE: thread->skipping = holds; break;
+    case EXIT:
+    case RETURN: thread->returned = holds; break;
+    case LOCAL_STORE: thread->regs.local[a % LOCALS] = b; break;
+    case LOCAL_LOAD: thread->regs.r[it->to] = thread->regs.local[a % LOCALS]; break;
+    case INPUT: thread->regs.r[it->to] = block->input[a % INPUTS]; break;
+    case ADD_SHARED: block->results->shared[block->number][a % BINS] += b; break;
+    case ADD_GLOBAL: block->results->global[a % BINS] += b; break;
+    default: break;
+    }
+}
+
+static bool run(struct block *block, const struct body *body, const lanes there);
+
+static bool present(const struct block *block, const lanes there, unsigned i)
+{
+    const struct thread *thread = &block->threads[i];
+    return there[i] && !thread->leaving && !thread->skipping && !thread->returned;
+}
+
+static bool run_loop(struct block *block, const struct statement *it, const lanes there)
+{
+    const unsigned threads = block->kernel->threads;
+    unsigned left[MOST_THREADS] = {0};
+    bool some = false;
+    for (unsigned i = 0; i < threads; i++) {
+        if (there[i])
+            left[i] = it->kind == REPEAT ? it->to : block->threads[i].regs.r[it->from[0].value] & 7;
+        some |= left[i] > 0;
+    }
+    while (some) {
+        lanes now = {0};
+        for (unsigned i = 0; i < threads; i++)
+            now[i] = left[i] > 0;
+        if (!run(block, it->first, now))
+            return false;
+        some = false;
+        for (unsigned i = 0; i < threads; i++) {
+            struct thread *thread = &block->threads[i];
+            if (!now[i])
+                continue;
+            thread->skipping = false;
+            left[i] = thread->leaving || thread->returned ? 0 : left[i] - 1;
+            if (thread->leaving)
+                thread->leaving--;
+            some |= left[i] > 0;
+        }
+    }
+    return true;
+}
+
+static bool run_call(struct block *block, const struct statement *it, unsigned callee,
+                     const lanes there)
+{
+    const unsigned threads = block->kernel->threads;
+    struct thread *outer = block->threads, *inner = calloc(threads, sizeof(*inner));
+    for (unsigned i = 0; i < threads; i++) {
+        for (unsigned k = 0; k < ARGUMENTS; k++)
+            inner[i].regs.r[k] = outer[i].regs.r[it->from[k].value];
+    }
+    block->threads = inner;
+    const bool good = run(block, block->kernel->functions[callee], there);
+    block->threads = outer;
+    for (unsigned i = 0; i < threads; i++) {
+        if (there[i])
+            outer[i].regs.r[it->to] = inner[i].regs.r[0];
+    }
+    free(inner);
+    return good;
+}
+
+static unsigned lane_of(const struct statement *it, unsigned lane, uint32_t by)
+{
+    by &= 31;
+    switch (it->comparison) {
+    case 0: return by;
+    case 1: return lane < by ? lane : lane - by;
+    case 2: return lane + by > 31 ? lane : lane + by;
+    default: return lane ^ by;
+    }
+}
+
+static void exchange(struct block *block, const struct statement *it, const lanes there)
+{
+    const unsigned threads = block->kernel->threads;
+    for (unsigned i = 0; i < threads; i++) {
+        if (there[i])
+            block->words[i] = block->threads[i].regs.r[it->from[0].value];
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        if (there[i])
+            block->threads[i].regs.r[it->to] = block->words[(i * it->other + it->callee) % threads];
+    }
+}
+
+// Statements in which the lanes of a warp, all of them, see each other.
+static void run_warps(struct block *block, const struct statement *it)
+{
+    const unsigned threads = block->kernel->threads;
+    uint32_t sent[MOST_THREADS], ballot[MOST_THREADS / 32] = {0};
+    for (unsigned i = 0; i < threads; i++) {
+        sent[i] = block->threads[i].regs.r[it->from[0].value];
+        ballot[i / 32] |= (uint32_t)guarded(&block->threads[i], it) << i % 32;
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        struct thread *thread = &block->threads[i];
+        const uint32_t lanes_there = ballot[i / 32];
+        uint32_t *to = &thread->regs.r[it->to];
+        if (it->kind == SHUFFLE)
+            *to =
+                sent[i / 32 * 32 + lane_of(it, i % 32, (uint32_t)value(thread, 'r', it->from[1]))];
+        else if (it->kind == BALLOT)
+            *to = lanes_there;
+        else if (guarded(thread, it))
+            *to = sent[i / 32 * 32 + 31 - (unsigned)__builtin_clz(lanes_there)];
+    }
+}
+
+static void split(struct block *block, const struct statement *it, const lanes there, lanes yes,
+                  lanes no)
+{
+    for (unsigned i = 0; i < block->kernel->threads; i++) {
+        yes[i] = there[i] && guarded(&block->threads[i], it);
+        no[i] = there[i] && !yes[i];
+    }
+}
+
+static bool run_switch(struct block *block, const struct statement *it, const lanes there)
+{
+    unsigned arm[MOST_THREADS] = {0};
+    for (unsigned i = 0; i < block->kernel->threads; i++)
+        arm[i] = block->threads[i].regs.r[it->from[0].value] & 3;
+    for (unsigned k = 0; k < 4; k++) {
+        lanes now = {0};
+        for (unsigned i = 0; i < block->kernel->threads; i++)
+            now[i] = there[i] && arm[i] == k;
+        if (!run(block, it->arms[k], now))
+            return false;
+    }
+    return true;
+}
+
+static bool run_statement(struct block *block, const struct statement *it, const lanes there)
+{
+    lanes yes = {0}, no = {0};
+    switch (it->kind) {
+    case IF:
+        split(block, it, there, yes, no);
+        return run(block, it->first, yes) && (!it->second || run(block, it->second, no));
+    case SWITCH: return run_switch(block, it, there);
+    case LOOP:
+    case REPEAT: return run_loop(block, it, there);
+    case CALL: return run_call(block, it, it->callee, there);
+    case CALL_ONE_OF:
+        split(block, it, there, yes, no);
+        return run_call(block, it, it->callee, yes) && run_call(block, it, it->other, no);
+    case EXCHANGE: exchange(block, it, there); return true;
+    case SHUFFLE:
+    case SHUFFLE_WHERE:
+    case BALLOT: run_warps(block, it); return true;
+    default:
+        for (unsigned i = 0; i < block->kernel->threads; i++) {
+            if (there[i])
+                run_thread(block, &block->threads[i], it);
+        }
+        return true;
+    }
+}
+
+static bool run(struct block *block, const struct body *body, const lanes there)
+{
+    for (unsigned k = 0; k < body->count; k++) {
+        lanes now = {0};
+        bool some = false;
+        for (unsigned i = 0; i < block->kernel->threads; i++)
+            some |= now[i] = present(block, there, i);
+        if (!some)
+            return true;
+        if (++block->steps > MOST_STEPS || !run_statement(block, &body->items[k], now))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t float_bits(float number)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+
+static uint64_t double_bits(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+
+static void begin_thread(const struct block *block, unsigned i, struct registers *regs)
+{
+    const uint32_t a = block->input[i], b = block->input[(i * 7 + block->number) % INPUTS];
+    const uint32_t parameter = block->kernel->parameter, threads = block->kernel->threads;
+    *regs = (struct registers){
+        .r = {i, block->number, parameter, i * 4 + 3, a, b, threads, 0x1234},
+        .d = {i, (uint64_t)a * b, 0, (uint64_t)parameter * 8},
+        .f = {float_bits((float)(i * 4 + 3)), a, float_bits(1), float_bits((float)(int32_t)b)},
+        .g = {double_bits((int32_t)a), double_bits(i), double_bits((int32_t)b), double_bits(1)},
+        .p = {i < 5, (int32_t)a < 0, false, block->number == 0},
+    };
+}
+
+static void end_thread(const struct registers *regs, uint32_t *to)
+{
+    memcpy(to, regs->r, sizeof(regs->r));
+    memcpy(to += WORDS, regs->f, sizeof(regs->f));
+    memcpy(to += FLOATS, regs->d, sizeof(regs->d));
+    memcpy(to + 2 * WIDES, regs->g, sizeof(regs->g));
+}
+
+bool evaluate_kernel(const struct kernel *kernel, const uint32_t input[INPUTS],
+                     struct results *results)
+{
+    bool good = true;
+    lanes all = {0};
+    memset(all, true, sizeof(all));
+    for (unsigned k = 0; k < kernel->blocks && good; k++) {
+        struct thread *threads = calloc(kernel->threads, sizeof(*threads));
+        struct block block = {kernel, input, results, k, .threads = threads};
+        for (unsigned i = 0; i < kernel->threads; i++)
+            begin_thread(&block, i, &threads[i].regs);
+        good = run(&block, kernel->main, all);
+        for (unsigned i = 0; i < kernel->threads; i++) {
+            if (!threads[i].returned)
+                end_thread(&threads[i].regs, results->threads[k * kernel->threads + i]);
+        }
+        if (threads[0].returned) // who writes the block's sums
+            memset(results->shared[k], 0, sizeof(results->shared[k]));
+        free(threads);
+    }
+    return good;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random kernels, whose results are known without a GPU: made as a tree of statements, written as
+// PTX, and evaluated here one statement at a time for all threads of a block. Whatever libcuda.so.1
+// there is must give the same. What hardware leaves open has no place in them: threads meet where
+// all of them come, masks name lanes that come, and sums do not depend on order.
+#ifndef GLINT_TESTS_GPU_RANDOM_H
+#define GLINT_TESTS_GPU_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    WORDS = 8,      // registers of 32 bits: %r0...
+    WIDES = 4,      // of 64 bits: %d0...
+    FLOATS = 4,     // f32: %f0...
+    DOUBLES = 4,    // f64: %g0...
+    PREDS = 4,      // %p0...
+    LOCALS = 8,     // words of local memory
+    INPUTS = 256,   // words that kernels read
+    BINS = 16,      // words that all threads add to, in shared and in global memory
+    FUNCTIONS = 3,  // that a kernel may call, each of them those before it
+    ARGUMENTS = 3,  // of such a function, all words
+    MOST_DEPTH = 6, // of loops in each other
+    MOST_THREADS = 128,
+    MOST_BLOCKS = 3,
+    OUTPUTS = WORDS + 2 * WIDES + FLOATS + 2 * DOUBLES, // words a thread leaves
+};
+
+struct registers {
+    uint32_t r[WORDS];
+    uint64_t d[WIDES];
+    uint32_t f[FLOATS];
+    uint64_t g[DOUBLES];
+    bool p[PREDS];
+    uint32_t local[LOCALS];
+};
+
+// An instruction that computes. The signature has a letter for the class of each operand, the
+// result first: r, d, f, g as above.
+struct op {
+    const char *text, *signature;
+    uint64_t (*evaluate)(uint64_t a, uint64_t b, uint64_t c);
+};
+extern const struct op ops[];
+extern const unsigned op_count;
+
+struct operand {
+    bool immediate;
+    uint64_t value; // or the register's number
+};
+
+enum kind {
+    COMPUTE,       // op, to, from[], where the guard holds
+    COMPARE,       // predicate number to: from[0] compared to from[1] as `comparison` says
+    COMPARE_TWO,   // predicate number to: that comparison, combined by `other` with the guard
+    SELECT,        // to = from[0] where the guard holds, else from[1]
+    EXIT,          // the thread's end, where the guard holds
+    IF,            // guard: first, else second
+    SWITCH,        // from[0] & 3: arms[]
+    LOOP,          // first, (from[0] & 7) times
+    REPEAT,        // first, `to` times, the same for all threads
+    BREAK,         // out of `to` loops, where the guard holds
+    CONTINUE,      // with the innermost loop, where the guard holds
+    RETURN,        // from the function, where the guard holds
+    CALL,          // function `callee` with from[]; the result to register `to`
+    CALL_ONE_OF,   // function `callee` where the guard holds, else `other`, by address
+    LOCAL_STORE,   // local[from[0]] = from[1]
+    LOCAL_LOAD,    // to = local[from[0]]
+    INPUT,         // to = input[from[0]]
+    ADD_SHARED,    // bins of the block [from[0]] += from[1]
+    ADD_GLOBAL,    // bins of all [from[0]] += from[1]
+    EXCHANGE,      // to = the word from[0] of the thread (thread * other + callee) % threads
+    SHUFFLE,       // to = from[0] of a lane, `comparison` says which, by from[1]
+    SHUFFLE_WHERE, // the same among the lanes where the guard holds
+    BALLOT,        // to = the lanes of the warp where the guard holds
+};
+
+struct statement {
+    enum kind kind;
+    const struct op *op;
+    unsigned to, comparison, callee, other;
+    struct operand from[ARGUMENTS];
+    int guard; // number of a predicate, -1: none
+    bool negated;
+    struct body *first, *second, *arms[4];
+};
+
+struct body {
+    struct statement *items;
+    unsigned count;
+};
+
+struct kernel {
+    uint64_t seed;
+    unsigned blocks, threads;
+    uint32_t parameter;
+    struct body *main, *functions[FUNCTIONS];
+    struct body *all[4096]; // to free them
+    unsigned bodies;
+};
+
+struct results {
+    uint32_t threads[MOST_BLOCKS * MOST_THREADS][OUTPUTS];
+    uint32_t shared[MOST_BLOCKS][BINS];
+    uint32_t global[BINS];
+};
+
+enum { COMPARISONS = 10, SHUFFLES = 4, COMBINATIONS = 3 };
+extern const char *const comparison_names[COMPARISONS]; // lt
+extern const char *const comparison_types[COMPARISONS]; // s32
+extern const char *const combination_names[COMBINATIONS];
+extern const char *const shuffle_names[SHUFFLES];
+
+void make_kernel(struct kernel *kernel, uint64_t seed);
+void free_kernel(struct kernel *kernel);
+void write_kernel(const struct kernel *kernel, unsigned number, FILE *to);
+// False: it would take too long.
+bool evaluate_kernel(const struct kernel *kernel, const uint32_t input[INPUTS],
+                     struct results *results);
+
+static inline uint64_t next_random(uint64_t *state) // splitmix64
+{
+    uint64_t bits = *state += 0x9E3779B97F4A7C15u;
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+    return bits ^ (bits >> 31);
+}
+
+#endif
