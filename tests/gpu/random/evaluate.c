@@ -70,11 +70,6 @@ static bool compared(unsigned comparison, uint32_t a, uint32_t b)
     }
 }
 
-static bool combined(unsigned combination, bool a, bool b)
-{
-    return combination == 0 ? a && b : combination == 1 ? a || b : a != b;
-}
-
 static void compute(struct thread *thread, const struct statement *it)
 {
     const char *signature = it->op->signature;
@@ -96,9 +91,6 @@ static void run_thread(struct block *block, struct thread *thread, const struct 
             compute(thread, it);
         break;
     case COMPARE: thread->regs.p[it->to] = compared(it->comparison, a, b); break;
-    case COMPARE_TWO:
-        thread->regs.p[it->to] = combined(it->other, compared(it->comparison, a, b), holds);
-        break;
     case SELECT: thread->regs.r[it->to] = holds ? a : b; break;
     case BREAK: thread->leaving = holds ? it->to : 0; break;
     case CONTINUE: thread->skipping = holds; break;
@@ -306,7 +298,8 @@ static void begin_thread(const struct block *block, unsigned i, struct registers
     *regs = (struct registers){
         .r = {i, block->number, parameter, i * 4 + 3, a, b, threads, 0x1234},
         .d = {i, (uint64_t)a * b, 0, (uint64_t)parameter * 8},
-        .f = {float_bits((float)(i * 4 + 3)), a, float_bits(1), float_bits((float)(int32_t)b)},
+        .f = {float_bits((float)(i * 4 + 3)), float_bits((float)(int32_t)a), float_bits(1),
+              float_bits((float)(int32_t)b)},
         .g = {double_bits((int32_t)a), double_bits(i), double_bits((int32_t)b), double_bits(1)},
         .p = {i < 5, (int32_t)a < 0, false, block->number == 0},
     };

@@ -6,11 +6,9 @@
 
 #include "random.h"
 
-const char *const comparison_names[COMPARISONS] = {"eq", "ne", "lt", "le", "gt",
-                                                   "ge", "lo", "ls", "hi", "hs"};
-const char *const comparison_types[COMPARISONS] = {"s32", "s32", "s32", "s32", "s32",
-                                                   "s32", "u32", "u32", "u32", "u32"};
-const char *const combination_names[COMBINATIONS] = {"and", "or", "xor"};
+const char *const comparison_names[COMPARISONS] = {"eq.s32", "ne.s32", "lt.s32", "le.s32",
+                                                   "gt.s32", "ge.s32", "lo.u32", "ls.u32",
+                                                   "hi.u32", "hs.u32"};
 const char *const shuffle_names[SHUFFLES] = {"idx", "up", "down", "bfly"};
 
 // --- Making --------------------------------------------------------------------------------------
@@ -56,7 +54,11 @@ static struct operand an_operand(struct place *place, char class)
 {
     if (class == 'g' || below(place, 4)) // an immediate double could be any NaN
         return a_register(place, class);
-    return (struct operand){true, class == 'd' ? number(place) : (uint32_t)number(place)};
+    const uint64_t bits = number(place);
+    // 0x7f800000 and above are NaNs and infinity.
+    return (struct operand){true, class == 'f'   ? bits & 0xbfffffff
+                                  : class == 'd' ? bits
+                                                 : (uint32_t)bits};
 }
 
 static void guard(struct place *place, struct statement *it)
@@ -91,14 +93,12 @@ static void compute(struct place *place, struct statement *it)
 
 static void compare(struct place *place, struct statement *it)
 {
-    static const enum kind kinds[] = {COMPARE, COMPARE, COMPARE_TWO, SELECT};
-    it->kind = kinds[below(place, 4)];
+    it->kind = below(place, 4) ? COMPARE : SELECT;
     it->to = below(place, it->kind == SELECT ? WORDS : PREDS);
     it->comparison = below(place, COMPARISONS);
-    it->other = below(place, COMBINATIONS);
     it->from[0] = a_register(place, 'r');
     it->from[1] = an_operand(place, 'r');
-    if (it->kind != COMPARE)
+    if (it->kind == SELECT)
         guard(place, it);
 }
 
@@ -377,18 +377,6 @@ static void write_shuffle(struct writer *writer, const struct statement *it)
             shuffle_names[it->comparison], it->to, from, it->comparison == 1 ? "0" : "31");
 }
 
-static void write_compare(struct writer *writer, const struct statement *it)
-{
-    const bool two = it->kind == COMPARE_TWO;
-    fprintf(writer->to, "setp.%s%s%s.%s %%p%u, %%r%u, ", comparison_names[it->comparison],
-            two ? "." : "", two ? combination_names[it->other] : "",
-            comparison_types[it->comparison], it->to, (unsigned)it->from[0].value);
-    write_operand(writer, 'r', it->from[1]);
-    if (two)
-        fprintf(writer->to, ", %s%%p%d", it->negated ? "!" : "", it->guard);
-    fprintf(writer->to, ";\n");
-}
-
 static void write_statement(struct writer *writer, const struct statement *it)
 {
     FILE *to = writer->to;
@@ -403,7 +391,11 @@ static void write_statement(struct writer *writer, const struct statement *it)
         fprintf(to, ";\n");
         break;
     case COMPARE:
-    case COMPARE_TWO: write_compare(writer, it); break;
+        fprintf(to, "setp.%s %%p%u, %%r%u, ", comparison_names[it->comparison], it->to,
+                (unsigned)it->from[0].value);
+        write_operand(writer, 'r', it->from[1]);
+        fprintf(to, ";\n");
+        break;
     case SELECT:
         fprintf(to, "selp.b32 %%r%u, ", it->to);
         write_operand(writer, 'r', it->from[it->negated]);
@@ -494,7 +486,8 @@ static const char values[] =
     "ld.global.u32 %r5, [%w0];\nmov.u32 %r6, %ntid.x;\nmov.u32 %r7, 0x1234;\n"
     "cvt.u64.u32 %d0, %r0;\nmul.wide.u32 %d1, %r4, %r5;\nmov.u64 %d2, 0;\nmul.wide.u32 %d3, %r2, "
     "8;\n"
-    "cvt.rn.f32.s32 %f0, %r3;\nmov.b32 %f1, %r4;\nmov.f32 %f2, 0f3f800000;\ncvt.rn.f32.s32 %f3, "
+    "cvt.rn.f32.s32 %f0, %r3;\ncvt.rn.f32.s32 %f1, %r4;\nmov.f32 %f2, 0f3f800000;\ncvt.rn.f32.s32 "
+    "%f3, "
     "%r5;\n"
     "cvt.rn.f64.s32 %g0, %r4;\ncvt.rn.f64.s32 %g1, %r0;\ncvt.rn.f64.s32 %g2, %r5;\n"
     "mov.f64 %g3, 0d3ff0000000000000;\nsetp.lt.u32 %p0, %r0, 5;\nsetp.lt.s32 %p1, %r4, 0;\n"

@@ -14,6 +14,8 @@ static float as_float(uint64_t bits)
     return value;
 }
 
+// Floats come from integers and from each other, so that every NaN is the one that operations give:
+// of another, min(x, x) may keep the bits or not.
 static uint64_t of_float(float value)
 {
     uint32_t word;
@@ -162,7 +164,6 @@ static uint64_t to_word(float value)
     X(max_f, "max.f32", "fff", larger(FA, FB))                                   \
     X(cvt_f_s, "cvt.rn.f32.s32", "fr", of_float((float)SA))                      \
     X(cvt_s_f, "cvt.rzi.s32.f32", "rf", to_word(FA))                             \
-    X(mov_f, "mov.b32", "fr", A)                                                 \
     X(mov_rf, "mov.b32", "rf", A)                                                \
     X(add_g, "add.rn.f64", "ggg", of_double(GA + GB))                            \
     X(mul_g, "mul.rn.f64", "ggg", of_double(GA *GB))                             \

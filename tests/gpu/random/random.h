@@ -53,7 +53,6 @@ struct operand {
 enum kind {
     COMPUTE,       // op, to, from[], where the guard holds
     COMPARE,       // predicate number to: from[0] compared to from[1] as `comparison` says
-    COMPARE_TWO,   // predicate number to: that comparison, combined by `other` with the guard
     SELECT,        // to = from[0] where the guard holds, else from[1]
     EXIT,          // the thread's end, where the guard holds
     IF,            // guard: first, else second
@@ -106,10 +105,8 @@ struct results {
     uint32_t global[BINS];
 };
 
-enum { COMPARISONS = 10, SHUFFLES = 4, COMBINATIONS = 3 };
-extern const char *const comparison_names[COMPARISONS]; // lt
-extern const char *const comparison_types[COMPARISONS]; // s32
-extern const char *const combination_names[COMBINATIONS];
+enum { COMPARISONS = 10, SHUFFLES = 4 };
+extern const char *const comparison_names[COMPARISONS]; // with the type: lt.s32
 extern const char *const shuffle_names[SHUFFLES];
 
 void make_kernel(struct kernel *kernel, uint64_t seed);
