@@ -47,6 +47,12 @@ static enum base_code put_set(struct profile_writer *writer, uint64_t call,
                        error);
 }
 
+// Of any two times: where they are far apart it wraps, and so does what adds it again.
+static int64_t duration(int64_t start_ns, int64_t end_ns)
+{
+    return (int64_t)((uint64_t)end_ns - (uint64_t)start_ns);
+}
+
 static enum base_code put_detail(struct profile_writer *writer, const struct profile_call *call,
                                  struct base_error *error)
 {
@@ -88,8 +94,8 @@ enum base_code profile_add_call(struct profile_writer *writer, const struct prof
     if (code == BASE_OK)
         code = profile_put_first(writer, PROFILE_TABLE_CALLS,
                                  (int64_t[]){(int64_t)call->number, call->start_ns,
-                                             call->end_ns - call->start_ns, site[0], call->result,
-                                             (int64_t)call->waited_ns, detail},
+                                             duration(call->start_ns, call->end_ns), site[0],
+                                             call->result, (int64_t)call->waited_ns, detail},
                                  error);
     if (code == BASE_OK)
         code = put_detail(writer, call, error);
@@ -105,12 +111,12 @@ enum base_code profile_add_call(struct profile_writer *writer, const struct prof
 enum base_code profile_add_time(struct profile_writer *writer, const struct profile_time *time,
                                 struct base_error *error)
 {
-    int64_t duration = time->end_ns - time->start_ns;
+    const int64_t lasted = duration(time->start_ns, time->end_ns);
     if (time->node == 0)
         return profile_put_first(writer, PROFILE_TABLE_GPU_TIMES,
-                                 (int64_t[]){(int64_t)time->call, time->start_ns, duration}, error);
+                                 (int64_t[]){(int64_t)time->call, time->start_ns, lasted}, error);
     return profile_put_first(writer, PROFILE_TABLE_NODE_TIMES,
-                             (int64_t[]){(int64_t)time->call, time->node, time->start_ns, duration},
+                             (int64_t[]){(int64_t)time->call, time->node, time->start_ns, lasted},
                              error);
 }
 
