@@ -24,11 +24,12 @@ static double power_of_two(int32_t exponent)
 }
 
 // The sum before its last rounding: exact in f64, since fewer than 40 bits are left. NaN and
-// infinities come out as they are.
-static double sum_of_products(const float *a, const float *b, float c, int k, int32_t least)
+// infinities come out as they are. least is that of the factors' format, least_c of c's.
+static double sum_of_products(const float *a, const float *b, float c, int k, int32_t least,
+                              int32_t least_c)
 {
     double plain = c;
-    int32_t largest = c != 0 ? exponent_of(c, LEAST_F32) : INT32_MIN;
+    int32_t largest = c != 0 ? exponent_of(c, least_c) : INT32_MIN;
     for (int i = 0; i < k; i++) {
         double product = (double)a[i] * (double)b[i];
         int32_t exponent = exponent_of(a[i], least) + exponent_of(b[i], least);
@@ -56,18 +57,52 @@ static float cut(double sum)
 
 float num_mma_f32(const float *a, const float *b, float c, int k)
 {
-    return cut(sum_of_products(a, b, c, k, LEAST_F32));
+    return cut(sum_of_products(a, b, c, k, LEAST_F32, LEAST_F32));
 }
 
 float num_mma_f16_f32(const float *a, const float *b, float c, int k)
 {
-    return cut(sum_of_products(a, b, c, k, LEAST_F16));
+    return cut(sum_of_products(a, b, c, k, LEAST_F16, LEAST_F32));
 }
 
 uint16_t num_mma_f16(const float *a, const float *b, uint16_t c, int k)
 {
-    double sum = sum_of_products(a, b, num_f32_from_f16(c), k, LEAST_F16);
-    return sum == 0 ? 0 : num_f16_nearest(num_odd_f32(sum));
+    double sum = sum_of_products(a, b, num_f32_from_f16(c), k, LEAST_F16, LEAST_F16);
+    uint16_t result = num_f16_nearest(num_odd_f32(sum));
+    return result == 0x8000 ? 0 : result;
+}
+
+static float chain(const float *a, const float *b, float sum, int k)
+{
+    for (int i = 0; i < k; i++)
+        sum = num_fma_f32(a[i], b[i], sum, NUM_RN, 0);
+    return sum;
+}
+
+float num_mma_k4_f32(const float *a, const float *b, float c)
+{
+    return num_add_f32(c, chain(a, b, 0, 4), NUM_RN, 0);
+}
+
+// The chains begin with -0, which leaves a first product of -0 as it is.
+uint16_t num_mma_k4_f16(const float *a, const float *b, uint16_t c)
+{
+    float sum = num_add_f32(num_f32_from_f16(c), chain(a, b, -0.0f, 2), NUM_RN, 0);
+    return num_f16_nearest(num_add_f32(sum, chain(a + 2, b + 2, -0.0f, 2), NUM_RN, 0));
+}
+
+float num_mma_e8_f32(const float *a, const float *b, float c, int k)
+{
+    int half = k / 2;
+    float sum = num_mma_f16_f32(a, b, 0, half);
+    return num_add_f32(c, num_mma_f16_f32(a + half, b + half, sum, half), NUM_RN, 0);
+}
+
+uint16_t num_mma_e8_f16(const float *a, const float *b, uint16_t c, int k)
+{
+    int half = k / 2;
+    uint16_t sum = num_mma_f16(a, b, 0, half);
+    return num_add_f16(num_mma_f16(a + half, b + half, sum, half), c, 0);
 }
 
 double num_mma_f64(const double *a, const double *b, double c, int k, enum num_round round)

@@ -21,8 +21,21 @@ float num_mma_f32(const float *a, const float *b, float c, int k);
 // The same for f16 (widened to f32), whose subnormal numbers have the exponent -14.
 float num_mma_f16_f32(const float *a, const float *b, float c, int k);
 
-// f16 with an f16 accumulator: the same sum, rounded to nearest f16 instead of cut.
+// f16 with an f16 accumulator, whose subnormal numbers have the exponent -14 too: the same sum,
+// rounded to nearest f16 instead of cut. What rounds to zero is +0.
 uint16_t num_mma_f16(const float *a, const float *b, uint16_t c, int k);
+
+// f16 of m8n8k4, which has no place in the tensor cores of an H200: its assembler makes a chain of
+// fused multiply-adds of f32 from +0, in ascending k, and adds that to c. With an f16 accumulator
+// each half of k has such a chain, without the +0; c and the first are added, then the second, and
+// the sum is rounded to f16. All to nearest.
+float num_mma_k4_f32(const float *a, const float *b, float c);
+uint16_t num_mma_k4_f16(const float *a, const float *b, uint16_t c);
+
+// e4m3 and e5m2 (widened), of which an H200's assembler makes two products of f16: k / 2 terms with
+// +0, the others with what that gave. c is added last, to nearest.
+float num_mma_e8_f32(const float *a, const float *b, float c, int k);
+uint16_t num_mma_e8_f16(const float *a, const float *b, uint16_t c, int k);
 
 // f64: a chain of fused multiply-adds in ascending k.
 double num_mma_f64(const double *a, const double *b, double c, int k, enum num_round round);

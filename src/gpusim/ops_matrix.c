@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices that a warp holds together: mma and wmma with dense operands, and wmma's
 // loads and stores. Knows which lane and register holds which element; what a product's element
-// becomes is in numbers_mma.h. The matrices of ldmatrix and its like are in ops_matrix_rows.c.
+// becomes is in numbers_mma.h. The matrices of ldmatrix and its like are in ops_matrix_rows.c, mma
+// of m8n8k4 with f16 is in ops_matrix_quads.c.
 //
 // All fragments follow one scheme. A cell is what a lane holds at one place: a register of A or B,
 // two neighbouring elements of C and D. A block is 8 by 4 cells, one for each lane: lane / 4 counts
@@ -23,7 +24,7 @@ enum {
     MOST_SIDE = 32,      // rows or columns of a fragment
     MOST_CELLS = 16,     // along the inner dimension: registers of A or B, elements of C
     MOST_WORDS = 8,      // the same of A or B, except of f64
-    MOST_HALVES = 16,    // f16 in them
+    MOST_HALVES = 32,    // e4m3 in them
     MOST_INTEGERS = 64,  // s4 in them
     WMMA_REGISTERS = 8,  // of an A or B of f16, however few are needed; the rest are copies
     MOST_CELL_BYTES = 16 // two f64
@@ -167,6 +168,15 @@ static void unpack(enum ptx_type type, const uint64_t *in, unsigned count, union
             break;
         case PTX_TF32: out->halves[i] = num_tf32_cut(word); break;
         case PTX_F64: out->doubles[i] = num_from_bits_f64(in[i]); break;
+        case PTX_E4M3:
+        case PTX_E5M2:
+            // The lower two bytes of all registers come before the upper ones: see num_mma_e8_f32.
+            for (unsigned j = 0; j < 4; j++) {
+                uint16_t half = num_f16_from_small(type == PTX_E4M3 ? NUM_E4M3 : NUM_E5M2,
+                                                   (uint8_t)(word >> 8 * j), 0);
+                out->halves[j / 2 * 2 * count + 2 * i + j % 2] = num_f32_from_f16(half);
+            }
+            break;
         case PTX_U8:
         case PTX_S8:
             for (unsigned j = 0; j < 4; j++) {
@@ -186,10 +196,20 @@ static void unpack(enum ptx_type type, const uint64_t *in, unsigned count, union
     }
 }
 
+static bool is_small(enum ptx_type type)
+{
+    return type == PTX_E4M3 || type == PTX_E5M2;
+}
+
 static uint64_t float_element(const struct product *product, const union terms *a,
                               const union terms *b, uint64_t c)
 {
     int k = product->shape.k;
+    if (is_small((enum ptx_type)product->a.type))
+        return product->d.type == PTX_F16
+                   ? num_mma_e8_f16(a->halves, b->halves, (uint16_t)c, k)
+                   : num_bits_f32(
+                         num_mma_e8_f32(a->halves, b->halves, num_from_bits_f32((uint32_t)c), k));
     if (product->c.type == PTX_F16 && product->d.type == PTX_F16)
         return num_mma_f16(a->halves, b->halves, (uint16_t)c, k);
     float wide =
@@ -403,16 +423,7 @@ static bool decode_fragment(struct decoder *decoder, const struct ptx_instr *ins
     bool copies = type == PTX_F16 && !result && ptx_op(instr) != PTX_OP_MMA;
     unsigned wanted =
         copies ? WMMA_REGISTERS : (unsigned)fragment->cell_count * fragment->cell_registers;
-    for (unsigned i = 0; i < registers; i++) {
-        const struct ptx_operand *item =
-            operand->kind == PTX_OPERAND_VECTOR ? &operand->elements[i] : operand;
-        unsigned bytes = item->kind == PTX_OPERAND_REG
-                             ? decode_lane_bytes((enum ptx_type)item->reg->type)
-                             : decode_lane_bytes(type);
-        if (bytes != decode_lane_bytes(type))
-            return false;
-    }
-    return registers == wanted;
+    return registers == wanted && matrix_fits(operand, decode_lane_bytes(type));
 }
 
 static bool is_factor(enum ptx_type type)
@@ -421,10 +432,22 @@ static bool is_factor(enum ptx_type type)
            type == PTX_U8 || type == PTX_S8 || type == PTX_U4 || type == PTX_S4 || type == PTX_B1;
 }
 
+// Whether such factors may stand beside each other. Those of 8-bit floating point are mma's alone.
+static bool may_multiply(enum ptx_type a, enum ptx_type b, bool is_wmma)
+{
+    if (is_small(a))
+        return is_small(b) && !is_wmma;
+    bool integers = ptx_type_info(a)->kind != PTX_CLASS_FLOAT;
+    bool same_width = ptx_type_info(a)->bits == ptx_type_info(b)->bits;
+    return is_factor(a) && is_factor(b) && (a == b || (integers && same_width));
+}
+
 // Whether sums of products of that type may be kept in the other.
 static bool may_sum(enum ptx_type factor, enum ptx_type sum)
 {
     switch (factor) {
+    case PTX_E4M3:
+    case PTX_E5M2:
     case PTX_F16: return sum == PTX_F16 || sum == PTX_F32;
     case PTX_BF16:
     case PTX_TF32: return sum == PTX_F32;
@@ -448,8 +471,8 @@ static bool choose_product(struct decoder *decoder, const struct ptx_instr *inst
     struct product *product = base_new_array(decoder->arena, struct product, 1);
     struct shape *shape = &product->shape;
     enum ptx_type d = (enum ptx_type)form->types[0], a = PTX_F16, b = PTX_F16, c;
-    // No sparse or scaled operands.
-    if (instr->operand_count != 4 || !find_shape(form, shape) ||
+    // No sparse or scaled operands, nor packed ones of other GPUs.
+    if (instr->operand_count != 4 || !find_shape(form, shape) || strstr(form->text, ".kind::") ||
         (!is_wmma && strncmp(form->text, "mma.sync.aligned.m", 18) != 0))
         return false;
     if (form->type_count == 4) {
@@ -461,10 +484,10 @@ static bool choose_product(struct decoder *decoder, const struct ptx_instr *inst
     } else {
         return false;
     }
-    bool same_width = ptx_type_info(a)->bits == ptx_type_info(b)->bits &&
-                      ptx_type_info(a)->kind != PTX_CLASS_FLOAT;
-    if (!is_factor(a) || !is_factor(b) || (a != b && !same_width) || !may_sum(a, c) ||
-        !may_sum(a, d) || (c != d && !is_wmma))
+    if (!may_multiply(a, b, is_wmma) || !may_sum(a, c) || !may_sum(a, d) || (c != d && !is_wmma))
+        return false;
+    // An assembler takes larger ones, of which the manual knows nothing.
+    if (is_wmma && a == PTX_F64 && shape->m != 8)
         return false;
     product->saturate = ptx_form_has(form, PTX_MOD_SATFINITE);
     if (product->saturate && ptx_type_info(a)->kind == PTX_CLASS_FLOAT)
@@ -522,7 +545,9 @@ bool choose_matrix(struct decoder *decoder, const struct ptx_instr *instr, struc
     op->space = instr->form->space;
     switch (ptx_op(instr)) {
     case PTX_OP_MMA:
-    case PTX_OP_WMMA_MMA: return choose_product(decoder, instr, op);
+    case PTX_OP_WMMA_MMA:
+        return matrix_is_quads(instr->form) ? matrix_choose_quads(decoder, instr, op)
+                                            : choose_product(decoder, instr, op);
     case PTX_OP_WMMA_LOAD:
     case PTX_OP_WMMA_STORE: return choose_transfer(decoder, instr, op);
     case PTX_OP_LDMATRIX:

@@ -118,6 +118,18 @@ const slot *matrix_registers(struct decoder *decoder, const struct ptx_instr *in
     return list;
 }
 
+bool matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes)
+{
+    bool vector = operand->kind == PTX_OPERAND_VECTOR;
+    for (unsigned i = 0; i < (vector ? operand->count : 1); i++) {
+        const struct ptx_operand *item = vector ? &operand->elements[i] : operand;
+        if (item->kind == PTX_OPERAND_REG &&
+            decode_lane_bytes((enum ptx_type)item->reg->type) != lane_bytes)
+            return false;
+    }
+    return true;
+}
+
 bool matrix_choose_rows(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
 {
     const struct ptx_form *form = instr->form;

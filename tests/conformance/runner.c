@@ -410,6 +410,12 @@ static uint64_t class_value(const struct input *input, size_t index, uint64_t bi
         return encode((double)(low % 17 - 8), type);
     if (!strcmp(class, "unit"))
         return encode(unit * 2 - 1, type);
+    if (!strcmp(class, "spread")) // exponents from -8 to 7, so that sums lose some of their terms
+        return (bits & ((UINT64_C(1) << type->mantissa) - 1)) |
+               bits >> 63 << (lane_bits(type) - 1) |
+               ((UINT64_C(1) << (type->exponent - 1)) - 9 + (bits >> 52 & 15)) << type->mantissa;
+    if (!strcmp(class, "spread8")) // the same in each byte, as e4m3 or e5m2: finite, below 2
+        return bits & 0xbfbfbfbfbfbfbfbf & lane_mask(type);
     if (!strcmp(class, "trig"))
         return encode((unit * 2 - 1) * 6.283185307179586, type);
     if (!strcmp(class, "exponent"))

@@ -274,8 +274,19 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1",
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, "
         "{%r3,%r4}, {%f1,%f2,%f3,%f4}, %r5, 0",
-        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1,%f2,%f3,%f4}, "
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1,%f2,%f3,%f4}, "
         "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4}",
+        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f16 {%f1,%f2,%f3,%f4}, "
+        "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8}",
+        "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8}, "
+        "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}",
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16 {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8}, "
+        "{%r1,%r2,%r3,%r4}",
+        "wmma.mma.sync.aligned.row.col.m16n16k8.f64.f64.f64.f64 {%rd1,%rd2,%rd3,%rd4,%rd5,%rd6,"
+        "%rd7,%rd8}, {%rd1,%rd2,%rd3,%rd4}, {%rd1,%rd2,%rd3,%rd4}, {%rd1,%rd2,%rd3,%rd4,%rd5,%rd6,"
+        "%rd7,%rd8}",
+        "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1,%r2}, [%r3]",
+        "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r1], {%r2}",
         "add.f32x2 %rd1, %rd2, %rd3",
         "fma.rz.bf16 %h1, %h2, %h3, %h4",
         "cvt.rna.satfinite.tf32.f32 %r1, %f1",

@@ -140,6 +140,67 @@ static void f16_sums_round_to_nearest(void **state)
     assert_int_equal(num_mma_f16(a, b, 0x0001, 2), 0x3C01); // beyond it
 }
 
+// A subnormal c counts with the exponent -14 as well, and terms are cut to multiples of 2^-39.
+static void f16_accumulators_have_no_small_exponents_and_no_minus_zero(void **state)
+{
+    (void)state;
+    float a[2] = {0x1p-12f, 0x1p-20f}, b[2] = {0x1p-13f, 0x1p-20f};
+    assert_int_equal(num_mma_f16(a, b, 0x0002, 2), 0x0002); // 2.5 units: a tie, without 2^-40
+    b[1] = 0x1p-19f;
+    assert_int_equal(num_mma_f16(a, b, 0x0002, 2), 0x0003); // with 2^-39 beyond it
+    float one[1] = {1}, tiny[1] = {-0x1p-26f};
+    assert_int_equal(num_mma_f16(one, tiny, 0, 1), 0);
+    assert_int_equal(num_mma_f16(one, tiny, 0x8000, 1), 0);
+    assert_int_equal(num_mma_f16(one, tiny, 0x8001, 1), 0x8001);
+}
+
+// --- What is made of other operations ------------------------------------------------------------
+
+static void k4_is_a_chain_in_f32_to_which_c_is_added(void **state)
+{
+    (void)state;
+    float a[4] = {4096, 1, 1, -4096}, b[4] = {4096, 1, 1, 4096}, one[4] = {1, 1, 1, 1};
+    assert_true(num_mma_k4_f32(a, b, 0) == 0); // 2^24 + 1 is a tie, twice
+    assert_true(num_mma_k4_f32(one, one, 0x1p24f) == 0x1p24f + 4);
+    assert_int_equal(num_mma_k4_f16(a, b, 0), 0x3C00); // 2^24 and 1 - 2^24
+    float down[4] = {4096, 0, -4096, 0}, up[4] = {-4096, 0, 4096, 0}, by[4] = {4096, 0, 4096, 0};
+    assert_int_equal(num_mma_k4_f16(down, by, 0x3C00), 0);    // 1 + 2^24 is a tie
+    assert_int_equal(num_mma_k4_f16(up, by, 0x3C00), 0x3C00); // 1 - 2^24 is exact
+    assert_true(num_mma_k4_f32(down, by, 1) == 1);
+}
+
+static void k4_keeps_signs_of_zero_only_in_f16(void **state)
+{
+    (void)state;
+    float minus[4] = {-1, -1, -1, -1}, zero[4] = {0}, nan[4] = {NAN}, infinite[4] = {INFINITY};
+    assert_int_equal(num_bits_f32(num_mma_k4_f32(minus, zero, -0.0f)), 0);
+    assert_int_equal(num_mma_k4_f16(minus, zero, 0x8000), 0x8000);
+    assert_int_equal(num_mma_k4_f16(minus, zero, 0), 0);
+    float mixed[4] = {-1, -1, -1, 1};
+    assert_int_equal(num_mma_k4_f16(mixed, zero, 0x8000), 0);
+    assert_int_equal(num_bits_f32(num_mma_k4_f32(nan, minus, 0)), NUM_NAN_BITS_F32);
+    assert_int_equal(num_mma_k4_f16(nan, minus, 0), 0x7FFF);
+    assert_int_equal(num_mma_k4_f16(infinite, zero, 0), 0x7FFF);
+    assert_int_equal(num_bits_f32(num_mma_k4_f32(infinite, minus, 0)), 0xFF800000u);
+    assert_int_equal(num_bits_f32(num_mma_k4_f32(zero, zero, 0x1p-149f)), 1);
+}
+
+static void e8_is_two_products_to_which_c_is_added(void **state)
+{
+    (void)state;
+    float a[4] = {4096, 1, 4096, 0}, b[4] = {4096, 1, -4096, 0};
+    assert_true(num_mma_e8_f32(a, b, 3, 4) == 3); // 2^24 + 1 is cut; at once, it would be 4
+    float small[4] = {0x1p-12f, 0x1p-12f}, smaller[4] = {0x1p-12f, 0x1p-13f};
+    assert_true(num_mma_e8_f32(small, smaller, 1, 4) == 1 + 0x1p-23f); // nearest, not cut
+    assert_true(num_mma_f16_f32(small, smaller, 1, 4) == 1);
+    float ones[4] = {1, 0, 1, 0}, halves[4] = {2048, 0, 1, 0};
+    assert_int_equal(num_mma_e8_f16(ones, halves, 0x3C00, 4),
+                     0x6800);                                       // 2049 is a tie, 2048 + 1 too
+    assert_int_equal(num_mma_f16(ones, halves, 0x3C00, 4), 0x6801); // 2050
+    float zero[4] = {0}, minus[4] = {-1, -1, -1, -1};
+    assert_int_equal(num_mma_e8_f16(zero, minus, 0x8000, 4), 0);
+}
+
 // Never off by more than a unit of the last place of the largest term each.
 static void any_sum_is_near_the_exact_one(void **state)
 {
@@ -200,6 +261,10 @@ int main(void)
         cmocka_unit_test(f16_subnormals_are_not_normalised),
         cmocka_unit_test(ends_of_the_range),
         cmocka_unit_test(f16_sums_round_to_nearest),
+        cmocka_unit_test(f16_accumulators_have_no_small_exponents_and_no_minus_zero),
+        cmocka_unit_test(k4_is_a_chain_in_f32_to_which_c_is_added),
+        cmocka_unit_test(k4_keeps_signs_of_zero_only_in_f16),
+        cmocka_unit_test(e8_is_two_products_to_which_c_is_added),
         cmocka_unit_test(any_sum_is_near_the_exact_one),
         cmocka_unit_test(f64_is_a_chain_of_fmas),
         cmocka_unit_test(integers_wrap_or_saturate),
