@@ -103,6 +103,7 @@ struct code {
     struct shared_var *shared; // the shared variables that it names
     uint32_t shared_count;
     uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
+    uint32_t placed_shared_bytes; // the same with the gaps that other kernels' functions leave
     uint32_t dynamic_shared;      // where dynamic shared memory starts
     const bool *reaches; // of a kernel, by index of the module's codes: what it may run, itself too
     bool endless;        // of a kernel: its calls may go in circles, or by address
@@ -407,8 +408,8 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
 struct code *module_code(const struct sim_module *module, const char *name);
 const struct variable *module_variable(const struct sim_module *module, const char *name);
 // shared.c: lays out the shared variables of all functions. Leaves by the module arena's escape
-// when memory runs out.
-void module_place_shared(struct sim_module *module);
+// when memory runs out. BASE_INVALID: a kernel has more than a block may have without asking.
+enum base_code module_place_shared(struct sim_module *module, struct base_error *error);
 
 struct decoder;
 
