@@ -56,6 +56,7 @@ struct driver_process {
     pthread_mutex_t primary_lock;
     struct driver_context *primary; // NULL before the first retain
     unsigned primary_flags;
+    bool primary_lost;                    // it was reset after a fault: nobody gets it any more
     struct driver_context *contexts;      // all, the primary one included
     struct driver_context *dead_contexts; // kept, because a thread may still have one current
     struct driver_module *libraries;      // modules that belong to no context
