@@ -260,8 +260,10 @@ struct seen {
 // A thread that runs blocks.
 struct worker {
     struct log_writer *log; // NULL: nothing to write
-    struct seen seen[SEEN];
-    uint64_t texture; // the object that was found last, or 0
+    struct seen seen[SEEN]; // objects that outlive their launch: none of the heap
+    struct seen heap[SEEN]; // objects of the heap, which any thread may end
+    uint64_t heap_ends;     // how many had ended when those were found
+    uint64_t texture;       // the object that was found last, or 0
 };
 
 struct block {
@@ -316,7 +318,8 @@ struct sim_device {
     struct sim_log *log;
     unsigned worker_count;
     pthread_t *threads;
-    pthread_mutex_t lock; // all below
+    atomic_uint_fast64_t heap_ends; // objects of the heap that kernels have freed
+    pthread_mutex_t lock;           // all below
     pthread_cond_t work;
     bool stopping;
     struct launch *launches;
