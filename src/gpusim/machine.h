@@ -368,13 +368,7 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes);
 // Lanes `taken` go to `to`, the others to `next`; where both are some, they part until op->rejoin.
 enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, uint32_t to,
                       uint32_t next);
-enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code);
 enum step warp_return(struct warp *warp);
-// Registers of the lanes to their places among the frame's parameters, and back.
-void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                        uint32_t lanes);
-void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                       uint32_t lanes);
 // Some lanes call; the others stay before the call and come to it again. All meet behind it.
 enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
                           const struct code *code);
@@ -395,6 +389,20 @@ uint64_t warp_bytes(const struct launch *launch);
 // Runs until all paths wait or ended, or the budget is spent. False: the launch is over.
 bool warp_run(struct warp *warp, uint64_t budget);
 void warp_release_barrier(struct block *block, unsigned id);
+
+// frame.c
+size_t frame_room(const struct code *code); // bytes behind a frame
+// A frame of the running lanes, which the warp owns. NULL: no memory.
+struct frame *frame_create(struct warp *warp, const struct code *code, struct frame *caller);
+void frame_end(struct warp *warp, struct frame *frame);
+// Registers of the lanes to their places among the frame's parameters, and back.
+void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                        uint32_t lanes);
+void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                       uint32_t lanes);
+// The running path enters the function, and leaves its frame for the caller's with its result.
+enum step frame_call(struct warp *warp, const struct uop *op, const struct code *code);
+void frame_leave(struct warp *warp);
 
 // objects.c
 struct objects *objects_get(struct sim_device *device);

@@ -79,7 +79,7 @@ static enum step give_way(struct warp *warp, const struct uop *op)
 static enum step call_direct(struct warp *warp, const struct uop *op)
 {
     warp_part(warp);
-    return warp_call(warp, op, ((const struct call_plan *)op->extra)->code);
+    return frame_call(warp, op, ((const struct call_plan *)op->extra)->code);
 }
 
 static enum step call_builtin(struct warp *warp, const struct uop *op)
@@ -111,7 +111,7 @@ static enum step call_indirect(struct warp *warp, const struct uop *op)
         return warp_fault(warp, op, SIM_FAULT_ADDRESS, first,
                           "a call to 0x%llx, where no function is", (unsigned long long)address);
     if (same == warp->path->mask)
-        return warp_call(warp, op, code);
+        return frame_call(warp, op, code);
     return warp_split_call(warp, op, same, code);
 }
 
