@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses to pointers. Global memory is checked against the object that the same instruction
-// found last, which nearly always is the one; shared and local memory against their sizes.
+// found last, which nearly always is the one; shared and local memory against their sizes. Memory
+// of malloc() may end while the launch runs: what was found there counts until the next free() of
+// any block, so that what a program has ordered behind a free() sees it.
 #include "access.h"
 
 #include <stdio.h>
@@ -13,6 +15,31 @@
 static struct seen *seen_by(const struct warp *warp, const struct uop *op)
 {
     return &warp->seen[op->seen];
+}
+
+// Forgets the objects of the heap where any has been freed since they were found.
+static void forget_ended(const struct warp *warp)
+{
+    struct worker *worker = warp->block->worker;
+    uint64_t ends = atomic_load(&warp->block->launch->device->heap_ends);
+    if (ends != worker->heap_ends)
+        memset(worker->heap, 0, sizeof(worker->heap));
+    worker->heap_ends = ends;
+}
+
+// The object of the heap that an instruction touched last; of no size where it has none.
+static const struct seen *heap_seen_by(const struct warp *warp, const struct uop *op)
+{
+    const struct seen *seen = &warp->block->worker->heap[op->seen];
+    if (seen->size)
+        forget_ended(warp);
+    return seen;
+}
+
+static bool is_inside(const struct seen *seen, uint64_t address, uint32_t bytes)
+{
+    uint64_t at = address - seen->start;
+    return at < seen->size && seen->size - at >= bytes;
 }
 
 static void add_elements(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
@@ -112,23 +139,24 @@ static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint3
 {
     uint64_t address = access->address[lane];
     struct seen *seen = seen_by(warp, op);
-    if (address - seen->start >= seen->size || seen->size - (address - seen->start) < bytes) {
+    if (!is_inside(seen, address, bytes) && !is_inside(heap_seen_by(warp, op), address, bytes)) {
         const struct sim_object *object = objects_find(warp->block->launch->objects, address);
         if (!object || object->kind == SIM_OBJECT_HEAP) {
             // Made or freed since the launch began: by a kernel, or by the host meanwhile.
             struct sim_object fresh;
+            forget_ended(warp); // before it looks: what ends after that is told by the next count
             if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
                 fresh.size_bytes - (address - fresh.address) < bytes)
                 return report(warp, op, lane, address, bytes, kind);
-            seen->start = fresh.address;
-            seen->size = fresh.size_bytes;
+            if (fresh.kind == SIM_OBJECT_HEAP)
+                seen = &warp->block->worker->heap[op->seen];
+            *seen = (struct seen){fresh.address, fresh.size_bytes};
         } else {
             if (object->size_bytes - (address - object->address) < bytes)
                 return report(warp, op, lane, address, bytes, kind);
             if (object->kind == SIM_OBJECT_CONST && kind != ACCESS_LOAD)
                 return constant_written(warp, op, lane, address, bytes, kind);
-            seen->start = object->address;
-            seen->size = object->size_bytes;
+            *seen = (struct seen){object->address, object->size_bytes};
         }
     }
     access->pointer[lane] = (unsigned char *)(uintptr_t)address;
@@ -237,7 +265,10 @@ static bool in_seen(const struct warp *warp, const struct uop *op, uint32_t byte
                     const struct access *access)
 {
     const struct seen *seen = seen_by(warp, op);
-    return in_range(warp, seen->start, seen->size, bytes, access);
+    if (in_range(warp, seen->start, seen->size, bytes, access))
+        return true;
+    seen = heap_seen_by(warp, op);
+    return seen->size && in_range(warp, seen->start, seen->size, bytes, access);
 }
 
 static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
@@ -328,6 +359,36 @@ static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
 DEFINE_SHAPE(64)
 DEFINE_SHAPE(32)
 
+// All 32 lanes at global addresses: how they lie where they lie in one row or place, and in the
+// object; else REACH_EACH.
+static inline __attribute__((always_inline)) enum reach
+reach_within(struct warp *warp, const struct uop *op, uint32_t bytes, const struct seen *seen,
+             struct access *access)
+{
+    const uint64_t *base = source(warp, op->a);
+    uint64_t at = base[0] + (uint64_t)op->offset;
+    enum reach shape = shape_64(base, bytes);
+    uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
+    if (shape == REACH_EACH || at & (bytes - 1) || !is_inside(seen, at, span))
+        return REACH_EACH;
+    access->pointer[0] = (unsigned char *)(uintptr_t)at;
+    warp->global_bytes += (uint64_t)LANES * bytes;
+    return shape;
+}
+
+// The same where it was not the object that was seen last. Not inlined below, where it would cost
+// registers.
+static __attribute__((noinline)) enum reach reach_beside(struct warp *warp, const struct uop *op,
+                                                         uint32_t bytes, enum access_kind kind,
+                                                         struct access *access)
+{
+    const struct seen *heap = heap_seen_by(warp, op);
+    enum reach shape = heap->size ? reach_within(warp, op, bytes, heap, access) : REACH_EACH;
+    if (shape != REACH_EACH)
+        return shape;
+    return access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+}
+
 static inline __attribute__((always_inline)) enum reach
 reach_bytes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
             struct access *access)
@@ -335,20 +396,10 @@ reach_bytes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access
     uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
     if (warp->mask == ALL_LANES && !warp->logged && based == ADDRESS_WIDE &&
         op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
-        const uint64_t *base = source(warp, op->a);
-        const struct seen *seen = seen_by(warp, op);
-        uint64_t at = base[0] + (uint64_t)op->offset;
-        uint64_t inside = at - seen->start;
-        enum reach shape = shape_64(base, bytes);
-        uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
-        if (shape != REACH_EACH && !(at & (bytes - 1)) && inside < seen->size &&
-            seen->size - inside >= span) {
-            access->pointer[0] = (unsigned char *)(uintptr_t)at;
-            warp->global_bytes += (uint64_t)LANES * bytes;
-            return shape;
-        }
-    } else if (warp->mask == ALL_LANES && !warp->logged && !based &&
-               op->space == PTX_SPACE_SHARED) {
+        enum reach shape = reach_within(warp, op, bytes, seen_by(warp, op), access);
+        return shape != REACH_EACH ? shape : reach_beside(warp, op, bytes, kind, access);
+    }
+    if (warp->mask == ALL_LANES && !warp->logged && !based && op->space == PTX_SPACE_SHARED) {
         const uint32_t *base = source(warp, op->a);
         const struct block *block = warp->block;
         uint32_t at = base[0] + (uint32_t)op->offset;

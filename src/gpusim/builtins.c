@@ -248,7 +248,6 @@ static enum step run_free(struct warp *warp, const struct uop *op)
         pthread_mutex_lock(&device->lock);
         device->heap_used -= object.size_bytes;
         pthread_mutex_unlock(&device->lock);
-        memset(warp->block->worker->seen, 0, sizeof(warp->block->worker->seen));
         free((void *)(uintptr_t)address);
     }
     return STEP_NEXT;

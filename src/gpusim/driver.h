@@ -56,6 +56,7 @@ struct driver_process {
     pthread_mutex_t primary_lock;
     struct driver_context *primary; // NULL before the first retain
     unsigned primary_flags;
+    bool primary_lost;                    // it was reset after a fault: nobody gets it any more
     struct driver_context *contexts;      // all, the primary one included
     struct driver_context *dead_contexts; // kept, because a thread may still have one current
     struct driver_module *libraries;      // modules that belong to no context
@@ -249,6 +250,7 @@ struct driver_op {
             // is owned. NULL: nobody waits for them before they run.
             struct driver_command **records;
             size_t record_count;
+            bool frees_first; // what launches before allocated and nobody freed
         } graph;
         struct {
             uint64_t address, value;
@@ -440,15 +442,21 @@ void driver_pool_discard(struct driver_allocation *allocation); // gives it back
 CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation *allocation);
 // The command frees it: others may have it after that, or its graph again.
 void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command);
-void driver_pools_trim(void); // at synchronisation points
-// Makes an allocation of a pool a graph's, and the operation its node's. Locked.
-CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op);
-void driver_graph_memory_hold(struct driver_graph_memory *memory);
-void driver_graph_memory_release(struct driver_graph_memory *memory); // locked or not
-void driver_graph_memory_touch(struct driver_graph_memory *memory,
-                               struct driver_command *command); // locked
+void driver_pools_trim(void);  // at synchronisation points
 void driver_pools_reset(void); // keeps nothing, by whatever threshold
 struct driver_pool *driver_pool_default(void);
+
+// Memory of graphs: see driver_graph_memory.c. Locked, but for hold and release.
+// Makes an allocation of a pool a graph's, and the operation its node's.
+CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op);
+void driver_graph_memory_hold(struct driver_graph_memory *memory);
+void driver_graph_memory_release(struct driver_graph_memory *memory);
+void driver_graph_memory_touch(struct driver_graph_memory *memory, struct driver_command *command);
+void driver_graph_memory_freed(struct driver_graph_memory *memory, struct driver_command *command);
+// False: a graph's that no launch has allocated, or not since it was freed.
+bool driver_graph_memory_there(uint64_t address);
+// Gives back what no graph allocates any more and the program does not have.
+void driver_graph_memory_collect(void);
 
 // --- Copies --------------------------------------------------------------------------------------
 
@@ -540,6 +548,8 @@ void driver_capture_spoil(struct driver_stream *stream); // a call that a captur
 // The caller frees the graph that is returned, once it has let go of the lock; NULL: none. Locked.
 struct driver_graph *driver_capture_desert(struct driver_stream *stream);
 void driver_captures_abandon(const struct driver_context *context); // not locked
+// Ends what launches before allocated and nobody freed.
+void driver_exec_free_memory(const struct driver_exec *exec);
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
                          struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns);
 void driver_exec_hold(struct driver_exec *exec);

@@ -147,7 +147,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&driver.primary_lock);
-    if (!driver.primary)
+    if (driver.primary_lost)
+        result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+    else if (!driver.primary)
         result = driver_context_create(true, driver.primary_flags, &driver.primary);
     if (result == CUDA_SUCCESS) {
         driver.primary->retained++;
@@ -158,7 +160,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 }
 
 // The handle stays the same over a reset, as with a real driver, and only its contents go: memory,
-// streams and modules, and what libraries have in it. With primary_lock.
+// streams and modules, and what libraries have in it. After a kernel's fault the error stays too,
+// and the device has no primary context for this process any more. With primary_lock.
 static CUresult reset_primary(void)
 {
     struct driver_context *context = driver.primary;
@@ -167,7 +170,7 @@ static CUresult reset_primary(void)
     driver_context_clear(context);
     driver_libraries_reset();
     sim_device_clear_heap(driver.device);
-    context->error = CUDA_SUCCESS;
+    driver.primary_lost |= context->error != CUDA_SUCCESS;
     context->per_thread = NULL;
     set_default_limits(context);
     sim_device_set_heap(driver.device, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);

@@ -85,6 +85,9 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
         result = wait ? driver_forbid_in_capture(stream) : driver_capture_op(stream, &op);
     } else if ((result = driver_forbid_implicit(stream)) != CUDA_SUCCESS) {
         driver_op_fini(&op);
+    } else if (!driver_graph_memory_there((uintptr_t)box->dst) ||
+               !driver_graph_memory_there((uintptr_t)box->src)) {
+        result = CUDA_ERROR_INVALID_VALUE;
     } else {
         bool must_wait = wait ? !op.copy.on_device : dst == DRIVER_PLACE_PAGEABLE;
         if (!must_wait && src == DRIVER_PLACE_PAGEABLE)

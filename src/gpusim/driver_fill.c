@@ -23,6 +23,8 @@ static CUresult fill(uint64_t address, size_t pitch, uint32_t value, unsigned el
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS && width && height)
         result = driver_fill_check(address, pitch, width * element_bytes, height);
+    if (!stream->capture && !driver_graph_memory_there(address))
+        result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS && width && height) {
         bool wait = waits_for_host && driver_place_of(address, 1) != DRIVER_PLACE_DEVICE;
         struct driver_op op = {.kind = DRIVER_OP_FILL,

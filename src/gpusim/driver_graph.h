@@ -69,6 +69,12 @@ void driver_node_describe_copy(struct driver_node *node);
 CUresult driver_exec_create(const struct driver_graph *graph, struct driver_exec **made,
                             const struct driver_node **bad);
 
+// What a launch allocates must not be in use since the launch before, unless the launch itself is
+// to free that. Locked.
+CUresult driver_exec_check_memory(const struct driver_exec *exec, bool frees_first);
+// From the launch on the program has what the graph allocates and does not free. Locked.
+void driver_exec_give_memory(const struct driver_exec *exec, struct driver_command *command);
+
 // Operations from descriptions; the nodes' own and their executable's.
 CUresult driver_kernel_op(const CUDA_KERNEL_NODE_PARAMS *params, struct driver_op *op);
 CUresult driver_copy_op(const CUDA_MEMCPY3D *params, struct driver_op *op);

@@ -291,55 +291,6 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
     return true;
 }
 
-static bool frees(const struct driver_exec *exec, uint64_t address)
-{
-    for (size_t i = 0; i < exec->step_count; i++) {
-        const struct driver_op *op = &exec->steps[i].op;
-        if ((op->kind == DRIVER_OP_FREE && op->memory.address == address) ||
-            (op->kind == DRIVER_OP_GRAPH && frees(op->graph.exec, address)))
-            return true;
-    }
-    return false;
-}
-
-// What a launch allocates must not be in use since the launch before, unless that is to be freed by
-// the launch itself. Locked.
-static CUresult check_memory(const struct driver_exec *exec, bool frees_before)
-{
-    for (size_t i = 0; i < exec->step_count; i++) {
-        const struct driver_op *op = &exec->steps[i].op;
-        if (op->kind == DRIVER_OP_GRAPH)
-            DRIVER_TRY(check_memory(op->graph.exec, frees_before));
-        if (op->kind != DRIVER_OP_ALLOC)
-            continue;
-        const struct driver_allocation *allocation = driver_memory_find(op->memory.address);
-        // A reset may have taken it away.
-        DRIVER_REJECT(!allocation || allocation->of_graph != op->memory.of_graph,
-                      CUDA_ERROR_INVALID_VALUE);
-        DRIVER_REJECT(allocation->of_graph->given && !frees_before, CUDA_ERROR_INVALID_VALUE);
-    }
-    return CUDA_SUCCESS;
-}
-
-// From the launch on the program has what the graph allocates and does not free. Locked.
-static void give_memory(const struct driver_exec *whole, const struct driver_exec *exec,
-                        struct driver_command *command)
-{
-    for (size_t i = 0; i < exec->step_count; i++) {
-        const struct driver_op *op = &exec->steps[i].op;
-        if (op->kind == DRIVER_OP_GRAPH) {
-            give_memory(whole, op->graph.exec, command);
-        } else if (op->kind == DRIVER_OP_ALLOC && op->memory.of_graph) {
-            op->memory.of_graph->given = !frees(whole, op->memory.address);
-            driver_graph_memory_touch(op->memory.of_graph, command);
-        } else if (op->kind == DRIVER_OP_FREE) {
-            struct driver_allocation *allocation = driver_memory_find(op->memory.address);
-            if (allocation && allocation->kind == DRIVER_MEMORY_POOL)
-                driver_pool_freed(allocation, command);
-        }
-    }
-}
-
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
     DRIVER_BEGIN();
@@ -348,14 +299,15 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
     CUresult result = CUDA_SUCCESS;
+    bool frees_first = executable->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     if (!stream->capture)
-        result = check_memory(executable->exec,
-                              executable->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        result = driver_exec_check_memory(executable->exec, frees_first);
     if (result != CUDA_SUCCESS) {
         driver_unlock();
         return result;
     }
-    struct driver_op op = {.kind = DRIVER_OP_GRAPH, .graph = {.exec = executable->exec}};
+    struct driver_op op = {.kind = DRIVER_OP_GRAPH,
+                           .graph = {.exec = executable->exec, .frees_first = frees_first}};
     driver_exec_hold(executable->exec);
     if (stream->capture) {
         result = driver_capture_op(stream, &op);
@@ -369,7 +321,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
         if (result == CUDA_SUCCESS) {
             driver_release(executable->last);
             executable->last = command;
-            give_memory(executable->exec, executable->exec, command);
+            driver_exec_give_memory(executable->exec, command);
         }
     }
     driver_unlock();
@@ -566,50 +518,4 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *
     if (updateResult_out)
         *updateResult_out = info.result;
     return result;
-}
-
-// --- Memory of graphs ----------------------------------------------------------------------------
-
-CUresult cuDeviceGraphMemTrim(CUdevice device)
-{
-    DRIVER_BEGIN();
-    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
-    driver_lock();
-    driver_pools_trim();
-    driver_unlock();
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
-{
-    DRIVER_BEGIN();
-    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
-    DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
-    // Graphs' memory is the default pool's.
-    CUmemoryPool pool;
-    DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, 0));
-    switch ((int)attr) {
-    case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-        return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, value);
-    case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
-        return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, value);
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
-        return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, value);
-    case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
-        return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, value);
-    default: return CUDA_ERROR_INVALID_VALUE;
-    }
-}
-
-CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
-{
-    DRIVER_BEGIN();
-    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
-    DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
-    CUmemoryPool pool;
-    DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, 0));
-    CUmemPool_attribute which = attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
-                                    ? CU_MEMPOOL_ATTR_USED_MEM_HIGH
-                                    : CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
-    return cuMemPoolSetAttribute(pool, which, value);
 }

@@ -263,6 +263,8 @@ CUresult driver_op_run(struct driver_op *op, struct driver_context *context, uin
     case DRIVER_OP_WAIT: run_event_wait(op); return CUDA_SUCCESS;
     case DRIVER_OP_ALLOC: return run_alloc(op);
     case DRIVER_OP_GRAPH:
+        if (op->graph.frees_first)
+            driver_exec_free_memory(op->graph.exec);
         return driver_exec_run(op->graph.exec, op->graph.records, context, start_ns, duration_ns);
     case DRIVER_OP_WRITE_VALUE: return run_write_value(op);
     case DRIVER_OP_WAIT_VALUE: run_wait_value(op, context); return CUDA_SUCCESS;

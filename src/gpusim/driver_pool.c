@@ -80,69 +80,9 @@ static void trim(struct driver_pool *pool, uint64_t keep_bytes)
     }
 }
 
-// --- Memory of graphs ----------------------------------------------------------------------------
-
-CUresult driver_graph_memory_make(struct driver_allocation *allocation, struct driver_op *op)
-{
-    struct driver_graph_memory *memory = calloc(1, sizeof *memory);
-    DRIVER_REJECT(!memory, CUDA_ERROR_OUT_OF_MEMORY);
-    memory->references = 2;
-    allocation->of_graph = memory;
-    op->memory.of_graph = memory;
-    return CUDA_SUCCESS;
-}
-
-void driver_graph_memory_hold(struct driver_graph_memory *memory)
-{
-    atomic_fetch_add(&memory->references, 1);
-}
-
-// The last but one is the last of the graph: the allocation is looked for at the next
-// synchronisation, because who releases may have the lock or not.
-void driver_graph_memory_release(struct driver_graph_memory *memory)
-{
-    unsigned before = atomic_fetch_sub(&memory->references, 1);
-    if (before == 2)
-        driver.graph_memory_loose = true;
-    if (before == 1)
-        free(memory); // its allocation is gone, which has dropped the command
-}
-
-void driver_graph_memory_touch(struct driver_graph_memory *memory, struct driver_command *command)
-{
-    if (command)
-        driver_hold(command);
-    driver_release(memory->last);
-    memory->last = command;
-}
-
-static bool is_loose(const struct driver_allocation *allocation)
-{
-    const struct driver_graph_memory *memory = allocation->of_graph;
-    return memory && memory->references == 1 && !memory->given &&
-           (!memory->last || memory->last->done);
-}
-
-// Gives back what no graph allocates any more and the program does not have.
-static void collect_loose(void)
-{
-    if (!atomic_exchange(&driver.graph_memory_loose, false))
-        return;
-    struct base_interval *it = base_intervals_after(&driver.memory, 0);
-    while (it) {
-        uint64_t start = it->start;
-        struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
-        if (is_loose(allocation))
-            driver_pool_discard(allocation);
-        else if (allocation->of_graph && allocation->of_graph->references == 1)
-            driver.graph_memory_loose = true; // not yet
-        it = base_intervals_after(&driver.memory, start);
-    }
-}
-
 void driver_pools_trim(void)
 {
-    collect_loose();
+    driver_graph_memory_collect();
     for (struct driver_pool *pool = driver.pools; pool; pool = pool->next)
         if (pool->reserved_bytes > pool->release_threshold)
             trim(pool, pool->release_threshold);
@@ -273,7 +213,7 @@ CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation
     // In a graph the block stays the graph's own: its next launch takes it into use again.
     if (stream->capture)
         return driver_enqueue(stream, &op);
-    DRIVER_REJECT(allocation->of_graph && !allocation->of_graph->given, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!driver_graph_memory_there(allocation->address), CUDA_ERROR_INVALID_VALUE);
     struct driver_command *command;
     DRIVER_TRY(driver_submit(stream, &op, NULL, 0, &command));
     driver_pool_freed(allocation, command);
@@ -283,12 +223,8 @@ CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation
 
 void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command)
 {
-    struct driver_graph_memory *memory = allocation->of_graph;
-    if (memory) {
-        memory->given = false;
-        driver_graph_memory_touch(memory, command);
-        if (memory->references == 1) // else a graph may allocate it again
-            driver.graph_memory_loose = true;
+    if (allocation->of_graph) {
+        driver_graph_memory_freed(allocation->of_graph, command);
         return;
     }
     struct driver_pool *pool = allocation->pool;

@@ -349,7 +349,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
     launch.shared_bytes = request->dynamic_shared_bytes
                               ? request->kernel->shared_bytes + request->dynamic_shared_bytes
-                              : request->kernel->info.static_shared_bytes;
+                              : request->kernel->code->placed_shared_bytes;
     launch.local_bytes = stack_of(device, request->kernel);
     launch.block_bytes =
         sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);

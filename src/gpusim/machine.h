@@ -103,6 +103,7 @@ struct code {
     struct shared_var *shared; // the shared variables that it names
     uint32_t shared_count;
     uint32_t static_shared_bytes; // of a kernel: its own, and those of all that it calls
+    uint32_t placed_shared_bytes; // the same with the gaps that other kernels' functions leave
     uint32_t dynamic_shared;      // where dynamic shared memory starts
     const bool *reaches; // of a kernel, by index of the module's codes: what it may run, itself too
     bool endless;        // of a kernel: its calls may go in circles, or by address
@@ -260,8 +261,10 @@ struct seen {
 // A thread that runs blocks.
 struct worker {
     struct log_writer *log; // NULL: nothing to write
-    struct seen seen[SEEN];
-    uint64_t texture; // the object that was found last, or 0
+    struct seen seen[SEEN]; // objects that outlive their launch: none of the heap
+    struct seen heap[SEEN]; // objects of the heap, which any thread may end
+    uint64_t heap_ends;     // how many had ended when those were found
+    uint64_t texture;       // the object that was found last, or 0
 };
 
 struct block {
@@ -316,7 +319,8 @@ struct sim_device {
     struct sim_log *log;
     unsigned worker_count;
     pthread_t *threads;
-    pthread_mutex_t lock; // all below
+    atomic_uint_fast64_t heap_ends; // objects of the heap that kernels have freed
+    pthread_mutex_t lock;           // all below
     pthread_cond_t work;
     bool stopping;
     struct launch *launches;
@@ -366,11 +370,6 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes);
 enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, uint32_t to,
                       uint32_t next);
 enum step warp_return(struct warp *warp);
-// Registers of the lanes to their places among the frame's parameters, and back.
-void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                        uint32_t lanes);
-void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                       uint32_t lanes);
 // Some lanes call; the others of the path go to `others`. All meet behind the call.
 enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes, uint32_t others,
                          const struct code *code);
@@ -392,6 +391,20 @@ uint64_t warp_bytes(const struct launch *launch);
 bool warp_run(struct warp *warp, uint64_t budget);
 void warp_release_barrier(struct block *block, unsigned id);
 
+// frame.c
+size_t frame_room(const struct code *code); // bytes behind a frame
+// A frame of the running lanes, which the warp owns. NULL: no memory.
+struct frame *frame_create(struct warp *warp, const struct code *code, struct frame *caller);
+void frame_end(struct warp *warp, struct frame *frame);
+// Registers of the lanes to their places among the frame's parameters, and back.
+void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                        uint32_t lanes);
+void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
+                       uint32_t lanes);
+// The running path enters the function, and leaves its frame for the caller's with its result.
+enum step frame_call(struct warp *warp, const struct uop *op, const struct code *code);
+void frame_leave(struct warp *warp);
+
 // objects.c
 struct objects *objects_get(struct sim_device *device);
 void objects_put(struct objects *objects);
@@ -407,8 +420,8 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
 struct code *module_code(const struct sim_module *module, const char *name);
 const struct variable *module_variable(const struct sim_module *module, const char *name);
 // shared.c: lays out the shared variables of all functions. Leaves by the module arena's escape
-// when memory runs out.
-void module_place_shared(struct sim_module *module);
+// when memory runs out. BASE_INVALID: a kernel has more than a block may have without asking.
+enum base_code module_place_shared(struct sim_module *module, struct base_error *error);
 
 struct decoder;
 

@@ -379,9 +379,10 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
     result = place_variables(module, error);
     for (size_t i = 0; i < module->variable_count && result == BASE_OK; i++)
         result = initialise(module, &module->variables[i], error);
+    if (result == BASE_OK)
+        result = module_place_shared(module, error);
     if (result != BASE_OK)
         return result;
-    module_place_shared(module);
     uint32_t kernels = 0;
     for (size_t i = 0; i < module->code_count; i++)
         kernels += module->codes[i]->function->is_entry;

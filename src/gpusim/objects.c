@@ -44,6 +44,8 @@ bool sim_object_remove(struct sim_device *device, uint64_t address)
         device->freed[device->freed_next++ % (sizeof(device->freed) / sizeof(device->freed[0]))] =
             *object;
         base_intervals_remove(device->live, address, NULL);
+        if (object->kind == SIM_OBJECT_HEAP)
+            atomic_fetch_add(&device->heap_ends, 1);
         sim_log_object_end(device->log, object->id);
         free(object);
         if (device->snapshot)

@@ -17,7 +17,6 @@ static struct {
     int device_count;
     pthread_mutex_t lock;
     CUcontext primary[DEVICES_MAX]; // retained; NULL: not yet. Under lock
-    bool lost[DEVICES_MAX]; // reset after a kernel's fault: of no use to this process. Under lock
 } runtime = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct {
@@ -49,9 +48,7 @@ cudaError_t runtime_primary(int device, CUcontext *context)
         return cudaErrorInvalidDevice;
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&runtime.lock);
-    if (runtime.lost[device])
-        result = CUDA_ERROR_DEVICE_UNAVAILABLE;
-    else if (!runtime.primary[device])
+    if (!runtime.primary[device])
         result = cuDevicePrimaryCtxRetain(&runtime.primary[device], device);
     *context = runtime.primary[device];
     pthread_mutex_unlock(&runtime.lock);
@@ -189,13 +186,11 @@ cudaError_t cudaDeviceReset(void)
     int device = runtime_device();
     CUcontext current = NULL;
     cuCtxGetCurrent(&current);
-    bool faulted = current && cuCtxSynchronize() != CUDA_SUCCESS;
     pthread_mutex_lock(&runtime.lock);
     CUcontext held = device < DEVICES_MAX ? runtime.primary[device] : NULL;
     CUresult result = CUDA_SUCCESS;
     if (held) {
         runtime.primary[device] = NULL;
-        runtime.lost[device] = faulted && held == current;
         if (held == current)
             cuCtxSetCurrent(NULL);
         result = cuDevicePrimaryCtxReset_v2(device);

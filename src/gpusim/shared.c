@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placing shared memory. A kernel has the variables that it and the functions it calls name: they
-// are its static shared memory, and dynamic shared memory begins behind them. Device functions are
+// are its static shared memory, and dynamic shared memory begins behind them. How much it has is
+// counted as CUDA's assembler does, which lays out the kernel's own variables and then the
+// module's, both in the order of the text, and makes no kernel of more than a block may have
+// without asking. (Where it puts variables that functions declare themselves depends on what it
+// inlines; here they come last, and a gap for alignment may be another.) Device functions are
 // decoded once, whoever calls them, so their variables lie at one place in all kernels that reach
 // any of them; what a kernel is said to have does not count the gaps that this leaves. On the way
 // it is found which functions each kernel may run at all.
@@ -15,12 +19,16 @@ struct uses {
     BASE_ARRAY(const struct ptx_var *) vars;
     BASE_ARRAY(size_t) functions; // as indices of the module's codes
     bool calls_by_address;
+    bool has_address; // taken anywhere
+    bool is_reached;  // by a kernel
 };
 
-// Variables, each with its offset, one behind the other.
+// Variables, each with its offset, one behind the other. It is found to be too large only when it
+// is whole: offsets mean nothing then.
 struct layout {
     BASE_ARRAY(struct shared_var) vars;
-    uint32_t used, dynamic_align;
+    uint64_t used;
+    uint32_t dynamic_align;
 };
 
 static bool is_dynamic(const struct ptx_var *var)
@@ -33,7 +41,7 @@ static uint32_t align_of(const struct ptx_var *var)
     return var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
 }
 
-static uint32_t rounded(uint32_t bytes, uint32_t align)
+static uint64_t rounded(uint64_t bytes, uint32_t align)
 {
     return (bytes + align - 1) / align * align;
 }
@@ -51,55 +59,82 @@ static void note_var(struct sim_module *module, struct uses *uses, const struct 
     *base_array_add(&uses->vars, &module->arena) = var;
 }
 
-static void note_function(struct sim_module *module, struct uses *uses, const char *name)
+static void note_function(struct sim_module *module, struct uses *uses, size_t index)
 {
-    const uint64_t *found = base_map_get_str(&module->code_names, base_str(name));
-    if (!found)
-        return; // one of the machine's own
     for (size_t i = 0; i < uses->functions.count; i++) {
-        if (uses->functions.items[i] == *found)
+        if (uses->functions.items[i] == index)
             return;
     }
-    *base_array_add(&uses->functions, &module->arena) = *found;
+    *base_array_add(&uses->functions, &module->arena) = index;
 }
 
-static void note_operand(struct sim_module *module, struct uses *uses,
+// False: it is one of the machine's own.
+static bool find_function(const struct sim_module *module, const char *name, size_t *index)
+{
+    const uint64_t *found = base_map_get_str(&module->code_names, base_str(name));
+    if (found)
+        *index = *found;
+    return found != NULL;
+}
+
+static void note_operand(struct sim_module *module, struct uses *all, size_t user, bool is_call,
                          const struct ptx_operand *operand)
 {
+    struct uses *uses = &all[user];
+    size_t index;
     switch ((enum ptx_operand_kind)operand->kind) {
     case PTX_OPERAND_VAR: note_var(module, uses, operand->var); break;
-    case PTX_OPERAND_FUNCTION: note_function(module, uses, operand->function->name); break;
+    case PTX_OPERAND_FUNCTION:
+        if (!find_function(module, operand->function->name, &index))
+            break;
+        note_function(module, uses, index);
+        all[index].has_address |= !is_call;
+        break;
     case PTX_OPERAND_ADDRESS:
     case PTX_OPERAND_VECTOR:
     case PTX_OPERAND_LIST:
     case PTX_OPERAND_PAIR:
         for (uint16_t i = 0; i < operand->count; i++)
-            note_operand(module, uses, &operand->elements[i]);
+            note_operand(module, all, user, is_call, &operand->elements[i]);
         break;
     default: break;
     }
 }
 
-static void note_body(struct sim_module *module, struct uses *uses,
-                      const struct ptx_function *function)
+static void note_body(struct sim_module *module, struct uses *all, size_t user)
 {
-    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+    struct uses *uses = &all[user];
+    for (struct ptx_stmt *stmt = module->codes[user]->function->first; stmt; stmt = stmt->next) {
         if (stmt->kind == PTX_STMT_VAR)
             note_var(module, uses, ((struct ptx_var_stmt *)stmt)->var);
         const struct ptx_instr *instr = ptx_stmt_instr(stmt);
         if (!instr)
             continue;
-        bool by_name = false;
+        bool by_name = false, is_call = ptx_op(instr) == PTX_OP_CALL;
         for (uint8_t i = 0; i < instr->operand_count; i++) {
-            note_operand(module, uses, &instr->operands[i]);
+            note_operand(module, all, user, is_call, &instr->operands[i]);
             by_name |= instr->operands[i].kind == PTX_OPERAND_FUNCTION;
         }
-        uses->calls_by_address |= ptx_op(instr) == PTX_OP_CALL && !by_name;
+        uses->calls_by_address |= is_call && !by_name;
+    }
+}
+
+// Functions whose addresses variables begin with.
+static void note_tables(const struct sim_module *module, struct uses *all)
+{
+    for (size_t i = 0; i < module->variable_count; i++) {
+        const struct ptx_var *var = module->variables[i].var;
+        for (uint64_t k = 0; k < var->init_count; k++) {
+            size_t index;
+            if (var->init[k].kind == PTX_INIT_FUNCTION &&
+                find_function(module, var->init[k].function->name, &index))
+                all[index].has_address = true;
+        }
     }
 }
 
 // Marks in `reached`, which is all false, what a kernel reaches, itself included. An address may be
-// any function's.
+// that of any function whose address is taken somewhere.
 static void mark_reached(const struct sim_module *module, const struct uses *uses, size_t kernel,
                          bool *reached, size_t *pending)
 {
@@ -115,7 +150,7 @@ static void mark_reached(const struct sim_module *module, const struct uses *use
             reached[to] = true;
         }
         for (size_t to = 0; from->calls_by_address && to < module->code_count; to++) {
-            if (reached[to] || module->codes[to]->function->is_entry)
+            if (reached[to] || !uses[to].has_address || module->codes[to]->function->is_entry)
                 continue;
             reached[to] = true;
             pending[count++] = to;
@@ -172,9 +207,10 @@ static void place(struct sim_module *module, struct layout *layout, const struct
     }
     if (find(layout, var))
         return;
-    uint32_t at = rounded(layout->used, align_of(var));
-    *base_array_add(&layout->vars, &module->arena) = (struct shared_var){var, at};
-    layout->used = at + (uint32_t)var->size_bytes;
+    uint64_t at = rounded(layout->used, align_of(var));
+    *base_array_add(&layout->vars, &module->arena) = (struct shared_var){var, (uint32_t)at};
+    // Less than it says where that is too large anyway, so that no sum of sizes comes near 2^64.
+    layout->used = at + (var->size_bytes < UINT32_MAX ? var->size_bytes : UINT32_MAX);
 }
 
 static void place_all(struct sim_module *module, struct layout *layout, const struct uses *uses)
@@ -196,26 +232,63 @@ static void assign(struct sim_module *module, struct code *code, const struct us
     }
 }
 
+static void place_own(struct sim_module *module, struct layout *layout, const struct uses *uses)
+{
+    for (size_t i = 0; i < uses->vars.count; i++) {
+        if (uses->vars.items[i]->function)
+            place(module, layout, uses->vars.items[i]);
+    }
+}
+
+static bool names(const struct uses *uses, const struct ptx_var *var)
+{
+    for (size_t i = 0; i < uses->vars.count; i++) {
+        if (uses->vars.items[i] == var)
+            return true;
+    }
+    return false;
+}
+
+// What the kernel would have if functions were not shared with others.
+static struct layout layout_alone(struct sim_module *module, const struct uses *uses, size_t kernel,
+                                  const bool *reached)
+{
+    struct layout alone = {0};
+    place_own(module, &alone, &uses[kernel]);
+    for (size_t t = 0; t < module->text_count; t++) {
+        for (struct ptx_item *item = module->texts[t]->first; item; item = item->next) {
+            bool named = false;
+            if (item->kind != PTX_ITEM_VAR || item->var->space != PTX_SPACE_SHARED)
+                continue;
+            for (size_t i = 0; i < module->code_count && !named; i++)
+                named = reached[i] && names(&uses[i], item->var);
+            if (named)
+                place(module, &alone, item->var);
+        }
+    }
+    for (size_t i = 0; i < module->code_count; i++) {
+        if (reached[i])
+            place_own(module, &alone, &uses[i]);
+    }
+    return alone;
+}
+
 struct plan {
     struct layout layout;
     bool shares_dynamic; // with functions
 };
 
 static void plan_kernel(struct sim_module *module, const struct uses *uses, size_t kernel,
-                        const bool *reached, const struct layout *common, struct plan *plan)
+                        const struct layout *alone, const struct layout *common, struct plan *plan)
 {
+    const bool *reached = module->codes[kernel]->reaches;
     bool reaches_common = false;
-    struct layout alone = {0};
     for (size_t i = 0; i < module->code_count; i++) {
-        if (!reached[i])
-            continue;
-        place_all(module, &alone, &uses[i]);
-        for (size_t k = 0; i != kernel && k < uses[i].vars.count; k++) {
+        for (size_t k = 0; reached[i] && i != kernel && k < uses[i].vars.count; k++) {
             reaches_common = true;
             plan->shares_dynamic |= is_dynamic(uses[i].vars.items[k]);
         }
     }
-    module->codes[kernel]->static_shared_bytes = alone.used;
     if (reaches_common) {
         plan->layout = *common;
         // A copy, since it grows.
@@ -227,35 +300,52 @@ static void plan_kernel(struct sim_module *module, const struct uses *uses, size
                    common->vars.count * sizeof(struct shared_var));
         place_all(module, &plan->layout, &uses[kernel]);
     } else {
-        plan->layout = alone;
+        plan->layout = *alone;
     }
+    module->codes[kernel]->placed_shared_bytes = (uint32_t)plan->layout.used;
     uint32_t align = plan->layout.dynamic_align;
     module->codes[kernel]->dynamic_shared =
-        rounded(plan->layout.used, align > DYNAMIC_ALIGN ? align : DYNAMIC_ALIGN);
+        (uint32_t)rounded(plan->layout.used, align > DYNAMIC_ALIGN ? align : DYNAMIC_ALIGN);
 }
 
-void module_place_shared(struct sim_module *module)
+enum base_code module_place_shared(struct sim_module *module, struct base_error *error)
 {
     size_t count = module->code_count;
     struct uses *uses = base_new_array(&module->arena, struct uses, count);
     struct plan *plans = base_new_array(&module->arena, struct plan, count);
     size_t *pending = base_new_array(&module->arena, size_t, count);
     size_t *callers = base_new_array(&module->arena, size_t, count);
+    struct layout *alone = base_new_array(&module->arena, struct layout, count);
     struct layout common = {0};
+    for (size_t i = 0; i < count; i++)
+        note_body(module, uses, i);
+    note_tables(module, uses);
     for (size_t i = 0; i < count; i++) {
-        note_body(module, &uses[i], module->codes[i]->function);
-        if (!module->codes[i]->function->is_entry)
+        struct code *code = module->codes[i];
+        if (!code->function->is_entry)
+            continue;
+        bool *reached = base_new_array(&module->arena, bool, count);
+        mark_reached(module, uses, i, reached, pending);
+        for (size_t k = 0; k < count; k++)
+            uses[k].is_reached |= reached[k];
+        code->reaches = reached;
+        code->endless = goes_in_circles(module, uses, reached, callers, pending);
+        alone[i] = layout_alone(module, uses, i, reached);
+        uint32_t most = module->device->preset->shared_per_block;
+        BASE_RETURN_IF(alone[i].used > most, error, BASE_INVALID,
+                       "kernel %s has %llu bytes of static shared memory; %u is the most",
+                       code->name, (unsigned long long)alone[i].used, most);
+        code->static_shared_bytes = (uint32_t)alone[i].used;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (uses[i].is_reached && !module->codes[i]->function->is_entry)
             place_all(module, &common, &uses[i]);
     }
     uint32_t dynamic = 0; // where functions find it
     for (size_t i = 0; i < count; i++) {
         if (!module->codes[i]->function->is_entry)
             continue;
-        bool *reached = base_new_array(&module->arena, bool, count);
-        mark_reached(module, uses, i, reached, pending);
-        module->codes[i]->reaches = reached;
-        module->codes[i]->endless = goes_in_circles(module, uses, reached, callers, pending);
-        plan_kernel(module, uses, i, reached, &common, &plans[i]);
+        plan_kernel(module, uses, i, &alone[i], &common, &plans[i]);
         if (plans[i].shares_dynamic && module->codes[i]->dynamic_shared > dynamic)
             dynamic = module->codes[i]->dynamic_shared;
     }
@@ -265,4 +355,5 @@ void module_place_shared(struct sim_module *module)
             code->dynamic_shared = dynamic;
         assign(module, code, &uses[i], code->function->is_entry ? &plans[i].layout : &common);
     }
+    return BASE_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp at work: the dispatch loop, divergence into paths and their joins, calls and returns, the
-// end of lanes, and waiting for other lanes or warps. What single instructions compute is in
-// ops_*.c.
+// A warp at work: the dispatch loop, divergence into paths and their joins, the end of lanes, and
+// waiting for other lanes or warps. What single instructions compute is in ops_*.c; functions and
+// what they pass each other in frame.c.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,59 +68,6 @@ enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kin
     pthread_mutex_unlock(&launch->lock);
     atomic_store(&launch->stop, true);
     return STEP_STOP;
-}
-
-// --- Frames --------------------------------------------------------------------------------------
-
-// Where the stack of a function begins that the running lanes call from the frame.
-static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
-{
-    uint32_t most = 0;
-    for (int i = 0; frame->code->allocates && i < LANES; i++) {
-        if (warp->mask >> i & 1 && frame->allocated[i] > most)
-            most = frame->allocated[i];
-    }
-    return frame->local_offset + ((frame->code->local_bytes + most + 15u) & ~15u);
-}
-
-static size_t frame_room(const struct code *code)
-{
-    return 64 + code->register_bytes + (size_t)LANES * code->param_bytes + 64;
-}
-
-// Registers start as zeros: what a program reads without having written it is the same in every
-// run.
-static struct frame *new_frame(struct warp *warp, const struct code *code, struct frame *caller)
-{
-    size_t room = frame_room(code);
-    struct frame *frame = warp->spare;
-    if (frame && frame->room_bytes >= room) {
-        warp->spare = frame->next;
-        room = frame->room_bytes;
-    } else {
-        frame = malloc(sizeof(*frame) + room);
-        if (!frame)
-            return NULL;
-    }
-    *frame = (struct frame){.code = code, .caller = caller, .room_bytes = room};
-    frame->registers = (unsigned char *)(((uintptr_t)(frame + 1) + 63) & ~(uintptr_t)63);
-    frame->params = frame->registers + code->register_bytes;
-    memset(frame->registers, 0, code->register_bytes + (size_t)LANES * code->param_bytes);
-    frame->local_offset = caller ? stack_end(warp, caller) : 0;
-    frame->next = warp->frames;
-    if (warp->frames)
-        warp->frames->before = frame;
-    warp->frames = frame;
-    return frame;
-}
-
-static void end_frame(struct warp *warp, struct frame *frame)
-{
-    *(frame->before ? &frame->before->next : &warp->frames) = frame->next;
-    if (frame->next)
-        frame->next->before = frame->before;
-    frame->next = warp->spare;
-    warp->spare = frame;
 }
 
 // --- Paths and joins -----------------------------------------------------------------------------
@@ -311,75 +258,7 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
     return STEP_STOP;
 }
 
-// --- Calls ---------------------------------------------------------------------------------------
-
-static unsigned char *place_of(const struct frame *frame, const struct passed *passed, int lane)
-{
-    return frame->params + (size_t)lane * frame->code->param_bytes + passed->offset;
-}
-
-void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                        uint32_t lanes)
-{
-    for (uint32_t i = 0; i < count; i++, passed++) {
-        const unsigned char *from = passed->reg & POOL ? frame->code->pool + (passed->reg & ~POOL)
-                                                       : frame->registers + passed->reg;
-        for (uint32_t left = lanes; left; left &= left - 1) {
-            int lane = __builtin_ctz(left);
-            memcpy(place_of(frame, passed, lane), from + (size_t)lane * passed->lane_bytes,
-                   passed->bytes);
-        }
-    }
-}
-
-void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                       uint32_t lanes)
-{
-    for (uint32_t i = 0; i < count; i++, passed++) {
-        for (uint32_t left = lanes; left; left &= left - 1) {
-            int lane = __builtin_ctz(left);
-            unsigned char *to = frame->registers + passed->reg + (size_t)lane * passed->lane_bytes;
-            memset(to, 0, passed->lane_bytes);
-            memcpy(to, place_of(frame, passed, lane), passed->bytes);
-        }
-    }
-}
-
-static enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code)
-{
-    struct path *path = warp->path;
-    struct frame *caller = path->frame;
-    struct launch *launch = warp->block->launch;
-    uint32_t stack = stack_end(warp, caller);
-    // A call takes some of the stack even where the function has no variables there.
-    if (stack + code->local_bytes > launch->local_bytes ||
-        caller->depth > launch->local_bytes / LEAST_FRAME)
-        return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
-                          "the stack of %u bytes is used up calling %s", launch->local_bytes,
-                          code->name);
-    struct frame *frame = new_frame(warp, code, caller);
-    if (!frame)
-        return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s", code->name);
-    frame->depth = caller->depth + 1;
-    frame->lanes = warp->mask;
-    frame->call = op;
-    const struct call_plan *plan = op->extra;
-    frame_store_params(caller, plan->given, plan->given_count, warp->mask);
-    for (uint32_t i = 0; i < plan->argument_count && i < code->param_count; i++) {
-        for (int lane = 0; lane < LANES; lane++) {
-            if (warp->mask >> lane & 1)
-                memcpy(frame->params + (size_t)lane * code->param_bytes + code->params[i].offset,
-                       caller->params + (size_t)lane * caller->code->param_bytes +
-                           plan->arguments[i].offset,
-                       code->params[i].size_bytes);
-        }
-    }
-    frame_load_params(frame, code->given, code->given_count, warp->mask);
-    frame->return_pc = path->pc + 1;
-    path->frame = frame;
-    path->pc = 0;
-    return STEP_JUMP;
-}
+// --- Calls and returns that part lanes -----------------------------------------------------------
 
 void warp_part(struct warp *warp)
 {
@@ -400,7 +279,7 @@ enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes
     if (lanes != path->mask &&
         warp_branch(warp, op, path->mask & ~lanes, others, path->pc) == STEP_STOP)
         return STEP_STOP;
-    return warp_call(warp, op, code);
+    return frame_call(warp, op, code);
 }
 
 // Lanes of the running path return from its function; the others, where there are any, go on.
@@ -428,26 +307,7 @@ enum step warp_return(struct warp *warp)
         arrive(warp, join, lanes);
         return STEP_STOP;
     }
-    const struct call_plan *plan = frame->call->extra;
-    struct frame *caller = frame->caller;
-    frame_store_params(frame, &frame->code->result, frame->code->result.bytes != 0, lanes);
-    if (plan->result_bytes) {
-        for (int lane = 0; lane < LANES; lane++) {
-            if (lanes >> lane & 1)
-                memcpy(caller->params + (size_t)lane * caller->code->param_bytes +
-                           plan->result_offset,
-                       frame->params + (size_t)lane * frame->code->param_bytes +
-                           frame->code->return_offset,
-                       plan->result_bytes);
-        }
-    }
-    frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
-    path->frame = caller;
-    path->pc = frame->return_pc;
-    // Other lanes may be in it still, on paths of their own.
-    frame->lanes &= ~lanes;
-    if (!frame->lanes)
-        end_frame(warp, frame);
+    frame_leave(warp);
     return STEP_JUMP;
 }
 
@@ -640,7 +500,7 @@ bool warp_start(struct warp *warp)
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = 0;
     warp->path_count = warp->next_path = 0;
-    struct frame *frame = new_frame(warp, launch->code, NULL);
+    struct frame *frame = frame_create(warp, launch->code, NULL);
     if (!frame)
         return false;
     struct path *path = new_path(warp);
@@ -651,7 +511,7 @@ bool warp_start(struct warp *warp)
 void warp_stop(struct warp *warp)
 {
     while (warp->frames)
-        end_frame(warp, warp->frames);
+        frame_end(warp, warp->frames);
 }
 
 void warp_fini(struct warp *warp)

@@ -238,85 +238,6 @@ static void a_change_reaches_later_launches_only(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
-static void memory_of_a_graph_lives_from_node_to_node(void **state)
-{
-    (void)state;
-    CUgraph graph;
-    CUgraphNode alloc, fill, copy, release;
-    CUgraphExec exec;
-    CUDA_MEM_ALLOC_NODE_PARAMS memory = {
-        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
-        .bytesize = 4096};
-    assert_ok(cuGraphCreate(&graph, 0));
-    assert_ok(cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &memory));
-    CUDA_MEMSET_NODE_PARAMS set = {
-        .dst = memory.dptr, .value = 6, .elementSize = 4, .width = 1, .height = 1};
-    assert_ok(cuGraphAddMemsetNode(&fill, graph, &alloc, 1, &set, t.context));
-    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .srcDevice = memory.dptr,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = p,
-                          .WidthInBytes = 4,
-                          .Height = 1,
-                          .Depth = 1};
-    assert_ok(cuGraphAddMemcpyNode(&copy, graph, &fill, 1, &down, t.context));
-    assert_ok(cuGraphAddMemFreeNode(&release, graph, &copy, 1, memory.dptr));
-    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    launch(exec);
-    launch(exec);
-    assert_int_equal(testing_read(p), 6);
-    assert_ok(cuGraphExecDestroy(exec));
-    assert_ok(cuGraphDestroy(graph));
-}
-
-// Allocated by a graph and freed by the program: at the same address at every launch, and only
-// once.
-static void the_program_may_free_what_a_graph_allocates(void **state)
-{
-    (void)state;
-    CUgraph graph;
-    CUgraphExec exec, freeing;
-    CUdeviceptr q, other;
-    size_t before, after, total;
-    assert_ok(cuMemGetInfo_v2(&before, &total));
-    assert_ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    assert_ok(cuMemAllocAsync(&q, 4096, stream));
-    assert_ok(cuMemsetD32Async(q, 5, 1024, stream));
-    assert_ok(cuStreamEndCapture(stream, &graph));
-    assert_is(cuMemFree_v2(q), CUDA_ERROR_INVALID_VALUE); // not there before a launch
-    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    assert_ok(cuGraphInstantiateWithFlags(&freeing, graph,
-                                          CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
-    for (int i = 0; i < 3; i++) {
-        assert_ok(cuGraphLaunch(exec, stream));
-        assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE); // it has not been freed
-        testing_scale(q, 1024, 2, i, stream);
-        assert_ok(cuStreamSynchronize(stream));
-        assert_int_equal(testing_read(q), 10 + i);
-        if (i % 2)
-            assert_ok(cuMemFree_v2(q));
-        else
-            assert_ok(cuMemFreeAsync(q, stream));
-        assert_is(cuMemFreeAsync(q, stream), CUDA_ERROR_INVALID_VALUE);
-        assert_ok(cuMemAllocAsync(&other, 4096, stream)); // gets other memory
-        assert_true(other != q);
-        assert_ok(cuMemFreeAsync(other, stream));
-    }
-    assert_ok(cuGraphLaunch(freeing, stream));
-    assert_ok(cuGraphLaunch(freeing, stream));
-    assert_ok(cuGraphExecDestroy(exec));
-    assert_ok(cuGraphExecDestroy(freeing));
-    assert_ok(cuGraphDestroy(graph));
-    assert_ok(cuStreamSynchronize(stream));
-    assert_int_equal(testing_read(q), 5); // outlives its graph, until it is freed
-    assert_ok(cuMemFreeAsync(q, stream));
-    assert_ok(cuStreamSynchronize(stream));
-    assert_ok(cuCtxSynchronize());
-    assert_ok(cuMemGetInfo_v2(&after, &total));
-    assert_int_equal(after, before);
-}
-
 static void an_event_recorded_by_a_graph_can_be_waited_for(void **state)
 {
     (void)state;
@@ -358,9 +279,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_capture_forbids_waiting, setup, teardown),
         cmocka_unit_test_setup_teardown(nodes_run_after_those_they_follow, setup, teardown),
         cmocka_unit_test_setup_teardown(a_change_reaches_later_launches_only, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory_of_a_graph_lives_from_node_to_node, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_program_may_free_what_a_graph_allocates, setup,
-                                        teardown),
         cmocka_unit_test_setup_teardown(an_event_recorded_by_a_graph_can_be_waited_for, setup,
                                         teardown),
     };

@@ -230,7 +230,9 @@ static void a_fault_stays_in_its_context(void **state)
     assert_ok(cuMemFree_v2(p));
 }
 
-static void the_primary_context_starts_anew_after_a_reset(void **state)
+// A reset ends what it held, and the error stays with whoever still has it current; nobody gets it
+// anew. Comes last: from here on this process has none.
+static void a_primary_context_does_not_come_back_after_a_fault(void **state)
 {
     (void)state;
     CUcontext primary, again;
@@ -244,14 +246,42 @@ static void the_primary_context_starts_anew_after_a_reset(void **state)
     assert_ok(cuMemAlloc_v2(&p, 64));
     testing_scale(16, 1, 1, 1, NULL);
     assert_is(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_ok(cuDevicePrimaryCtxRetain(&again, 0)); // until the reset
     assert_ok(cuDevicePrimaryCtxReset_v2(0));
-    assert_ok(cuCtxSynchronize());
     assert_is(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_is(cuMemAlloc_v2(&p, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_is(cuDevicePrimaryCtxRetain(&again, 0), CUDA_ERROR_DEVICE_UNAVAILABLE);
     assert_ok(cuCtxPopCurrent_v2(&again));
-    assert_ok(cuDevicePrimaryCtxRelease_v2(0));
-    assert_ok(cuDevicePrimaryCtxRelease_v2(0));
+    for (int i = 0; i < 3; i++)
+        assert_ok(cuDevicePrimaryCtxRelease_v2(0));
     assert_ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
     assert_int_equal(active, 0);
+    assert_is(cuDevicePrimaryCtxRetain(&again, 0), CUDA_ERROR_DEVICE_UNAVAILABLE);
+    assert_ok(cuMemAlloc_v2(&p, 64)); // in the context of the tests, which is another
+    testing_scale(p, 1, 1, 1, NULL);
+    assert_ok(cuCtxSynchronize());
+    assert_ok(cuMemFree_v2(p));
+}
+
+// The last release ends the context as a reset does; what had no fault can be had anew.
+static void a_primary_context_comes_back_after_its_last_release(void **state)
+{
+    (void)state;
+    CUcontext primary;
+    CUdeviceptr p;
+    unsigned flags;
+    int active;
+    for (int i = 0; i < 2; i++) {
+        assert_ok(cuDevicePrimaryCtxRetain(&primary, 0));
+        assert_ok(cuCtxPushCurrent_v2(primary));
+        assert_ok(cuMemAlloc_v2(&p, 64));
+        assert_ok(cuDevicePrimaryCtxRelease_v2(0));
+        assert_ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+        assert_int_equal(active, 0);
+        assert_is(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
+        assert_ok(cuCtxPopCurrent_v2(&primary));
+    }
 }
 
 static void a_child_of_fork_has_no_driver(void **state)
@@ -282,8 +312,9 @@ int main(void)
         cmocka_unit_test(occupancy_follows_threads_blocks_and_shared_memory),
         cmocka_unit_test(functions_are_found_by_name_and_version),
         cmocka_unit_test(a_fault_stays_in_its_context),
-        cmocka_unit_test(the_primary_context_starts_anew_after_a_reset),
+        cmocka_unit_test(a_primary_context_comes_back_after_its_last_release),
         cmocka_unit_test(a_child_of_fork_has_no_driver),
+        cmocka_unit_test(a_primary_context_does_not_come_back_after_a_fault),
     };
     return cmocka_run_group_tests(tests, testing_setup, testing_teardown);
 }

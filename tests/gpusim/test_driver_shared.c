@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory of several kernels in one module: each has what it and the functions it calls name,
-// is limited by that, and finds its dynamic part behind it.
+// is limited by that, and finds its dynamic part behind it. Modules with a kernel of more than
+// 48 KiB are refused. How much is counted was compared with CUDA 13.0's assembler.
 #include "driver_testing.h"
 
 // `wide` and `narrow` are named by one kernel each, `inner` by a function that two kernels call.
@@ -173,6 +174,139 @@ static void what_lies_beyond_is_nobodys(void **state)
     assert_ok(cuCtxDestroy_v2(doomed));
 }
 
+// --- The most of it ------------------------------------------------------------------------------
+
+#define HEAD      ".version 8.0\n.target sm_70\n.address_size 64\n"
+// Uses the variable.
+#define PUT(name) "mov.u32 %r0, " name "; st.shared.u32 [" name "], %r0;\n"
+#define FUNCTION(name, body) \
+    ".visible .func " name "() { .reg .u32 %r0; .reg .u64 %a0;\n" body "ret; }\n"
+#define KERNEL(body)      ".visible .entry k() { .reg .u32 %r0; .reg .u64 %a0;\n" body "ret; }\n"
+#define OWN(name, bytes)  ".shared .align 4 .b8 " name "[" #bytes "];\n"
+#define WIDE(name, bytes) ".shared .align 128 .b8 " name "[" #bytes "];\n"
+#define CALL_ADDRESS      "P: .callprototype _ (); call %a0, P;\n"
+
+static CUresult load(const char *text, char *log, size_t log_bytes, CUmodule *loaded)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)log_bytes};
+    return cuModuleLoadDataEx(loaded, text, 2, options, values);
+}
+
+static void assert_loads(const char *text, int bytes)
+{
+    CUmodule loaded;
+    CUfunction kernel;
+    int found;
+    char log[300] = "";
+    CUresult result = load(text, log, sizeof log, &loaded);
+    if (result != CUDA_SUCCESS)
+        fail_msg("%d, %s:\n%s", result, log, text);
+    assert_ok(cuModuleGetFunction(&kernel, loaded, "k"));
+    assert_ok(cuFuncGetAttribute(&found, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel));
+    if (found != bytes)
+        fail_msg("%d bytes instead of %d:\n%s", found, bytes, text);
+    assert_ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    assert_ok(cuCtxSynchronize());
+    assert_ok(cuModuleUnload(loaded));
+}
+
+static void assert_too_large(const char *text, const char *bytes)
+{
+    CUmodule loaded;
+    char log[300] = "", says[200];
+    snprintf(says, sizeof says, "kernel k has %s bytes of static shared memory; 49152 is the most",
+             bytes);
+    assert_is(load(text, log, sizeof log, &loaded), CUDA_ERROR_INVALID_PTX);
+    assert_string_equal(log, says);
+    CUlibrary library;
+    assert_is(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0),
+              CUDA_ERROR_INVALID_PTX);
+}
+
+static void no_kernel_has_more_than_48_kib(void **state)
+{
+    (void)state;
+    assert_loads(HEAD KERNEL(OWN("a", 49152) PUT("a")), 49152);
+    assert_too_large(HEAD KERNEL(OWN("a", 49153) PUT("a")), "49153");
+    // Own variables count where nothing uses them, and one such kernel is enough.
+    assert_too_large(HEAD KERNEL(OWN("a", 49156)) ".visible .entry other() { ret; }\n", "49156");
+    assert_too_large(HEAD KERNEL(OWN("a", 8589934592)), "4294967295");
+    // Variables do not add up over kernels, and dynamic memory does not count.
+    assert_loads(HEAD KERNEL(OWN("a", 30000)
+                                 PUT("a")) ".visible .entry other() {\n" OWN("a", 30000) "ret; }\n",
+                 30000);
+    assert_loads(HEAD ".extern .shared .align 16 .b8 d[];\n" KERNEL(
+                     OWN("a", 49152) PUT("a") "mov.u32 %r0, d;\n"),
+                 49152);
+}
+
+static void variables_of_the_module_count_where_they_are_reached(void **state)
+{
+    (void)state;
+    assert_loads(HEAD OWN("m", 50000) KERNEL(""), 0);
+    assert_too_large(HEAD OWN("m", 50000) KERNEL(PUT("m")), "50000");
+    assert_loads(HEAD OWN("m", 50000) FUNCTION("f", PUT("m")) KERNEL(""), 0);
+    assert_too_large(HEAD OWN("m", 50000) FUNCTION("f", PUT("m")) FUNCTION("g", "call f;\n")
+                         KERNEL("call g;\n"),
+                     "50000");
+    assert_too_large(HEAD OWN("m", 30000) OWN("n", 30000) FUNCTION("f", PUT("m"))
+                         KERNEL(PUT("n") "call f;\n"),
+                     "60000");
+    assert_too_large(HEAD FUNCTION("f", OWN("m", 30000) PUT("m"))
+                         KERNEL(OWN("n", 30000) PUT("n") "call f;\n"),
+                     "60000");
+}
+
+// A call by address may lead to the functions whose addresses are taken, wherever that is.
+static void calls_by_address_reach_what_has_one(void **state)
+{
+    (void)state;
+    assert_loads(HEAD FUNCTION("f", OWN("m", 30000) PUT("m")) FUNCTION("g", "")
+                     KERNEL(OWN("a", 30000) PUT("a") "mov.u64 %a0, g;\n" CALL_ADDRESS),
+                 30000);
+    assert_too_large(HEAD FUNCTION("f", OWN("m", 30000) PUT("m"))
+                         KERNEL(OWN("a", 30000) PUT("a") "mov.u64 %a0, f;\n" CALL_ADDRESS),
+                     "60000");
+    assert_too_large(HEAD FUNCTION("f", OWN("m", 30000) PUT("m")) FUNCTION("g", "mov.u64 %a0, f;\n")
+                         KERNEL(OWN("a", 30000) PUT("a") "mov.u64 %a0, 0;\n" CALL_ADDRESS),
+                     "60000");
+    assert_too_large(
+        HEAD FUNCTION("f", OWN("m", 30000) PUT("m")) ".visible .global .u64 table[1] = "
+                                                     "{f};\n" KERNEL(OWN("a", 30000) PUT(
+                                                         "a") "ld.global.u64 %a0, "
+                                                              "[table];\n" CALL_ADDRESS),
+        "60000");
+}
+
+// Functions' variables lie at one place for all kernels, so that one kernel's may begin behind
+// those of functions that it never calls.
+static void functions_of_other_kernels_take_nothing(void **state)
+{
+    (void)state;
+    assert_loads(HEAD FUNCTION("f", OWN("m", 30000) PUT("m"))
+                     FUNCTION("g", OWN("n", 30000) PUT("n")) ".visible .entry other() { call f; "
+                                                             "ret; }\n" KERNEL("call g;\n"),
+                 30000);
+}
+
+// Gaps for alignment count, so the order does: the kernel's own before the module's.
+static void gaps_count_in_the_assemblers_order(void **state)
+{
+    (void)state;
+    assert_loads(HEAD KERNEL(OWN("a", 4) WIDE("b", 128) PUT("b") PUT("a")), 256);
+    assert_loads(HEAD KERNEL(WIDE("b", 128) OWN("a", 4) PUT("a") PUT("b")), 132);
+    assert_too_large(HEAD KERNEL(OWN("a", 4) WIDE("b", 49024) OWN("c", 4)), "49156");
+    assert_loads(HEAD OWN("a", 4) WIDE("b", 128) OWN("c", 4) KERNEL(PUT("a") PUT("c") PUT("b")),
+                 260);
+    assert_loads(HEAD OWN("m", 4) KERNEL(WIDE("b", 128) PUT("m") PUT("b")), 132);
+    assert_loads(HEAD WIDE("m", 128) KERNEL(OWN("b", 4) PUT("m") PUT("b")), 256);
+    assert_loads(
+        HEAD WIDE("m", 128) OWN("n", 4) FUNCTION("f", PUT("m")) KERNEL(PUT("n") "call f;\n"), 132);
+    assert_loads(
+        HEAD OWN("n", 4) WIDE("m", 128) FUNCTION("f", PUT("m")) KERNEL(PUT("n") "call f;\n"), 256);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +314,11 @@ int main(void)
         cmocka_unit_test(static_and_dynamic_together_are_limited),
         cmocka_unit_test(dynamic_memory_begins_behind_the_kernels_own),
         cmocka_unit_test(what_lies_beyond_is_nobodys),
+        cmocka_unit_test(no_kernel_has_more_than_48_kib),
+        cmocka_unit_test(variables_of_the_module_count_where_they_are_reached),
+        cmocka_unit_test(calls_by_address_reach_what_has_one),
+        cmocka_unit_test(functions_of_other_kernels_take_nothing),
+        cmocka_unit_test(gaps_count_in_the_assemblers_order),
     };
     return cmocka_run_group_tests(tests, setup, testing_teardown);
 }

@@ -79,6 +79,73 @@ static void the_stack_is_as_large_as_it_was_asked_to_be(void **state)
     assert_int_equal(run(fixture, text, 1, 32).kind, SIM_FAULT_NONE);
 }
 
+// Block 0 has memory from malloc(40) and frees it once block 1, with as many threads as it has, has
+// read it; block 1 reads again, by the same instruction, when it is told that this is done. Words
+// of the memory: 0 how far they are, 2 and 3 the address, 4 what was read.
+static struct sim_fault free_under_another_block(struct fixture *fixture, unsigned reads,
+                                                 unsigned offset, const char *after_free)
+{
+    static const char format[] = //
+        HEAD ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+             ".extern .func free(.param .b64 a);\n"
+             ".entry k(.param .u64 p) { .reg .b32 %%r<9>; .reg .b64 %%rd<9>; .reg .pred %%p<3>;\n"
+             "ld.param.u64 %%rd1, [p]; mov.u32 %%r1, %%ctaid.x; mov.u32 %%r2, %%tid.x;\n"
+             "setp.eq.u32 %%p1, %%r1, 1; @%%p1 bra OTHER;\n"
+             "setp.ne.u32 %%p1, %%r2, 0; @%%p1 ret;\n"
+             "call (%%rd2), malloc, (40); mov.u32 %%r3, 77; st.u32 [%%rd2+%u], %%r3;\n"
+             "st.global.u64 [%%rd1+8], %%rd2; st.release.gpu.global.u32 [%%rd1], 1;\n"
+             "A: ld.acquire.gpu.global.u32 %%r3, [%%rd1]; setp.ne.u32 %%p1, %%r3, 2; @%%p1 bra A;\n"
+             "call free, (%%rd2); %s st.release.gpu.global.u32 [%%rd1], 3; ret;\n"
+             "OTHER: mov.u32 %%r4, 1;\n"
+             "B: ld.acquire.gpu.global.u32 %%r3, [%%rd1]; setp.ne.u32 %%p1, %%r3, 1; @%%p1 bra B;\n"
+             "ld.global.u64 %%rd2, [%%rd1+8];\n"
+             "READ: ld.u32 %%r5, [%%rd2+%u]; st.global.u32 [%%rd1+16], %%r5;\n"
+             "setp.eq.u32 %%p1, %%r4, %u; @%%p1 bra LAST; add.u32 %%r4, %%r4, 1;\n"
+             "st.release.gpu.global.u32 [%%rd1], 2;\n"
+             "C: ld.acquire.gpu.global.u32 %%r3, [%%rd1]; setp.ne.u32 %%p1, %%r3, 3; @%%p1 bra C;\n"
+             "bra READ;\n"
+             "LAST: st.release.gpu.global.u32 [%%rd1], 2; ret; }";
+    char text[4096];
+    snprintf(text, sizeof(text), format, offset, after_free, offset, reads);
+    fixture->memory[0] = fixture->memory[4] = 0;
+    return run(fixture, text, 2, 32);
+}
+
+// Which worker runs which block is up to them, so it is tried often.
+enum { TRIES = 20 };
+
+static void what_another_block_has_freed_is_told(void **state)
+{
+    for (int i = 0; i < TRIES; i++) {
+        struct sim_fault fault = free_under_another_block(*state, 2, 8, "");
+        assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+        assert_non_null(strstr(fault.text, "block (1,0,0)"));
+        assert_non_null(strstr(fault.text, "use after free: byte 8 of object"));
+    }
+}
+
+static void what_another_block_frees_later_can_be_read(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int i = 0; i < TRIES; i++) {
+        struct sim_fault fault = free_under_another_block(fixture, 1, 8, "");
+        assert_int_equal(fault.kind, SIM_FAULT_NONE);
+        assert_int_equal(fixture->memory[4], 77);
+    }
+}
+
+// Where the memory was given out again meanwhile, its new size counts. (It need not be at the same
+// place; then this is a use after free.)
+static void what_another_block_has_given_out_again_is_as_small_as_it_is_now(void **state)
+{
+    for (int i = 0; i < TRIES; i++) {
+        struct sim_fault fault =
+            free_under_another_block(*state, 2, 36, "call (%rd3), malloc, (36);");
+        assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+        assert_non_null(strstr(fault.text, "block (1,0,0)"));
+    }
+}
+
 // Each row is a kernel's body, run by 64 threads of one block, so that what they do has an order.
 // Registers are declared; %rd1 is the address of the object of memory, %r1 the thread.
 #define BODY                                                                           \
@@ -363,6 +430,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_access_beyond_an_object_names_kernel_thread_and_object),
         TEST(use_after_free_is_told),
+        TEST(what_another_block_has_freed_is_told),
+        TEST(what_another_block_frees_later_can_be_read),
+        TEST(what_another_block_has_given_out_again_is_as_small_as_it_is_now),
         TEST(a_misaligned_access_is_told),
         TEST(a_missing_barrier_participant_is_told),
         TEST(endless_recursion_ends),

@@ -364,6 +364,50 @@ static void a_graph_of_explicit_nodes_can_be_changed_and_launched(void **state)
     OK(cudaFree(device));
 }
 
+// Memory that a graph allocates and the program frees is there again at the next launch, at the
+// same address; as long as it is not freed, there is no next launch.
+static void memory_of_a_graph_may_be_left_to_the_program(void **state)
+{
+    (void)state;
+    uint32_t word;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t alloc, fill;
+    cudaStream_t stream;
+    struct cudaMemAllocNodeParams memory = {
+        .poolProps = {.allocType = cudaMemAllocationTypePinned,
+                      .location = {.type = cudaMemLocationTypeDevice}},
+        .bytesize = 4096};
+    OK(cudaStreamCreate(&stream));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&alloc, graph, NULL, 0, &memory));
+    const struct cudaMemsetParams fill_params = {memory.dptr, 0, 8, 4, 1024, 1};
+    OK(cudaGraphAddMemsetNode(&fill, graph, &alloc, 1, &fill_params));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        OK(cudaGraphLaunch(exec, stream));
+        OK(cudaMemcpyAsync(&word, memory.dptr, 4, cudaMemcpyDeviceToHost, stream));
+        OK(cudaStreamSynchronize(stream));
+        assert_int_equal(word, 8);
+        assert_int_equal(cudaGraphLaunch(exec, stream), cudaErrorInvalidValue);
+        OK(i == 1 ? cudaFree(memory.dptr) : cudaFreeAsync(memory.dptr, stream));
+        assert_int_equal(cudaFreeAsync(memory.dptr, stream), cudaErrorInvalidValue);
+    }
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    for (int i = 0; i < 3; i++)
+        OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaMemcpyAsync(&word, memory.dptr, 4, cudaMemcpyDeviceToHost, stream));
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(word, 8); // it outlives its graph, until it is freed
+    OK(cudaFree(memory.dptr));
+    assert_int_equal(cudaFree(memory.dptr), cudaErrorInvalidValue);
+    cudaGetLastError();
+    OK(cudaStreamDestroy(stream));
+}
+
 static void device_properties_agree_with_attributes(void **state)
 {
     (void)state;
@@ -504,6 +548,7 @@ int main(void)
         cmocka_unit_test(copies_of_two_and_three_dimensions_keep_every_byte),
         cmocka_unit_test(streams_order_copies_and_launches),
         cmocka_unit_test(a_graph_of_explicit_nodes_can_be_changed_and_launched),
+        cmocka_unit_test(memory_of_a_graph_may_be_left_to_the_program),
         cmocka_unit_test(device_properties_agree_with_attributes),
         cmocka_unit_test(older_versions_run_programs),
         cmocka_unit_test(older_versions_keep_to_their_own_structures),

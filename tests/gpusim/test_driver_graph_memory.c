@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that graphs of the simulated GPU's driver allocate: how long it is there, who may free it,
+// and that it is at one address at every launch.
+#include "driver_testing.h"
+
+static CUstream stream;
+static CUdeviceptr p;
+
+static int setup(void **state)
+{
+    (void)state;
+    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    assert_ok(cuMemAlloc_v2(&p, 64));
+    assert_ok(cuCtxSynchronize()); // nothing is left of other tests' graphs
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    assert_ok(cuMemFree_v2(p));
+    assert_ok(cuStreamDestroy_v2(stream));
+    return 0;
+}
+
+static void launch(CUgraphExec exec)
+{
+    assert_ok(cuGraphLaunch(exec, stream));
+    assert_ok(cuStreamSynchronize(stream));
+}
+
+// A graph that allocates q and fills it with 5.
+static CUgraph filling_graph(CUstream on, CUdeviceptr *q)
+{
+    CUgraph graph;
+    assert_ok(cuStreamBeginCapture_v2(on, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    assert_ok(cuMemAllocAsync(q, 4096, on));
+    assert_ok(cuMemsetD32Async(*q, 5, 1024, on));
+    assert_ok(cuStreamEndCapture(on, &graph));
+    return graph;
+}
+
+static void memory_of_a_graph_lives_from_node_to_node(void **state)
+{
+    (void)state;
+    CUgraph graph;
+    CUgraphNode alloc, fill, copy, release;
+    CUgraphExec exec;
+    CUDA_MEM_ALLOC_NODE_PARAMS memory = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        .bytesize = 4096};
+    assert_ok(cuGraphCreate(&graph, 0));
+    assert_ok(cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &memory));
+    CUDA_MEMSET_NODE_PARAMS set = {
+        .dst = memory.dptr, .value = 6, .elementSize = 4, .width = 1, .height = 1};
+    assert_ok(cuGraphAddMemsetNode(&fill, graph, &alloc, 1, &set, t.context));
+    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = memory.dptr,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = p,
+                          .WidthInBytes = 4,
+                          .Height = 1,
+                          .Depth = 1};
+    assert_ok(cuGraphAddMemcpyNode(&copy, graph, &fill, 1, &down, t.context));
+    assert_ok(cuGraphAddMemFreeNode(&release, graph, &copy, 1, memory.dptr));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    launch(exec);
+    launch(exec);
+    assert_int_equal(testing_read(p), 6);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+}
+
+// Allocated by a graph and freed by the program: at the same address at every launch, and only
+// once.
+static void the_program_may_free_what_a_graph_allocates(void **state)
+{
+    (void)state;
+    CUgraph graph;
+    CUgraphExec exec, freeing;
+    CUdeviceptr q, other;
+    size_t before, after, total;
+    assert_ok(cuMemGetInfo_v2(&before, &total));
+    graph = filling_graph(stream, &q);
+    assert_is(cuMemFree_v2(q), CUDA_ERROR_INVALID_VALUE); // not there before a launch
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&freeing, graph,
+                                          CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    for (int i = 0; i < 3; i++) {
+        assert_ok(cuGraphLaunch(exec, stream));
+        assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE); // it has not been freed
+        testing_scale(q, 1024, 2, i, stream);
+        assert_ok(cuStreamSynchronize(stream));
+        assert_int_equal(testing_read(q), 10 + i);
+        if (i % 2)
+            assert_ok(cuMemFree_v2(q));
+        else
+            assert_ok(cuMemFreeAsync(q, stream));
+        assert_is(cuMemFreeAsync(q, stream), CUDA_ERROR_INVALID_VALUE);
+        assert_ok(cuMemAllocAsync(&other, 4096, stream)); // gets other memory
+        assert_true(other != q);
+        assert_ok(cuMemFreeAsync(other, stream));
+    }
+    assert_ok(cuGraphLaunch(freeing, stream));
+    assert_ok(cuGraphLaunch(freeing, stream));
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphExecDestroy(freeing));
+    assert_ok(cuGraphDestroy(graph));
+    assert_ok(cuStreamSynchronize(stream));
+    assert_int_equal(testing_read(q), 5); // outlives its graph, until it is freed
+    assert_ok(cuMemFreeAsync(q, stream));
+    assert_ok(cuStreamSynchronize(stream));
+    assert_ok(cuCtxSynchronize());
+    assert_ok(cuMemGetInfo_v2(&after, &total));
+    assert_int_equal(after, before);
+}
+
+// The same with nodes made by hand, as the runtime's examples do.
+static void nodes_made_by_hand_allocate_at_every_launch(void **state)
+{
+    (void)state;
+    CUgraph graph;
+    CUgraphNode alloc, fill;
+    CUgraphExec exec;
+    CUDA_MEM_ALLOC_NODE_PARAMS memory = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        .bytesize = 4096};
+    assert_ok(cuGraphCreate(&graph, 0));
+    assert_ok(cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &memory));
+    CUDA_MEMSET_NODE_PARAMS set = {
+        .dst = memory.dptr, .value = 6, .elementSize = 4, .width = 1, .height = 1};
+    assert_ok(cuGraphAddMemsetNode(&fill, graph, &alloc, 1, &set, t.context));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) {
+        launch(exec);
+        assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE);
+        assert_int_equal(testing_read(memory.dptr), 6);
+        assert_ok(i == 1 ? cuMemFree_v2(memory.dptr) : cuMemFreeAsync(memory.dptr, stream));
+        assert_is(cuMemFreeAsync(memory.dptr, stream), CUDA_ERROR_INVALID_VALUE);
+    }
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+}
+
+// Copies and fills of the program itself find memory only where a launch has allocated it.
+static void calls_find_it_only_while_it_is_there(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraphExec exec;
+    CUgraph graph = filling_graph(stream, &q);
+    uint32_t word = 9;
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 2; i++) {
+        assert_is(cuMemcpyHtoD_v2(q, &word, 4), CUDA_ERROR_INVALID_VALUE);
+        assert_is(cuMemcpyDtoH_v2(&word, q, 4), CUDA_ERROR_INVALID_VALUE);
+        assert_is(cuMemsetD32Async(q, 1, 1, stream), CUDA_ERROR_INVALID_VALUE);
+        launch(exec);
+        assert_ok(cuMemcpyHtoD_v2(q, &word, 4));
+        assert_ok(cuMemsetD32Async(q + 4, 7, 1, stream));
+        assert_ok(cuStreamSynchronize(stream));
+        assert_int_equal(testing_read(q), 9);
+        assert_int_equal(testing_read(q + 4), 7);
+        assert_ok(cuMemFreeAsync(q, stream));
+    }
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+}
+
+// --- Faults --------------------------------------------------------------------------------------
+
+// A context that may end, with its own scale and stream.
+static CUcontext doomed;
+static CUfunction doomed_scale;
+
+static void begin_doomed(void)
+{
+    CUmodule module;
+    assert_ok(cuCtxCreate_v4(&doomed, NULL, 0, t.device));
+    assert_ok(cuModuleLoadData(&module, kernels));
+    assert_ok(cuModuleGetFunction(&doomed_scale, module, "scale"));
+    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+}
+
+// Runs the work, and ends the context, in which something must have used what was freed.
+static void assert_uses_freed_memory(void (*work)(void *), void *argument)
+{
+    char text[2000] = "";
+    int said[2], before = dup(STDERR_FILENO);
+    assert_int_equal(pipe(said), 0);
+    dup2(said[1], STDERR_FILENO);
+    work(argument);
+    CUresult result = cuStreamSynchronize(stream);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(said[1]);
+    ssize_t length = read(said[0], text, sizeof text - 1);
+    close(said[0]);
+    assert_int_equal(result, CUDA_ERROR_ILLEGAL_ADDRESS);
+    if (length <= 0 || !strstr(text, "use after free"))
+        fail_msg("said: %s", text);
+    assert_ok(cuCtxDestroy_v2(doomed));
+}
+
+static void launch_kernel(void *params)
+{
+    assert_ok(cuLaunchKernel(doomed_scale, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+}
+
+static void launch_graph(void *exec)
+{
+    assert_ok(cuGraphLaunch((CUgraphExec)exec, stream));
+}
+
+static CUDA_KERNEL_NODE_PARAMS scale_of(CUdeviceptr *q)
+{
+    static uint32_t one = 1;
+    static void *params[4];
+    params[0] = q;
+    params[1] = params[2] = params[3] = &one;
+    return (CUDA_KERNEL_NODE_PARAMS){.func = doomed_scale,
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 1,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = params};
+}
+
+static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
+{
+    (void)state;
+    CUgraphExec exec;
+    CUdeviceptr q;
+    CUstream outer = stream;
+    begin_doomed();
+    CUgraph graph = filling_graph(stream, &q);
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CUDA_KERNEL_NODE_PARAMS scale = scale_of(&q);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(cuGraphLaunch(exec, stream));
+        launch_kernel(scale.kernelParams);
+        assert_ok(cuStreamSynchronize(stream)); // here it is there
+        assert_ok(cuMemFreeAsync(q, stream));
+    }
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+    assert_uses_freed_memory(launch_kernel, scale.kernelParams);
+    stream = outer;
+}
+
+// What is left is freed before the first node of a launch that is to free it, not by the node that
+// allocates it again.
+static void a_launch_frees_what_was_left_before_it_begins(void **state)
+{
+    (void)state;
+    CUgraphExec exec;
+    CUdeviceptr q;
+    CUstream outer = stream;
+    CUgraphNode first, roots[2];
+    size_t count = 2;
+    begin_doomed();
+    CUgraph graph = filling_graph(stream, &q);
+    CUDA_KERNEL_NODE_PARAMS scale = scale_of(&q);
+    assert_ok(cuGraphGetRootNodes(graph, roots, &count));
+    assert_int_equal(count, 1);
+    assert_ok(cuGraphAddKernelNode_v2(&first, graph, NULL, 0, &scale));
+    assert_ok(cuGraphAddDependencies_v2(graph, &first, &roots[0], NULL, 1));
+    assert_ok(
+        cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    assert_ok(cuGraphNodeSetEnabled(exec, first, 0));
+    launch(exec);
+    launch(exec);
+    assert_int_equal(testing_read(q), 5);
+    assert_ok(cuGraphNodeSetEnabled(exec, first, 1));
+    assert_uses_freed_memory(launch_graph, exec);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+    stream = outer;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(memory_of_a_graph_lives_from_node_to_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_program_may_free_what_a_graph_allocates, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(nodes_made_by_hand_allocate_at_every_launch, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(calls_find_it_only_while_it_is_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_kernel_between_free_and_launch_uses_freed_memory, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_launch_frees_what_was_left_before_it_begins, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, testing_setup, testing_teardown);
+}
