@@ -306,10 +306,6 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
     decode_address(decoder, instr, &instr->operands[1], op);
     fill_data(decoder, instr, op, &instr->operands[0], true);
     if (op->space == PTX_SPACE_PARAM) {
-        const struct ptx_operand *address = &instr->operands[1];
-        bool own = address->kind == PTX_OPERAND_ADDRESS &&
-                   address->elements[0].kind == PTX_OPERAND_VAR &&
-                   address->elements[0].var->is_param;
         if (!(op->flags & ADDRESS_PARAM)) {
             // An address in a register is a generic one: see ops_stack.c.
             if (!(op->flags & ADDRESS_WIDE))
@@ -318,7 +314,8 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
             op->run = load;
             return true;
         }
-        op->run = own && decoder->code->function->is_entry ? load_kernel_param : load_frame_param;
+        op->run = decode_kernel_param(decoder, &instr->operands[1]) ? load_kernel_param
+                                                                    : load_frame_param;
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
@@ -361,6 +358,8 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
         fill_data(decoder, instr, op, &instr->operands[1], false);
         if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
             decode_refuse(decoder, instr, "a parameter at an address in a register");
+        if (decode_kernel_param(decoder, &instr->operands[0]))
+            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
         op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(instr, op);
         return true;
     case PTX_OP_CP_ASYNC: {

@@ -70,79 +70,51 @@ enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kin
     return STEP_STOP;
 }
 
-// --- Frames --------------------------------------------------------------------------------------
-
-// Where the stack of a function begins that the running lanes call from the frame.
-static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
-{
-    uint32_t most = 0;
-    for (int i = 0; frame->code->allocates && i < LANES; i++) {
-        if (warp->mask >> i & 1 && frame->allocated[i] > most)
-            most = frame->allocated[i];
-    }
-    return frame->local_offset + ((frame->code->local_bytes + most + 15u) & ~15u);
-}
-
-static size_t frame_room(const struct code *code)
-{
-    return 64 + code->register_bytes + (size_t)LANES * code->param_bytes + 64;
-}
-
-// Registers start as zeros: what a program reads without having written it is the same in every
-// run.
-static struct frame *new_frame(struct warp *warp, const struct code *code, struct frame *caller)
-{
-    size_t room = frame_room(code);
-    struct frame *frame = warp->spare;
-    if (frame && frame->room_bytes >= room) {
-        warp->spare = frame->next;
-        room = frame->room_bytes;
-    } else {
-        frame = malloc(sizeof(*frame) + room);
-        if (!frame)
-            return NULL;
-    }
-    *frame = (struct frame){.code = code, .caller = caller, .room_bytes = room};
-    frame->registers = (unsigned char *)(((uintptr_t)(frame + 1) + 63) & ~(uintptr_t)63);
-    frame->params = frame->registers + code->register_bytes;
-    memset(frame->registers, 0, code->register_bytes + (size_t)LANES * code->param_bytes);
-    frame->local_offset = caller ? stack_end(warp, caller) : 0;
-    frame->next = warp->frames;
-    if (warp->frames)
-        warp->frames->before = frame;
-    warp->frames = frame;
-    return frame;
-}
-
-static void end_frame(struct warp *warp, struct frame *frame)
-{
-    *(frame->before ? &frame->before->next : &warp->frames) = frame->next;
-    if (frame->next)
-        frame->next->before = frame->before;
-    frame->next = warp->spare;
-    warp->spare = frame;
-}
-
 // --- Paths and joins -----------------------------------------------------------------------------
 
+// NULL: there is no memory, which cannot be where a path has just ended.
 static struct path *new_path(struct warp *warp)
 {
     for (uint32_t i = 0; i < MOST_PATHS; i++) {
-        if (warp->paths[i].state == PATH_FREE) {
+        if (i == FEW_PATHS && !warp->more) {
+            warp->more = calloc(MOST_PATHS - FEW_PATHS, sizeof(*warp->more));
+            if (!warp->more)
+                return NULL;
+        }
+        struct path *path = warp_path(warp, i);
+        if (path->state == PATH_FREE) {
             if (i >= warp->path_count)
                 warp->path_count = i + 1;
-            return &warp->paths[i];
+            return path;
         }
     }
     abort(); // there are never more paths than lanes
 }
 
+static enum step no_memory(struct warp *warp, const struct uop *op)
+{
+    return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, __builtin_ctz(warp->mask),
+                      "out of memory for diverging");
+}
+
+static bool more_joins(struct warp *warp)
+{
+    int32_t room = warp->join_room ? 2 * warp->join_room : FEW_JOINS;
+    struct join *joins =
+        room > MOST_JOINS ? NULL : realloc(warp->joins, (size_t)room * sizeof(*joins));
+    if (!joins)
+        return false;
+    for (int32_t i = warp->join_room; i < room; i++)
+        joins[i].used = false;
+    warp->joins = joins;
+    warp->join_room = room;
+    return true;
+}
+
 static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
                         const struct uop *branch)
 {
-    if (!warp->joins)
-        warp->joins = calloc(MOST_JOINS, sizeof(*warp->joins));
-    for (int32_t i = 0; warp->joins && i < MOST_JOINS; i++) {
+    for (int32_t i = 0; i < warp->join_room || more_joins(warp); i++) {
         struct join *join = &warp->joins[i];
         if (join->used)
             continue;
@@ -221,6 +193,8 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
     if (__atomic_load_n(&op->spins, __ATOMIC_RELAXED)) {
         // Whoever leaves here may be whom the others wait for: the ways part until further out.
         struct path *other = new_path(warp);
+        if (!other)
+            return no_memory(warp, op);
         *other = *path;
         other->mask = taken;
         other->pc = to;
@@ -241,6 +215,8 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
         warp->joins[join].arrived |= rest;
     } else {
         struct path *other = new_path(warp);
+        if (!other)
+            return no_memory(warp, op);
         *other = *path;
         follow(path, rest, next, join, warp);
         follow(other, taken, to, join, warp);
@@ -270,6 +246,8 @@ static void let_go(struct warp *warp, const struct path *path)
         if (!join->arrived)
             continue;
         struct path *freed = new_path(warp);
+        if (!freed)
+            return; // they wait on
         *freed = (struct path){.state = PATH_READY,
                                .mask = join->arrived,
                                .pc = join->pc,
@@ -311,51 +289,19 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-static unsigned char *place_of(const struct frame *frame, const struct passed *passed, int lane)
-{
-    return frame->params + (size_t)lane * frame->code->param_bytes + passed->offset;
-}
-
-void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                        uint32_t lanes)
-{
-    for (uint32_t i = 0; i < count; i++, passed++) {
-        const unsigned char *from = passed->reg & POOL ? frame->code->pool + (passed->reg & ~POOL)
-                                                       : frame->registers + passed->reg;
-        for (uint32_t left = lanes; left; left &= left - 1) {
-            int lane = __builtin_ctz(left);
-            memcpy(place_of(frame, passed, lane), from + (size_t)lane * passed->lane_bytes,
-                   passed->bytes);
-        }
-    }
-}
-
-void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                       uint32_t lanes)
-{
-    for (uint32_t i = 0; i < count; i++, passed++) {
-        for (uint32_t left = lanes; left; left &= left - 1) {
-            int lane = __builtin_ctz(left);
-            unsigned char *to = frame->registers + passed->reg + (size_t)lane * passed->lane_bytes;
-            memset(to, 0, passed->lane_bytes);
-            memcpy(to, place_of(frame, passed, lane), passed->bytes);
-        }
-    }
-}
-
 enum step warp_call(struct warp *warp, const struct uop *op, const struct code *code)
 {
     struct path *path = warp->path;
     struct frame *caller = path->frame;
     struct launch *launch = warp->block->launch;
-    uint32_t stack = stack_end(warp, caller);
+    uint32_t stack = frame_stack_end(warp, caller);
     // A call takes some of the stack even where the function has no variables there.
     if (stack + code->local_bytes > launch->local_bytes ||
         caller->depth > launch->local_bytes / LEAST_FRAME)
         return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
                           "the stack of %u bytes is used up calling %s", launch->local_bytes,
                           code->name);
-    struct frame *frame = new_frame(warp, code, caller);
+    struct frame *frame = frame_new(warp, code, caller);
     if (!frame)
         return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s", code->name);
     frame->depth = caller->depth + 1;
@@ -378,16 +324,21 @@ enum step warp_call(struct warp *warp, const struct uop *op, const struct code *
     return STEP_JUMP;
 }
 
-void warp_part(struct warp *warp)
+bool warp_part(struct warp *warp, const struct uop *op)
 {
     struct path *path = warp->path;
     if (warp->mask == path->mask)
-        return;
+        return true;
     struct path *other = new_path(warp);
+    if (!other) {
+        no_memory(warp, op);
+        return false;
+    }
     *other = *path;
     other->mask = path->mask & ~warp->mask;
     other->pc = path->pc + 1;
     path->mask = warp->mask;
+    return true;
 }
 
 enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lanes,
@@ -397,6 +348,8 @@ enum step warp_split_call(struct warp *warp, const struct uop *op, uint32_t lane
     // They meet where the call's block ends up anyway: the next instruction is a place of its own
     // only for this, so the others wait as a path that is not ready before the callers are back.
     struct path *other = new_path(warp);
+    if (!other)
+        return no_memory(warp, op);
     *other = *path;
     other->mask = path->mask & ~lanes;
     other->state = PATH_READY;
@@ -446,7 +399,7 @@ enum step warp_return(struct warp *warp)
     frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
     path->frame = caller;
     path->pc = frame->return_pc;
-    end_frame(warp, frame);
+    frame_end(warp, frame);
     return STEP_JUMP;
 }
 
@@ -469,11 +422,11 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     // Those that wait here go on with this path where all whom they themselves wait for do.
     uint32_t here = warp->mask, before;
     for (uint32_t i = 0; i < warp->path_count; i++)
-        here |= waits_here(warp, &warp->paths[i]) ? warp->paths[i].mask : 0;
+        here |= waits_here(warp, warp_path(warp, i)) ? warp_path(warp, i)->mask : 0;
     do {
         before = here;
         for (uint32_t i = 0; i < warp->path_count; i++) {
-            const struct path *other = &warp->paths[i];
+            const struct path *other = warp_path(warp, i);
             if (waits_here(warp, other) && (other->members & warp->live & ~here))
                 here &= ~other->mask;
         }
@@ -484,7 +437,7 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
         return false;
     }
     for (uint32_t i = 0; i < warp->path_count; i++) {
-        struct path *other = &warp->paths[i];
+        struct path *other = warp_path(warp, i);
         if (waits_here(warp, other) && (other->mask & here)) {
             other->state = PATH_READY;
             other->pc++;
@@ -575,16 +528,25 @@ bool warp_run(struct warp *warp, uint64_t budget)
     while (budget) {
         uint32_t ready = 0;
         struct path *chosen = NULL;
+        uint32_t first = at;
         for (uint32_t i = 0; i < warp->path_count; i++) {
-            uint32_t index = (at + i) % warp->path_count;
-            if (warp->paths[index].state != PATH_READY)
+            uint32_t index = (first + i) % warp->path_count;
+            struct path *path = warp_path(warp, index);
+            if (path->state != PATH_READY)
                 continue;
             ready++;
-            if (!chosen)
-                chosen = &warp->paths[index];
+            if (!chosen) {
+                chosen = path;
+                at = index + 1; // the turn after this is another path's
+            }
         }
         if (!chosen)
             break;
+        if (warp->packed && !warp_unpack(warp)) {
+            warp->path = chosen;
+            no_memory(warp, &chosen->frame->code->ops[chosen->pc]);
+            return false;
+        }
         uint64_t turn = ready > 1 && budget > TURN ? TURN : budget;
         uint64_t left = run_path(warp, chosen, turn);
         warp->block->progressed = true;
@@ -596,8 +558,6 @@ bool warp_run(struct warp *warp, uint64_t budget)
         }
         if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
             return false;
-        // The next turn is another path's.
-        at = (uint32_t)(chosen - warp->paths) + 1;
     }
     warp->next_path = warp->path_count ? at % warp->path_count : 0;
     return true;
@@ -607,7 +567,8 @@ bool warp_run(struct warp *warp, uint64_t budget)
 
 uint64_t warp_bytes(const struct launch *launch)
 {
-    return sizeof(struct warp) + sizeof(struct frame) + frame_room(launch->code) +
+    return sizeof(struct warp) + sizeof(struct frame) + launch->code->register_bytes +
+           frame_room_bytes(launch->code) +
            (uint64_t)LANES * (launch->code->endless ? launch->request->kernel->info.local_bytes
                                                     : launch->local_bytes);
 }
@@ -615,18 +576,12 @@ uint64_t warp_bytes(const struct launch *launch)
 bool warp_init(struct warp *warp, struct block *block, uint32_t index)
 {
     const struct launch *launch = block->launch;
-    const uint32_t *size = launch->request->block;
     memset(warp, 0, sizeof(*warp));
     warp->block = block;
     warp->seen = block->worker->seen;
     warp->logged = launch->device->log;
     warp->index = index;
-    for (uint32_t lane = 0; lane < LANES; lane++) {
-        uint32_t thread = index * LANES + lane;
-        warp->tid[0][lane] = thread % size[0];
-        warp->tid[1][lane] = thread / size[0] % size[1];
-        warp->tid[2][lane] = thread / size[0] / size[1];
-    }
+    warp->tid = (const uint32_t(*)[LANES])launch->tids[index];
     if (launch->local_bytes)
         warp->local = calloc(LANES, launch->local_bytes);
     return warp->local || !launch->local_bytes;
@@ -639,7 +594,7 @@ bool warp_start(struct warp *warp)
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = 0;
     warp->path_count = warp->next_path = 0;
-    struct frame *frame = new_frame(warp, launch->code, NULL);
+    struct frame *frame = frame_new(warp, launch->code, NULL);
     if (!frame)
         return false;
     struct path *path = new_path(warp);
@@ -650,7 +605,7 @@ bool warp_start(struct warp *warp)
 void warp_stop(struct warp *warp)
 {
     while (warp->frames)
-        end_frame(warp, warp->frames);
+        frame_end(warp, warp->frames);
 }
 
 void warp_fini(struct warp *warp)
@@ -658,11 +613,13 @@ void warp_fini(struct warp *warp)
     warp_stop(warp);
     while (warp->spare) {
         struct frame *next = warp->spare->next;
-        free(warp->spare);
+        frame_free(warp->spare);
         warp->spare = next;
     }
     free(warp->local);
+    free(warp->more);
     free(warp->joins);
     warp->local = NULL;
+    warp->more = NULL;
     warp->joins = NULL;
 }
