@@ -87,6 +87,25 @@ static enum step load(struct warp *warp, const struct uop *op)
 LOAD(32, 4)
 LOAD(64, 8)
 
+// Vectors of such.
+#define LOAD_VECTOR(bits)                                                                   \
+    static enum step load_vector_##bits(struct warp *warp, const struct uop *op)            \
+    {                                                                                       \
+        struct access access;                                                               \
+        if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access)) \
+            return STEP_STOP;                                                               \
+        for (unsigned k = 0; k < op->count; k++) {                                          \
+            lane_u##bits *out = op->list[k] == NO_SLOT ? NULL : target(warp, op->list[k]);  \
+            for (uint32_t left = out ? warp->mask : 0; left; left &= left - 1) {            \
+                int i = __builtin_ctz(left);                                                \
+                out[i] = ((const lane_u##bits *)access.pointer[i])[k];                      \
+            }                                                                               \
+        }                                                                                   \
+        return STEP_NEXT;                                                                   \
+    }
+LOAD_VECTOR(32)
+LOAD_VECTOR(64)
+
 // Of lanes that store to one place, the last one wins.
 #define STORE(bits, bytes)                                                             \
     static enum step store_##bits(struct warp *warp, const struct uop *op)             \
@@ -319,10 +338,14 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
-    op->run = instr->form->sem == PTX_MOD_ACQUIRE                           ? load_acquire
-              : single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
-              : single && op->bytes == 8                                    ? load_64
-                                                                            : load;
+    bool vector = op->count > 1 && op->count * op->bytes <= 16; // aligned as a whole
+    bool word = op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16));
+    op->run = instr->form->sem == PTX_MOD_ACQUIRE ? load_acquire
+              : single && word                    ? load_32
+              : single && op->bytes == 8          ? load_64
+              : vector && word                    ? load_vector_32
+              : vector && op->bytes == 8          ? load_vector_64
+                                                  : load;
     return true;
 }
 
