@@ -184,9 +184,15 @@ static enum step load_kernel_param(struct warp *warp, const struct uop *op)
     for (unsigned k = 0; k < op->count; k++) {
         slot to = op->count > 1 ? op->list[k] : op->d;
         uint64_t value = read_value(from + (size_t)k * op->bytes, op->bytes, op->mode & SIGNED);
-        for (int i = 0; i < LANES; i++) {
-            if (warp->mask >> i & 1)
-                put_lane(warp, to, i, value, op->mode);
+        if (to == NO_SLOT)
+            continue;
+        if (op->mode & TO_WIDE) {
+            lane_u64 *out = target(warp, to);
+            OVER_LANES(lane_u64, out, (void)0, value);
+        } else {
+            lane_u32 *out = target(warp, to), word = (uint32_t)value;
+            word = op->mode & CUT16 ? (uint16_t)word : word;
+            OVER_LANES(lane_u32, out, (void)0, word);
         }
     }
     return STEP_NEXT;

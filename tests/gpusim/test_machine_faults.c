@@ -285,7 +285,6 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "vmad.u32.u32.u32.sat %r1, %r2, %r3, %r4",
         "vadd.u32.s32.u32.sat %r1, %r2, %r3",
         "vshl.u32.u32.u32.sat.clamp %r1, %r2, %r3",
-        "st.param.b64 [p], %rd1",
         "txq.channel_order.b32 %r1, [%rd1]",
         "suq.array_size.b32 %r1, [%rd1]",
         "istypep.texref %p1, %rd1",
@@ -302,6 +301,8 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
                  lines[i]);
         assert_refused(*state, "", lines[i], says);
     }
+    assert_refused(*state, "", "st.param.b64 [p], %rd1",
+                   "st.param.b64 in k, PTX line 5: a kernel's parameters cannot be written");
     assert_refused(*state, ".func f(.param .u64 a) { ret; }\n", "call f, (p)",
                    "call in k, PTX line 6: a call that passes on a kernel's parameter");
 }
