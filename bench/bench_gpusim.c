@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast the simulated GPU runs kernels: naive sgemm beside the same three loops in C, on one
 // worker and on two, and two kernels of other shapes: a divergent one (graph search) and one of
-// shared memory and barriers (tiled sgemm). Ratios in one run.
+// shared memory and barriers (tiled sgemm). Ratios in one run. And how much memory it takes for
+// these, and for launches that fill a device.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,20 +35,27 @@ struct bench {
     struct sim_kernel *kernel;
 };
 
-static struct bench open_kernel(const char *path, unsigned workers)
+static struct bench open_text(struct sim_ptx ptx, const char *preset, unsigned workers)
 {
     struct bench bench = {0};
     struct base_error error = {0};
+    if (sim_device_create(sim_preset_find(preset), workers, NULL, &bench.device, &error) ||
+        sim_module_load(bench.device, &ptx, 1, &bench.module, &error))
+        fail(&error);
+    bench.kernel = sim_module_kernel_at(bench.module, 0);
+    return bench;
+}
+
+static struct bench open_kernel(const char *path, unsigned workers)
+{
+    struct base_error error = {0};
     struct sim_ptx ptx = {.name = path};
     char *text;
-    if (base_file_read(path, &text, &ptx.length, &error) ||
-        sim_device_create(sim_preset_find("h200"), workers, NULL, &bench.device, &error))
+    if (base_file_read(path, &text, &ptx.length, &error))
         fail(&error);
     ptx.text = text;
-    if (sim_module_load(bench.device, &ptx, 1, &bench.module, &error))
-        fail(&error);
+    struct bench bench = open_text(ptx, "h200", workers);
     free(text);
-    bench.kernel = sim_module_kernel_at(bench.module, 0);
     return bench;
 }
 
@@ -71,8 +79,8 @@ static void *add(struct bench *bench, size_t bytes)
 }
 
 // Runs the kernel with 8-byte parameters (4-byte ones in the low half); returns seconds.
-static double run(struct bench *bench, const uint64_t *values, unsigned grid_x, unsigned grid_y,
-                  unsigned block_x, unsigned block_y, struct sim_work *work)
+static double run_as(struct bench *bench, const uint64_t *values, unsigned grid_x, unsigned grid_y,
+                     unsigned block_x, unsigned block_y, bool cooperative, struct sim_work *work)
 {
     const struct sim_kernel_info *info = sim_kernel_info(bench->kernel);
     unsigned char params[256] = {0};
@@ -82,6 +90,7 @@ static double run(struct bench *bench, const uint64_t *values, unsigned grid_x, 
                                 .grid = {grid_x, grid_y, 1},
                                 .block = {block_x, block_y, 1},
                                 .params = params,
+                                .cooperative = cooperative,
                                 .id = 1};
     struct sim_fault fault;
     double start = now_s();
@@ -92,6 +101,12 @@ static double run(struct bench *bench, const uint64_t *values, unsigned grid_x, 
         exit(1);
     }
     return took;
+}
+
+static double run(struct bench *bench, const uint64_t *values, unsigned grid_x, unsigned grid_y,
+                  unsigned block_x, unsigned block_y, struct sim_work *work)
+{
+    return run_as(bench, values, grid_x, grid_y, block_x, block_y, false, work);
 }
 
 static double sgemm_in_c(int size, const float *a, const float *b, float *c)
@@ -220,9 +235,90 @@ static void print_rate(const char *what, double rate)
     printf("%-44s %7.1f million thread-instructions a second\n", what, rate / 1e6);
 }
 
-// The most memory that a process of its own takes for the kernel, beyond what the program
-// allocates, in bytes.
-static double memory_beside(double (*kernel)(int), int size)
+// --- Memory --------------------------------------------------------------------------------------
+
+// A launch whose blocks all wait for each other, twice: `values` numbers in each thread, of which
+// `kept` are needed again behind the wait.
+struct together {
+    const char *preset;
+    unsigned threads_per_sm, values, kept;
+};
+
+static void write_together(struct base_buf *text, unsigned values, unsigned kept)
+{
+    base_buf_printf(text,
+                    ".version 8.0\n.target sm_75\n.address_size 64\n"
+                    ".visible .entry together(.param .u64 counter, .param .u64 out)\n{\n"
+                    ".reg .b32 %%v<%u>;\n.reg .b32 %%r<9>;\n.reg .b64 %%d<5>;\n.reg .pred %%p<3>;\n"
+                    "ld.param.u64 %%d1, [counter];\nld.param.u64 %%d2, [out];\n"
+                    "mov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, %%ctaid.x;\nmov.u32 %%r3, %%ntid.x;\n"
+                    "mov.u32 %%r4, %%nctaid.x;\nmad.lo.u32 %%r5, %%r2, %%r3, %%r1;\n"
+                    "mov.u32 %%r6, 0;\nmov.u32 %%r8, 0;\nROUND:\n",
+                    values);
+    for (unsigned i = 0; i < values; i++)
+        base_buf_printf(text, "mad.lo.u32 %%v%u, %%r5, %u, %%r8;\n", i, 2 * i + 1);
+    for (unsigned i = kept; i < values; i++)
+        base_buf_printf(text, "xor.b32 %%r8, %%r8, %%v%u;\n", i);
+    base_buf_puts(text, "bar.sync 0;\nadd.u32 %r6, %r6, %r4;\nsetp.ne.u32 %p1, %r1, 0;\n"
+                        "@%p1 bra WAITED;\natom.global.add.u32 %r7, [%d1], 1;\n"
+                        "WAIT:\nld.acquire.gpu.global.u32 %r7, [%d1];\n"
+                        "setp.lt.u32 %p2, %r7, %r6;\n@%p2 bra WAIT;\nWAITED:\nbar.sync 0;\n");
+    for (unsigned i = 0; i < kept; i++)
+        base_buf_printf(text, "xor.b32 %%r8, %%r8, %%v%u;\n", i);
+    base_buf_puts(text, "add.u32 %r7, %r4, %r4;\nsetp.lt.u32 %p2, %r6, %r7;\n@%p2 bra ROUND;\n"
+                        "mul.wide.u32 %d3, %r5, 4;\nadd.s64 %d4, %d2, %d3;\n"
+                        "st.global.u32 [%d4], %r8;\nret;\n}\n");
+}
+
+static uint32_t together_in_c(unsigned values, unsigned kept, uint32_t thread)
+{
+    uint32_t mixed = 0;
+    for (int round = 0; round < 2; round++) {
+        uint32_t start = mixed;
+        for (unsigned k = 0; k < values; k++)
+            mixed ^= thread * (2 * ((k + kept) % values) + 1) + start;
+    }
+    return mixed;
+}
+
+static void run_together(const void *user)
+{
+    const struct together *what = user;
+    struct base_buf text = {0};
+    write_together(&text, what->values, what->kept);
+    struct sim_ptx ptx = {.name = "together", .text = text.text, .length = text.length};
+    struct bench bench = open_text(ptx, what->preset, 2);
+    unsigned blocks = sim_preset_find(what->preset)->sm_count * what->threads_per_sm / 256;
+    uint32_t *counter = add(&bench, 4096), *out = add(&bench, (size_t)blocks * 256 * 4);
+    uint64_t values[] = {(uintptr_t)counter, (uintptr_t)out};
+    struct sim_work work;
+    run_as(&bench, values, blocks, 1, 256, 1, true, &work);
+    for (uint32_t i = 0; i < blocks * 256; i++) {
+        if (out[i] != together_in_c(what->values, what->kept, i)) {
+            fprintf(stderr, "bench_gpusim: the cooperative launch is wrong\n");
+            exit(1);
+        }
+    }
+    close_kernel(&bench);
+    base_buf_fini(&text);
+    free(counter);
+    free(out);
+}
+
+struct small {
+    double (*kernel)(int);
+    int size;
+};
+
+static void run_small(const void *user)
+{
+    const struct small *what = user;
+    what->kernel(what->size);
+}
+
+// The most memory that a process of its own takes for it, beyond what the program allocates, in
+// bytes.
+static double memory_beside(void (*does)(const void *), const void *user)
 {
     int ends[2];
     double beside = -1;
@@ -230,7 +326,7 @@ static double memory_beside(double (*kernel)(int), int size)
         return beside;
     pid_t child = fork();
     if (child == 0) {
-        kernel(size);
+        does(user);
         char text[4096] = "";
         FILE *status = fopen("/proc/self/status", "re");
         size_t got = status ? fread(text, 1, sizeof(text) - 1, status) : 0;
@@ -247,16 +343,36 @@ static double memory_beside(double (*kernel)(int), int size)
     return beside;
 }
 
+static void print_together(struct together what)
+{
+    double start = now_s(), beside = memory_beside(run_together, &what);
+    printf("  cooperative, %-9s %4u threads an SM, %3u registers, %3u kept  %6.1f MB %5.2f s\n",
+           what.preset, what.threads_per_sm, what.values, what.kept, beside / 1e6, now_s() - start);
+}
+
 static void print_memory(void)
 {
-    double most = memory_beside(tiled, 256), more = memory_beside(search, 200000);
-    most = more > most ? more : most;
-    more = memory_beside(reduction, 1 << 20);
-    most = more > most ? more : most;
-    more = memory_beside(saxpy, 1 << 22);
-    most = more > most ? more : most;
-    printf("memory beside what programs allocate         %7.1f MB (wanted: at most 64)\n",
+    static const struct small small[] = {
+        {tiled, 256}, {search, 200000}, {reduction, 1 << 20}, {saxpy, 1 << 22}};
+    double most = 0;
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+        double beside = memory_beside(run_small, &small[i]);
+        most = beside > most ? beside : most;
+    }
+    printf("memory beside what programs allocate (wanted: at most 64 MB)\n");
+    printf("  kernels below, the most of them                                   %6.1f MB\n",
            most / 1e6);
+    print_together((struct together){"h200", 2048, 8, 8});
+    print_together((struct together){"a100", 2048, 8, 8});
+    print_together((struct together){"rtx3090", 1536, 8, 8});
+    print_together((struct together){"rtx2080ti", 1024, 8, 8});
+    // As much as the device's registers hold.
+    print_together((struct together){"h200", 2048, 32, 32});
+    print_together((struct together){"h200", 512, 128, 128});
+    // What none would start, as each thread has 32 registers: few are needed behind the wait, and
+    // all, which are 138 MB then.
+    print_together((struct together){"h200", 2048, 128, 8});
+    print_together((struct together){"h200", 2048, 128, 128});
 }
 
 int main(void)

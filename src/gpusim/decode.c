@@ -119,6 +119,14 @@ int64_t decode_var_offset(const struct ptx_operand *operand)
                : operand->offset;
 }
 
+bool decode_kernel_param(const struct decoder *decoder, const struct ptx_operand *operand)
+{
+    const struct ptx_operand *base =
+        operand->kind == PTX_OPERAND_ADDRESS ? &operand->elements[0] : operand;
+    return base->kind == PTX_OPERAND_VAR && base->var->is_param &&
+           decoder->code->function->is_entry;
+}
+
 static uint64_t float_constant(const struct ptx_operand *operand, enum ptx_type type)
 {
     double wide;
@@ -258,8 +266,10 @@ static struct passed in_register(struct decoder *decoder, const struct ptx_var *
                            .lane_bytes = (uint8_t)decode_lane_bytes(type)};
 }
 
-// A kernel's parameters are one packed buffer; a device function's stand in its frame, with the
-// results and with the local parameters through which it calls others.
+// A kernel's parameters are one packed buffer, the launch's; a device function's stand in its
+// frame, with the results and, as a kernel's too, the local parameters through which it calls
+// others. Of these, compilers make new ones for each call, in a scope of its own: scopes that
+// follow each other share their place.
 static void place_params(struct decoder *decoder, struct code *code)
 {
     struct ptx_function *function = code->function;
@@ -278,6 +288,8 @@ static void place_params(struct decoder *decoder, struct code *code)
     code->params = params;
     code->param_count = function->param_count;
     code->own_param_bytes = used;
+    if (function->is_entry)
+        used = 0;
     for (uint32_t i = 0; i < function->return_count; i++) {
         place(decoder, &decoder->params, function->returns[i], &used);
         code->return_bytes = (uint32_t)function->returns[i]->size_bytes;
@@ -285,8 +297,13 @@ static void place_params(struct decoder *decoder, struct code *code)
         if (function->returns[i]->reg)
             code->result = in_register(decoder, function->returns[i]);
     }
-    uint32_t locals = 0;
+    uint32_t locals = 0, most = used;
+    BASE_ARRAY(uint32_t) around = {0}; // what was used where the open scopes began
     for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+        if (stmt->kind == PTX_STMT_OPEN)
+            *base_array_add(&around, &decoder->scratch) = used;
+        else if (stmt->kind == PTX_STMT_CLOSE && around.count)
+            used = around.items[--around.count];
         if (stmt->kind != PTX_STMT_VAR)
             continue;
         const struct ptx_var *var = ((struct ptx_var_stmt *)stmt)->var;
@@ -294,8 +311,9 @@ static void place_params(struct decoder *decoder, struct code *code)
             place(decoder, &decoder->params, var, &used);
         else if (var->space == PTX_SPACE_LOCAL)
             place(decoder, &decoder->locals, var, &locals);
+        most = used > most ? used : most;
     }
-    code->param_bytes = aligned(used, 16);
+    code->param_bytes = decoder->passed_from = aligned(most, 16);
     code->local_bytes = aligned(locals, 16);
 }
 
@@ -459,9 +477,7 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
         const struct ptx_cfg *cfg = ptx_cfg_build(code->function, &decoder->scratch);
         const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &decoder->scratch);
         decoder->contractions = decode_contractions(code->module, ssa, &decoder->scratch);
-        uint32_t bytes =
-            decode_slots(ssa, decoder->contractions, &decoder->scratch, &decoder->slots);
-        code->register_bytes = aligned(bytes, 64);
+        decode_slots(ssa, decoder->contractions, &decoder->scratch, arena, &decoder->slots, code);
         place_params(decoder, code);
         decode_body(decoder, cfg);
         code->pool = base_alloc(arena, decoder->pool.count + 64);

@@ -21,6 +21,8 @@ struct decoder {
     struct base_map constants; // bits and width to slot
     struct base_map params;    // struct ptx_var to 1 + its offset among the frame's parameters
     struct base_map locals;    // the same for .local variables
+    uint32_t passed_from;      // behind these: registers that a call passes, the same for all calls
+    uint32_t passed_to;        // how far the call that is being decoded has come
 };
 
 // A sum that is computed as one fma with a product before it in its block.
@@ -34,10 +36,12 @@ struct contraction {
 // By instruction index, in the arena.
 const struct contraction *decode_contractions(const struct ptx_module *module,
                                               const struct ptx_ssa *ssa, struct base_arena *arena);
-// Places the function's registers; returns the bytes they take. The slots, by register id, are in
-// the arena. Memory that runs out leaves by its escape.
-uint32_t decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
-                      struct base_arena *arena, slot **out);
+// Places the function's registers: fills code->register_bytes, slot_bytes, lives and last_place.
+// Lives are in the arena `keeps`, the slots, by register id, in the other. Memory that runs out
+// leaves by their escape.
+void decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
+                  struct base_arena *arena, struct base_arena *keeps, slot **out,
+                  struct code *code);
 // The slot of a register operand; refuses anything else.
 slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_operand *operand);
@@ -65,6 +69,10 @@ int64_t decode_var_offset(const struct ptx_operand *operand);
 // A variable's value as an address: true where it is a constant, else it is relative to the frame.
 bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
                      const struct ptx_var *var, uint64_t *value);
+
+// Whether the operand is a parameter that the kernel is launched with, or an address in it. Those
+// lie in the launch's buffer, all others of .param space in frames.
+bool decode_kernel_param(const struct decoder *decoder, const struct ptx_operand *operand);
 
 enum {
     ADDRESS_WIDE = 1,     // the base is a 64-bit register

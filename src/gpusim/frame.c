@@ -1,10 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames: what the lanes of a path have of a function while they are in it, and what goes in and
-// out of it. Which lanes call and return together is decided in warp.c.
+// The frames of a warp's functions: what the lanes of a path have of a function while they are in
+// it, and what goes in and out of it. Which lanes call and return together is decided in warp.c,
+// and what becomes of registers while a warp waits in packing.c.
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine.h"
+
+// --- Rooms ---------------------------------------------------------------------------------------
+
+// What stands at the start of a room that nobody uses.
+struct room {
+    struct room *next;
+    uint32_t bytes;
+};
+
+bool frame_take_room(struct worker *worker, struct frame *frame)
+{
+    uint32_t bytes = frame->code->register_bytes;
+    struct room **place = &worker->rooms;
+    while (*place && (*place)->bytes != bytes)
+        place = &(*place)->next;
+    struct room *room = *place;
+    if (room)
+        *place = room->next;
+    else
+        room = aligned_alloc(64, bytes ? bytes : 64);
+    frame->registers = (unsigned char *)room;
+    frame->register_room = room ? bytes : 0;
+    return room != NULL;
+}
+
+void frame_give_room(struct worker *worker, struct frame *frame)
+{
+    struct room *room = (struct room *)(void *)frame->registers;
+    if (room && frame->register_room) {
+        *room = (struct room){worker->rooms, frame->register_room};
+        worker->rooms = room;
+    } else {
+        free(room);
+    }
+    frame->registers = NULL;
+    frame->register_room = 0;
+}
+
+void worker_clear(struct worker *worker)
+{
+    while (worker->rooms) {
+        struct room *next = worker->rooms->next;
+        free(worker->rooms);
+        worker->rooms = next;
+    }
+    for (size_t i = 0; i < sizeof(worker->alive) / sizeof(worker->alive[0]); i++) {
+        free(worker->alive[i].units);
+        worker->alive[i] = (struct alive){0};
+    }
+}
+
+// --- Frames --------------------------------------------------------------------------------------
 
 // Where the stack of a function begins that the running lanes call from the frame.
 static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
@@ -17,29 +70,37 @@ static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
     return frame->local_offset + ((frame->code->local_bytes + most + 15u) & ~15u);
 }
 
-size_t frame_room(const struct code *code)
+size_t frame_room_bytes(const struct code *code)
 {
-    return 64 + code->register_bytes + (size_t)LANES * code->param_bytes + 64;
+    return (size_t)LANES * code->param_bytes + (code->allocates ? LANES * sizeof(uint32_t) : 0);
 }
 
-// Registers start as zeros: what a program reads without having written it is the same in every
-// run.
-struct frame *frame_create(struct warp *warp, const struct code *code, struct frame *caller)
+struct frame *frame_new(struct warp *warp, const struct code *code, struct frame *caller)
 {
-    size_t room = frame_room(code);
     struct frame *frame = warp->spare;
-    if (frame && frame->room_bytes >= room) {
+    if (frame && frame->room_bytes >= frame_room_bytes(code) &&
+        (!frame->registers || frame->register_room >= code->register_bytes)) {
         warp->spare = frame->next;
-        room = frame->room_bytes;
     } else {
-        frame = malloc(sizeof(*frame) + room);
+        frame = calloc(1, sizeof(*frame) + frame_room_bytes(code));
         if (!frame)
             return NULL;
+        frame->room_bytes = frame_room_bytes(code);
     }
-    *frame = (struct frame){.code = code, .caller = caller, .room_bytes = room};
-    frame->registers = (unsigned char *)(((uintptr_t)(frame + 1) + 63) & ~(uintptr_t)63);
-    frame->params = frame->registers + code->register_bytes;
-    memset(frame->registers, 0, code->register_bytes + (size_t)LANES * code->param_bytes);
+    *frame = (struct frame){.code = code,
+                            .caller = caller,
+                            .room_bytes = frame->room_bytes,
+                            .registers = frame->registers,
+                            .register_room = frame->register_room,
+                            .params = (unsigned char *)(frame + 1)};
+    if (!frame->registers && !frame_take_room(warp->block->worker, frame)) {
+        free(frame);
+        return NULL;
+    }
+    if (code->allocates)
+        frame->allocated = (uint32_t *)(void *)(frame->params + (size_t)LANES * code->param_bytes);
+    memset(frame->registers, 0, code->register_bytes);
+    memset(frame->params, 0, frame_room_bytes(code));
     frame->local_offset = caller ? stack_end(warp, caller) : 0;
     frame->next = warp->frames;
     if (warp->frames)
@@ -53,11 +114,19 @@ void frame_end(struct warp *warp, struct frame *frame)
     *(frame->before ? &frame->before->next : &warp->frames) = frame->next;
     if (frame->next)
         frame->next->before = frame->before;
+    free(frame->packed);
+    frame->packed = NULL;
     frame->next = warp->spare;
     warp->spare = frame;
 }
 
-// --- Parameters ----------------------------------------------------------------------------------
+void frame_free(struct frame *frame)
+{
+    free(frame->registers);
+    free(frame);
+}
+
+// --- Parameters that are registers ---------------------------------------------------------------
 
 static unsigned char *place_of(const struct frame *frame, const struct passed *passed, int lane)
 {
@@ -105,7 +174,7 @@ enum step frame_call(struct warp *warp, const struct uop *op, const struct code 
         return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
                           "the stack of %u bytes is used up calling %s", launch->local_bytes,
                           code->name);
-    struct frame *frame = frame_create(warp, code, caller);
+    struct frame *frame = frame_new(warp, code, caller);
     if (!frame)
         return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s", code->name);
     frame->depth = caller->depth + 1;

@@ -21,7 +21,9 @@ enum {
     FIRST_WARP_TURN = 1 << 4,
     WARP_TURN = 1 << 9,
     BLOCK_TURN = 1 << 16,    // before the next block of its worker has one
-    TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches
+    TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches,
+    PACKED_TURN = 1 << 13,   // or this where they are packed meanwhile, unless all warps but one
+                             // have waited since TOGETHER_TURN
     PATIENCE = 1 << 22,      // before a worker begins another block beside those that do not end
 };
 
@@ -65,6 +67,12 @@ static struct block *make_block(struct launch *launch, struct worker *worker)
     return NULL;
 }
 
+static void pack_block(struct block *block)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        warp_pack(&block->warps[i]);
+}
+
 static bool start_block(struct block *block, uint64_t number)
 {
     const struct launch *launch = block->launch;
@@ -101,7 +109,7 @@ static void no_progress(struct block *block)
     for (uint32_t i = 0; i < block->warp_count; i++) {
         struct warp *warp = &block->warps[i];
         for (uint32_t p = 0; p < warp->path_count; p++) {
-            struct path *path = &warp->paths[p];
+            struct path *path = warp_path(warp, p);
             if (path->state != PATH_BARRIER && path->state != PATH_TOGETHER)
                 continue;
             const struct uop *op = &path->frame->code->ops[path->pc];
@@ -122,13 +130,14 @@ static void no_progress(struct block *block)
     }
 }
 
-// Runs the block for a turn and adds what it took to *spent. True where it is done, or the launch
-// has failed.
-static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
+// Runs the block for a turn, which is over before if one warp alone runs for `alone`, and adds what
+// it took to *spent. True where it is done, or the launch has failed.
+static bool run_block(struct block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
 {
-    uint64_t end = *spent + turn;
+    uint64_t end = *spent + turn, together = *spent; // when more than one ran
     block->gave_way = false;
     while (block->live_threads) {
+        uint32_t ran = 0;
         block->progressed = false;
         for (uint32_t i = 0; i < block->warp_count; i++) {
             if (!block->warps[i].live)
@@ -137,14 +146,17 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t *spent)
             if (!warp_run(&block->warps[i], block->warp_turn))
                 return true;
             *spent += block->warps[i].warp_instructions - before;
+            ran += block->warps[i].warp_instructions != before;
         }
+        if (ran > 1)
+            together = *spent;
         if (!block->progressed && block->live_threads) {
             no_progress(block);
             return true;
         }
         if (block->warp_turn < WARP_TURN)
             block->warp_turn *= 2;
-        if (*spent > end || block->gave_way)
+        if (*spent > end || *spent - together > alone || block->gave_way)
             return !block->live_threads;
     }
     return true;
@@ -168,10 +180,17 @@ static void fail_for_memory(struct launch *launch)
 struct resident {
     struct block **blocks;
     size_t count, room;
-    size_t usual;                    // beyond these, another one only after ever longer waits
+    size_t expected; // at once
+    size_t usual; // beyond these, they are packed, and another one begins after ever longer waits
     uint64_t spent, since, patience; // instructions; when the last block began; until the next one
     struct block *spare;
 };
+
+// Whether blocks are packed while others run.
+static bool packs(const struct resident *resident)
+{
+    return resident->count > resident->usual || resident->expected > resident->usual;
+}
 
 static bool make_room(struct resident *resident)
 {
@@ -200,12 +219,26 @@ static bool take_block(struct launch *launch, struct worker *worker, struct resi
         block = make_block(launch, worker);
     if (block && make_room(resident) && start_block(block, number)) {
         resident->blocks[resident->count++] = block;
+        if (packs(resident))
+            pack_block(block);
         return true;
     }
     if (block)
         free_block(block);
     fail_for_memory(launch);
     return false;
+}
+
+static void end_block(struct resident *resident, size_t index)
+{
+    struct block *block = resident->blocks[index];
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        warp_stop(&block->warps[i]);
+    if (packs(resident))
+        pack_block(block); // others need the room
+    block->next = resident->spare;
+    resident->spare = block;
+    resident->blocks[index] = resident->blocks[--resident->count];
 }
 
 // What has not ended waits or takes long: another block may be what it waits for.
@@ -224,8 +257,8 @@ static bool wants_another(const struct launch *launch, struct resident *resident
 // All blocks of a cooperative launch wait for each other: each worker begins its share at once.
 static void take_share(struct launch *launch, struct worker *worker, struct resident *resident)
 {
-    uint64_t share = launch->block_total / (launch->device->worker_count + 1);
-    while (resident->count < share && take_block(launch, worker, resident))
+    resident->expected = (size_t)(launch->block_total / (launch->device->worker_count + 1));
+    while (resident->count < resident->expected && take_block(launch, worker, resident))
         ;
 }
 
@@ -234,7 +267,6 @@ static void work_on(struct launch *launch, struct worker *worker)
     uint64_t share = RESIDENT_BYTES / (launch->device->worker_count + 1);
     struct resident resident = {.usual = (size_t)(share / launch->block_bytes),
                                 .patience = PATIENCE};
-    uint64_t turn = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
     struct sim_work work = {0};
     memset(worker->seen, 0, sizeof(worker->seen));
     worker->texture = 0;
@@ -243,15 +275,17 @@ static void work_on(struct launch *launch, struct worker *worker)
     while (resident.count || take_block(launch, worker, &resident)) {
         for (size_t i = 0; i < resident.count;) {
             struct block *block = resident.blocks[i];
-            if (!run_block(block, turn, &resident.spent) && !atomic_load(&launch->stop)) {
-                i++;
+            uint64_t turn = !launch->request->cooperative ? BLOCK_TURN
+                            : packs(&resident)            ? PACKED_TURN
+                                                          : TOGETHER_TURN;
+            uint64_t alone = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
+            if (run_block(block, turn, alone, &resident.spent) || atomic_load(&launch->stop)) {
+                end_block(&resident, i);
                 continue;
             }
-            for (uint32_t w = 0; w < block->warp_count; w++)
-                warp_stop(&block->warps[w]);
-            block->next = resident.spare;
-            resident.spare = block;
-            resident.blocks[i] = resident.blocks[--resident.count];
+            if (packs(&resident))
+                pack_block(block);
+            i++;
         }
         if (resident.count && wants_another(launch, &resident))
             take_block(launch, worker, &resident);
@@ -263,6 +297,7 @@ static void work_on(struct launch *launch, struct worker *worker)
         resident.spare = next;
     }
     free(resident.blocks);
+    worker_clear(worker);
     pthread_mutex_lock(&launch->lock);
     launch->work.warp_instructions += work.warp_instructions;
     launch->work.thread_instructions += work.thread_instructions;
@@ -336,6 +371,20 @@ static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *ker
     return kernel->info.local_bytes + asked;
 }
 
+// Where the lanes of each warp of a block are in it.
+static bool place_threads(struct launch *launch)
+{
+    const uint32_t *size = launch->request->block;
+    launch->tids = malloc(launch->warps_per_block * sizeof(*launch->tids));
+    for (uint32_t i = 0; launch->tids && i < launch->warps_per_block * LANES; i++) {
+        uint32_t(*tid)[LANES] = launch->tids[i / LANES], lane = i % LANES;
+        tid[0][lane] = i % size[0];
+        tid[1][lane] = i / size[0] % size[1];
+        tid[2][lane] = i / size[0] / size[1];
+    }
+    return launch->tids;
+}
+
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
                         struct sim_work *work, struct sim_fault *fault)
 {
@@ -360,7 +409,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
         launch.grid_sync = (uint64_t)(uintptr_t)workspace;
     pthread_mutex_init(&launch.lock, NULL);
     pthread_cond_init(&launch.finished, NULL);
-    if (!launch.objects)
+    if (!place_threads(&launch) || !launch.objects)
         fail_for_memory(&launch);
     sim_log_launch(device->log, request);
 
@@ -392,6 +441,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     if (launch.grid_sync)
         sim_object_remove(device, launch.grid_sync);
     objects_put(launch.objects);
+    free(launch.tids);
     pthread_mutex_destroy(&launch.lock);
     pthread_cond_destroy(&launch.finished);
     *fault = launch.fault;

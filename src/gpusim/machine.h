@@ -70,6 +70,16 @@ struct uop {
 
 #define PC_RETURN 0xFFFFFFFFu
 
+// A register's slot is one or more of these, but for predicates.
+enum { SLOT_UNIT = LANES * 4 }; // bytes
+
+// Where in the text a register may be alive.
+struct life {
+    slot at;
+    uint32_t bytes;
+    uint32_t first, last; // indices of instructions
+};
+
 // A register that a call passes or gets, and the place among a frame's parameters that stands for
 // it meanwhile.
 struct passed {
@@ -87,12 +97,15 @@ struct code {
     struct uop *ops;
     uint32_t op_count;
     uint32_t register_bytes; // of a frame
-    unsigned char *pool;     // constants: 32 lanes each
+    uint32_t slot_bytes;     // of these: all but predicates, which come last
+    const struct life *lives;
+    uint32_t life_count, last_place;
+    unsigned char *pool; // constants: 32 lanes each
     uint32_t pool_bytes;
-    uint32_t param_bytes;                 // parameters, its own and those of its calls' results
-    uint32_t local_bytes;                 // of .local variables
-    bool allocates;                       // with alloca
-    uint32_t own_param_bytes;             // of its parameters alone
+    uint32_t param_bytes;     // of a frame: parameters, but a kernel's own, and of calls
+    uint32_t local_bytes;     // of .local variables
+    bool allocates;           // with alloca
+    uint32_t own_param_bytes; // of its parameters alone
     uint32_t return_offset, return_bytes; // of its result among its parameters
     const struct sim_param *params;
     uint32_t param_count;
@@ -162,17 +175,19 @@ struct call_plan {
 
 // A function's activation for the lanes of a path. Paths that diverge inside share it.
 struct frame {
-    struct frame *caller;
+    _Alignas(16) struct frame *caller; // so that the parameters behind a frame are aligned
     const struct code *code;
     uint32_t return_pc;
     uint32_t local_offset; // of its .local variables in each lane's stack
     uint32_t depth;
     uint32_t lanes;              // that are in it, or in what they call from it
-    uint32_t allocated[LANES];   // by alloca, behind the .local variables
+    uint32_t register_room;      // bytes of registers
+    uint32_t *allocated;         // by alloca, behind the .local variables, by lane; NULL: none ever
     const struct uop *call;      // that made it
     struct frame *next, *before; // among the warp's
-    size_t room_bytes;           // behind it, for registers and parameters
-    unsigned char *registers;    // register_bytes, aligned to 64
+    size_t room_bytes;           // behind it, for parameters and allocated
+    unsigned char *registers;    // register_bytes, aligned to 64; NULL: packed, or a spare one's
+    unsigned char *packed;       // what is kept of them, see packing.c; else NULL
     unsigned char *params;       // LANES times param_bytes
 };
 
@@ -214,7 +229,9 @@ struct join {
     int32_t join;
 };
 
-enum { MOST_PATHS = LANES + 1, MOST_JOINS = 2 * LANES };
+// A cooperative launch keeps thousands of warps at once, few of which diverge much: so they have
+// room for few paths and joins until they need more.
+enum { FEW_PATHS = 4, MOST_PATHS = LANES + 1, FEW_JOINS = 4, MOST_JOINS = 2 * LANES };
 
 struct warp {
     // What handlers use, first.
@@ -226,14 +243,17 @@ struct warp {
     struct block *block;
     struct seen *seen; // of the worker that runs the block
     bool logged;       // accesses go to the log
+    bool packed;       // some of its frames are
     uint32_t index;    // in its block
     uint32_t live;     // lanes that have not ended
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
-    uint32_t tid[3][LANES];
-    uint32_t carry;       // the condition code register, a bit a lane
-    unsigned char *local; // LANES stacks of launch->local_bytes each
-    struct path paths[MOST_PATHS];
-    struct join *joins;   // MOST_JOINS, once the warp has diverged
+    const uint32_t (*tid)[LANES]; // x, y, z
+    uint32_t carry;               // the condition code register, a bit a lane
+    unsigned char *local;         // LANES stacks of launch->local_bytes each
+    struct path few[FEW_PATHS];   // the first; warp_path() gives any
+    struct path *more;            // the others, once they are needed
+    struct join *joins;
+    int32_t join_room;    // grows, up to MOST_JOINS
     uint32_t path_count;  // highest used + 1
     uint32_t next_path;   // whose turn it is
     struct frame *frames; // all that are in use
@@ -258,6 +278,15 @@ struct seen {
     uint64_t start, size;
 };
 
+// What is alive at a place, kept for the next warp that waits there; see packing.c.
+enum { ALIVE_PLACES = 32 };
+
+struct alive {
+    const struct code *code;
+    uint32_t place;
+    unsigned char *units;
+};
+
 // A thread that runs blocks.
 struct worker {
     struct log_writer *log; // NULL: nothing to write
@@ -265,6 +294,8 @@ struct worker {
     struct seen heap[SEEN]; // objects of the heap, which any thread may end
     uint64_t heap_ends;     // how many had ended when those were found
     uint64_t texture;       // the object that was found last, or 0
+    struct room *rooms;     // for registers, which no frame uses
+    struct alive alive[ALIVE_PLACES];
 };
 
 struct block {
@@ -300,6 +331,7 @@ struct launch {
     struct sim_work work;
     unsigned helpers; // workers on it now
     uint32_t threads_per_block, warps_per_block;
+    uint32_t (*tids)[3][LANES]; // by warp of a block
     uint32_t shared_bytes;
     uint32_t local_bytes; // of each thread's stack
     uint64_t grid_sync;   // address of the cooperative workspace
@@ -361,6 +393,11 @@ static inline void set_predicate(struct warp *warp, slot at, uint32_t bits)
     *place = (*place & ~warp->mask) | (bits & warp->mask);
 }
 
+static inline struct path *warp_path(struct warp *warp, uint32_t index)
+{
+    return index < FEW_PATHS ? &warp->few[index] : &warp->more[index - FEW_PATHS];
+}
+
 // warp.c
 void warp_set_mask(struct warp *warp, uint32_t mask);
 enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kind kind, int lane,
@@ -375,7 +412,8 @@ enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes
                          const struct code *code);
 enum step warp_arrive(struct warp *warp, const struct uop *op);
 // Lanes of the running path that do not execute this instruction go on behind it, by themselves.
-void warp_part(struct warp *warp);
+// False: there is no memory, and the launch is over.
+bool warp_part(struct warp *warp, const struct uop *op);
 // For instructions of several lanes: true where all members are here and the instruction may run
 // with warp->mask set to them; false where the path now waits.
 bool warp_together(struct warp *warp, const struct uop *op, uint32_t members);
@@ -392,10 +430,19 @@ bool warp_run(struct warp *warp, uint64_t budget);
 void warp_release_barrier(struct block *block, unsigned id);
 
 // frame.c
-size_t frame_room(const struct code *code); // bytes behind a frame
-// A frame of the running lanes, which the warp owns. NULL: no memory.
-struct frame *frame_create(struct warp *warp, const struct code *code, struct frame *caller);
+// Registers start as zeros: what a program reads without having written it is the same in every
+// run. NULL: there is no memory.
+struct frame *frame_new(struct warp *warp, const struct code *code, struct frame *caller);
+// It is a spare one then.
 void frame_end(struct warp *warp, struct frame *frame);
+void frame_free(struct frame *frame); // a spare one
+// Bytes behind a frame of the function.
+size_t frame_room_bytes(const struct code *code);
+// Gets and loses the room for its registers. False: there is no memory.
+bool frame_take_room(struct worker *worker, struct frame *frame);
+void frame_give_room(struct worker *worker, struct frame *frame);
+// Frees what a worker has for the warps of a launch.
+void worker_clear(struct worker *worker);
 // Registers of the lanes to their places among the frame's parameters, and back.
 void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
                         uint32_t lanes);
@@ -404,6 +451,12 @@ void frame_load_params(struct frame *frame, const struct passed *passed, uint32_
 // The running path enters the function, and leaves its frame for the caller's with its result.
 enum step frame_call(struct warp *warp, const struct uop *op, const struct code *code);
 void frame_leave(struct warp *warp);
+
+// packing.c: registers in little memory while their warp waits. Whatever cannot be packed for lack
+// of memory stays as it is.
+void warp_pack(struct warp *warp);
+// False: there is no memory.
+bool warp_unpack(struct warp *warp);
 
 // objects.c
 struct objects *objects_get(struct sim_device *device);

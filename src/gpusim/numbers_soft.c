@@ -3,6 +3,8 @@
 // it.
 #include "numbers_soft.h"
 
+#include <math.h>
+
 const struct num_format num_format_f64 = {
     11, 52, 0x7FEFFFFFFFFFFFFF, 0x7FF0000000000000, NUM_NAN_BITS_F64, true};
 const struct num_format num_format_f32 = {8, 23, 0x7F7FFFFF, 0x7F800000, NUM_NAN_BITS_F32, true};
@@ -260,13 +262,40 @@ static double to_f64(struct num_exact value, enum num_round round)
     return num_from_bits_f64(num_exact_round(value, &num_format_f64, round, 0));
 }
 
+// Far from the ends of the range the host's own arithmetic tells on which side of the nearest value
+// the exact one lies, and the value wanted is the nearest or the one beside it. This is the fast
+// way.
+static bool in_the_middle(double value)
+{
+    uint64_t exponent = num_bits_f64(value) >> 52 & 0x7FF;
+    return exponent > 200 && exponent < 1900;
+}
+
+static double beside(double nearest, double error, enum num_round round)
+{
+    if (error == 0)
+        return nearest;
+    bool outward = (error > 0) == (nearest > 0); // is where the exact value lies
+    bool wanted = round == NUM_RZ ? !outward : round == NUM_RM ? error < 0 : error > 0;
+    if (!wanted)
+        return nearest;
+    uint64_t bits = num_bits_f64(nearest);
+    return num_from_bits_f64(outward ? bits + 1 : bits - 1);
+}
+
 double num_add_directed_f64(double a, double b, enum num_round round)
 {
+    double sum = a + b, of_b = sum - a;
+    if (in_the_middle(sum))
+        return beside(sum, (a - (sum - of_b)) + (b - of_b), round);
     return to_f64(num_exact_add(from_f64(a), from_f64(b), round == NUM_RM), round);
 }
 
 double num_mul_directed_f64(double a, double b, enum num_round round)
 {
+    double product = a * b;
+    if (in_the_middle(product))
+        return beside(product, fma(a, b, -product), round);
     return to_f64(num_exact_mul(from_f64(a), from_f64(b)), round);
 }
 
@@ -278,10 +307,18 @@ double num_fma_directed_f64(double a, double b, double c, enum num_round round)
 
 double num_div_directed_f64(double a, double b, enum num_round round)
 {
+    double quotient = a / b;
+    if (in_the_middle(a) && in_the_middle(b) && in_the_middle(quotient)) {
+        double rest = fma(-quotient, b, a);
+        return beside(quotient, b > 0 ? rest : -rest, round);
+    }
     return to_f64(num_exact_div(from_f64(a), from_f64(b)), round);
 }
 
 double num_sqrt_directed_f64(double a, enum num_round round)
 {
+    double root = sqrt(a);
+    if (a > 0 && in_the_middle(a))
+        return beside(root, fma(-root, root, a), round);
     return to_f64(num_exact_sqrt(from_f64(a)), round);
 }

@@ -147,11 +147,13 @@ static struct passed pass(struct decoder *decoder, const struct ptx_instr *instr
     struct passed passed = {
         .reg = is_result ? decode_register(decoder, instr, operand)
                          : decode_typed(decoder, instr, operand, type),
-        .offset = code->param_bytes,
+        .offset = decoder->passed_to,
         .bytes = (uint8_t)bytes,
         .lane_bytes = (uint8_t)lane_bytes,
     };
-    code->param_bytes += WIDEST;
+    decoder->passed_to += WIDEST;
+    if (decoder->passed_to > code->param_bytes)
+        code->param_bytes = decoder->passed_to;
     return passed;
 }
 
@@ -166,6 +168,8 @@ static void plan_arguments(struct decoder *decoder, const struct ptx_instr *inst
         const struct ptx_operand *argument = &call->arguments->elements[i];
         if (argument->kind == PTX_OPERAND_VAR) {
             uint64_t at;
+            if (decode_kernel_param(decoder, argument))
+                decode_refuse(decoder, instr, "a call that passes on a kernel's parameter");
             decode_variable(decoder, instr, argument->var, &at);
             arguments[i] = (struct sim_param){(uint32_t)at, (uint32_t)argument->var->size_bytes};
             continue;
@@ -196,6 +200,8 @@ static void plan_result(struct decoder *decoder, const struct ptx_instr *instr,
         return;
     if (result->kind == PTX_OPERAND_VAR) {
         uint64_t at;
+        if (decode_kernel_param(decoder, result))
+            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
         decode_variable(decoder, instr, result->var, &at);
         plan->result_offset = (uint32_t)at;
         plan->result_bytes = (uint32_t)result->var->size_bytes;
@@ -215,6 +221,7 @@ static bool choose_call(struct decoder *decoder, const struct ptx_instr *instr, 
     if (!ptx_call_parts(instr, &call))
         return false;
     struct call_plan *plan = base_new(decoder->arena, struct call_plan);
+    decoder->passed_to = decoder->passed_from;
     plan_arguments(decoder, instr, &call, plan);
     plan_result(decoder, instr, &call, plan);
     op->extra = plan;
@@ -243,7 +250,7 @@ void warp_release_barrier(struct block *block, unsigned id)
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[w];
         for (uint32_t p = 0; p < warp->path_count; p++) {
-            struct path *path = &warp->paths[p];
+            struct path *path = warp_path(warp, p);
             if (path->state != PATH_BARRIER || path->barrier != id)
                 continue;
             path->state = PATH_READY;
@@ -301,7 +308,8 @@ static enum step run_barrier(struct warp *warp, const struct uop *op)
         warp_release_barrier(block, id);
         return STEP_NEXT;
     }
-    warp_part(warp);
+    if (!warp_part(warp, op))
+        return STEP_STOP;
     barrier->waiting++;
     path->state = PATH_BARRIER;
     path->barrier = (uint8_t)id;

@@ -87,6 +87,25 @@ static enum step load(struct warp *warp, const struct uop *op)
 LOAD(32, 4)
 LOAD(64, 8)
 
+// Vectors of such.
+#define LOAD_VECTOR(bits)                                                                   \
+    static enum step load_vector_##bits(struct warp *warp, const struct uop *op)            \
+    {                                                                                       \
+        struct access access;                                                               \
+        if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access)) \
+            return STEP_STOP;                                                               \
+        for (unsigned k = 0; k < op->count; k++) {                                          \
+            lane_u##bits *out = op->list[k] == NO_SLOT ? NULL : target(warp, op->list[k]);  \
+            for (uint32_t left = out ? warp->mask : 0; left; left &= left - 1) {            \
+                int i = __builtin_ctz(left);                                                \
+                out[i] = ((const lane_u##bits *)access.pointer[i])[k];                      \
+            }                                                                               \
+        }                                                                                   \
+        return STEP_NEXT;                                                                   \
+    }
+LOAD_VECTOR(32)
+LOAD_VECTOR(64)
+
 // Of lanes that store to one place, the last one wins.
 #define STORE(bits, bytes)                                                             \
     static enum step store_##bits(struct warp *warp, const struct uop *op)             \
@@ -165,9 +184,15 @@ static enum step load_kernel_param(struct warp *warp, const struct uop *op)
     for (unsigned k = 0; k < op->count; k++) {
         slot to = op->count > 1 ? op->list[k] : op->d;
         uint64_t value = read_value(from + (size_t)k * op->bytes, op->bytes, op->mode & SIGNED);
-        for (int i = 0; i < LANES; i++) {
-            if (warp->mask >> i & 1)
-                put_lane(warp, to, i, value, op->mode);
+        if (to == NO_SLOT)
+            continue;
+        if (op->mode & TO_WIDE) {
+            lane_u64 *out = target(warp, to);
+            OVER_LANES(lane_u64, out, (void)0, value);
+        } else {
+            lane_u32 *out = target(warp, to), word = (uint32_t)value;
+            word = op->mode & CUT16 ? (uint16_t)word : word;
+            OVER_LANES(lane_u32, out, (void)0, word);
         }
     }
     return STEP_NEXT;
@@ -306,10 +331,6 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
     decode_address(decoder, instr, &instr->operands[1], op);
     fill_data(decoder, instr, op, &instr->operands[0], true);
     if (op->space == PTX_SPACE_PARAM) {
-        const struct ptx_operand *address = &instr->operands[1];
-        bool own = address->kind == PTX_OPERAND_ADDRESS &&
-                   address->elements[0].kind == PTX_OPERAND_VAR &&
-                   address->elements[0].var->is_param;
         if (!(op->flags & ADDRESS_PARAM)) {
             // An address in a register is a generic one: see ops_stack.c.
             if (!(op->flags & ADDRESS_WIDE))
@@ -318,14 +339,19 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
             op->run = load;
             return true;
         }
-        op->run = own && decoder->code->function->is_entry ? load_kernel_param : load_frame_param;
+        op->run = decode_kernel_param(decoder, &instr->operands[1]) ? load_kernel_param
+                                                                    : load_frame_param;
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
-    op->run = instr->form->sem == PTX_MOD_ACQUIRE                           ? load_acquire
-              : single && op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16)) ? load_32
-              : single && op->bytes == 8                                    ? load_64
-                                                                            : load;
+    bool vector = op->count > 1 && op->count * op->bytes <= 16; // aligned as a whole
+    bool word = op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16));
+    op->run = instr->form->sem == PTX_MOD_ACQUIRE ? load_acquire
+              : single && word                    ? load_32
+              : single && op->bytes == 8          ? load_64
+              : vector && word                    ? load_vector_32
+              : vector && op->bytes == 8          ? load_vector_64
+                                                  : load;
     return true;
 }
 
@@ -361,6 +387,8 @@ bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struc
         fill_data(decoder, instr, op, &instr->operands[1], false);
         if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
             decode_refuse(decoder, instr, "a parameter at an address in a register");
+        if (decode_kernel_param(decoder, &instr->operands[0]))
+            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
         op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(instr, op);
         return true;
     case PTX_OP_CP_ASYNC: {

@@ -174,9 +174,9 @@ static bool choose_name(struct decoder *decoder, const struct ptx_instr *instr, 
     decode_variable(decoder, instr, from->var, &value);
     op->d = decode_register(decoder, instr, to);
     op->offset = (int64_t)value + decode_var_offset(from);
-    op->run = !param                                                     ? generic_local
-              : from->var->is_param && decoder->code->function->is_entry ? address_kernel_param
-                                                                         : address_frame_param;
+    op->run = !param                               ? generic_local
+              : decode_kernel_param(decoder, from) ? address_kernel_param
+                                                   : address_frame_param;
     return true;
 }
 

@@ -204,8 +204,9 @@ static bool choose_access(struct decoder *decoder, const struct ptx_instr *instr
     if (op->space == PTX_SPACE_PARAM) {
         if (!(op->flags & ADDRESS_PARAM))
             decode_refuse(decoder, instr, "128 bits of a parameter at an address in a register");
-        op->mode = decoder->code->function->is_entry && address->kind == PTX_OPERAND_ADDRESS &&
-                   address->elements[0].var->is_param;
+        op->mode = decode_kernel_param(decoder, address);
+        if (op->mode && !loads)
+            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
         op->run = loads ? load_param : store_param;
     } else {
         op->run = loads ? load : store;

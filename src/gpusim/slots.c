@@ -154,8 +154,8 @@ static void keep_passed(struct slots *slots, struct ptx_var *const *vars, uint32
     }
 }
 
-// Hands out slots place by place; returns the bytes of the frame.
-static uint32_t hand_out(struct slots *slots, uint32_t places, slot *out)
+// Hands out slots place by place.
+static void hand_out(struct slots *slots, uint32_t places, slot *out, struct code *code)
 {
     const struct ptx_function *function = slots->function;
     uint32_t used = 0, small = 0; // bytes; predicates, which come last
@@ -193,11 +193,30 @@ static uint32_t hand_out(struct slots *slots, uint32_t places, slot *out)
     }
     for (uint32_t i = 0; i < function->reg_count; i++)
         out[i] += function->regs[i]->type == PTX_PRED ? used : 0;
-    return used + small;
+    code->slot_bytes = used;
+    code->register_bytes = (used + small + 63) & ~63u;
 }
 
-uint32_t decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
-                      struct base_arena *arena, slot **out)
+// The lives of all but predicates. Whoever is never alive but named lives everywhere.
+static void note_lives(const struct slots *slots, const slot *out, struct base_arena *keeps,
+                       struct code *code)
+{
+    const struct ptx_function *function = slots->function;
+    struct life *lives = base_new_array(keeps, struct life, function->reg_count);
+    for (uint32_t i = 0; i < function->reg_count; i++) {
+        unsigned kind = class_of(function->regs[i]);
+        if (kind == 2)
+            continue;
+        bool known = slots->first[i];
+        lives[code->life_count++] =
+            (struct life){out[i], 1u << kind, known ? slots->first[i] - 1 : 0,
+                          known ? slots->last[i] - 1 : UINT32_MAX};
+    }
+    code->lives = lives;
+}
+
+void decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
+                  struct base_arena *arena, struct base_arena *keeps, slot **out, struct code *code)
 {
     const struct ptx_cfg *cfg = ssa->cfg;
     const struct ptx_function *function = cfg->function;
@@ -233,5 +252,7 @@ uint32_t decode_slots(const struct ptx_ssa *ssa, const struct contraction *contr
     find_ranges(&slots);
     keep_passed(&slots, function->params, function->param_count, places);
     keep_passed(&slots, function->returns, function->return_count, places);
-    return hand_out(&slots, places, *out);
+    hand_out(&slots, places, *out, code);
+    note_lives(&slots, *out, keeps, code);
+    code->last_place = places - 1;
 }

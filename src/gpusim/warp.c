@@ -72,24 +72,49 @@ enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kin
 
 // --- Paths and joins -----------------------------------------------------------------------------
 
+// NULL: there is no memory, which cannot be where a path has just ended.
 static struct path *new_path(struct warp *warp)
 {
     for (uint32_t i = 0; i < MOST_PATHS; i++) {
-        if (warp->paths[i].state == PATH_FREE) {
+        if (i == FEW_PATHS && !warp->more) {
+            warp->more = calloc(MOST_PATHS - FEW_PATHS, sizeof(*warp->more));
+            if (!warp->more)
+                return NULL;
+        }
+        struct path *path = warp_path(warp, i);
+        if (path->state == PATH_FREE) {
             if (i >= warp->path_count)
                 warp->path_count = i + 1;
-            return &warp->paths[i];
+            return path;
         }
     }
     abort(); // there are never more paths than lanes
 }
 
+static enum step no_memory(struct warp *warp, const struct uop *op)
+{
+    return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, __builtin_ctz(warp->mask),
+                      "out of memory for diverging");
+}
+
+static bool more_joins(struct warp *warp)
+{
+    int32_t room = warp->join_room ? 2 * warp->join_room : FEW_JOINS;
+    struct join *joins =
+        room > MOST_JOINS ? NULL : realloc(warp->joins, (size_t)room * sizeof(*joins));
+    if (!joins)
+        return false;
+    for (int32_t i = warp->join_room; i < room; i++)
+        joins[i].used = false;
+    warp->joins = joins;
+    warp->join_room = room;
+    return true;
+}
+
 static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
                         const struct uop *branch)
 {
-    if (!warp->joins)
-        warp->joins = calloc(MOST_JOINS, sizeof(*warp->joins));
-    for (int32_t i = 0; warp->joins && i < MOST_JOINS; i++) {
+    for (int32_t i = 0; i < warp->join_room || more_joins(warp); i++) {
         struct join *join = &warp->joins[i];
         if (join->used)
             continue;
@@ -168,6 +193,8 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
     if (__atomic_load_n(&op->spins, __ATOMIC_RELAXED)) {
         // Whoever leaves here may be whom the others wait for: the ways part until further out.
         struct path *other = new_path(warp);
+        if (!other)
+            return no_memory(warp, op);
         *other = *path;
         other->mask = taken;
         other->pc = to;
@@ -188,6 +215,8 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
         warp->joins[join].arrived |= rest;
     } else {
         struct path *other = new_path(warp);
+        if (!other)
+            return no_memory(warp, op);
         *other = *path;
         follow(path, rest, next, join, warp);
         follow(other, taken, to, join, warp);
@@ -217,6 +246,8 @@ static void let_go(struct warp *warp, const struct path *path)
         if (!join->arrived)
             continue;
         struct path *freed = new_path(warp);
+        if (!freed)
+            return; // they wait on
         *freed = (struct path){.state = PATH_READY,
                                .mask = join->arrived,
                                .pc = join->pc,
@@ -260,16 +291,21 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
 
 // --- Calls and returns that part lanes -----------------------------------------------------------
 
-void warp_part(struct warp *warp)
+bool warp_part(struct warp *warp, const struct uop *op)
 {
     struct path *path = warp->path;
     if (warp->mask == path->mask)
-        return;
+        return true;
     struct path *other = new_path(warp);
+    if (!other) {
+        no_memory(warp, op);
+        return false;
+    }
     *other = *path;
     other->mask = path->mask & ~warp->mask;
     other->pc = path->pc + 1;
     path->mask = warp->mask;
+    return true;
 }
 
 enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes, uint32_t others,
@@ -330,11 +366,11 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     // Those that wait here go on with this path where all whom they themselves wait for do.
     uint32_t here = warp->mask, before;
     for (uint32_t i = 0; i < warp->path_count; i++)
-        here |= waits_here(warp, &warp->paths[i]) ? warp->paths[i].mask : 0;
+        here |= waits_here(warp, warp_path(warp, i)) ? warp_path(warp, i)->mask : 0;
     do {
         before = here;
         for (uint32_t i = 0; i < warp->path_count; i++) {
-            const struct path *other = &warp->paths[i];
+            const struct path *other = warp_path(warp, i);
             if (waits_here(warp, other) && (other->members & warp->live & ~here))
                 here &= ~other->mask;
         }
@@ -345,7 +381,7 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
         return false;
     }
     for (uint32_t i = 0; i < warp->path_count; i++) {
-        struct path *other = &warp->paths[i];
+        struct path *other = warp_path(warp, i);
         if (waits_here(warp, other) && (other->mask & here)) {
             other->state = PATH_READY;
             other->pc++;
@@ -436,16 +472,25 @@ bool warp_run(struct warp *warp, uint64_t budget)
     while (budget) {
         uint32_t ready = 0;
         struct path *chosen = NULL;
+        uint32_t first = at;
         for (uint32_t i = 0; i < warp->path_count; i++) {
-            uint32_t index = (at + i) % warp->path_count;
-            if (warp->paths[index].state != PATH_READY)
+            uint32_t index = (first + i) % warp->path_count;
+            struct path *path = warp_path(warp, index);
+            if (path->state != PATH_READY)
                 continue;
             ready++;
-            if (!chosen)
-                chosen = &warp->paths[index];
+            if (!chosen) {
+                chosen = path;
+                at = index + 1; // the turn after this is another path's
+            }
         }
         if (!chosen)
             break;
+        if (warp->packed && !warp_unpack(warp)) {
+            warp->path = chosen;
+            no_memory(warp, &chosen->frame->code->ops[chosen->pc]);
+            return false;
+        }
         uint64_t turn = ready > 1 && budget > TURN ? TURN : budget;
         uint64_t left = run_path(warp, chosen, turn);
         warp->block->progressed = true;
@@ -457,8 +502,6 @@ bool warp_run(struct warp *warp, uint64_t budget)
         }
         if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
             return false;
-        // The next turn is another path's.
-        at = (uint32_t)(chosen - warp->paths) + 1;
     }
     warp->next_path = warp->path_count ? at % warp->path_count : 0;
     return true;
@@ -468,7 +511,8 @@ bool warp_run(struct warp *warp, uint64_t budget)
 
 uint64_t warp_bytes(const struct launch *launch)
 {
-    return sizeof(struct warp) + sizeof(struct frame) + frame_room(launch->code) +
+    return sizeof(struct warp) + sizeof(struct frame) + launch->code->register_bytes +
+           frame_room_bytes(launch->code) +
            (uint64_t)LANES * (launch->code->endless ? launch->request->kernel->info.local_bytes
                                                     : launch->local_bytes);
 }
@@ -476,18 +520,12 @@ uint64_t warp_bytes(const struct launch *launch)
 bool warp_init(struct warp *warp, struct block *block, uint32_t index)
 {
     const struct launch *launch = block->launch;
-    const uint32_t *size = launch->request->block;
     memset(warp, 0, sizeof(*warp));
     warp->block = block;
     warp->seen = block->worker->seen;
     warp->logged = launch->device->log;
     warp->index = index;
-    for (uint32_t lane = 0; lane < LANES; lane++) {
-        uint32_t thread = index * LANES + lane;
-        warp->tid[0][lane] = thread % size[0];
-        warp->tid[1][lane] = thread / size[0] % size[1];
-        warp->tid[2][lane] = thread / size[0] / size[1];
-    }
+    warp->tid = (const uint32_t(*)[LANES])launch->tids[index];
     if (launch->local_bytes)
         warp->local = calloc(LANES, launch->local_bytes);
     return warp->local || !launch->local_bytes;
@@ -500,7 +538,7 @@ bool warp_start(struct warp *warp)
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = 0;
     warp->path_count = warp->next_path = 0;
-    struct frame *frame = frame_create(warp, launch->code, NULL);
+    struct frame *frame = frame_new(warp, launch->code, NULL);
     if (!frame)
         return false;
     struct path *path = new_path(warp);
@@ -519,11 +557,13 @@ void warp_fini(struct warp *warp)
     warp_stop(warp);
     while (warp->spare) {
         struct frame *next = warp->spare->next;
-        free(warp->spare);
+        frame_free(warp->spare);
         warp->spare = next;
     }
     free(warp->local);
+    free(warp->more);
     free(warp->joins);
     warp->local = NULL;
+    warp->more = NULL;
     warp->joins = NULL;
 }

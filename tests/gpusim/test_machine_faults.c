@@ -379,6 +379,10 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
                  lines[i]);
         assert_refused(*state, "", lines[i], says);
     }
+    assert_refused(*state, "", "st.param.b64 [p], %rd1",
+                   "st.param.b64 in k, PTX line 5: a kernel's parameters cannot be written");
+    assert_refused(*state, ".func f(.param .u64 a) { ret; }\n", "call f, (p)",
+                   "call in k, PTX line 6: a call that passes on a kernel's parameter");
 }
 
 // Kernels that reach what cannot be executed are refused, also through calls; the others run.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots of registers: in random functions, no two registers that are alive at one place overlap.
 // What is alive is found again here for each register and place by walking the graph of
-// instructions. And registers that follow each other do share.
+// instructions; and a register's life covers those places. Registers that follow each other do
+// share.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,9 +132,20 @@ static bool overlap(const struct ptx_reg *one, slot at, const struct ptx_reg *ot
     return at < where + bytes_of(other) && where < at + bytes_of(one);
 }
 
-// All registers that the instruction names or that are alive behind it are apart.
-static void check_place(const struct graph *graph, const slot *slots, uint32_t block, uint32_t at,
-                        uint64_t seed)
+// Lives are in the order of registers, without predicates.
+static const struct life *life_of(const struct code *code, const struct ptx_function *function,
+                                  uint32_t reg)
+{
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < reg; i++)
+        index += function->regs[i]->type != PTX_PRED;
+    assert_true(index < code->life_count);
+    return &code->lives[index];
+}
+
+// All registers that the instruction names or that are alive behind it are apart, and live there.
+static void check_place(const struct graph *graph, const struct code *code, const slot *slots,
+                        uint32_t block, uint32_t at, uint64_t seed)
 {
     const struct ptx_function *function = graph->cfg->function;
     const struct ptx_instr *instr = graph->cfg->blocks[block].instrs[at];
@@ -150,6 +162,12 @@ static void check_place(const struct graph *graph, const slot *slots, uint32_t b
             alive[count++] = function->regs[i];
     }
     for (unsigned a = 0; a < count; a++) {
+        if (alive[a]->type != PTX_PRED) {
+            const struct life *life = life_of(code, function, alive[a]->id);
+            assert_int_equal(life->at, slots[alive[a]->id]);
+            assert_int_equal(life->bytes, bytes_of(alive[a]));
+            assert_in_range(instr->index, life->first, life->last);
+        }
         for (unsigned b = a + 1; b < count; b++) {
             if (overlap(alive[a], slots[alive[a]->id], alive[b], slots[alive[b]->id]))
                 fail_msg("seed %llu, line %u: %s and %s share", (unsigned long long)seed,
@@ -174,16 +192,18 @@ static void check_function(const struct base_buf *text, uint64_t seed)
     graph.ssa = ptx_ssa_build(graph.cfg, &arena);
     slot *slots;
     const struct contraction *contractions = decode_contractions(module, graph.ssa, &arena);
-    uint32_t bytes = decode_slots(graph.ssa, contractions, &arena, &slots);
+    struct code code = {0};
+    decode_slots(graph.ssa, contractions, &arena, &arena, &slots, &code);
     for (uint32_t i = 0; i < module->first->function->reg_count; i++) {
         const struct ptx_reg *reg = module->first->function->regs[i];
-        assert_true(slots[i] + bytes_of(reg) <= bytes);
+        assert_true(slots[i] + bytes_of(reg) <= code.register_bytes);
+        assert_true(reg->type == PTX_PRED || slots[i] + bytes_of(reg) <= code.slot_bytes);
         assert_int_equal(slots[i] % (reg->type == PTX_PRED ? 4 : 128), 0);
     }
     for (uint32_t b = 0; b < graph.cfg->block_count; b++) {
         for (uint32_t i = 0; i < graph.cfg->blocks[b].instr_count; i++) {
             if (graph.cfg->blocks[b].order != PTX_NO_BLOCK)
-                check_place(&graph, slots, b, i, seed);
+                check_place(&graph, &code, slots, b, i, seed);
         }
     }
     base_arena_fini(&arena);
@@ -216,11 +236,12 @@ static uint32_t place(const char *text, slot *out, uint32_t count)
     slot *slots;
     const struct ptx_cfg *cfg = ptx_cfg_build(module->first->function, &arena);
     const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &arena);
-    uint32_t bytes = decode_slots(ssa, decode_contractions(module, ssa, &arena), &arena, &slots);
+    struct code code = {0};
+    decode_slots(ssa, decode_contractions(module, ssa, &arena), &arena, &arena, &slots, &code);
     memcpy(out, slots, count * sizeof(slot));
     base_arena_fini(&arena);
     ptx_module_destroy(module);
-    return bytes;
+    return code.register_bytes;
 }
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"

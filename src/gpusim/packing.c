@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeping the registers of warps that wait in little memory. The blocks of a cooperative launch all
+// wait for each other, thousands of warps at once, where a frame has room for as many registers as
+// are ever alive together. What a waiting warp needs are those that are alive where its paths
+// stand, and once those that are the same in all lanes; the frame's room goes to another warp
+// meanwhile.
+//
+// A packed frame is a byte for each unit of its slots, which says how it is kept, what is kept of
+// the units, and the predicates.
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+enum { UNIT = SLOT_UNIT, PERIOD = 8 }; // bytes; the widest lane but those of 128 bits
+
+enum unit_kind { UNIT_DEAD, UNIT_UNIFORM, UNIT_WHOLE };
+
+// --- What is alive -------------------------------------------------------------------------------
+
+static uint32_t unit_count(const struct code *code)
+{
+    return code->slot_bytes / UNIT;
+}
+
+// The place in the text of an instruction, or of the first one behind a join.
+static uint32_t place_of(const struct code *code, uint32_t pc)
+{
+    while (pc < code->op_count && !code->ops[pc].instr)
+        pc++;
+    return pc < code->op_count ? code->ops[pc].instr->index : code->last_place;
+}
+
+// A byte for each unit: whether something in it is alive there. NULL: no memory.
+static const unsigned char *units_at(struct worker *worker, const struct code *code, uint32_t place)
+{
+    struct alive *known = &worker->alive[place % ALIVE_PLACES];
+    if (known->units && known->code == code && known->place == place)
+        return known->units;
+    free(known->units);
+    *known = (struct alive){code, place, calloc(unit_count(code) + 1, 1)};
+    for (uint32_t i = 0; known->units && i < code->life_count; i++) {
+        const struct life *life = &code->lives[i];
+        if (life->first <= place && place <= life->last)
+            memset(known->units + life->at / UNIT, 1, life->bytes / UNIT);
+    }
+    return known->units;
+}
+
+static bool mark(struct worker *worker, const struct code *code, uint32_t pc, unsigned char *marks)
+{
+    const unsigned char *units = units_at(worker, code, place_of(code, pc));
+    for (uint32_t i = 0; units && i < unit_count(code); i++)
+        marks[i] |= units[i];
+    return units;
+}
+
+// Wherever lanes stand in the frame: in paths, at joins, and in calls from it, before whose return
+// the result is still to come.
+static bool mark_frame(struct warp *warp, const struct frame *frame, unsigned char *marks)
+{
+    struct worker *worker = warp->block->worker;
+    const struct code *code = frame->code;
+    bool good = true;
+    for (uint32_t i = 0; good && i < warp->path_count; i++) {
+        const struct path *path = warp_path(warp, i);
+        if (path->state != PATH_FREE && path->frame == frame)
+            good = mark(worker, code, path->pc, marks);
+    }
+    for (int32_t i = 0; good && i < warp->join_room; i++) {
+        if (warp->joins[i].used && warp->joins[i].frame == frame)
+            good = mark(worker, code, warp->joins[i].pc, marks);
+    }
+    for (const struct frame *called = warp->frames; good && called; called = called->next) {
+        if (called->caller == frame)
+            good = mark(worker, code, called->return_pc - 1, marks) &&
+                   mark(worker, code, called->return_pc, marks);
+    }
+    return good;
+}
+
+// --- Packing -------------------------------------------------------------------------------------
+
+static bool pack_frame(struct warp *warp, struct frame *frame)
+{
+    const struct code *code = frame->code;
+    uint32_t units = unit_count(code), rest = code->register_bytes - code->slot_bytes;
+    unsigned char *kinds = calloc(units + 1, 1);
+    if (!kinds || !mark_frame(warp, frame, kinds)) {
+        free(kinds);
+        return false;
+    }
+    size_t bytes = units + rest;
+    for (uint32_t i = 0; i < units; i++) {
+        const unsigned char *unit = frame->registers + (size_t)i * UNIT;
+        if (kinds[i])
+            kinds[i] = memcmp(unit, unit + PERIOD, UNIT - PERIOD) == 0 ? UNIT_UNIFORM : UNIT_WHOLE;
+        bytes += kinds[i] == UNIT_WHOLE ? UNIT : kinds[i] == UNIT_UNIFORM ? PERIOD : 0;
+    }
+    unsigned char *packed = malloc(bytes + 1), *to = packed;
+    if (packed) {
+        to = (unsigned char *)mempcpy(to, kinds, units);
+        for (uint32_t i = 0; i < units; i++) {
+            size_t length = kinds[i] == UNIT_WHOLE ? UNIT : kinds[i] == UNIT_UNIFORM ? PERIOD : 0;
+            to = (unsigned char *)mempcpy(to, frame->registers + (size_t)i * UNIT, length);
+        }
+        memcpy(to, frame->registers + code->slot_bytes, rest);
+        frame->packed = packed;
+        frame_give_room(warp->block->worker, frame);
+    }
+    free(kinds);
+    return packed;
+}
+
+static bool unpack_frame(struct warp *warp, struct frame *frame)
+{
+    const struct code *code = frame->code;
+    if (!frame_take_room(warp->block->worker, frame))
+        return false;
+    uint32_t units = unit_count(code);
+    const unsigned char *from = frame->packed + units;
+    for (uint32_t i = 0; i < units; i++) {
+        unsigned char *unit = frame->registers + (size_t)i * UNIT;
+        if (frame->packed[i] == UNIT_WHOLE) {
+            memcpy(unit, from, UNIT);
+            from += UNIT;
+        } else if (frame->packed[i] == UNIT_UNIFORM) {
+            for (int k = 0; k < UNIT; k += PERIOD)
+                memcpy(unit + k, from, PERIOD);
+            from += PERIOD;
+        }
+    }
+    memcpy(frame->registers + code->slot_bytes, from, code->register_bytes - code->slot_bytes);
+    free(frame->packed);
+    frame->packed = NULL;
+    return true;
+}
+
+void warp_pack(struct warp *warp)
+{
+    for (struct frame *frame = warp->frames; frame; frame = frame->next) {
+        if (!frame->packed && pack_frame(warp, frame))
+            warp->packed = true;
+    }
+    for (struct frame *frame = warp->spare; frame; frame = frame->next)
+        frame_give_room(warp->block->worker, frame);
+}
+
+bool warp_unpack(struct warp *warp)
+{
+    for (struct frame *frame = warp->frames; frame; frame = frame->next) {
+        if (frame->packed && !unpack_frame(warp, frame))
+            return false;
+    }
+    warp->packed = false;
+    return true;
+}
