@@ -83,6 +83,10 @@ static void tell(const struct record_outcome *outcome, bool quiet)
 {
     if (!outcome->profile_count && !quiet)
         cli_message("the program has not used CUDA: there is no profile");
+    if (outcome->left_behind)
+        cli_message("the program left %u processes behind; if they use CUDA from now on, that is "
+                    "not recorded",
+                    outcome->left_behind);
     for (uint32_t i = 0; i < outcome->profile_count; i++) {
         const struct record_profile *profile = &outcome->profiles[i];
         if (profile->error.code != BASE_OK)
@@ -140,6 +144,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                                  .user = &progress};
         if (record_run(&recording, &outcome, &error) == BASE_OK) {
             end_progress(&progress);
+            signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
             tell(&outcome, request.quiet);
             status = end_as(outcome.status);
         } else {

@@ -19,13 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "remaining.h"
 #include "session.h"
 
 enum {
-    AT_ONCE = 4096,      // records taken from one ring before the next has its turn
-    SHORTEST_MS = 1,     // how long the recorder sleeps when there was nothing,
-    LONGEST_MS = 10,     // doubled each time up to this
-    MOST_SESSIONS = 4096 // processes recorded at once
+    AT_ONCE = 4096,       // records taken from one ring before the next has its turn
+    SHORTEST_MS = 1,      // how long the recorder sleeps when there was nothing,
+    LONGEST_MS = 10,      // doubled each time up to this
+    MOST_SESSIONS = 4096, // processes recorded at once
+    PATIENCE_MS = 1000    // for processes that the program left behind, and that may yet use CUDA
 };
 
 struct recorder {
@@ -37,6 +39,7 @@ struct recorder {
     int program_fd; // readable when it has ended
     bool program_ended;
     int status;
+    int waited_ms; // for processes that the program left behind
     struct session *sessions[MOST_SESSIONS];
     uint32_t session_count;
     struct record_outcome *outcome;
@@ -61,23 +64,29 @@ static void note_only(int number)
     asked_to_end = asked_to_end + 1;
 }
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
+static const struct {
+    int number;
+    void (*handler)(int);
+} handled[] = {
+    {SIGINT, note_only}, // the terminal sends these two to the program as well
+    {SIGQUIT, note_only}, {SIGTERM, forward}, {SIGHUP, forward},
+    {SIGCHLD, SIG_DFL}, // where it is ignored, the program's end is told to nobody
+    {SIGXFSZ, SIG_IGN}, // a profile that has grown to the limit: writing fails instead
+};
+enum { HANDLED = sizeof(handled) / sizeof(handled[0]) };
 
-static void set_handlers(struct sigaction old[CAUGHT])
+static void set_handlers(struct sigaction old[HANDLED])
 {
-    for (int i = 0; i < CAUGHT; i++) {
-        // The terminal sends these two to the program as well.
-        bool both = caught[i] == SIGINT || caught[i] == SIGQUIT;
-        struct sigaction action = {.sa_handler = both ? note_only : forward};
-        sigaction(caught[i], &action, &old[i]);
+    for (int i = 0; i < HANDLED; i++) {
+        struct sigaction action = {.sa_handler = handled[i].handler};
+        sigaction(handled[i].number, &action, &old[i]);
     }
 }
 
-static void put_back_handlers(const struct sigaction old[CAUGHT])
+static void put_back_handlers(const struct sigaction old[HANDLED])
 {
-    for (int i = 0; i < CAUGHT; i++)
-        sigaction(caught[i], &old[i], NULL);
+    for (int i = 0; i < HANDLED; i++)
+        sigaction(handled[i].number, &old[i], NULL);
 }
 
 // --- Starting ------------------------------------------------------------------------------------
@@ -106,7 +115,7 @@ static enum base_code open_socket(struct recorder *recorder, struct base_error *
 }
 
 // In the child: becomes the program, or writes why not to the pipe.
-static void become_program(const struct recorder *recorder, const struct sigaction old[CAUGHT],
+static void become_program(const struct recorder *recorder, const struct sigaction old[HANDLED],
                            int report)
 {
     put_back_handlers(old);
@@ -116,7 +125,7 @@ static void become_program(const struct recorder *recorder, const struct sigacti
     _exit(write(report, &why, sizeof(why)) == sizeof(why) ? 125 : 126);
 }
 
-static enum base_code start_program(struct recorder *recorder, const struct sigaction old[CAUGHT],
+static enum base_code start_program(struct recorder *recorder, const struct sigaction old[HANDLED],
                                     struct base_error *error)
 {
     int report[2], why = 0;
@@ -218,7 +227,7 @@ static void accept_one(struct recorder *recorder, int connection)
     // A process that comes again has become another program.
     for (uint32_t i = 0; i < recorder->session_count; i++) {
         if (recorder->sessions[i]->pid == pid) {
-            end_session(recorder, i, PROFILE_EXITED, 0);
+            end_session(recorder, i, PROFILE_REPLACED, 0);
             again++;
             break;
         }
@@ -267,12 +276,12 @@ static void look_for_ends(struct recorder *recorder)
         bool root = session->pid == recorder->program;
         if (root ? !recorder->program_ended : !has_ended(session))
             continue;
-        if (!root) // whose child it is knows how it ended
-            end_session(recorder, i, PROFILE_EXITED, 0);
-        else if (WIFSIGNALED(recorder->status))
-            end_session(recorder, i, PROFILE_SIGNALLED, WTERMSIG(recorder->status));
-        else
-            end_session(recorder, i, PROFILE_EXITED, WEXITSTATUS(recorder->status));
+        bool signalled = WIFSIGNALED(recorder->status);
+        enum profile_ending ending = signalled ? PROFILE_SIGNALLED : PROFILE_EXITED;
+        int code = signalled ? WTERMSIG(recorder->status) : WEXITSTATUS(recorder->status);
+        if (!root)
+            session_find_ending(session, &ending, &code);
+        end_session(recorder, i, ending, code);
     }
 }
 
@@ -285,11 +294,26 @@ static void rest(const struct recorder *recorder, int longest_ms)
     poll(polls, 2, longest_ms);
 }
 
+// Whether more may come: while the program runs, and after that, unless a user has had enough,
+// until all that are recorded have ended. For processes that have not used CUDA yet it waits a
+// little only, once: they may never do so, and never end.
+static bool goes_on(struct recorder *recorder)
+{
+    if (!recorder->program_ended)
+        return true;
+    if (asked_to_end)
+        return false;
+    if (recorder->session_count)
+        return true;
+    recorder->outcome->left_behind = remaining_processes(recorder->address.sun_path);
+    recorder->waited_ms += LONGEST_MS;
+    return recorder->outcome->left_behind && recorder->waited_ms < PATIENCE_MS;
+}
+
 static void record_all(struct recorder *recorder)
 {
     int sleep_ms = SHORTEST_MS;
-    // Processes that outlive the program are recorded to their end, unless a user has had enough.
-    while (!recorder->program_ended || (recorder->session_count && !asked_to_end)) {
+    while (goes_on(recorder)) {
         uint32_t count = 0;
         for (uint32_t i = 0; i < recorder->session_count; i++)
             count += session_drain(recorder->sessions[i], AT_ONCE);
@@ -311,7 +335,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
     recorder->request = request;
     recorder->outcome = outcome;
     recorder->listener = recorder->program_fd = -1;
-    struct sigaction old[CAUGHT];
+    struct sigaction old[HANDLED];
     asked_to_end = 0;
     set_handlers(old);
     enum base_code code = open_socket(recorder, error);

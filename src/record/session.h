@@ -64,6 +64,9 @@ uint32_t session_drain(struct session *session, uint32_t most);
 void session_close(struct session *session, enum profile_ending ending, int code,
                    struct record_profile *out);
 
+// ending.c: how a process that has ended did, as far as the system tells; the recorder's own child
+// is waited for instead.
+void session_find_ending(const struct session *session, enum profile_ending *ending, int *code);
 // rows.c: what the system knows of the process, for the profile.
 void session_read_program(struct session *session);
 // Writes one record. False: it makes no sense.

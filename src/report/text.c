@@ -395,7 +395,7 @@ static void put_argument(struct base_buf *out, const char *text)
     base_buf_puts(out, plain ? "" : "'");
 }
 
-static void put_ending(struct base_buf *out, const struct profile_meta *meta)
+static void put_ending(struct base_buf *out, const struct profile_meta *meta, bool left)
 {
     const char *signal_name;
     switch (meta->ending) {
@@ -404,6 +404,11 @@ static void put_ending(struct base_buf *out, const struct profile_meta *meta)
         signal_name = sigdescr_np(meta->code);
         base_buf_printf(out, "was ended by signal %d (%s)", meta->code,
                         signal_name ? signal_name : "unknown");
+        break;
+    case PROFILE_REPLACED: base_buf_puts(out, "became another program"); break;
+    case PROFILE_ENDED:
+        base_buf_puts(out, left ? "left by exit, with a status that nobody told"
+                                : "how it ended nobody told");
         break;
     default: base_buf_puts(out, "how it ended is not known"); break;
     }
@@ -431,7 +436,7 @@ static void put_head(struct writing *writing)
     base_buf_fini(&line);
 
     base_buf_puts(out, "  ");
-    put_ending(out, profile_meta(data->profile));
+    put_ending(out, profile_meta(data->profile), program->has_end);
     int64_t end = program->has_end ? program->end_ns : data->last_ns;
     if (end > 0) {
         base_buf_puts(out, program->has_end ? ", ran for " : ", last call returned after ");
