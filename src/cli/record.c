@@ -47,8 +47,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     }
 }
 
-// --- Progress, on a terminal
-// -----------------------------------------------------------------------
+// --- Progress, on a terminal ---------------------------------------------------------------------
 
 struct progress {
     time_t started;
@@ -76,28 +75,36 @@ static void end_progress(const struct progress *progress)
         fputs("\r\033[K", stderr);
 }
 
-// --- The end
-// ---------------------------------------------------------------------------------------
+// --- The end -------------------------------------------------------------------------------------
+
+static void tell_profile(const struct record_profile *profile, bool quiet)
+{
+    bool whole = profile->error.code == BASE_OK;
+    if (!whole)
+        cli_error(&profile->error);
+    if (profile->dropped)
+        cli_message("%s lacks %llu records, for which there was no room", profile->path,
+                    (unsigned long long)profile->dropped);
+    if (whole && !quiet)
+        cli_message("%llu calls, %llu objects: %s", (unsigned long long)profile->calls,
+                    (unsigned long long)profile->objects, profile->path);
+    if (!whole && !quiet && profile->calls)
+        cli_message("%s holds what was written before that", profile->path);
+}
 
 static void tell(const struct record_outcome *outcome, bool quiet)
 {
     if (!outcome->profile_count && !quiet)
         cli_message("the program has not used CUDA: there is no profile");
-    if (outcome->left_behind)
-        cli_message("the program left %u processes behind; if they use CUDA from now on, that is "
-                    "not recorded",
+    for (uint32_t i = 0; i < outcome->profile_count; i++)
+        tell_profile(&outcome->profiles[i], quiet);
+    if (outcome->left_behind && !quiet)
+        cli_message(outcome->left_behind == 1
+                        ? "%u process of the program lives on; what it will do with CUDA is not "
+                          "recorded"
+                        : "%u processes of the program live on; what they will do with CUDA is not "
+                          "recorded",
                     outcome->left_behind);
-    for (uint32_t i = 0; i < outcome->profile_count; i++) {
-        const struct record_profile *profile = &outcome->profiles[i];
-        if (profile->error.code != BASE_OK)
-            cli_error(&profile->error);
-        if (profile->dropped)
-            cli_message("%s lacks %llu records, for which there was no room", profile->path,
-                        (unsigned long long)profile->dropped);
-        if (!quiet)
-            cli_message("%llu calls, %llu objects: %s", (unsigned long long)profile->calls,
-                        (unsigned long long)profile->objects, profile->path);
-    }
 }
 
 // Ends as the program did.

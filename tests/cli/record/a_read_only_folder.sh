@@ -1,0 +1,13 @@
+# A current folder that cannot be written to.
+busy=${GLINT_BUILD_DIR:-../../../build}/tests/record/record_busy
+[ -x "$busy" ] || { echo "SKIP: libglint.so is not built"; exit 77; }
+busy=$(cd "$(dirname "$busy")" && pwd)/record_busy
+cd "$SCRATCH" || exit 1
+as=
+if [ "$(id -u)" = 0 ]; then # to whom permissions do not matter
+    chmod 755 .
+    as="setpriv --reuid 65534 --clear-groups"
+    $as "$GLINT" --version >/dev/null 2>&1 || { echo "SKIP: root, and nobody else can run glint"; exit 77; }
+fi
+mkdir -m 555 fixed && cd fixed || exit 1
+{ TMPDIR=/tmp $as "$GLINT" record --device sim -- "$busy" 3; echo "status $?"; } 2>&1 | sed 's/-[0-9]*[.]glint/-PID.glint/'
