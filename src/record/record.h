@@ -42,4 +42,8 @@ enum base_code record_run(const struct record_request *request, struct record_ou
                           struct base_error *error);
 void record_outcome_fini(struct record_outcome *outcome);
 
+// A C++ name as people write it, else the name itself. The caller frees it; NULL when memory ran
+// out.
+char *record_demangle(const char *name);
+
 #endif

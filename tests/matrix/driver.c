@@ -20,23 +20,78 @@
 
 #include "cudaabi/cudaabi.h"
 
-#define FUNCTIONS(X)                                                                            \
-    X(cuInit)                                                                                   \
-    X(cuGetErrorName)                                                                           \
-    X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuModuleLoadData)      \
-        X(cuModuleGetFunction) X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemAllocManaged)            \
-            X(cuMemAllocAsync) X(cuMemFreeAsync) X(cuMemHostAlloc) X(cuMemFreeHost)             \
-                X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemsetD32_v2) \
-                    X(cuLaunchKernel) X(cuStreamCreate) X(cuStreamDestroy_v2)                   \
-                        X(cuStreamSynchronize) X(cuStreamBeginCapture_v2) X(cuStreamEndCapture) \
-                            X(cuGraphCreate) X(cuGraphAddKernelNode_v2)                         \
-                                X(cuGraphInstantiateWithFlags) X(cuGraphLaunch)                 \
-                                    X(cuGraphExecDestroy) X(cuGraphDestroy)
-
 static struct {
-#define DECLARE(name) __typeof__(name) *name;
-    FUNCTIONS(DECLARE)
+    __typeof__(cuInit) *cuInit;
+    __typeof__(cuGetErrorName) *cuGetErrorName;
+    __typeof__(cuDevicePrimaryCtxRetain) *cuDevicePrimaryCtxRetain;
+    __typeof__(cuCtxSetCurrent) *cuCtxSetCurrent;
+    __typeof__(cuCtxSynchronize) *cuCtxSynchronize;
+    __typeof__(cuModuleLoadData) *cuModuleLoadData;
+    __typeof__(cuModuleGetFunction) *cuModuleGetFunction;
+    __typeof__(cuMemAlloc_v2) *cuMemAlloc_v2;
+    __typeof__(cuMemFree_v2) *cuMemFree_v2;
+    __typeof__(cuMemAllocManaged) *cuMemAllocManaged;
+    __typeof__(cuMemAllocAsync) *cuMemAllocAsync;
+    __typeof__(cuMemFreeAsync) *cuMemFreeAsync;
+    __typeof__(cuMemHostAlloc) *cuMemHostAlloc;
+    __typeof__(cuMemFreeHost) *cuMemFreeHost;
+    __typeof__(cuMemcpyHtoD_v2) *cuMemcpyHtoD_v2;
+    __typeof__(cuMemcpyDtoH_v2) *cuMemcpyDtoH_v2;
+    __typeof__(cuMemcpyDtoHAsync_v2) *cuMemcpyDtoHAsync_v2;
+    __typeof__(cuMemsetD32_v2) *cuMemsetD32_v2;
+    __typeof__(cuLaunchKernel) *cuLaunchKernel;
+    __typeof__(cuStreamCreate) *cuStreamCreate;
+    __typeof__(cuStreamDestroy_v2) *cuStreamDestroy_v2;
+    __typeof__(cuStreamSynchronize) *cuStreamSynchronize;
+    __typeof__(cuStreamBeginCapture_v2) *cuStreamBeginCapture_v2;
+    __typeof__(cuStreamEndCapture) *cuStreamEndCapture;
+    __typeof__(cuGraphCreate) *cuGraphCreate;
+    __typeof__(cuGraphAddKernelNode_v2) *cuGraphAddKernelNode_v2;
+    __typeof__(cuGraphInstantiateWithFlags) *cuGraphInstantiateWithFlags;
+    __typeof__(cuGraphLaunch) *cuGraphLaunch;
+    __typeof__(cuGraphExecDestroy) *cuGraphExecDestroy;
+    __typeof__(cuGraphDestroy) *cuGraphDestroy;
 } api;
+
+#define FUNCTION(name)            \
+    {                             \
+#name, (void **)&api.name \
+    }
+static const struct {
+    const char *name;
+    void **place;
+} functions[] = {
+    FUNCTION(cuInit),
+    FUNCTION(cuGetErrorName),
+    FUNCTION(cuDevicePrimaryCtxRetain),
+    FUNCTION(cuCtxSetCurrent),
+    FUNCTION(cuCtxSynchronize),
+    FUNCTION(cuModuleLoadData),
+    FUNCTION(cuModuleGetFunction),
+    FUNCTION(cuMemAlloc_v2),
+    FUNCTION(cuMemFree_v2),
+    FUNCTION(cuMemAllocManaged),
+    FUNCTION(cuMemAllocAsync),
+    FUNCTION(cuMemFreeAsync),
+    FUNCTION(cuMemHostAlloc),
+    FUNCTION(cuMemFreeHost),
+    FUNCTION(cuMemcpyHtoD_v2),
+    FUNCTION(cuMemcpyDtoH_v2),
+    FUNCTION(cuMemcpyDtoHAsync_v2),
+    FUNCTION(cuMemsetD32_v2),
+    FUNCTION(cuLaunchKernel),
+    FUNCTION(cuStreamCreate),
+    FUNCTION(cuStreamDestroy_v2),
+    FUNCTION(cuStreamSynchronize),
+    FUNCTION(cuStreamBeginCapture_v2),
+    FUNCTION(cuStreamEndCapture),
+    FUNCTION(cuGraphCreate),
+    FUNCTION(cuGraphAddKernelNode_v2),
+    FUNCTION(cuGraphInstantiateWithFlags),
+    FUNCTION(cuGraphLaunch),
+    FUNCTION(cuGraphExecDestroy),
+    FUNCTION(cuGraphDestroy),
+};
 
 static const char *self; // how this program was called
 
@@ -79,12 +134,13 @@ static void begin(void)
         fprintf(stderr, "driver: %s\n", dlerror());
         exit(1);
     }
-#define FIND(name)                                          \
-    if (!(*(void **)&api.name = dlsym(library, #name))) {   \
-        fprintf(stderr, "driver: there is no %s\n", #name); \
-        exit(1);                                            \
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        *functions[i].place = dlsym(library, functions[i].name);
+        if (!*functions[i].place) {
+            fprintf(stderr, "driver: there is no %s\n", functions[i].name);
+            exit(1);
+        }
     }
-    FUNCTIONS(FIND)
     CUmodule module;
     CHECK(api.cuInit(0));
     CHECK(api.cuDevicePrimaryCtxRetain(&context, 0));
