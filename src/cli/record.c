@@ -86,8 +86,9 @@ static void tell_profile(const struct record_profile *profile, bool quiet)
         cli_message("%s lacks %llu records, for which there was no room", profile->path,
                     (unsigned long long)profile->dropped);
     if (whole && !quiet)
-        cli_message("%llu calls, %llu objects: %s", (unsigned long long)profile->calls,
-                    (unsigned long long)profile->objects, profile->path);
+        cli_message("%llu call%s, %llu object%s: %s", (unsigned long long)profile->calls,
+                    profile->calls == 1 ? "" : "s", (unsigned long long)profile->objects,
+                    profile->objects == 1 ? "" : "s", profile->path);
     if (!whole && !quiet && profile->calls)
         cli_message("%s holds what was written before that", profile->path);
 }
@@ -170,8 +171,10 @@ const struct cli_verb cli_record = {
     .details =
         "The program's streams, signals and exit status are its own; 125 is glint's failure to\n"
         "start it. Each process that uses CUDA has a profile of its own: FILE is the program's,\n"
-        "FILE-PID (before the last dot) that of another process. A profile is an SQLite file,\n"
-        "readable while it is written and after whatever end: see glint report and glint query.\n",
+        "FILE-PID (before the last dot) that of another process; -2 is added where a process\n"
+        "becomes another program. glint ends when all that it records have ended. A profile is\n"
+        "an SQLite file, readable while it is written and after whatever end: see glint report\n"
+        "and glint query.\n",
     .options = options,
     .run = record,
 };
