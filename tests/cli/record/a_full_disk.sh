@@ -1,12 +1,8 @@
 # A disk that is full, as a small one in memory. The program goes on; glint says so, once, and what was
 # written before can be read there.
-busy=${GLINT_BUILD_DIR:-../../../build}/tests/record/record_busy
-[ -x "$busy" ] || { echo "SKIP: libglint.so is not built"; exit 77; }
-busy=$(cd "$(dirname "$busy")" && pwd)/record_busy
-cd "$SCRATCH" || exit 1
+. ./busy
 mkdir disk
 unshare -rm mount -t tmpfs -o size=1m none disk 2>/dev/null || { echo "SKIP: no disk can be mounted here"; exit 77; }
-export busy
 unshare -rm sh -c '
     mount -t tmpfs -o size=1m none disk && cd disk
     "$GLINT" record -o p.glint --device sim -- "$busy" 40000

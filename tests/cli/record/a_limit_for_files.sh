@@ -1,9 +1,6 @@
 # A limit for the size of files, which holds for program and recorder: neither dies of it. 2048 blocks of 1024 or 512
 # bytes are less than the profile, and than the ring that is taken without a limit.
-busy=${GLINT_BUILD_DIR:-../../../build}/tests/record/record_busy
-[ -x "$busy" ] || { echo "SKIP: libglint.so is not built"; exit 77; }
-busy=$(cd "$(dirname "$busy")" && pwd)/record_busy
-cd "$SCRATCH" || exit 1
+. ./busy
 (
     ulimit -f 2048
     "$GLINT" record -o p.glint --device sim -- "$busy" 40000

@@ -1,8 +1,5 @@
 # A current folder that cannot be written to.
-busy=${GLINT_BUILD_DIR:-../../../build}/tests/record/record_busy
-[ -x "$busy" ] || { echo "SKIP: libglint.so is not built"; exit 77; }
-busy=$(cd "$(dirname "$busy")" && pwd)/record_busy
-cd "$SCRATCH" || exit 1
+. ./busy
 as=
 if [ "$(id -u)" = 0 ]; then # to whom permissions do not matter
     chmod 755 .

@@ -1,8 +1,5 @@
 # glint itself without standard streams, with a pipe that nobody reads, and with signals ignored that it needs.
-busy=${GLINT_BUILD_DIR:-../../../build}/tests/record/record_busy
-[ -x "$busy" ] || { echo "SKIP: libglint.so is not built"; exit 77; }
-busy=$(cd "$(dirname "$busy")" && pwd)/record_busy
-cd "$SCRATCH" || exit 1
+. ./busy
 "$GLINT" record -o a.glint --device sim -- "$busy" 3 <&- >&- 2>&-
 echo "status $?"
 { { sleep 0.2; "$GLINT" record -o b.glint --device sim -- "$busy" 3; echo "status $?" >status; } 2>&1 | true; }

@@ -1,8 +1,5 @@
 # Without -o a profile is PROGRAM-PID.glint; one that is there is only replaced with -f, those of other processes too.
-busy=${GLINT_BUILD_DIR:-../../../build}/tests/record/record_busy
-[ -x "$busy" ] || { echo "SKIP: libglint.so is not built"; exit 77; }
-busy=$(cd "$(dirname "$busy")" && pwd)/record_busy
-cd "$SCRATCH" || exit 1
+. ./busy
 cp "$busy" 'my program'
 "$GLINT" record --device sim -- './my program' 2 2>said
 name=$(sed -n 's/^glint: .* objects: //p' said)
