@@ -39,7 +39,8 @@ struct recorder {
     int program_fd; // readable when it has ended
     bool program_ended;
     int status;
-    int waited_ms; // for processes that the program left behind
+    int waited_ms;                      // for processes that the program left behind
+    struct record_request for_sessions; // the request, with the progress of `meanwhile`
     struct session *sessions[MOST_SESSIONS];
     uint32_t session_count;
     struct record_outcome *outcome;
@@ -193,22 +194,12 @@ static void name_profile(const struct recorder *recorder, int pid, unsigned agai
     base_buf_puts(out, ".glint");
 }
 
-static void end_session(struct recorder *recorder, uint32_t index, enum profile_ending ending,
-                        int code)
+static uint32_t drain_all(struct recorder *recorder)
 {
-    struct record_outcome *outcome = recorder->outcome;
-    struct session *session = recorder->sessions[index];
-    recorder->sessions[index] = recorder->sessions[--recorder->session_count];
-    struct record_profile *profiles =
-        realloc(outcome->profiles, (outcome->profile_count + 1) * sizeof(*profiles));
-    struct record_profile out;
-    session_close(session, ending, code, &out);
-    if (!profiles) {
-        free(out.path);
-        return;
-    }
-    outcome->profiles = profiles;
-    outcome->profiles[outcome->profile_count++] = out;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < recorder->session_count; i++)
+        count += session_drain(recorder->sessions[i], AT_ONCE);
+    return count;
 }
 
 static void accept_one(struct recorder *recorder, int connection)
@@ -227,16 +218,15 @@ static void accept_one(struct recorder *recorder, int connection)
     // A process that comes again has become another program.
     for (uint32_t i = 0; i < recorder->session_count; i++) {
         if (recorder->sessions[i]->pid == pid) {
-            end_session(recorder, i, PROFILE_REPLACED, 0);
+            recorder->sessions[i]->ended = recorder->sessions[i]->replaced = true;
             again++;
-            break;
         }
     }
     struct base_buf path = {0};
     name_profile(recorder, pid, again, &path);
     struct session *session = NULL;
     if (!path.failed && recorder->session_count < MOST_SESSIONS)
-        session = session_open(ring, bytes, pid, path.text, recorder->request);
+        session = session_open(ring, bytes, pid, path.text, &recorder->for_sessions);
     else
         event_ring_release(ring, bytes);
     if (session)
@@ -251,6 +241,43 @@ static void accept_all(struct recorder *recorder)
         accept_one(recorder, connection);
         close(connection);
     }
+}
+
+// While a profile is finished, which may take seconds, other processes go on and begin: their rings
+// must not fill up.
+static void attend(struct recorder *recorder)
+{
+    accept_all(recorder);
+    drain_all(recorder);
+}
+
+static void meanwhile(void *user, uint64_t done, uint64_t all)
+{
+    struct recorder *recorder = user;
+    attend(recorder);
+    if (recorder->request->progress)
+        recorder->request->progress(recorder->request->user, done, all);
+}
+
+static void end_session(struct recorder *recorder, uint32_t index, enum profile_ending ending,
+                        int code)
+{
+    struct record_outcome *outcome = recorder->outcome;
+    struct session *session = recorder->sessions[index];
+    recorder->sessions[index] = recorder->sessions[--recorder->session_count];
+    session->ended = true;
+    while (session_drain(session, AT_ONCE)) // the rest of it; others have their turns
+        attend(recorder);
+    struct record_profile out;
+    session_close(session, ending, code, &out);
+    struct record_profile *profiles =
+        realloc(outcome->profiles, (outcome->profile_count + 1) * sizeof(*profiles));
+    if (!profiles) {
+        free(out.path);
+        return;
+    }
+    outcome->profiles = profiles;
+    outcome->profiles[outcome->profile_count++] = out;
 }
 
 static bool has_ended(const struct session *session)
@@ -273,13 +300,15 @@ static void look_for_ends(struct recorder *recorder)
     accept_all(recorder); // what the program offered before it ended
     for (uint32_t i = recorder->session_count; i-- > 0;) {
         const struct session *session = recorder->sessions[i];
-        bool root = session->pid == recorder->program;
+        bool root = session->pid == recorder->program && !session->replaced;
         if (root ? !recorder->program_ended : !has_ended(session))
             continue;
         bool signalled = WIFSIGNALED(recorder->status);
         enum profile_ending ending = signalled ? PROFILE_SIGNALLED : PROFILE_EXITED;
         int code = signalled ? WTERMSIG(recorder->status) : WEXITSTATUS(recorder->status);
-        if (!root)
+        if (session->replaced)
+            ending = PROFILE_REPLACED;
+        else if (!root)
             session_find_ending(session, &ending, &code);
         end_session(recorder, i, ending, code);
     }
@@ -314,9 +343,7 @@ static void record_all(struct recorder *recorder)
 {
     int sleep_ms = SHORTEST_MS;
     while (goes_on(recorder)) {
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < recorder->session_count; i++)
-            count += session_drain(recorder->sessions[i], AT_ONCE);
+        uint32_t count = drain_all(recorder);
         if (!count)
             rest(recorder, sleep_ms);
         sleep_ms = count ? SHORTEST_MS : sleep_ms < LONGEST_MS / 2 ? 2 * sleep_ms : LONGEST_MS;
@@ -333,6 +360,9 @@ enum base_code record_run(const struct record_request *request, struct record_ou
     BASE_RETURN_IF(!recorder, error, BASE_NO_MEMORY, "out of memory for recording");
     *outcome = (struct record_outcome){0};
     recorder->request = request;
+    recorder->for_sessions = *request;
+    recorder->for_sessions.progress = meanwhile;
+    recorder->for_sessions.user = recorder;
     recorder->outcome = outcome;
     recorder->listener = recorder->program_fd = -1;
     struct sigaction old[HANDLED];

@@ -27,8 +27,9 @@ struct session_object {
 
 struct session {
     int pid;
-    int pidfd;  // readable when the process has ended; -1: it cannot be watched
-    bool ended; // the process has
+    int pidfd;     // readable when the process has ended; -1: it cannot be watched
+    bool ended;    // the process has
+    bool replaced; // it has become another program, whose session is another
     struct event_ring *ring;
     struct event_reader reader;
     size_t ring_bytes;
