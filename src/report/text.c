@@ -116,14 +116,16 @@ static void put_kernels(struct writing *writing)
     const struct report_data *data = writing->data;
     struct report_kernel *rows = calloc(data->kernel_rows.count + 1, sizeof(*rows));
     size_t count = 0;
+    bool timed = false;
     for (size_t i = 0; rows && i < data->kernel_rows.count; i++) {
         if (data->kernel_rows.items[i].sum.count)
             rows[count++] = data->kernel_rows.items[i];
+        timed |= data->kernel_rows.items[i].sum.timed > 0;
     }
     writing->failed |= !rows;
     if (count) {
         qsort(rows, count, sizeof(*rows), by_kernel_time);
-        put_heading(writing, "Kernels by GPU time");
+        put_heading(writing, timed ? "Kernels by GPU time" : "Kernels by launches");
         put_table(writing, COLUMNS(kernel_columns), rows, count, sizeof(*rows), MOST_ROWS);
     }
     free(rows);
@@ -188,7 +190,10 @@ static void put_transfers(struct writing *writing)
     if (count == 0)
         return;
     qsort(rows, count, sizeof(rows[0]), by_transfer_time);
-    put_heading(writing, "Copies by GPU time");
+    bool timed = false;
+    for (size_t i = 0; i < count; i++)
+        timed |= rows[i].sum.timed > 0;
+    put_heading(writing, timed ? "Copies by GPU time" : "Copies by number");
     put_table(writing, COLUMNS(transfer_columns), rows, count, sizeof(rows[0]), count);
 }
 

@@ -28,22 +28,27 @@ same() {
     done
 }
 
-# profiles_hold NAME COUNT: that many profiles were written (-: any number); each opens, and together they
-# hold launches of kernels, unless there are none.
+# profiles_hold NAME COUNT: that many profiles were written (-: any number, with anything); each opens, and together
+# they hold objects and launches of kernels, unless the program fails at once.
 profiles_hold() {
-    found=0 launches=0
+    found=0 launches=0 objects=0
     for profile in "$scratch/$1"*.glint; do
         [ -e "$profile" ] || continue
         found=$((found + 1))
-        "$glint" query "$profile" "select count(*) as n from v_launches" >"$scratch/launches" ||
-            fail "$profile does not open"
+        for what in launches objects; do
+            "$glint" query "$profile" "select count(*) as n from v_$what" >"$scratch/$what" ||
+                fail "$profile does not open"
+        done
         launches=$((launches + $(tail -n 1 "$scratch/launches")))
+        objects=$((objects + $(tail -n 1 "$scratch/objects")))
     done
-    [ "$2" = - ] || [ "$found" = "$2" ] || fail "$1: $found profiles, not $2, '$command'"
-    [ "$2" = - ] || [ "$found" = 0 ] || [ "$launches" -gt 0 ] || case $command in
-    *fail) ;; # launches nothing that could be
-    *) fail "$1: the profiles hold no launches, '$command'" ;;
-    esac
+    if [ "$2" != - ]; then
+        [ "$found" = "$2" ] || fail "$1: $found profiles, not $2, '$command'"
+        case $command in
+        *fail) ;;
+        *) [ $((launches * objects)) -gt 0 ] || fail "$1: $launches launches, $objects objects, '$command'" ;;
+        esac
+    fi
     rm -f "$scratch/$1"*.glint*
 }
 
