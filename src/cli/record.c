@@ -49,29 +49,33 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 // --- Progress, on a terminal ---------------------------------------------------------------------
 
+enum { SILENT_MS = 2000, EVERY_MS = 100 }; // nothing is shown of what takes less; and how often
+
 struct progress {
-    time_t started;
-    bool shown;
+    bool on_terminal;
+    int64_t started_ms, shown_ms; // 0: not yet
 };
 
 static void show_progress(void *user, uint64_t done, uint64_t all)
 {
     struct progress *progress = user;
-    if (!isatty(STDERR_FILENO))
+    struct timespec time;
+    if (!progress->on_terminal)
         return;
-    time_t now = time(NULL);
-    if (!progress->started)
-        progress->started = now;
-    if (now - progress->started < 2)
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t now_ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    if (!progress->started_ms)
+        progress->started_ms = now_ms;
+    if (now_ms - progress->started_ms < SILENT_MS || now_ms - progress->shown_ms < EVERY_MS)
         return;
-    fprintf(stderr, "\rglint: finding source lines, %llu of %llu call paths",
+    fprintf(stderr, "\rglint: finding source lines, %llu of %llu call paths\033[K",
             (unsigned long long)done, (unsigned long long)all);
-    progress->shown = true;
+    progress->shown_ms = now_ms;
 }
 
 static void end_progress(const struct progress *progress)
 {
-    if (progress->shown)
+    if (progress->shown_ms)
         fputs("\r\033[K", stderr);
 }
 
@@ -139,7 +143,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     }
     struct base_buf path = {0};
     struct base_error error = {0};
-    struct progress progress = {0};
+    struct progress progress = {.on_terminal = isatty(STDERR_FILENO)};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
     if (program_prepare(&request.program, argv[first], &path) &&
