@@ -73,9 +73,10 @@ static void write_sample(void)
 static void check_words(bool json, const char *const *words)
 {
     struct sink sink = good_report(json);
+    const char *text = sink.text.text ? sink.text.text : "";
     for (; *words; words++) {
-        if (!strstr(sink.text.text, *words))
-            fail_msg("no '%s' in:\n%s", *words, sink.text.text);
+        if (!strstr(text, *words))
+            fail_msg("no '%s' in:\n%s", *words, text);
     }
     base_buf_fini(&sink.text);
 }
