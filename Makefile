@@ -30,7 +30,7 @@ test: deps # build and run all tests
 	@scripts/test build
 
 gpu-test: configure # run the tests that need a GPU, on this machine's
-	@cmake --build build --target glint --target simulator
+	@cmake --build build --target glint --target simulator --target glint_inject_preload
 	@scripts/gpu-test
 
 lint: deps configure # check layout, include law and source

@@ -5,76 +5,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "profile/profile.h"
+#include "profiles.h"
 
 enum { CALLS = 1000000, OBJECTS = 100000, KERNELS = 4, PATHS = 500, STREAMS = 8 };
-
-// By the clock, and of processor time: on a machine with other work the second says more.
-struct moment {
-    double clock_s, processor_s;
-};
-
-static double read_clock(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static struct moment now(void)
-{
-    return (struct moment){read_clock(CLOCK_MONOTONIC), read_clock(CLOCK_PROCESS_CPUTIME_ID)};
-}
-
-static struct moment since(struct moment start)
-{
-    struct moment end = now();
-    return (struct moment){end.clock_s - start.clock_s, end.processor_s - start.processor_s};
-}
-
-static void check(enum base_code code, const struct base_error *error)
-{
-    if (code == BASE_OK)
-        return;
-    char text[1024];
-    base_error_text(error, text, sizeof(text));
-    fprintf(stderr, "bench_profile: %s\n", text);
-    exit(1);
-}
-
-static void add_definitions(struct profile_writer *writer, struct base_error *error)
-{
-    const char *arguments[] = {"./bench"};
-    check(profile_set_program(
-              writer,
-              &(struct profile_program){
-                  .executable = "/bench", .arguments = arguments, .argument_count = 1, .pid = 1},
-              error),
-          error);
-    check(profile_add_function(writer, &(struct profile_function){1, "cuLaunchKernel"}, error),
-          error);
-    for (uint32_t i = 1; i <= KERNELS; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "kernel_%u", i);
-        check(profile_add_kernel(
-                  writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name},
-                  error),
-              error);
-    }
-    for (uint32_t i = 1; i <= PATHS; i++) {
-        struct profile_frame frames[20] = {{0}};
-        for (uint32_t depth = 0; depth < 20; depth++)
-            frames[depth] = (struct profile_frame){"function", "file.cu",       i + depth,
-                                                   1,          64u * i + depth, depth % 3 == 0};
-        check(profile_add_path(
-                  writer, &(struct profile_path){.number = i, .frames = frames, .frame_count = 20},
-                  error),
-              error);
-    }
-}
 
 // As a recorder would: a call when it returns, and its GPU times a little later.
 static void add_calls(struct profile_writer *writer, uint64_t count, struct base_error *error)
@@ -162,7 +97,8 @@ int main(int argc, char **argv)
 
     // Objects in a profile of their own, so that the calls' bytes are the calls' alone.
     check(profile_create(path, true, &writer, &error), &error);
-    add_definitions(writer, &error);
+    static const char *const functions[] = {"cuLaunchKernel"};
+    add_definitions(writer, functions, 1, KERNELS, PATHS, &error);
     struct moment start = now();
     add_calls(writer, calls, &error);
     check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);

@@ -6,59 +6,12 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "profiles.h"
 #include "report/report.h"
 
-enum { CALLS = 1000000, KERNELS = 40, PATHS = 2000, FRAMES = 20, LIVE = 50 };
-
-static void check(enum base_code code, const struct base_error *error)
-{
-    if (code == BASE_OK)
-        return;
-    char text[1024];
-    base_error_text(error, text, sizeof(text));
-    fprintf(stderr, "bench_report: %s\n", text);
-    exit(1);
-}
-
-static void add_definitions(struct profile_writer *writer, struct base_error *error)
-{
-    static const char *const functions[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuLaunchKernel",
-                                            "cuMemcpyHtoD_v2", "cuStreamSynchronize"};
-    const char *arguments[] = {"./bench"};
-    check(profile_set_program(writer,
-                              &(struct profile_program){.executable = "/bench",
-                                                        .arguments = arguments,
-                                                        .argument_count = 1,
-                                                        .pid = 1,
-                                                        .timestamps = true},
-                              error),
-          error);
-    for (uint32_t i = 0; i < 5; i++)
-        check(profile_add_function(writer, &(struct profile_function){i + 1, functions[i]}, error),
-              error);
-    for (uint32_t i = 1; i <= KERNELS; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "kernel_%u", i);
-        check(profile_add_kernel(
-                  writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name},
-                  error),
-              error);
-    }
-    for (uint32_t i = 1; i <= PATHS; i++) {
-        struct profile_frame frames[FRAMES];
-        for (uint32_t depth = 0; depth < FRAMES; depth++)
-            frames[depth] = (struct profile_frame){"function", "file.cu",       i + depth,
-                                                   1,          64u * i + depth, depth % 3 == 0};
-        check(profile_add_path(
-                  writer,
-                  &(struct profile_path){.number = i, .frames = frames, .frame_count = FRAMES},
-                  error),
-              error);
-    }
-}
+enum { CALLS = 1000000, KERNELS = 40, PATHS = 2000, LIVE = 50 };
 
 // The object that the call frees is one that was made LIVE rounds before.
 static void add_calls(struct profile_writer *writer, uint64_t count, struct base_error *error)
@@ -137,22 +90,18 @@ static void report(const char *path, bool json, const char *wanted)
         struct base_error error = {0};
         struct profile *profile;
         uint64_t bytes = 0;
-        struct timespec start, end;
-        clock_gettime(CLOCK_MONOTONIC, &start);
+        struct moment start = now();
         check(profile_open(path, &profile, &error), &error);
         check(json ? report_json(profile, count_bytes, &bytes, &error)
                    : report_text(profile, &(struct report_style){.width = 100}, count_bytes, &bytes,
                                  &error),
               &error);
         profile_close(profile);
-        clock_gettime(CLOCK_MONOTONIC, &end);
+        struct moment took = since(start);
         struct rusage usage;
         getrusage(RUSAGE_SELF, &usage);
         printf("%-5s %8.2f s (%.2f s of the processor's time), %6.0f MB, %12llu bytes%s\n",
-               json ? "json" : "text",
-               (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9,
-               (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
-                   (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6,
+               json ? "json" : "text", took.clock_s, took.processor_s,
                (double)usage.ru_maxrss / 1000, (unsigned long long)bytes, wanted);
         fflush(stdout);
         _exit(0);
@@ -170,7 +119,9 @@ int main(int argc, char **argv)
     struct base_error error = {0};
     struct profile_writer *writer;
     check(profile_create(path, true, &writer, &error), &error);
-    add_definitions(writer, &error);
+    static const char *const functions[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuLaunchKernel",
+                                            "cuMemcpyHtoD_v2", "cuStreamSynchronize"};
+    add_definitions(writer, functions, 5, KERNELS, PATHS, &error);
     add_calls(writer, calls, &error);
     check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
     printf("reports on %llu calls, a quarter of them objects, %d call paths\n",

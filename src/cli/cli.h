@@ -54,7 +54,4 @@ void cli_error(const struct base_error *error);
 // Writes the text to a file, or to stdout where path is NULL or "-". Says why where it cannot.
 bool cli_write(const char *path, const struct base_buf *text);
 
-// A name for people: C++ names demangled. The caller frees it; NULL when memory ran out.
-char *cli_demangle(const char *name);
-
 #endif

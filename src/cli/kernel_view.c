@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "record/record.h"
 
 // Splits the parameter list of a demangled name at its top-level commas. Where the number of pieces
 // is not that of the kernel's parameters, nobody knows which is which.
@@ -71,7 +72,7 @@ static const char *name_of(void *user, const struct ptx_var *var)
     if (!slot)
         return var->name;
     if (!*slot) {
-        char *plain = cli_demangle(var->name);
+        char *plain = record_demangle(var->name);
         const char *last = plain ? strrchr(plain, ':') : NULL;
         if (last && last[1])
             memmove(plain, last + 1, strlen(last + 1) + 1);
@@ -99,7 +100,7 @@ enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *mod
         kernel_view_fini(view);
         return code;
     }
-    view->title = cli_demangle(function->name);
+    view->title = record_demangle(function->name);
     view->param_types = calloc((size_t)function->param_count + 1, sizeof(*view->param_types));
     view->param_use = calloc((size_t)function->param_count + 1, sizeof(*view->param_use));
     view->shared = calloc((size_t)count_shared_uses(function) * 4 + 1, sizeof(*view->shared));

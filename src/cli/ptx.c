@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "fatbin/fatbin.h"
 #include "kernel_view.h"
+#include "record/record.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PTX };
 
@@ -80,7 +81,7 @@ static enum base_code show_function(const struct request *request, struct ptx_mo
                                     struct ptx_function *function, struct output *output,
                                     struct base_error *error)
 {
-    char *title = cli_demangle(function->name);
+    char *title = record_demangle(function->name);
     bool wanted = title && is_wanted(request, function->name, title);
     free(title);
     if (!wanted)

@@ -47,53 +47,69 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     }
 }
 
-// --- Progress, on a terminal
-// -----------------------------------------------------------------------
+// --- Progress, on a terminal ---------------------------------------------------------------------
+
+enum { SILENT_MS = 2000, EVERY_MS = 100 }; // nothing is shown of what takes less; and how often
 
 struct progress {
-    time_t started;
-    bool shown;
+    bool on_terminal;
+    int64_t started_ms, shown_ms; // 0: not yet
 };
 
 static void show_progress(void *user, uint64_t done, uint64_t all)
 {
     struct progress *progress = user;
-    if (!isatty(STDERR_FILENO))
+    struct timespec time;
+    if (!progress->on_terminal)
         return;
-    time_t now = time(NULL);
-    if (!progress->started)
-        progress->started = now;
-    if (now - progress->started < 2)
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t now_ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    if (!progress->started_ms)
+        progress->started_ms = now_ms;
+    if (now_ms - progress->started_ms < SILENT_MS || now_ms - progress->shown_ms < EVERY_MS)
         return;
-    fprintf(stderr, "\rglint: finding source lines, %llu of %llu call paths",
+    fprintf(stderr, "\rglint: finding source lines, %llu of %llu call paths\033[K",
             (unsigned long long)done, (unsigned long long)all);
-    progress->shown = true;
+    progress->shown_ms = now_ms;
 }
 
 static void end_progress(const struct progress *progress)
 {
-    if (progress->shown)
+    if (progress->shown_ms)
         fputs("\r\033[K", stderr);
 }
 
-// --- The end
-// ---------------------------------------------------------------------------------------
+// --- The end -------------------------------------------------------------------------------------
+
+static void tell_profile(const struct record_profile *profile, bool quiet)
+{
+    bool whole = profile->error.code == BASE_OK;
+    if (!whole)
+        cli_error(&profile->error);
+    if (profile->dropped)
+        cli_message("%s lacks %llu records, for which there was no room", profile->path,
+                    (unsigned long long)profile->dropped);
+    if (whole && !quiet)
+        cli_message("%llu call%s, %llu object%s: %s", (unsigned long long)profile->calls,
+                    profile->calls == 1 ? "" : "s", (unsigned long long)profile->objects,
+                    profile->objects == 1 ? "" : "s", profile->path);
+    if (!whole && !quiet && profile->calls)
+        cli_message("%s holds what was written before that", profile->path);
+}
 
 static void tell(const struct record_outcome *outcome, bool quiet)
 {
     if (!outcome->profile_count && !quiet)
         cli_message("the program has not used CUDA: there is no profile");
-    for (uint32_t i = 0; i < outcome->profile_count; i++) {
-        const struct record_profile *profile = &outcome->profiles[i];
-        if (profile->error.code != BASE_OK)
-            cli_error(&profile->error);
-        if (profile->dropped)
-            cli_message("%s lacks %llu records, for which there was no room", profile->path,
-                        (unsigned long long)profile->dropped);
-        if (!quiet)
-            cli_message("%llu calls, %llu objects: %s", (unsigned long long)profile->calls,
-                        (unsigned long long)profile->objects, profile->path);
-    }
+    for (uint32_t i = 0; i < outcome->profile_count; i++)
+        tell_profile(&outcome->profiles[i], quiet);
+    if (outcome->left_behind && !quiet)
+        cli_message(outcome->left_behind == 1
+                        ? "%u process of the program lives on; what it will do with CUDA is not "
+                          "recorded"
+                        : "%u processes of the program live on; what they will do with CUDA is not "
+                          "recorded",
+                    outcome->left_behind);
 }
 
 // Ends as the program did.
@@ -127,7 +143,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     }
     struct base_buf path = {0};
     struct base_error error = {0};
-    struct progress progress = {0};
+    struct progress progress = {.on_terminal = isatty(STDERR_FILENO)};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
     if (program_prepare(&request.program, argv[first], &path) &&
@@ -140,6 +156,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                                  .user = &progress};
         if (record_run(&recording, &outcome, &error) == BASE_OK) {
             end_progress(&progress);
+            signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
             tell(&outcome, request.quiet);
             status = end_as(outcome.status);
         } else {
@@ -158,8 +175,10 @@ const struct cli_verb cli_record = {
     .details =
         "The program's streams, signals and exit status are its own; 125 is glint's failure to\n"
         "start it. Each process that uses CUDA has a profile of its own: FILE is the program's,\n"
-        "FILE-PID (before the last dot) that of another process. A profile is an SQLite file,\n"
-        "readable while it is written and after whatever end: see glint report and glint query.\n",
+        "FILE-PID (before the last dot) that of another process; -2 is added where a process\n"
+        "becomes another program. glint ends when all that it records have ended. A profile is\n"
+        "an SQLite file, readable while it is written and after whatever end: see glint report\n"
+        "and glint query.\n",
     .options = options,
     .run = record,
 };

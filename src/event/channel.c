@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -16,7 +17,10 @@
 
 #define GREETING "glint ring"
 
-enum { CONNECT_TRIES = 20 }; // a millisecond each
+enum {
+    CONNECT_TRIES = 20, // a millisecond each
+    FEWEST_SLOTS = 1024 // that are of use: 64 KiB
+};
 
 union control {
     struct cmsghdr header;
@@ -68,8 +72,25 @@ static bool send_descriptor(int connection, int descriptor)
     return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(text);
 }
 
+// Memory without a name is a file to the system: one larger than the program may write ends the
+// program by a signal. A smaller ring then, or if that is none, one of no slots.
+static uint32_t slots_allowed(uint32_t slots)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return slots;
+    while (slots && event_ring_bytes(slots) > limit.rlim_cur)
+        slots = slots > FEWEST_SLOTS ? slots / 2 : 0;
+    return slots;
+}
+
 struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes)
 {
+    slots = slots_allowed(slots);
+    if (!slots) {
+        errno = EFBIG;
+        return NULL;
+    }
     *bytes = event_ring_bytes(slots);
     struct event_ring *ring = NULL;
     int connection = connect_to(socket_path);

@@ -351,7 +351,8 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 #define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 
 // The program's side: makes a ring in memory of its own, hands it to the recorder behind the
-// socket, and keeps no descriptor. NULL, with errno set, where there is no recorder or no memory.
+// socket, and keeps no descriptor. Fewer slots where the program may not write files of that size.
+// NULL, with errno set, where there is no recorder or no memory.
 // Calls only what may be called between fork and exec.
 struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes);
 

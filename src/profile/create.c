@@ -41,7 +41,7 @@ static int fill(sqlite3 *db)
         result = sqlite3_exec(db, profile_schema, NULL, NULL, NULL);
     if (result != SQLITE_OK)
         return result;
-    char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, 0);"
+    char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, NULL);"
                                 "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
                                 PROFILE_MAJOR, PROFILE_MINOR, GLINT_VERSION, PROFILE_RECORDER_LOST,
                                 PROFILE_APPLICATION_ID, PROFILE_VERSION);

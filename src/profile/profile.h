@@ -25,6 +25,9 @@ enum profile_ending {
     PROFILE_RECORDER_LOST = 0, // nobody said how: the recorder is still at it, or was lost
     PROFILE_EXITED,
     PROFILE_SIGNALLED,
+    PROFILE_ENDED,    // by exit or a signal, nobody could tell which
+    PROFILE_REPLACED, // it has become another program by exec
+    PROFILE_ENDINGS
 };
 
 struct profile_meta {
@@ -32,7 +35,7 @@ struct profile_meta {
     const char *glint; // version of the one that wrote it
     bool complete;     // profile_finish was reached
     enum profile_ending ending;
-    int32_t code; // exit status, or number of the signal
+    int32_t code; // exit status, or number of the signal; 0 where ending is another
 };
 
 struct profile_program {

@@ -84,15 +84,14 @@ static enum base_code take_meta(struct profile *profile, sqlite3_stmt *at, void 
                                 struct base_error *error)
 {
     int ending = sqlite3_column_int(at, 4);
-    profile->meta =
-        (struct profile_meta){.major = (uint32_t)sqlite3_column_int64(at, 0),
-                              .minor = (uint32_t)sqlite3_column_int64(at, 1),
-                              .glint = keep_text(profile, at, 2),
-                              .complete = sqlite3_column_int(at, 3) != 0,
-                              .ending = ending == PROFILE_EXITED || ending == PROFILE_SIGNALLED
-                                            ? (enum profile_ending)ending
-                                            : PROFILE_RECORDER_LOST,
-                              .code = sqlite3_column_int(at, 5)};
+    profile->meta = (struct profile_meta){.major = (uint32_t)sqlite3_column_int64(at, 0),
+                                          .minor = (uint32_t)sqlite3_column_int64(at, 1),
+                                          .glint = keep_text(profile, at, 2),
+                                          .complete = sqlite3_column_int(at, 3) != 0,
+                                          .ending = ending > 0 && ending < PROFILE_ENDINGS
+                                                        ? (enum profile_ending)ending
+                                                        : PROFILE_RECORDER_LOST,
+                                          .code = sqlite3_column_int(at, 5)};
     *(bool *)state = true;
     return profile->meta.glint ? BASE_OK : base_fail(error, BASE_NO_MEMORY, "out of memory");
 }

@@ -71,9 +71,9 @@ static const char *const name_sources[] = {
 };
 
 static const char *const endings[] = {
-    [PROFILE_RECORDER_LOST] = "recorder lost",
-    [PROFILE_EXITED] = "exited",
-    [PROFILE_SIGNALLED] = "signalled",
+    [PROFILE_RECORDER_LOST] = "recorder lost", [PROFILE_EXITED] = "exited",
+    [PROFILE_SIGNALLED] = "signalled",         [PROFILE_ENDED] = "ended",
+    [PROFILE_REPLACED] = "replaced",
 };
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))

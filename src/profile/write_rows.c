@@ -160,9 +160,13 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
     enum base_code code =
         profile_put_first(writer, PROFILE_TABLE_PATHS,
                           (int64_t[]){path->number, path->frame_count, path->truncated}, error);
-    if (code == BASE_OK) // those of one that was given before
+    // Those of one that was given before. Others come in the order of their numbers, nearly always,
+    // and need not be looked for.
+    if (code == BASE_OK && path->number <= writer->highest_path)
         code = profile_drop(writer, &writer->drop_path, PROFILE_TABLE_PATH_FRAMES, "path",
                             path->number, error);
+    if (path->number > writer->highest_path)
+        writer->highest_path = path->number;
     for (uint32_t i = 0; i < path->frame_count && code == BASE_OK; i++) {
         int64_t frame;
         code = add_frame(writer, &path->frames[i], &frame, error);

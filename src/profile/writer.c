@@ -362,9 +362,11 @@ enum base_code profile_finish(struct profile_writer *writer, enum profile_ending
 {
     enum base_code result = begin(writer, error);
     if (result == BASE_OK) {
-        char sql[120];
-        snprintf(sql, sizeof(sql), "UPDATE meta SET complete=1, ending=%d, code=%d", (int)ending,
-                 (int)code);
+        char sql[120], number[16];
+        snprintf(number, sizeof(number), "%d", (int)code);
+        bool has_code = ending == PROFILE_EXITED || ending == PROFILE_SIGNALLED;
+        snprintf(sql, sizeof(sql), "UPDATE meta SET complete=1, ending=%d, code=%s", (int)ending,
+                 has_code ? number : "NULL");
         int done = sqlite3_exec(writer->db, sql, NULL, NULL, NULL);
         result = done == SQLITE_OK ? profile_commit(writer, error) : give_up(writer, done, error);
     }

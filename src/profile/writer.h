@@ -19,6 +19,7 @@ struct profile_writer {
     char *path;
     struct profile_pending pending[PROFILE_TABLE_COUNT];
     sqlite3_stmt *put_string, *drop_path, *drop_graph;
+    uint32_t highest_path; // of those that were given
     bool in_transaction;
     int64_t begun_ns;    // when the open transaction began
     int wal_pages;       // in the log after the last commit

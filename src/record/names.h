@@ -6,7 +6,9 @@
 // Rules, the first that gives a name:
 // 1. The statement of the innermost frame that has source calls an allocation function of CUDA:
 //    its pointer argument, without & and casts. cudaMalloc((void **)&p->data[i], n) gives
-//    p->data[i].
+//    p->data[i]. Where the frame calls the driver itself, the call may be by a pointer of any name:
+//    CHECK(api->get_memory(&x, n)) gives x, if x is the only variable whose address comes first in
+//    a call, or the only one in a call by a name with alloc or create in it.
 // 2. That frame is a helper, because it passes on a pointer that it was given (cudaMalloc(out, n))
 //    or returns what it allocated (return p): its caller's statement, by what is assigned from the
 //    helper (float *x = make(n) gives x) or by the one argument of it with & (make(&x, n)). The
@@ -44,8 +46,12 @@ enum names_strength {
 
 // Rules 1 to 3 on one frame: the statement at line (from 1) and column (0: not known) of a source
 // text. callee is the function that the frame calls, a helper whose result or argument is wanted;
-// NULL: the frame calls CUDA or something unknown. Adds to out where the answer is a name.
+// NULL: the frame calls CUDA or something unknown. calls_driver: it calls the driver, there is no
+// frame between. Adds to out where the answer is a name.
 enum names_strength names_in_source(const char *text, size_t length, uint32_t line, uint32_t column,
-                                    const char *callee, struct base_buf *out);
+                                    const char *callee, bool calls_driver, struct base_buf *out);
+// The same on a text from ctext_clean.
+enum names_strength names_in_clean(const char *text, size_t length, uint32_t line, uint32_t column,
+                                   const char *callee, bool calls_driver, struct base_buf *out);
 
 #endif

@@ -58,17 +58,29 @@ static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t im
                                   .inlined = frame->inlined};
 }
 
+// Whether the image's name begins with one of those.
+static bool is_one_of(const struct paths *paths, uint32_t image, const char *const *names)
+{
+    const char *path = image ? paths->session->image_paths.items[image - 1] : "";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    while (*names && strncmp(name, *names, strlen(*names)) != 0)
+        names++;
+    return *names != NULL;
+}
+
 // Whether the image is CUDA's own, or glint's in its place: what happens there is nobody's concern.
 static bool is_below_program(const struct paths *paths, uint32_t image)
 {
-    static const char *const libraries[] = {"libcudart.so", "libcuda.so", "libglint"};
-    const char *path = image ? paths->session->image_paths.items[image - 1] : "";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
-            return true;
-    }
-    return false;
+    static const char *const names[] = {"libcudart.so", "libcuda.so", "libglint", NULL};
+    return is_one_of(paths, image, names);
+}
+
+// Whether the image is the C library's: its functions are told, but no lines of theirs, which would
+// stand for the place of a call in a program that has none.
+static bool is_c_library(const struct paths *paths, uint32_t image)
+{
+    static const char *const names[] = {"libc.so", "libpthread.so", "ld-linux", NULL};
+    return is_one_of(paths, image, names);
 }
 
 // Whether the file is a header of CUDA's with functions that only call others (cudaMalloc<T>).
@@ -102,8 +114,13 @@ static void symbolise(struct paths *paths, const struct session_stack *stack,
             // With the static runtime, its own functions come before, without source.
             if (!in_source && is_wrapper(place->frames[k].file))
                 continue;
-            in_source |= place->frames[k].file != NULL;
-            add_frame(paths, arena, frame->image, frame->offset, &place->frames[k]);
+            struct symbols_frame found = place->frames[k];
+            if (is_c_library(paths, frame->image)) {
+                found.file = NULL;
+                found.line = found.column = 0;
+            }
+            in_source |= found.file != NULL;
+            add_frame(paths, arena, frame->image, frame->offset, &found);
         }
         if (!place)
             add_frame(paths, arena, frame->image, frame->offset, NULL);

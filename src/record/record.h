@@ -31,13 +31,19 @@ struct record_outcome {
     int status; // of the program, as waitpid gives it
     struct record_profile *profiles;
     uint32_t profile_count;
+    uint32_t left_behind; // processes that live on, and had not used CUDA when recording ended
 };
 
-// Runs the program to its end. Fails where it cannot be started or watched; where a profile cannot
-// be written, the program goes on and the profile's error says why. The calling process must have
-// no other children. Sets and puts back handlers of SIGINT, SIGQUIT, SIGTERM and SIGHUP.
+// Runs the program to its end, and to that of all its processes that use CUDA. Fails where it
+// cannot be started or watched; where a profile cannot be written, the program goes on and the
+// profile's error says why. The calling process must have no other children. Sets and puts back
+// what it does at SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD and SIGXFSZ.
 enum base_code record_run(const struct record_request *request, struct record_outcome *outcome,
                           struct base_error *error);
 void record_outcome_fini(struct record_outcome *outcome);
+
+// A C++ name as people write it, else the name itself. The caller frees it; NULL when memory ran
+// out.
+char *record_demangle(const char *name);
 
 #endif

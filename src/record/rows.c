@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "session.h"
-#include "symbols.h"
 
 // Values pass from records to rows as they are.
 #define SAME(event, profile) _Static_assert((int)(event) == (int)(profile), "values are the same")
@@ -211,7 +210,7 @@ static bool write_kernel(struct session *session, struct piece *piece)
     if (!take(piece, &event, sizeof(event)))
         return false;
     const char *mangled = rest_text(piece);
-    char *name = mangled ? symbols_demangle(mangled) : NULL;
+    char *name = mangled ? record_demangle(mangled) : NULL;
     const struct profile_kernel kernel = {.number = event.number,
                                           .module = event.module,
                                           .name = name,

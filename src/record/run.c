@@ -19,13 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "remaining.h"
 #include "session.h"
 
 enum {
-    AT_ONCE = 4096,      // records taken from one ring before the next has its turn
-    SHORTEST_MS = 1,     // how long the recorder sleeps when there was nothing,
-    LONGEST_MS = 10,     // doubled each time up to this
-    MOST_SESSIONS = 4096 // processes recorded at once
+    AT_ONCE = 4096,       // records taken from one ring before the next has its turn
+    SHORTEST_MS = 1,      // how long the recorder sleeps when there was nothing,
+    LONGEST_MS = 10,      // doubled each time up to this
+    MOST_SESSIONS = 4096, // processes recorded at once
+    PATIENCE_MS = 1000    // for processes that the program left behind, and that may yet use CUDA
 };
 
 struct recorder {
@@ -37,6 +39,8 @@ struct recorder {
     int program_fd; // readable when it has ended
     bool program_ended;
     int status;
+    int waited_ms;                      // for processes that the program left behind
+    struct record_request for_sessions; // the request, with the progress of `meanwhile`
     struct session *sessions[MOST_SESSIONS];
     uint32_t session_count;
     struct record_outcome *outcome;
@@ -61,23 +65,29 @@ static void note_only(int number)
     asked_to_end = asked_to_end + 1;
 }
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
+static const struct {
+    int number;
+    void (*handler)(int);
+} handled[] = {
+    {SIGINT, note_only}, // the terminal sends these two to the program as well
+    {SIGQUIT, note_only}, {SIGTERM, forward}, {SIGHUP, forward},
+    {SIGCHLD, SIG_DFL}, // where it is ignored, the program's end is told to nobody
+    {SIGXFSZ, SIG_IGN}, // a profile that has grown to the limit: writing fails instead
+};
+enum { HANDLED = sizeof(handled) / sizeof(handled[0]) };
 
-static void set_handlers(struct sigaction old[CAUGHT])
+static void set_handlers(struct sigaction old[HANDLED])
 {
-    for (int i = 0; i < CAUGHT; i++) {
-        // The terminal sends these two to the program as well.
-        bool both = caught[i] == SIGINT || caught[i] == SIGQUIT;
-        struct sigaction action = {.sa_handler = both ? note_only : forward};
-        sigaction(caught[i], &action, &old[i]);
+    for (int i = 0; i < HANDLED; i++) {
+        struct sigaction action = {.sa_handler = handled[i].handler};
+        sigaction(handled[i].number, &action, &old[i]);
     }
 }
 
-static void put_back_handlers(const struct sigaction old[CAUGHT])
+static void put_back_handlers(const struct sigaction old[HANDLED])
 {
-    for (int i = 0; i < CAUGHT; i++)
-        sigaction(caught[i], &old[i], NULL);
+    for (int i = 0; i < HANDLED; i++)
+        sigaction(handled[i].number, &old[i], NULL);
 }
 
 // --- Starting ------------------------------------------------------------------------------------
@@ -106,7 +116,7 @@ static enum base_code open_socket(struct recorder *recorder, struct base_error *
 }
 
 // In the child: becomes the program, or writes why not to the pipe.
-static void become_program(const struct recorder *recorder, const struct sigaction old[CAUGHT],
+static void become_program(const struct recorder *recorder, const struct sigaction old[HANDLED],
                            int report)
 {
     put_back_handlers(old);
@@ -116,7 +126,7 @@ static void become_program(const struct recorder *recorder, const struct sigacti
     _exit(write(report, &why, sizeof(why)) == sizeof(why) ? 125 : 126);
 }
 
-static enum base_code start_program(struct recorder *recorder, const struct sigaction old[CAUGHT],
+static enum base_code start_program(struct recorder *recorder, const struct sigaction old[HANDLED],
                                     struct base_error *error)
 {
     int report[2], why = 0;
@@ -184,22 +194,12 @@ static void name_profile(const struct recorder *recorder, int pid, unsigned agai
     base_buf_puts(out, ".glint");
 }
 
-static void end_session(struct recorder *recorder, uint32_t index, enum profile_ending ending,
-                        int code)
+static uint32_t drain_all(struct recorder *recorder)
 {
-    struct record_outcome *outcome = recorder->outcome;
-    struct session *session = recorder->sessions[index];
-    recorder->sessions[index] = recorder->sessions[--recorder->session_count];
-    struct record_profile *profiles =
-        realloc(outcome->profiles, (outcome->profile_count + 1) * sizeof(*profiles));
-    struct record_profile out;
-    session_close(session, ending, code, &out);
-    if (!profiles) {
-        free(out.path);
-        return;
-    }
-    outcome->profiles = profiles;
-    outcome->profiles[outcome->profile_count++] = out;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < recorder->session_count; i++)
+        count += session_drain(recorder->sessions[i], AT_ONCE);
+    return count;
 }
 
 static void accept_one(struct recorder *recorder, int connection)
@@ -218,16 +218,15 @@ static void accept_one(struct recorder *recorder, int connection)
     // A process that comes again has become another program.
     for (uint32_t i = 0; i < recorder->session_count; i++) {
         if (recorder->sessions[i]->pid == pid) {
-            end_session(recorder, i, PROFILE_EXITED, 0);
+            recorder->sessions[i]->ended = recorder->sessions[i]->replaced = true;
             again++;
-            break;
         }
     }
     struct base_buf path = {0};
     name_profile(recorder, pid, again, &path);
     struct session *session = NULL;
     if (!path.failed && recorder->session_count < MOST_SESSIONS)
-        session = session_open(ring, bytes, pid, path.text, recorder->request);
+        session = session_open(ring, bytes, pid, path.text, &recorder->for_sessions);
     else
         event_ring_release(ring, bytes);
     if (session)
@@ -242,6 +241,43 @@ static void accept_all(struct recorder *recorder)
         accept_one(recorder, connection);
         close(connection);
     }
+}
+
+// While a profile is finished, which may take seconds, other processes go on and begin: their rings
+// must not fill up.
+static void attend(struct recorder *recorder)
+{
+    accept_all(recorder);
+    drain_all(recorder);
+}
+
+static void meanwhile(void *user, uint64_t done, uint64_t all)
+{
+    struct recorder *recorder = user;
+    attend(recorder);
+    if (recorder->request->progress)
+        recorder->request->progress(recorder->request->user, done, all);
+}
+
+static void end_session(struct recorder *recorder, uint32_t index, enum profile_ending ending,
+                        int code)
+{
+    struct record_outcome *outcome = recorder->outcome;
+    struct session *session = recorder->sessions[index];
+    recorder->sessions[index] = recorder->sessions[--recorder->session_count];
+    session->ended = true;
+    while (session_drain(session, AT_ONCE)) // the rest of it; others have their turns
+        attend(recorder);
+    struct record_profile out;
+    session_close(session, ending, code, &out);
+    struct record_profile *profiles =
+        realloc(outcome->profiles, (outcome->profile_count + 1) * sizeof(*profiles));
+    if (!profiles) {
+        free(out.path);
+        return;
+    }
+    outcome->profiles = profiles;
+    outcome->profiles[outcome->profile_count++] = out;
 }
 
 static bool has_ended(const struct session *session)
@@ -264,15 +300,17 @@ static void look_for_ends(struct recorder *recorder)
     accept_all(recorder); // what the program offered before it ended
     for (uint32_t i = recorder->session_count; i-- > 0;) {
         const struct session *session = recorder->sessions[i];
-        bool root = session->pid == recorder->program;
+        bool root = session->pid == recorder->program && !session->replaced;
         if (root ? !recorder->program_ended : !has_ended(session))
             continue;
-        if (!root) // whose child it is knows how it ended
-            end_session(recorder, i, PROFILE_EXITED, 0);
-        else if (WIFSIGNALED(recorder->status))
-            end_session(recorder, i, PROFILE_SIGNALLED, WTERMSIG(recorder->status));
-        else
-            end_session(recorder, i, PROFILE_EXITED, WEXITSTATUS(recorder->status));
+        bool signalled = WIFSIGNALED(recorder->status);
+        enum profile_ending ending = signalled ? PROFILE_SIGNALLED : PROFILE_EXITED;
+        int code = signalled ? WTERMSIG(recorder->status) : WEXITSTATUS(recorder->status);
+        if (session->replaced)
+            ending = PROFILE_REPLACED;
+        else if (!root)
+            session_find_ending(session, &ending, &code);
+        end_session(recorder, i, ending, code);
     }
 }
 
@@ -285,14 +323,27 @@ static void rest(const struct recorder *recorder, int longest_ms)
     poll(polls, 2, longest_ms);
 }
 
+// Whether more may come: while the program runs, and after that, unless a user has had enough,
+// until all that are recorded have ended. For processes that have not used CUDA yet it waits a
+// little only, once: they may never do so, and never end.
+static bool goes_on(struct recorder *recorder)
+{
+    if (!recorder->program_ended)
+        return true;
+    if (asked_to_end)
+        return false;
+    if (recorder->session_count)
+        return true;
+    recorder->outcome->left_behind = remaining_processes(recorder->address.sun_path);
+    recorder->waited_ms += LONGEST_MS;
+    return recorder->outcome->left_behind && recorder->waited_ms < PATIENCE_MS;
+}
+
 static void record_all(struct recorder *recorder)
 {
     int sleep_ms = SHORTEST_MS;
-    // Processes that outlive the program are recorded to their end, unless a user has had enough.
-    while (!recorder->program_ended || (recorder->session_count && !asked_to_end)) {
-        uint32_t count = 0;
-        for (uint32_t i = 0; i < recorder->session_count; i++)
-            count += session_drain(recorder->sessions[i], AT_ONCE);
+    while (goes_on(recorder)) {
+        uint32_t count = drain_all(recorder);
         if (!count)
             rest(recorder, sleep_ms);
         sleep_ms = count ? SHORTEST_MS : sleep_ms < LONGEST_MS / 2 ? 2 * sleep_ms : LONGEST_MS;
@@ -309,9 +360,12 @@ enum base_code record_run(const struct record_request *request, struct record_ou
     BASE_RETURN_IF(!recorder, error, BASE_NO_MEMORY, "out of memory for recording");
     *outcome = (struct record_outcome){0};
     recorder->request = request;
+    recorder->for_sessions = *request;
+    recorder->for_sessions.progress = meanwhile;
+    recorder->for_sessions.user = recorder;
     recorder->outcome = outcome;
     recorder->listener = recorder->program_fd = -1;
-    struct sigaction old[CAUGHT];
+    struct sigaction old[HANDLED];
     asked_to_end = 0;
     set_handlers(old);
     enum base_code code = open_socket(recorder, error);

@@ -27,8 +27,9 @@ struct session_object {
 
 struct session {
     int pid;
-    int pidfd;  // readable when the process has ended; -1: it cannot be watched
-    bool ended; // the process has
+    int pidfd;     // readable when the process has ended; -1: it cannot be watched
+    bool ended;    // the process has
+    bool replaced; // it has become another program, whose session is another
     struct event_ring *ring;
     struct event_reader reader;
     size_t ring_bytes;
@@ -64,6 +65,9 @@ uint32_t session_drain(struct session *session, uint32_t most);
 void session_close(struct session *session, enum profile_ending ending, int code,
                    struct record_profile *out);
 
+// ending.c: how a process that has ended did, as far as the system tells; the recorder's own child
+// is waited for instead.
+void session_find_ending(const struct session *session, enum profile_ending *ending, int *code);
 // rows.c: what the system knows of the process, for the profile.
 void session_read_program(struct session *session);
 // Writes one record. False: it makes no sense.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "record.h"
 #include "symbols.h"
 
 enum { OPEN_MOST = 48, KEPT_MOST_BYTES = 32 << 20, FRAMES_MOST = 64 };
@@ -40,17 +41,6 @@ struct symbols {
     struct base_arena kept; // places, frames and texts
     struct base_map texts;  // one copy of each, by itself
 };
-
-// Declared here because its header is C++.
-char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status); // NOLINT
-
-char *symbols_demangle(const char *name)
-{
-    int status = 0;
-    char *plain =
-        name[0] == '_' && name[1] == 'Z' ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-    return plain ? plain : strdup(name);
-}
 
 // --- Debug files ---------------------------------------------------------------------------------
 
@@ -277,7 +267,7 @@ static const char *keep_text(struct search *search, const char *text)
 
 static const char *keep_function(struct search *search, const char *name)
 {
-    char *plain = name ? symbols_demangle(name) : NULL;
+    char *plain = name ? record_demangle(name) : NULL;
     search->failed |= name && !plain;
     const char *kept = keep_text(search, plain);
     free(plain);

@@ -47,8 +47,4 @@ struct symbols_place {
 const struct symbols_place *symbols_find(struct symbols *symbols, uint32_t image,
                                          uint64_t return_address);
 
-// A C++ name as people write it, else the name itself. The caller frees it; NULL when memory ran
-// out.
-char *symbols_demangle(const char *name);
-
 #endif

@@ -65,7 +65,8 @@ static void put_program(struct base_json *json, const struct report_data *data)
     base_json_key(json, "exit");
     base_json_begin_object(json);
     put_string(json, "kind", profile_ending_word(meta->ending));
-    put_time(json, "code", meta->code, meta->ending != PROFILE_RECORDER_LOST);
+    put_time(json, "code", meta->code,
+             meta->ending == PROFILE_EXITED || meta->ending == PROFILE_SIGNALLED);
     base_json_end_object(json);
     put_string(json, "executable", program->executable);
     put_string(json, "folder", program->folder);

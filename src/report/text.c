@@ -116,14 +116,16 @@ static void put_kernels(struct writing *writing)
     const struct report_data *data = writing->data;
     struct report_kernel *rows = calloc(data->kernel_rows.count + 1, sizeof(*rows));
     size_t count = 0;
+    bool timed = false;
     for (size_t i = 0; rows && i < data->kernel_rows.count; i++) {
         if (data->kernel_rows.items[i].sum.count)
             rows[count++] = data->kernel_rows.items[i];
+        timed |= data->kernel_rows.items[i].sum.timed > 0;
     }
     writing->failed |= !rows;
     if (count) {
         qsort(rows, count, sizeof(*rows), by_kernel_time);
-        put_heading(writing, "Kernels by GPU time");
+        put_heading(writing, timed ? "Kernels by GPU time" : "Kernels by launches");
         put_table(writing, COLUMNS(kernel_columns), rows, count, sizeof(*rows), MOST_ROWS);
     }
     free(rows);
@@ -188,7 +190,10 @@ static void put_transfers(struct writing *writing)
     if (count == 0)
         return;
     qsort(rows, count, sizeof(rows[0]), by_transfer_time);
-    put_heading(writing, "Copies by GPU time");
+    bool timed = false;
+    for (size_t i = 0; i < count; i++)
+        timed |= rows[i].sum.timed > 0;
+    put_heading(writing, timed ? "Copies by GPU time" : "Copies by number");
     put_table(writing, COLUMNS(transfer_columns), rows, count, sizeof(rows[0]), count);
 }
 
@@ -395,7 +400,7 @@ static void put_argument(struct base_buf *out, const char *text)
     base_buf_puts(out, plain ? "" : "'");
 }
 
-static void put_ending(struct base_buf *out, const struct profile_meta *meta)
+static void put_ending(struct base_buf *out, const struct profile_meta *meta, bool left)
 {
     const char *signal_name;
     switch (meta->ending) {
@@ -404,6 +409,11 @@ static void put_ending(struct base_buf *out, const struct profile_meta *meta)
         signal_name = sigdescr_np(meta->code);
         base_buf_printf(out, "was ended by signal %d (%s)", meta->code,
                         signal_name ? signal_name : "unknown");
+        break;
+    case PROFILE_REPLACED: base_buf_puts(out, "became another program"); break;
+    case PROFILE_ENDED:
+        base_buf_puts(out, left ? "left by exit, with a status that nobody told"
+                                : "how it ended nobody told");
         break;
     default: base_buf_puts(out, "how it ended is not known"); break;
     }
@@ -431,7 +441,7 @@ static void put_head(struct writing *writing)
     base_buf_fini(&line);
 
     base_buf_puts(out, "  ");
-    put_ending(out, profile_meta(data->profile));
+    put_ending(out, profile_meta(data->profile), program->has_end);
     int64_t end = program->has_end ? program->end_ns : data->last_ns;
     if (end > 0) {
         base_buf_puts(out, program->has_end ? ", ran for " : ", last call returned after ");

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -83,6 +84,30 @@ static void a_ring_offered_is_the_ring_accepted(void **state)
     assert_int_equal(event_take(&reader, &out, true), EVENT_NONE);
     base_buf_fini(&out);
     event_ring_release(ring, bytes);
+}
+
+// Else the system would end the program by SIGXFSZ.
+static void a_limit_for_files_makes_the_ring_smaller_or_none(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        rlim_t limit;
+        uint32_t slots; // 0: no ring
+    } cases[] = {{1 << 20, 8192}, {100000, 1024}, {65536, 0}, {0, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            size_t bytes = 0;
+            const struct rlimit limit = {cases[i].limit, cases[i].limit};
+            setrlimit(RLIMIT_FSIZE, &limit);
+            struct event_ring *ring = event_ring_offer(fixture->address.sun_path, 1 << 18, &bytes);
+            _exit(cases[i].slots ? !ring || bytes != event_ring_bytes(cases[i].slots)
+                                 : ring || errno != EFBIG);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
 }
 
 static void where_nobody_listens_nothing_is_made(void **state)
@@ -179,6 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_ring_offered_is_the_ring_accepted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_limit_for_files_makes_the_ring_smaller_or_none, setup,
+                                        teardown),
         cmocka_unit_test(where_nobody_listens_nothing_is_made),
         cmocka_unit_test_setup_teardown(a_recorder_that_does_not_answer_is_not_waited_for, setup,
                                         teardown),

@@ -523,6 +523,8 @@ static void kinds_have_words(void **state)
     assert_string_equal(profile_severity_word(PROFILE_ERROR), "error");
     assert_string_equal(profile_name_source_word(PROFILE_NAME_PLACE), "place");
     assert_string_equal(profile_ending_word(PROFILE_RECORDER_LOST), "recorder lost");
+    for (int ending = 0; ending < PROFILE_ENDINGS; ending++)
+        assert_string_not_equal(profile_ending_word((enum profile_ending)ending), "?");
     for (int kind = 0; kind < PROFILE_CALL_KINDS; kind++)
         assert_string_not_equal(profile_call_kind_word((enum profile_call_kind)kind), "?");
     for (int kind = 0; kind < PROFILE_OBJECT_KINDS; kind++)

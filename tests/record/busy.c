@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program to be recorded: busy [ROUNDS [CHILDREN]] allocates, fills, copies and frees in rounds
-// (0: for ever), in itself or in so many children, and leaves with status 7.
+// A program to be recorded: busy [ROUNDS [CHILDREN [PROGRAM [ARGUMENT...]]]] allocates, fills,
+// copies and frees in rounds (0: for ever), in itself or in so many children, and then becomes the
+// program or leaves with status 7.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,8 +27,13 @@ int main(int argc, char **argv)
 {
     long rounds = argc > 1 ? atol(argv[1]) : 1;
     int children = argc > 2 ? atoi(argv[2]) : 0, status, result = 7;
-    if (!children)
+    if (!children && argc <= 3)
         return work(rounds);
+    if (!children) {
+        result = work(rounds);
+        execv(argv[3], argv + 3);
+        return result + 1;
+    }
     for (int i = 0; i < children; i++) {
         if (fork() == 0)
             exit(work(rounds));

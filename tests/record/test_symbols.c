@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fixture/target.h"
+#include "record/record.h"
 #include "record/symbols.h"
 
 struct loaded {
@@ -255,13 +256,13 @@ static void many_addresses_stay_within_bounds(void **state)
 static void names_are_demangled(void **state)
 {
     (void)state;
-    char *name = symbols_demangle("_ZN5space6hiddenEiPKf");
+    char *name = record_demangle("_ZN5space6hiddenEiPKf");
     assert_string_equal(name, "space::hidden(int, float const*)");
     free(name);
-    name = symbols_demangle("_Zwrong");
+    name = record_demangle("_Zwrong");
     assert_string_equal(name, "_Zwrong");
     free(name);
-    name = symbols_demangle("main");
+    name = record_demangle("main");
     assert_string_equal(name, "main");
     free(name);
 }

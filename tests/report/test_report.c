@@ -73,9 +73,10 @@ static void write_sample(void)
 static void check_words(bool json, const char *const *words)
 {
     struct sink sink = good_report(json);
+    const char *text = sink.text.text ? sink.text.text : "";
     for (; *words; words++) {
-        if (!strstr(sink.text.text, *words))
-            fail_msg("no '%s' in:\n%s", *words, sink.text.text);
+        if (!strstr(text, *words))
+            fail_msg("no '%s' in:\n%s", *words, text);
     }
     base_buf_fini(&sink.text);
 }
@@ -118,6 +119,23 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     static const char *const json[] = {"\"complete\":false",
                                        "\"exit\":{\"kind\":\"recorder lost\",\"code\":null}",
                                        "this profile is not complete", NULL};
+    check_words(true, json);
+}
+
+// Nobody knows a status: so none is told, least of all 0.
+static void an_end_that_nobody_saw_has_no_code(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(sample_add(writer, &error), BASE_OK);
+    assert_int_equal(profile_finish(writer, PROFILE_ENDED, 0, &error), BASE_OK);
+    static const char *const text[] = {"left by exit, with a status that nobody told, ran for",
+                                       NULL};
+    check_words(false, text);
+    static const char *const json[] = {"\"complete\":true",
+                                       "\"exit\":{\"kind\":\"ended\",\"code\":null}", NULL};
     check_words(true, json);
 }
 
@@ -194,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_sums_calls_and_graphs),
         cmocka_unit_test(an_incomplete_profile_is_reported_and_said_to_be),
+        cmocka_unit_test(an_end_that_nobody_saw_has_no_code),
         cmocka_unit_test(calls_that_are_missing_are_said_to_be),
         cmocka_unit_test(a_sink_that_refuses_ends_the_report),
         cmocka_unit_test(damaged_profiles_give_a_report_or_an_error),

@@ -216,6 +216,12 @@ int main(int argc, char **argv)
     writer = begin(argv[1], "killed");
     add_program(writer, "./killed");
     check(profile_finish(writer, PROFILE_SIGNALLED, 9, &error));
+    writer = begin(argv[1], "ended");
+    add_program(writer, "./ended");
+    check(profile_finish(writer, PROFILE_ENDED, 0, &error));
+    writer = begin(argv[1], "replaced");
+    add_program(writer, "./replaced");
+    check(profile_finish(writer, PROFILE_REPLACED, 0, &error));
     write_host(argv[1]);
     write_odd(argv[1]);
     write_huge(argv[1]);

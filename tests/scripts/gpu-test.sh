@@ -53,11 +53,13 @@ expect 0 '^examples/driver_api +pass +native, gpu and sim agree' --only '^exampl
 expect 0 '^1 passed, 0 failed, 0 skipped$' --only '^examples/driver_api$'
 grep -q '^1 passed, 0 failed, 0 skipped$' table && grep -q '^GPU: NVIDIA H200' table
 expect 0 '^examples/saxpy +skip +no nvcc' --only '^examples/saxpy$'
+expect 0 '^matrix/driver +pass +gpu sim, recorded and not: the same from plain graphs' --only '^matrix/driver$'
+expect 0 '^matrix/static +skip +no nvcc' --only '^matrix/static$'
 
 GLINT=$work/nothing
 expect 1 'none of these runs here: .*/nothing' --only driver_api
 
-# A glint that says more than the program, changes its exit status, or never ends.
+# A glint that says more than the program, changes its exit status, loses profiles, or never ends.
 # fake COMMAND: makes one whose verbs do COMMAND.
 # shellcheck disable=SC2016 # the inner sh expands
 fake() {
@@ -72,7 +74,13 @@ expect 1 '^examples/driver_api +FAIL +--device gpu: another stdout than natively
 fake 'case $3 in sim) exec "'"$real_glint"'" "$@" ;; esac; shift 4; "$@"; exit 5'
 expect 1 '^examples/driver_api +FAIL +--device gpu: another status than natively' --only driver_api
 # shellcheck disable=SC2016
-fake 'case $3 in gpu) exec "'"$real_glint"'" "$@" ;; esac; echo other'
+fake 'case $3 in sim) echo other ;; *) exec "'"$real_glint"'" "$@" ;; esac'
 expect 1 '^examples/driver_api +FAIL +--device sim: another output than natively' --only driver_api
+# shellcheck disable=SC2016
+fake 'case $1 in record) echo more >&2 ;; esac; exec "'"$real_glint"'" "$@"'
+expect 1 '^examples/driver_api +FAIL +--device recorded_gpu_on: another stderr than with gpu' --only driver_api
+# shellcheck disable=SC2016
+fake 'case $1$6 in recordoff) shift 9; exec "$@" ;; esac; exec "'"$real_glint"'" "$@"'
+expect 1 "^matrix/driver +FAIL +recorded_gpu_off: 0 profiles, not 1, '.*plain" --only matrix/driver
 fake 'exec sleep 100'
 expect 1 '^examples/driver_api +FAIL +did not end within 2 s' --only driver_api --limit 2

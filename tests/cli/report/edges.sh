@@ -1,7 +1,7 @@
-# Profiles without a program, without calls, without device memory, of a killed program, and with
-# numbers at their limits.
+# Profiles without a program, without calls, without device memory, of programs whose end came by a
+# signal, by exec, or unseen, and with numbers at their limits.
 . ./sample
-for name in bare empty killed host huge kinds; do
+for name in bare empty killed ended replaced host huge kinds; do
     echo "== $name"
     "$GLINT" report $name.glint || exit
 done

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "record.h"
 
 // Declared here because its header is C++.
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status); // NOLINT
 
-char *cli_demangle(const char *name)
+char *record_demangle(const char *name)
 {
     int status = 0;
     char *plain =

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements, calls and expressions in C source, found by what surrounds them.
+#include "ctext.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- Text ----------------------------------------------------------------------------------------
+
+bool ctext_is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+bool ctext_is_space(char c)
+{
+    return isspace((unsigned char)c);
+}
+
+char *ctext_clean(const char *text, size_t length)
+{
+    char *clean = malloc(length + 1);
+    if (!clean)
+        return NULL;
+    enum { CODE, LINE, BLOCK, QUOTED } in = CODE;
+    char quote = 0;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i], next = i + 1 < length ? text[i + 1] : 0, keep = ' ';
+        size_t more = 0; // characters that go with this one
+        if (in == CODE) {
+            if (c == '/' && (next == '/' || next == '*')) {
+                in = next == '/' ? LINE : BLOCK;
+                more = 1;
+            } else {
+                keep = c;
+                // A digit separator is no quote.
+                if (c == '"' ||
+                    (c == '\'' && !(i && ctext_is_word(text[i - 1]) && ctext_is_word(next)))) {
+                    in = QUOTED;
+                    quote = c;
+                }
+            }
+        } else if (in == LINE) {
+            in = c == '\n' ? CODE : LINE;
+        } else if (in == BLOCK) {
+            more = c == '*' && next == '/';
+            in = more ? CODE : BLOCK;
+        } else if (c == '\\') {
+            more = 1;
+        } else if (c == quote || c == '\n') {
+            keep = c;
+            in = CODE;
+        }
+        clean[i] = c == '\n' ? c : keep;
+        if (more && i + 1 < length) {
+            i++;
+            clean[i] = text[i] == '\n' ? '\n' : ' ';
+        }
+    }
+    clean[length] = 0;
+    return clean;
+}
+
+struct ctext_span ctext_trim(const char *text, struct ctext_span span)
+{
+    while (span.start < span.end && ctext_is_space(text[span.start]))
+        span.start++;
+    while (span.end > span.start && ctext_is_space(text[span.end - 1]))
+        span.end--;
+    return span;
+}
+
+static bool is_open(char c)
+{
+    return c == '(' || c == '[';
+}
+
+static bool is_close(char c)
+{
+    return c == ')' || c == ']';
+}
+
+bool ctext_ends_statement(char c)
+{
+    return c == ';' || c == '{' || c == '}';
+}
+
+// The place of the bracket that closes the one at `at`, or end.
+static size_t closing(const char *text, size_t at, size_t end)
+{
+    unsigned depth = 0;
+    for (; at < end; at++) {
+        depth += is_open(text[at]);
+        if (is_close(text[at]) && --depth == 0)
+            return at;
+    }
+    return end;
+}
+
+size_t ctext_opening(const char *text, size_t at, size_t start)
+{
+    unsigned depth = 0;
+    for (;; at--) {
+        depth += is_close(text[at]);
+        if (is_open(text[at]) && --depth == 0)
+            return at;
+        if (at == start)
+            return SIZE_MAX;
+    }
+}
+
+// The statement that holds the position. A for's own semicolons are inside its brackets.
+struct ctext_span ctext_statement_at(const char *text, size_t length, size_t at)
+{
+    struct ctext_span span = {at, at};
+    for (int depth = 0; span.start; span.start--) {
+        char c = text[span.start - 1];
+        depth += is_close(c);
+        depth -= is_open(c);
+        if (depth <= 0 && ctext_ends_statement(c))
+            break;
+    }
+    int depth = 0;
+    for (span.end = span.start; span.end < length; span.end++) {
+        char c = text[span.end];
+        depth += is_open(c);
+        depth -= is_close(c);
+        if (span.end >= at && depth <= 0 && ctext_ends_statement(c))
+            break;
+    }
+    return span;
+}
+
+bool ctext_word_at(const char *text, struct ctext_span in, size_t at, const char *word,
+                   size_t length)
+{
+    return at + length <= in.end && !memcmp(text + at, word, length) &&
+           (at == 0 || !ctext_is_word(text[at - 1])) &&
+           (at + length >= in.end || !ctext_is_word(text[at + length]));
+}
+
+// --- Expressions ---------------------------------------------------------------------------------
+
+struct ctext_span ctext_last_expression(const char *text, struct ctext_span span)
+{
+    span = ctext_trim(text, span);
+    size_t at = span.end;
+    for (;;) {
+        while (at > span.start && text[at - 1] == ']') {
+            size_t open = ctext_opening(text, at - 1, span.start);
+            if (open == SIZE_MAX)
+                return (struct ctext_span){span.end, span.end};
+            at = open;
+        }
+        size_t word = at;
+        while (word > span.start && ctext_is_word(text[word - 1]))
+            word--;
+        if (word == at || isdigit((unsigned char)text[word]))
+            return (struct ctext_span){span.end, span.end};
+        at = word;
+        if (at > span.start && text[at - 1] == '.')
+            at -= 1;
+        else if (at > span.start + 1 &&
+                 (!memcmp(text + at - 2, "->", 2) || !memcmp(text + at - 2, "::", 2)))
+            at -= 2;
+        else
+            return (struct ctext_span){at, span.end};
+    }
+}
+
+struct ctext_span ctext_without_casts(const char *text, struct ctext_span span)
+{
+    for (;;) {
+        span = ctext_trim(text, span);
+        size_t size = span.end - span.start;
+        if (size > 5 && text[span.end - 1] == ')' && ctext_is_word(text[span.start])) {
+            const char *cast = memmem(text + span.start, size, "_cast", 5);
+            size_t open = ctext_opening(text, span.end - 1, span.start);
+            if (cast && open != SIZE_MAX && open > span.start && text[open - 1] == '>') {
+                span = (struct ctext_span){open + 1, span.end - 1};
+                continue;
+            }
+        }
+        if (size < 2 || text[span.start] != '(')
+            return span;
+        size_t close = closing(text, span.start, span.end);
+        if (close >= span.end)
+            return span;
+        if (close + 1 == span.end) { // brackets around all of it
+            span = (struct ctext_span){span.start + 1, close};
+            continue;
+        }
+        span.start = close + 1; // a cast, before something
+    }
+}
+
+void ctext_add(struct base_buf *out, const char *text, struct ctext_span span)
+{
+    for (size_t i = span.start; i < span.end; i++) {
+        bool space = ctext_is_space(text[i]);
+        if (!space)
+            base_buf_putc(out, text[i]);
+        else if (i + 1 < span.end && ctext_is_word(text[i - 1]) && ctext_is_word(text[i + 1]))
+            base_buf_putc(out, ' ');
+    }
+}
+
+bool ctext_is_name(const char *text, struct ctext_span span)
+{
+    struct ctext_span last = ctext_last_expression(text, span);
+    return last.start == span.start && last.end > last.start;
+}
+
+// --- Calls
+// -----------------------------------------------------------------------------------------
+
+bool ctext_find_call(const char *text, struct ctext_span in, size_t at, const char *name,
+                     struct ctext_call *call)
+{
+    size_t length = strlen(name);
+    for (; length && at + length < in.end; at++) {
+        if (!ctext_word_at(text, in, at, name, length))
+            continue;
+        size_t open = at + length;
+        while (open < in.end && ctext_is_space(text[open]))
+            open++;
+        if (open < in.end && text[open] == '<') { // template arguments
+            int depth = 0;
+            for (; open < in.end; open++) {
+                depth += (text[open] == '<') - (text[open] == '>');
+                if (!depth)
+                    break;
+            }
+            open++;
+        }
+        if (open >= in.end || text[open] != '(')
+            continue;
+        size_t close = closing(text, open, in.end);
+        *call = (struct ctext_call){{at, close < in.end ? close + 1 : close}, {open + 1, close}};
+        return true;
+    }
+    return false;
+}
+
+bool ctext_next_call(const char *text, struct ctext_span in, size_t at, struct ctext_span *callee,
+                     struct ctext_call *call)
+{
+    for (; at < in.end; at++) {
+        if (text[at] != '(')
+            continue;
+        size_t end = at;
+        while (end > in.start && ctext_is_space(text[end - 1]))
+            end--;
+        size_t start = end;
+        while (start > in.start && ctext_is_word(text[start - 1]))
+            start--;
+        bool selected = end > in.start && is_close(text[end - 1]); // (*function)(x), table[i](x)
+        if (start == end && !selected)
+            continue;
+        size_t close = closing(text, at, in.end);
+        *callee = (struct ctext_span){start, end};
+        *call = (struct ctext_call){{start, close < in.end ? close + 1 : close}, {at + 1, close}};
+        return true;
+    }
+    return false;
+}
+
+struct ctext_span ctext_next_argument(const char *text, struct ctext_span *list)
+{
+    int depth = 0;
+    size_t at = list->start;
+    for (; at < list->end; at++) {
+        char c = text[at];
+        depth += is_open(c) || c == '{';
+        depth -= is_close(c) || c == '}';
+        if (c == ',' && depth == 0)
+            break;
+    }
+    struct ctext_span argument = {list->start, at};
+    list->start = at < list->end ? at + 1 : at;
+    return ctext_trim(text, argument);
+}
+
+struct ctext_span ctext_address_of(const char *text, struct ctext_span argument)
+{
+    argument = ctext_without_casts(text, argument);
+    if (argument.start == argument.end || text[argument.start] != '&')
+        return (struct ctext_span){0, 0};
+    argument.start++;
+    argument = ctext_without_casts(text, argument);
+    return ctext_is_name(text, argument) ? argument : (struct ctext_span){0, 0};
+}

@@ -1,0 +1,13 @@
+# A disk that is full, as a small one in memory. The program goes on; glint says so, once, and what was
+# written before can be read there.
+. ./busy
+mkdir disk
+unshare -rm mount -t tmpfs -o size=1m none disk 2>/dev/null || { echo "SKIP: no disk can be mounted here"; exit 77; }
+unshare -rm sh -c '
+    mount -t tmpfs -o size=1m none disk && cd disk
+    "$GLINT" record -o p.glint --device sim -- "$busy" 40000
+    echo "status $?"
+    "$GLINT" query p.glint "select count(*) > 1000 and count(*) < 160000 as some_calls from v_calls"
+    "$GLINT" query p.glint "select complete, ended, code from v_meta"
+    "$GLINT" report p.glint | grep "not complete"
+    ls'

@@ -1,0 +1,16 @@
+# Without -o a profile is PROGRAM-PID.glint; one that is there is only replaced with -f, those of other processes too.
+. ./busy
+cp "$busy" 'my program'
+"$GLINT" record --device sim -- './my program' 2 2>said
+name=$(sed -n 's/^glint: .* objects: //p' said)
+"$GLINT" query "$name" "select 'my program-' || pid || '.glint' as name from v_program" | grep -x -F "$name" | sed 's/[0-9][0-9]*/PID/'
+"$GLINT" record -q -o p.glint --device sim -- "$busy" 2
+echo "status $?"
+"$GLINT" record -q -o p.glint --device sim -- "$busy" 3
+echo "status $?"
+"$GLINT" query p.glint "select count(*) as calls from v_calls"
+"$GLINT" record -q -f -o p.glint --device sim -- "$busy" 3
+echo "status $?"
+"$GLINT" query p.glint "select count(*) as calls from v_calls"
+"$GLINT" report | head -n 2 | sed 's/ran for .*/ran for a while/; s|.*/||'
+ls | sed 's/[0-9][0-9]*/PID/'

@@ -1,0 +1,84 @@
+# shellcheck shell=sh disable=SC2154
+# To be sourced: how a program is held to do the same with and without glint. Wants $glint, an empty
+# folder $scratch, and the functions `fail` and `skip`, which say why and end the script.
+
+# observe NAME COMMAND...: keeps what it prints and its exit status as $scratch/NAME.stdout, .stderr, .status.
+# It lasts until nobody holds the output any more: a daemon's is seen to its end.
+observe() {
+    kept=$scratch/$1
+    shift
+    {
+        {
+            "$@" 3>&- && status=0 || status=$?
+            echo "status $status" >"$kept.status"
+        } 2>&1 >&3 | cat >"$kept.stderr"
+    } 3>&1 | cat >"$kept.stdout"
+}
+
+# same RUN OTHER WHAT...: RUN printed, or left with, the same WHAT (stdout, output, stderr, status) as OTHER.
+same() {
+    run=$1 other=$2
+    shift 2
+    for what; do
+        diff -u "$scratch/$other.$what" "$scratch/$run.$what" && continue
+        cat "$scratch/$other.stderr" "$scratch/$run.stderr"
+        name=natively
+        [ "$other" = native ] || name="with $other"
+        fail "--device $run: another $what than $name, '$command'"
+    done
+}
+
+# profiles_hold NAME COUNT: that many profiles were written (-: any number, with anything); each opens, and together
+# they hold objects and launches of kernels, unless the program fails at once.
+profiles_hold() {
+    found=0 launches=0 objects=0
+    for profile in "$scratch/$1"*.glint; do
+        [ -e "$profile" ] || continue
+        found=$((found + 1))
+        for what in launches objects; do
+            "$glint" query "$profile" "select count(*) as n from v_$what" >"$scratch/$what" ||
+                fail "$profile does not open"
+        done
+        launches=$((launches + $(tail -n 1 "$scratch/launches")))
+        objects=$((objects + $(tail -n 1 "$scratch/objects")))
+    done
+    if [ "$2" != - ]; then
+        [ "$found" = "$2" ] || fail "$1: $found profiles, not $2, '$command'"
+        case $command in
+        *fail) ;;
+        *) [ $((launches * objects)) -gt 0 ] || fail "$1: $launches launches, $objects objects, '$command'" ;;
+        esac
+    fi
+    rm -f "$scratch/$1"*.glint*
+}
+
+# runs_agree DEVICES TIMES PROFILES COMMAND...: on each of DEVICES ("gpu sim", in this order, or one of them) it
+# must print and leave with the same, recorded with each of TIMES ("on off") and not; and so must a plain run, where
+# there is a GPU. From the simulated GPU standard output and status are compared with those of the real one, but for
+# a GPU's name behind " on ".
+runs_agree() {
+    devices=$1 times=$2 profiles=$3
+    shift 3
+    command=$*
+    case $devices in
+    *gpu*) observe native "$@" ;;
+    esac
+    for device in $devices; do
+        observe "$device" "$glint" run --device "$device" -- "$@"
+        case $device-$devices in
+        gpu-*) same gpu native stdout stderr status ;;
+        sim-*gpu*)
+            for run in native sim; do
+                sed 's/ on .*//' "$scratch/$run.stdout" >"$scratch/$run.output"
+            done
+            same sim native output status
+            ;;
+        esac
+        for time in $times; do
+            recorded=recorded_${device}_$time
+            observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" -t "$time" --device "$device" -- "$@"
+            same "$recorded" "$device" stdout stderr status
+            profiles_hold "$recorded" "$profiles"
+        done
+    done
+}
