@@ -222,7 +222,6 @@ enum {
     PROFILE_CALL_ASYNC = 1,    // the function is one that need not wait
     PROFILE_CALL_WAITED = 2,   // it waited for the GPU: a synchronisation, explicit or implicit
     PROFILE_CALL_CAPTURED = 4, // it went into a graph under capture and did nothing
-    PROFILE_CALL_RUNTIME = 8,  // came through the runtime API
 };
 
 struct profile_call {

@@ -463,9 +463,9 @@ static void views_tell_the_same(void **state)
                 "1|1|main|vectors.cu|40|/home/me/vectors|4660|0\n"
                 "1|2|__libc_start_main|||/usr/lib/libc.so.6|159744|0\n");
     check_query(profile, "SELECT * FROM v_calls WHERE number IN (3, 5, 14) ORDER BY number",
-                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0|1\n"
-                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0|0\n"
-                "14|other||1|1||225000|226000|||0|0|0|3|0|1|0\n");
+                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0\n"
+                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0\n"
+                "14|other||1|1||225000|226000|||0|0|0|3|0|1\n");
     check_query(profile, "SELECT * FROM v_launches ORDER BY call",
                 "5|1|add(float*, float const*, int)|8|1|1|128|1|1|0|0|0|1|2|100000|104000|101000|"
                 "150000|2\n"
