@@ -30,7 +30,6 @@ struct call {
     bool quiet;             // make no record
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
-    uint64_t pending_at[CALL_MOST_STREAMS];
     CUevent event; // that is waited for instead of streams
     struct timing timing;
     union call_detail {

@@ -126,11 +126,20 @@ HOOKED_BOTH(cuStreamAttachMemAsync, _ptsz,
 
 // --- End -----------------------------------------------------------------------------------------
 
+// What frees memory waits for all that may still use it, and does little else.
+static void waits_to_free(struct call *call)
+{
+    call->waited_is_known = true;
+}
+
 // Before the driver frees what starts there.
 static struct object leave(struct call *call, uint64_t address)
 {
     struct object object = {0};
     objects_take(&state.objects, OBJECTS_MEMORY, address, &object);
+    waits_to_free(call);
+    if (!address || object.kind == EVENT_OBJECT_POOL)
+        call->how &= (uint8_t)~HOOK_WAITS; // pool memory goes in stream order
     call_alloc(call, address, object.bytes, object.number);
     return object;
 }
@@ -166,7 +175,10 @@ HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, str
 // All mappings that the range holds.
 HOOKED(
     cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
-    { about(&call, ptr, size); },
+    {
+        about(&call, ptr, size);
+        waits_to_free(&call);
+    },
     {
         struct object object;
         while (result == CUDA_SUCCESS &&
@@ -271,6 +283,7 @@ static struct object leave_array(struct call *call, const void *handle)
     struct object object = {0};
     objects_take_array(&state.objects, (uint64_t)(uintptr_t)handle, &object);
     call_alloc(call, 0, object.bytes, object.number);
+    waits_to_free(call);
     return object;
 }
 

@@ -132,14 +132,17 @@ HOOKED(cuLibraryLoadFromFile,
        (library, path, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
        { loaded_file(&call, result ? NULL : *library, path); })
 
-HOOKED(cuModuleUnload, (CUmodule module), (module), NO_STREAM, {}, {
-    if (result == CUDA_SUCCESS)
-        module_end(module, call.number);
-})
-HOOKED(cuLibraryUnload, (CUlibrary library), (library), NO_STREAM, {}, {
-    if (result == CUDA_SUCCESS)
-        module_end(library, call.number);
-})
+// Its kernels may still run, so the driver waits; and does little else.
+#define UNLOADED(symbol, type)                                                        \
+    HOOKED(                                                                           \
+        symbol, (type module), (module), NO_STREAM, { call.waited_is_known = true; }, \
+        {                                                                             \
+            if (result == CUDA_SUCCESS)                                               \
+                module_end(module, call.number);                                      \
+        })
+
+UNLOADED(cuModuleUnload, CUmodule)
+UNLOADED(cuLibraryUnload, CUlibrary)
 
 // --- Kernels -------------------------------------------------------------------------------------
 

@@ -358,6 +358,9 @@ enum base_code profile_add_call(struct profile_writer *writer, const struct prof
                                 struct base_error *error);
 enum base_code profile_add_time(struct profile_writer *writer, const struct profile_time *time,
                                 struct base_error *error);
+// How long a call waited, where that was not known when it was added.
+enum base_code profile_set_waited(struct profile_writer *writer, uint64_t call, uint64_t waited_ns,
+                                  struct base_error *error);
 enum base_code profile_add_object(struct profile_writer *writer,
                                   const struct profile_object *object, struct base_error *error);
 enum base_code profile_end_object(struct profile_writer *writer, uint64_t number, uint64_t call,

@@ -18,7 +18,7 @@ struct profile_writer {
     sqlite3 *db;
     char *path;
     struct profile_pending pending[PROFILE_TABLE_COUNT];
-    sqlite3_stmt *put_string, *drop_path, *drop_graph;
+    sqlite3_stmt *put_string, *drop_path, *drop_graph, *set_waited;
     bool in_transaction;
     int64_t begun_ns;    // when the open transaction began
     int wal_pages;       // in the log after the last commit

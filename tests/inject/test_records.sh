@@ -45,7 +45,10 @@ esac
 expected=$here/expected/$name
 if [ "${GLINT_TEST_UPDATE:-}" = 1 ]; then
     cp "$work/records" "$expected"
-    [ "$name" = streams ] || sed -i 's/ waited\( ns\)\{0,1\}$//' "$expected"
+    case $name in
+    streams | waits) ;;
+    *) sed -i 's/ waited\( ns\)\{0,1\}$//' "$expected" ;;
+    esac
 fi
 grep -q waited "$expected" || sed -i 's/ waited\( ns\)\{0,1\}$//' "$work/records"
 diff -u "$expected" "$work/records"

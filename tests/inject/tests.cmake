@@ -55,6 +55,14 @@ set_target_properties(inject_late PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 target_compile_definitions(inject_program PRIVATE LATE_LIBRARY="$<TARGET_FILE:inject_late>")
 set_target_properties(inject_program PROPERTIES ENABLE_EXPORTS ON)
 
+# inject_program(NAME) makes the program inject_NAME of NAME.c, which is linked with the driver.
+function(inject_program name)
+    add_executable(inject_${name} inject/${name}.c)
+    set_target_properties(inject_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+    target_link_libraries(inject_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
+endfunction()
+inject_program(waits)
+
 add_executable(inject_doors inject/doors.c)
 set_target_properties(inject_doors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
 add_library(inject_next SHARED inject/next.c)
@@ -81,6 +89,8 @@ foreach(name IN ITEMS objects arrays pools copies launches streams graphs contex
     inject_test(records.${name} test_records.sh ${name})
 endforeach()
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
+inject_test(records.waits test_records.sh waits $<TARGET_FILE:inject_waits>)
+inject_test(waited test_waited.sh $<TARGET_FILE:inject_waits>)
 inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)

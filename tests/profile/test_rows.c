@@ -404,6 +404,8 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     check_good(profile_add_time(writer, &(struct profile_time){1, 0, 5, 10}, &error), &error);
     check_good(profile_commit(writer, &error), &error);
     check_good(profile_add_time(writer, &(struct profile_time){1, 0, 6, 12}, &error), &error);
+    check_good(profile_set_waited(writer, 1, 4, &error), &error);
+    check_good(profile_set_waited(writer, 2, 5, &error), &error); // there is none
     check_good(
         profile_add_object(
             writer, &(struct profile_object){.number = 1, .kind = PROFILE_OBJECT_HEAP}, &error),
@@ -425,6 +427,8 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     assert_int_equal(read.result, 0);
     assert_int_equal(read.gpu_start_ns, 6);
     assert_int_equal(read.gpu_end_ns, 12);
+    assert_int_equal(read.waited_ns, 4);
+    check_query(profile, "SELECT number, waited_ns FROM v_calls", "1|4\n");
     struct profile_object object = {0};
     check_good(profile_each_object(profile, keep_object, &object, &error), &error);
     assert_string_equal(object.name, "second");
