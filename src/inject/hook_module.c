@@ -179,8 +179,7 @@ static void variable(struct call *call, const void *module, const char *name, CU
         object.kind == EVENT_OBJECT_GLOBAL && object.start == address && object.bytes == bytes)
         return; // asked for before
     struct event_object record = {.kind = EVENT_OBJECT_GLOBAL, .address = address, .bytes = bytes};
-    struct event_name about = {object_begin(&record, call->context, 0, module_of(module))};
-    put(EVENT_OBJECT_NAME, &about, sizeof(about), name, strlen(name));
+    object_name(object_begin(&record, call->context, 0, module_of(module)), name);
 }
 
 // A program may leave out either place for an answer, so the driver is asked again for both.

@@ -159,12 +159,20 @@ uint32_t thread_number(void);
 // Announces an object and enters it into the map: ends what still stands where it is. Fields
 // number, context, device and call are filled in. Returns its number, 0 where memory ran out.
 uint64_t object_begin(struct event_object *object, struct context *context, uint64_t call,
-                      uint32_t module);
+                      uint32_t owner);
 uint64_t object_begin_array(struct event_object *object, uint64_t handle, struct context *context,
                             uint64_t call);
 void object_end(const struct object *object, uint64_t call, uint32_t stream);
 // All parts that lie in the range, by the call.
 void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call);
+// What the program calls it.
+void object_name(uint64_t number, const char *name);
+
+// A part of an object, which the program tells: from `start`, in one object, overlapping no other
+// part. Numbers: 0 where it cannot be. One whose size changes becomes another.
+uint64_t object_begin_part(uint64_t start, uint64_t bytes, uint32_t owner);
+uint64_t object_resize_part(uint64_t start, uint64_t bytes);
+bool object_end_part(uint64_t start);
 
 // --- State ---------------------------------------------------------------------------------------
 
@@ -191,12 +199,13 @@ struct state {
     _Atomic uint32_t threads_made;
     _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
     _Atomic bool no_memory;    // said so
+    _Atomic bool no_place;     // said that a region of NVTX is left out
     _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
 
     pthread_mutex_t lock; // protects all below
-    uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said;
+    uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said, heaps_made;
     uint64_t graphs_made;
     struct base_map contexts;       // CUcontext to struct context
     struct base_map streams;        // CUstream to struct stream
@@ -205,6 +214,8 @@ struct state {
     struct base_map modules;        // CUmodule, CUlibrary to number
     struct base_map kernels;        // CUfunction, CUkernel to struct kernel
     struct base_map graphs;         // CUgraphExec to struct graph
+    struct base_map heaps;          // of NVTX: handle to number
+    struct base_map region_names;   // of NVTX: address to text
     struct stream *spare_streams;
 };
 
@@ -220,6 +231,11 @@ static inline bool state_on(void)
     int phase =
         state.phase ? atomic_load_explicit(state.phase, memory_order_acquire) : (int)PHASE_NEW;
     return phase >= PHASE_ON ? phase == PHASE_ON : state_on_slowly();
+}
+// The same, but a process that has not met the recorder yet does not for this.
+static inline bool state_is_on(void)
+{
+    return state.phase && atomic_load_explicit(state.phase, memory_order_acquire) == PHASE_ON;
 }
 bool state_wanted(void); // GLINT_SOCKET is set
 // Memory ran out: what is recorded from now on has gaps. Says so once.
