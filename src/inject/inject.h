@@ -8,6 +8,7 @@
 //   state.c    the one mutable state; meeting the recorder; fork, exit
 //   names.c    numbers of threads, devices, contexts, streams, events, modules, kernels
 //   objects.c  which object holds an address;  object_records.c  where they begin and end
+//   globals.c  names of the variables in an image of device code
 //   nvtx.c     parts of objects that the program tells by NVTX
 //   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
 //   stack.c    from where it was called, with unwind.c, cfi.c and images.c

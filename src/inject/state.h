@@ -142,10 +142,13 @@ void module_end(const void *handle, uint64_t call);
 
 // A function's handle, or with `library` a CUkernel, and how it was named.
 void kernel_note(const void *handle, uint32_t module, const char *name, bool library);
-void kernel_alias(const void *handle, const void *of);
+uint32_t kernel_alias(const void *handle, const void *of); // its module; 0: not known
 // Its number, announced where it is launched for the first time. `library`: of a handle that is not
 // known yet it is said that it is a CUkernel.
 uint32_t kernel_of(const void *handle, bool library);
+// The same for one that is being launched in the current context, where its module's variables
+// become objects with that.
+uint32_t kernel_launched(const void *handle, struct context *context);
 
 // What the functions of before CUDA 4 set on it for its next launch.
 void kernel_set_shape(const void *handle, const unsigned block[3]);
@@ -173,6 +176,18 @@ void object_name(uint64_t number, const char *name);
 uint64_t object_begin_part(uint64_t start, uint64_t bytes, uint32_t owner);
 uint64_t object_resize_part(uint64_t start, uint64_t bytes);
 bool object_end_part(uint64_t start);
+
+// --- Variables of modules ------------------------------------------------------------------------
+
+// A module was loaded from an image in memory, or from a file: its variables' names are remembered.
+// preserved: the image can still be read until it is unloaded, so that this can wait.
+void variables_note(uint32_t module, const struct context *context, const void *image,
+                    const char *path, bool preserved);
+// A function of the module was got or is launched in the context, the current one: the module's
+// variables there become objects, where they are not yet (wanted).
+bool variables_wanted(uint32_t module, const struct context *context);
+void variables_tell(uint32_t module, CUfunction function, struct context *context);
+void variables_end(uint32_t module);
 
 // --- State ---------------------------------------------------------------------------------------
 
@@ -203,6 +218,9 @@ struct state {
     _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
+
+    pthread_mutex_t variables_lock; // protects the variables; the driver is asked under it
+    struct base_map variables;      // number of a module to struct variables
 
     pthread_mutex_t lock; // protects all below
     uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said, heaps_made;

@@ -505,8 +505,11 @@ static bool write_object_name(struct session *session, struct piece *piece)
     if (!take(piece, &event, sizeof(event)) || !piece->length)
         return false;
     base_map_put(&session->named, event.number, NULL);
-    profile_name_object(session->writer, event.number, rest_text(piece), PROFILE_NAME_PROGRAM,
+    const char *mangled = rest_text(piece); // a variable's is
+    char *name = mangled ? symbols_demangle(mangled) : NULL;
+    profile_name_object(session->writer, event.number, name ? name : mangled, PROFILE_NAME_PROGRAM,
                         &session->error);
+    free(name);
     return true;
 }
 
