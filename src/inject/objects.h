@@ -15,9 +15,10 @@ struct object {
     uint64_t number;
     uint64_t start, bytes; // start of an array: its handle
     uint32_t context, device;
-    uint32_t owner; // of a variable: its module; of a part: the heap it was told for. Else 0
-    uint8_t kind;   // enum event_object_kind
-    bool alias;     // another handle of the object: a level of an array with levels
+    uint32_t owner;  // of a variable: its module; of a part: the heap it was told for. Else 0
+    uint32_t opened; // of memory of another process: how often, beside the first time
+    uint8_t kind;    // enum event_object_kind
+    bool alias;      // another handle of the object: a level of an array with levels
 };
 
 enum objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };

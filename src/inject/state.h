@@ -232,6 +232,7 @@ struct state {
     struct base_map modules;        // CUmodule, CUlibrary to number
     struct base_map kernels;        // CUfunction, CUkernel to struct kernel
     struct base_map graphs;         // CUgraphExec to struct graph
+    struct base_map allocations;    // CUmemGenericAllocationHandle to struct allocation
     struct base_map heaps;          // of NVTX: handle to number
     struct base_map region_names;   // of NVTX: address to text
     struct stream *spare_streams;

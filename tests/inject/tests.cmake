@@ -62,6 +62,7 @@ function(inject_program name)
     target_link_libraries(inject_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
 endfunction()
 inject_program(nvtx)
+inject_program(shared)
 inject_program(variables)
 inject_program(waits)
 
@@ -74,6 +75,10 @@ target_link_libraries(inject_doors PRIVATE inject_next ${CMAKE_DL_LIBS})
 
 add_library(inject_fake SHARED inject/fake.c)
 set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+
+add_library(inject_fake_driver SHARED inject/fake_driver.c)
+set_target_properties(inject_fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/fake_driver)
 
 # inject_test(NAME SCRIPT ARGUMENT...) runs a script. What is preloaded comes before a sanitizer, and the
 # programs leave the end of their memory to the process's.
@@ -95,6 +100,10 @@ inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx test_nvtx.sh $<TARGET_FILE:inject_nvtx>)
 inject_test(records.variables test_records.sh variables $<TARGET_FILE:inject_variables>
     ${PROJECT_BINARY_DIR}/tests/inject/variables.ptx)
+inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_shared> mappings)
+inject_test(records.handles test_records.sh handles $<TARGET_FILE:inject_shared> handles)
+set_property(TEST inject.records.handles APPEND PROPERTY ENVIRONMENT
+    GLINT_TEST_DRIVER=$<TARGET_FILE_DIR:inject_fake_driver>)
 inject_test(records.waits test_records.sh waits $<TARGET_FILE:inject_waits>)
 inject_test(waited test_waited.sh $<TARGET_FILE:inject_waits>)
 inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
