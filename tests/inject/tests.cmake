@@ -73,6 +73,10 @@ set_target_properties(inject_next PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 target_link_libraries(inject_next PRIVATE ${CMAKE_DL_LIBS})
 target_link_libraries(inject_doors PRIVATE inject_next ${CMAKE_DL_LIBS})
 
+add_library(inject_linked MODULE inject/linked.c)
+set_target_properties(inject_linked PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+target_link_libraries(inject_linked PRIVATE glint_libcuda)
+
 add_library(inject_fake SHARED inject/fake.c)
 set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
 
@@ -106,7 +110,8 @@ set_property(TEST inject.records.handles APPEND PROPERTY ENVIRONMENT
     GLINT_TEST_DRIVER=$<TARGET_FILE_DIR:inject_fake_driver>)
 inject_test(records.waits test_records.sh waits $<TARGET_FILE:inject_waits>)
 inject_test(waited test_waited.sh $<TARGET_FILE:inject_waits>)
-inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
+inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>
+    $<TARGET_FILE:inject_linked>)
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)
 endforeach()
