@@ -105,10 +105,10 @@ static void look_for_pending(struct call *call)
 // Whether what was pending when it began was done before it returned. Where the driver has done
 // what was asked, the function is one that waits. Asking whether all is done now would miss those
 // that leave work of their own behind, or the event for its time; so that is done only where the
-// call failed, or may have had no reason to wait: a context that others still hold.
+// call failed, or is none that always waits.
 static bool has_waited(const struct call *call)
 {
-    if (call->result == CUDA_SUCCESS && call->kind != EVENT_CALL_CONTEXT)
+    if (call->result == CUDA_SUCCESS && !(call->how & HOOK_UNSURE))
         return true;
     for (unsigned i = 0; i < call->pending_count; i++) {
         if (call->event || is_pending(call, call->pending[i]))

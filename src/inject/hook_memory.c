@@ -137,10 +137,7 @@ HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, str
 // All mappings that the range holds.
 HOOKED(
     cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
-    {
-        memory_about(&call, ptr, size);
-        waits_to_free(&call);
-    },
+    { memory_about(&call, ptr, size); },
     {
         struct object object;
         while (result == CUDA_SUCCESS &&

@@ -37,7 +37,7 @@ enum hook {
 #undef HOOK_BOTH
 #undef USED
 
-enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8 };
+enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8, HOOK_UNSURE = 16 };
 
 struct hook_row {
     const char *name; // as cuGetProcAddress takes it

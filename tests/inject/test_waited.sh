@@ -19,7 +19,6 @@ free cuArrayDestroy,1
 free cuMemFreeHost,1
 free cuMemFree_v2,2
 memory cuMemHostUnregister,1
-memory cuMemUnmap,1
 module cuModuleUnload,1
 set cuMemsetD8_v2,2
 END

@@ -88,15 +88,22 @@ int main(void)
     behind(aside);
     CHECK(cuArrayDestroy(array));
     behind(aside);
-    CHECK(cuMemUnmap(reserved, bytes));
-    behind(aside);
     CHECK(cuModuleUnload(other));
+    behind(aside);
+    CHECK(cuMemUnmap(reserved, bytes)); // does not, on a GPU
 
     // Nothing is there to wait for.
     CHECK(cuCtxSynchronize());
     CHECK(cuMemFree_v2(b));
     CHECK(cuMemFreeHost(pinned2));
+
+    // What waits at times is looked at: loading does not here, nor giving up what others still
+    // have.
+    CUcontext again;
+    CHECK(cuDevicePrimaryCtxRetain(&again, 0));
     behind(aside);
+    CHECK(cuModuleLoadData(&other, ptx));
+    CHECK(cuDevicePrimaryCtxRelease_v2(0));
     CHECK(cuDevicePrimaryCtxReset_v2(0));
     return 0;
 }
