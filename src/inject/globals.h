@@ -7,8 +7,8 @@
 #include "base/base.h"
 
 enum {
-    GLOBALS_MOST = 4096,                    // names of one module
-    GLOBALS_MOST_BYTES = 256 * 1024 * 1024, // of code to look through
+    GLOBALS_MOST = 4096,                   // names of one module
+    GLOBALS_MOST_BYTES = 64 * 1024 * 1024, // of code to look through
 };
 
 struct globals {

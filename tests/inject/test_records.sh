@@ -46,7 +46,7 @@ expected=$here/expected/$name
 if [ "${GLINT_TEST_UPDATE:-}" = 1 ]; then
     cp "$work/records" "$expected"
     case $name in
-    streams | waits) ;;
+    streams | waited) ;;
     *) sed -i 's/ waited\( ns\)\{0,1\}$//' "$expected" ;;
     esac
 fi

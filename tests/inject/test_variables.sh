@@ -1,7 +1,8 @@
 #!/bin/sh
 # Variables of nvcc's programs are objects under the names that they have in the source, whichever
-# runtime the program has, and however its code is compressed.
+# runtime the program has, and however its code is compressed. GLINT_TEST_DEVICE: where it runs.
 set -eu
+device=${GLINT_TEST_DEVICE:-sim}
 command -v nvcc > /dev/null || { echo "SKIP: no nvcc"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +14,7 @@ compile -cudart shared --no-compress -o plain
 compile -cudart shared -Xfatbin -compress-all -o packed
 
 for program in static shared plain packed; do
-    [ "$("$GLINT" record -q --device sim -f -o profile -- "./$program")" = '3 0' ]
+    [ "$("$GLINT" record -q --device "$device" -f -o profile -- "./$program")" = '3 0' ]
     "$GLINT" query --csv profile "SELECT kind, name, bytes FROM v_objects WHERE allocated_by IS NULL ORDER BY name" > found
     diff -u - found <<END
 kind,name,bytes
@@ -27,3 +28,4 @@ global,table,256
 global,use(int*)::kept,8
 END
 done
+echo "8 variables of every kind, static and shared runtime, code as it is and compressed"

@@ -64,7 +64,7 @@ endfunction()
 inject_program(nvtx)
 inject_program(shared)
 inject_program(variables)
-inject_program(waits)
+inject_program(waited)
 
 add_executable(inject_doors inject/doors.c)
 set_target_properties(inject_doors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
@@ -108,14 +108,16 @@ inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_share
 inject_test(records.handles test_records.sh handles $<TARGET_FILE:inject_shared> handles)
 set_property(TEST inject.records.handles APPEND PROPERTY ENVIRONMENT
     GLINT_TEST_DRIVER=$<TARGET_FILE_DIR:inject_fake_driver>)
-inject_test(records.waits test_records.sh waits $<TARGET_FILE:inject_waits>)
-inject_test(waited test_waited.sh $<TARGET_FILE:inject_waits>)
+inject_test(records.waited test_records.sh waited $<TARGET_FILE:inject_waited>)
+inject_test(waited test_waited.sh $<TARGET_FILE:inject_waited>)
 inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>
     $<TARGET_FILE:inject_linked>)
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)
 endforeach()
-if(NOT GLINT_SANITIZE) # nvcc's programs have no sanitizer, which the simulated GPU's libraries then need
+if(GLINT_SANITIZE) # what a test builds has no sanitizer, which the simulated GPU's libraries then need
+    set_property(TEST inject.nvtx APPEND PROPERTY ENVIRONMENT GLINT_TEST_VENDOR=no)
+else()
     inject_test(nvcc test_nvcc.sh)
     inject_test(variables test_variables.sh)
 endif()
