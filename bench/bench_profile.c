@@ -27,7 +27,7 @@ static void add_calls(struct profile_writer *writer, uint64_t count, struct base
                                         .stream = 1 + (uint32_t)(i % STREAMS),
                                         .path = 1 + (uint32_t)(i % PATHS),
                                         .kind = PROFILE_CALL_LAUNCH,
-                                        .flags = PROFILE_CALL_ASYNC | PROFILE_CALL_RUNTIME,
+                                        .flags = PROFILE_CALL_ASYNC,
                                         .launch = {.kernel = 1 + (uint32_t)(i % KERNELS),
                                                    .grid = {1024, 1, 1},
                                                    .block = {256, 1, 1}}};

@@ -3,13 +3,15 @@
 
 # The parts it uses are compiled anew: sanitizers have to be a program's own.
 file(GLOB sources CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/src/inject/*.c ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c)
+    ${PROJECT_SOURCE_DIR}/src/inject/*.c ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
+    ${PROJECT_SOURCE_DIR}/src/fatbin/*.c)
 add_library(glint_inject_preload SHARED ${sources})
 set_target_properties(glint_inject_preload PROPERTIES
     OUTPUT_NAME glint
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/libglint.map)
 target_link_libraries(glint_inject_preload PRIVATE ${CMAKE_DL_LIBS} m pthread)
+glint_link_libraries(glint_inject_preload ${GLINT_LIBRARIES_fatbin})
 # Bsymbolic: the hooks that the doors give out are these,
 # whoever else defines the names. wrap: see pool.c.
 target_compile_options(glint_inject_preload PRIVATE -fno-sanitize=all)

@@ -293,6 +293,24 @@ static bool prepare_simulation(const struct program_request *request, const char
     return good;
 }
 
+// The library is also what NVTX, compiled into a program, tells of the program's own memory, unless
+// the user has another tool for it.
+static bool set_nvtx(const char *folder)
+{
+    static const char variable[] = "NVTX_INJECTION64_PATH";
+    struct base_buf path = {0};
+    base_buf_printf(&path, "%s/libglint.so", folder);
+    const char *before = getenv(variable);
+    bool good = !path.failed;
+    if (good && !before)
+        good = setenv(variable, path.text, 1) == 0;
+    else if (good && strcmp(before, path.text) != 0)
+        cli_message("%s is set already: memory that the program announces by NVTX is not recorded",
+                    variable);
+    base_buf_fini(&path);
+    return good;
+}
+
 // Puts libglint.so before all else that is loaded, so that it stands between program and driver.
 static bool prepare_watching(void)
 {
@@ -301,7 +319,7 @@ static bool prepare_watching(void)
     if (good) {
         add_preload(&preload, folder.text, "libglint.so");
         good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
-               put_before("LD_LIBRARY_PATH", folder.text, ":");
+               put_before("LD_LIBRARY_PATH", folder.text, ":") && set_nvtx(folder.text);
         if (!good)
             cli_message("out of memory");
     }

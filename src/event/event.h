@@ -212,7 +212,6 @@ enum {
     EVENT_CALL_WAITED = 2, // GPU work was pending at its start on what it orders with, and none at
                            // its end: an implicit or explicit synchronisation
     EVENT_CALL_CAPTURED = 4, // it went into a graph under capture and did nothing
-    EVENT_CALL_RUNTIME = 8,  // came through the runtime API
 };
 
 struct event_call {

@@ -76,11 +76,13 @@ static struct fatbin_image *new_image(const char *name)
     struct fatbin_image *image = calloc(1, sizeof(*image));
     if (!image)
         return NULL;
-    image->name = strdup(name);
+    const size_t bytes = strlen(name) + 1;
+    image->name = malloc(bytes); // not strdup: libglint.so has a malloc of its own
     if (!image->name) {
         free(image);
         return NULL;
     }
+    memcpy(image->name, name, bytes);
     return image;
 }
 

@@ -2,8 +2,8 @@
 // What every hook does around the driver's function: who, where, when, whether it waited, and the
 // record.
 //
-// Whether a call waited is told without waiting: work was pending when it began (the driver says of
-// a stream that it is not ready), and none is when it ends. Streams that nothing was given since
+// Whether a call waited is told without waiting: it is one that waits, and work was pending when it
+// began (the driver says of a stream that it is not ready). Streams that nothing was given since
 // they were last known to be idle are not asked.
 #include "call.h"
 
@@ -95,7 +95,6 @@ static void look_for_pending(struct call *call)
         if (enqueued == atomic_load(&streams[i]->idle))
             continue;
         if (is_pending(call, streams[i])) {
-            call->pending_at[call->pending_count] = enqueued;
             call->pending[call->pending_count++] = streams[i];
         } else if (can_ask(call, streams[i])) {
             atomic_store(&streams[i]->idle, enqueued);
@@ -103,23 +102,19 @@ static void look_for_pending(struct call *call)
     }
 }
 
-static void look_whether_waited(struct call *call)
+// Whether what was pending when it began was done before it returned. Where the driver has done
+// what was asked, the function is one that waits. Asking whether all is done now would miss those
+// that leave work of their own behind, or the event for its time; so that is done only where the
+// call failed, or is none that always waits.
+static bool has_waited(const struct call *call)
 {
-    bool all_done = true;
-    if (call->event) { // the function is one that waits for it
-        all_done = call->result == CUDA_SUCCESS;
-    } else {
-        for (unsigned i = 0; i < call->pending_count; i++) {
-            struct stream *stream = call->pending[i];
-            // More may have come from another thread; that the old is done cannot be told then.
-            if (is_pending(call, stream))
-                all_done = false;
-            else
-                atomic_store(&stream->idle, call->pending_at[i]);
-        }
+    if (call->result == CUDA_SUCCESS && !(call->how & HOOK_UNSURE))
+        return true;
+    for (unsigned i = 0; i < call->pending_count; i++) {
+        if (call->event || is_pending(call, call->pending[i]))
+            return false;
     }
-    if (all_done)
-        call->flags |= EVENT_CALL_WAITED;
+    return true;
 }
 
 void call_start(struct call *call)
@@ -151,8 +146,8 @@ void call_stop(struct call *call, CUresult result)
         gpu_time_after(call);
     if (result == CUDA_SUCCESS && is_work(call))
         atomic_fetch_add(&call->stream->enqueued, 1);
-    if (call->pending_count)
-        look_whether_waited(call);
+    if (call->pending_count && has_waited(call))
+        call->flags |= EVENT_CALL_WAITED;
 }
 
 // Polling would fill the ring: of a row of the same question with the same answer one is told.

@@ -30,7 +30,6 @@ struct call {
     bool quiet;             // make no record
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
-    uint64_t pending_at[CALL_MOST_STREAMS];
     CUevent event; // that is waited for instead of streams
     struct timing timing;
     union call_detail {
@@ -74,6 +73,14 @@ void call_put(const struct call *call); // writes a record, for hooks that make 
 // Details, from a hook's arguments.
 void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object);
 void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record);
+
+// Memory (hook_memory.c). An object begins where the call was good: its number, and the detail.
+uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes);
+// The detail of a call that is about memory from the address on (0 bytes: all of the object).
+void memory_about(struct call *call, uint64_t address, uint64_t bytes);
+// Before the driver frees what starts there, and after it has, or has refused to.
+struct object memory_leave(struct call *call, uint64_t address);
+void memory_left(struct call *call, const struct object *object);
 
 // Copies (hook_copy.c), also of graph nodes.
 struct copy_end {

@@ -35,6 +35,7 @@
 #define WAITS        HOOK_WAITS
 #define TIMED        HOOK_TIMED
 #define HIDDEN       HOOK_HIDDEN
+#define UNSURE       HOOK_UNSURE
 const struct hook_row hook_rows[HOOK_AND_USED_COUNT] = {
 #include "hooks.def"
 };

@@ -129,11 +129,19 @@ struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint
 
 // --- Hooks of copies -----------------------------------------------------------------------------
 
+static bool is_on_device(uint8_t memory)
+{
+    return memory == EVENT_MEMORY_DEVICE || memory == EVENT_MEMORY_ARRAY;
+}
+
 static void copies(struct call *call, struct event_copy copy)
 {
     call->detail.copy = copy;
-    // The driver fills memory that it has not pinned before it returns, so it waits.
-    if (copy.to_memory == EVENT_MEMORY_PAGEABLE)
+    // The driver fills memory that it has not pinned before it returns, so it waits; and it waits
+    // for nothing where both ends are the device's, or there is nothing to copy.
+    if (!copy.bytes || (is_on_device(copy.from_memory) && is_on_device(copy.to_memory)))
+        call->how &= (uint8_t)~HOOK_WAITS;
+    else if (copy.to_memory == EVENT_MEMORY_PAGEABLE)
         call->how |= HOOK_WAITS;
 }
 
@@ -391,6 +399,8 @@ static void sets(struct call *call, CUdeviceptr to, uint64_t pitch, uint32_t val
                  uint32_t value_bytes, uint64_t width, uint64_t height)
 {
     call->detail.set = set_detail(to, pitch, value, value_bytes, width, height);
+    if (call->how & HOOK_WAITS && is_on_device(side_of(&(struct copy_end){.address = to}).memory))
+        call->how &= (uint8_t)~HOOK_WAITS; // it does so only for memory that the host has, too
 }
 
 #define FILL(bits, type, bytes)                                                                   \

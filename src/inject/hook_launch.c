@@ -10,7 +10,9 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
         .block = {block[0], block[1], block[2]},
         .dynamic_shared_bytes = shared_bytes,
         .flags = flags,
-        .kernel = kernel_of(function, false),
+        .kernel = kernel_launched(function, call->stream && call->stream->context == call->current
+                                                ? call->current
+                                                : NULL),
     };
 }
 

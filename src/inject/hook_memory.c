@@ -8,11 +8,11 @@
 
 // --- Beginning -----------------------------------------------------------------------------------
 
-static void begin(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes)
+uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes)
 {
     if (call->result != CUDA_SUCCESS) {
         call_alloc(call, 0, bytes, 0);
-        return;
+        return 0;
     }
     struct event_object object = {.kind = kind, .address = address, .bytes = bytes};
     if (kind == EVENT_OBJECT_POOL && call->stream) {
@@ -20,36 +20,32 @@ static void begin(struct call *call, uint8_t kind, uint64_t address, uint64_t by
         if (call->flags & EVENT_CALL_CAPTURED)
             object.kind = EVENT_OBJECT_GRAPH;
     }
-    call_alloc(call, address, bytes, object_begin(&object, call->context, call->number, 0));
+    const uint64_t number = object_begin(&object, call->context, call->number, 0);
+    call_alloc(call, address, bytes, number);
+    return number;
 }
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
 
 HOOKED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM, {},
-       { begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes); })
+       { memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (dptr, bytes, flags),
-       NO_STREAM, {}, { begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
+       NO_STREAM, {}, { memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocHost_v2, (void **pp, size_t bytes), (pp, bytes), NO_STREAM, {},
-       { begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
+       { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
 HOOKED(cuMemHostAlloc, (void **pp, size_t bytes, unsigned flags), (pp, bytes, flags), NO_STREAM, {},
-       { begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
+       { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
 HOOKED(cuMemHostRegister, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM, {},
-       { begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
+       { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
 HOOKED(cuMemHostRegister_v2, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
-       {}, { begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
+       {}, { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
 HOOKED_BOTH(cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytes, CUstream stream),
             (dptr, bytes, stream), stream, {},
-            { begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
+            { memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
 HOOKED_BOTH(cuMemAllocFromPoolAsync, _ptsz,
             (CUdeviceptr * dptr, size_t bytes, CUmemoryPool pool, CUstream stream),
             (dptr, bytes, pool, stream), stream, {},
-            { begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
-HOOKED(cuMemMap,
-       (CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-        unsigned long long flags),
-       (ptr, size, offset, handle, flags), NO_STREAM, {},
-       { begin(&call, EVENT_OBJECT_MAPPING, ptr, size); })
-
+            { memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocPitch_v2,
        (CUdeviceptr * dptr, size_t *pitch, size_t width, size_t height, unsigned element),
        (dptr, pitch, width, height, element), NO_STREAM, {}, {
@@ -68,75 +64,50 @@ HOOKED(cuMemAllocPitch_v2,
            }
        })
 
-// --- Memory from elsewhere -----------------------------------------------------------------------
-
-static uint64_t range_bytes(CUdeviceptr address)
-{
-    CUdeviceptr base = 0;
-    size_t bytes = 0;
-    return REAL(cuMemGetAddressRange_v2)(&base, &bytes, address) == CUDA_SUCCESS && base <= address
-               ? bytes - (address - base)
-               : 0;
-}
-
-static void imported(struct call *call, const CUdeviceptr *address)
-{
-    const bool good = call->result == CUDA_SUCCESS;
-    begin(call, EVENT_OBJECT_IMPORTED, good ? *address : 0, good ? range_bytes(*address) : 0);
-}
-
-static void about(struct call *call, uint64_t address, uint64_t bytes)
+void memory_about(struct call *call, uint64_t address, uint64_t bytes)
 {
     struct object object;
     objects_find(&state.objects, OBJECTS_MEMORY, address, &object);
     call_alloc(call, address, bytes ? bytes : object.bytes, object.number);
 }
 
-HOOKED(cuIpcOpenMemHandle, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned flags),
-       (pdptr, handle, flags), NO_STREAM, {}, { imported(&call, pdptr); })
-HOOKED(cuIpcOpenMemHandle_v2, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned flags),
-       (pdptr, handle, flags), NO_STREAM, {}, { imported(&call, pdptr); })
-HOOKED(cuMemPoolImportPointer, (CUdeviceptr * ptr, CUmemoryPool pool, CUmemPoolPtrExportData *data),
-       (ptr, pool, data), NO_STREAM, {}, { imported(&call, ptr); })
-HOOKED(cuExternalMemoryGetMappedBuffer,
-       (CUdeviceptr * ptr, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc),
-       (ptr, memory, desc), NO_STREAM, {},
-       { begin(&call, EVENT_OBJECT_IMPORTED, result ? 0 : *ptr, desc ? desc->size : 0); })
-HOOKED(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr dptr), (handle, dptr), NO_STREAM,
-       { about(&call, dptr, 0); }, {})
-HOOKED(cuMemPoolExportPointer, (CUmemPoolPtrExportData * data, CUdeviceptr ptr), (data, ptr),
-       NO_STREAM, { about(&call, ptr, 0); }, {})
-
 // --- Advice --------------------------------------------------------------------------------------
 
 HOOKED(cuMemAdvise, (CUdeviceptr ptr, size_t count, CUmem_advise advice, CUdevice device),
-       (ptr, count, advice, device), NO_STREAM, { about(&call, ptr, count); }, {})
+       (ptr, count, advice, device), NO_STREAM, { memory_about(&call, ptr, count); }, {})
 HOOKED(cuMemAdvise_v2, (CUdeviceptr ptr, size_t count, CUmem_advise advice, CUmemLocation location),
-       (ptr, count, advice, location), NO_STREAM, { about(&call, ptr, count); }, {})
+       (ptr, count, advice, location), NO_STREAM, { memory_about(&call, ptr, count); }, {})
 HOOKED_BOTH(cuMemPrefetchAsync, _ptsz,
             (CUdeviceptr ptr, size_t count, CUdevice device, CUstream stream),
-            (ptr, count, device, stream), stream, { about(&call, ptr, count); }, {})
+            (ptr, count, device, stream), stream, { memory_about(&call, ptr, count); }, {})
 HOOKED_BOTH(cuMemPrefetchAsync_v2, _ptsz,
             (CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned flags,
              CUstream stream),
-            (ptr, count, location, flags, stream), stream, { about(&call, ptr, count); }, {})
+            (ptr, count, location, flags, stream), stream, { memory_about(&call, ptr, count); }, {})
 HOOKED_BOTH(cuStreamAttachMemAsync, _ptsz,
             (CUstream stream, CUdeviceptr ptr, size_t bytes, unsigned flags),
-            (stream, ptr, bytes, flags), stream, { about(&call, ptr, bytes); }, {})
+            (stream, ptr, bytes, flags), stream, { memory_about(&call, ptr, bytes); }, {})
 
 // --- End -----------------------------------------------------------------------------------------
 
-// Before the driver frees what starts there.
-static struct object leave(struct call *call, uint64_t address)
+// What frees memory waits for all that may still use it, and does little else.
+static void waits_to_free(struct call *call)
+{
+    call->waited_is_known = true;
+}
+
+struct object memory_leave(struct call *call, uint64_t address)
 {
     struct object object = {0};
     objects_take(&state.objects, OBJECTS_MEMORY, address, &object);
+    waits_to_free(call);
+    if (!address || object.kind == EVENT_OBJECT_POOL)
+        call->how &= (uint8_t)~HOOK_WAITS; // pool memory goes in stream order
     call_alloc(call, address, object.bytes, object.number);
     return object;
 }
 
-// After it has, or has refused to.
-static void left(struct call *call, const struct object *object)
+void memory_left(struct call *call, const struct object *object)
 {
     if (!object->number)
         return;
@@ -151,27 +122,27 @@ static void left(struct call *call, const struct object *object)
                                                                              : 0);
 }
 
-#define FREED(symbol, type)                  \
-    HOOKED(symbol, (type p), (p), NO_STREAM, \
-           struct object object = leave(&call, (uint64_t)(uintptr_t)p), { left(&call, &object); })
+#define FREED(symbol, type)                                                    \
+    HOOKED(symbol, (type p), (p), NO_STREAM,                                   \
+           struct object object = memory_leave(&call, (uint64_t)(uintptr_t)p), \
+           { memory_left(&call, &object); })
 
 FREED(cuMemFree_v2, CUdeviceptr)
 FREED(cuMemFreeHost, void *)
 FREED(cuMemHostUnregister, void *)
-FREED(cuIpcCloseMemHandle, CUdeviceptr)
 
 HOOKED_BOTH(cuMemFreeAsync, _ptsz, (CUdeviceptr ptr, CUstream stream), (ptr, stream), stream,
-            struct object object = leave(&call, ptr), { left(&call, &object); })
+            struct object object = memory_leave(&call, ptr), { memory_left(&call, &object); })
 
 // All mappings that the range holds.
 HOOKED(
     cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), NO_STREAM,
-    { about(&call, ptr, size); },
+    { memory_about(&call, ptr, size); },
     {
         struct object object;
         while (result == CUDA_SUCCESS &&
                objects_take_overlap(&state.objects, OBJECTS_MEMORY, ptr, size, &object))
-            left(&call, &object);
+            memory_left(&call, &object);
     })
 
 // --- Arrays --------------------------------------------------------------------------------------
@@ -271,6 +242,7 @@ static struct object leave_array(struct call *call, const void *handle)
     struct object object = {0};
     objects_take_array(&state.objects, (uint64_t)(uintptr_t)handle, &object);
     call_alloc(call, 0, object.bytes, object.number);
+    waits_to_free(call);
     return object;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of modules and libraries: what is loaded, which handle is which kernel, and the variables
-// of modules, which become objects when the program first asks for them (the driver has no way to
-// list them).
+// Hooks of modules and libraries: what is loaded, and which handle is which kernel.
 #define XXH_INLINE_ALL
 #include <fcntl.h>
 #include <string.h>
@@ -95,12 +93,13 @@ static struct event_module describe_file(const char *path)
 
 // --- Loading -------------------------------------------------------------------------------------
 
-static void loaded(struct call *call, const void *handle, const void *image)
+static void loaded(struct call *call, const void *handle, const void *image, bool preserved)
 {
     if (call->result != CUDA_SUCCESS)
         return;
     const struct event_module about = describe(image, SIZE_MAX);
-    module_new(handle, call->context, &about, NULL);
+    const uint32_t number = module_new(handle, call->context, &about, NULL);
+    variables_note(number, call->context, image, NULL, preserved);
 }
 
 static void loaded_file(struct call *call, const void *handle, const char *path)
@@ -108,45 +107,62 @@ static void loaded_file(struct call *call, const void *handle, const char *path)
     if (call->result != CUDA_SUCCESS)
         return;
     const struct event_module about = describe_file(path);
-    module_new(handle, call->context, &about, path);
+    const uint32_t number = module_new(handle, call->context, &about, path);
+    variables_note(number, call->context, NULL, path, false);
+}
+
+// Whether the program keeps the image until it unloads the library.
+static bool is_preserved(const CUlibraryOption *options, unsigned count)
+{
+    for (unsigned i = 0; options && i < count; i++) {
+        if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
+            return true;
+    }
+    return false;
 }
 
 HOOKED(cuModuleLoad, (CUmodule * module, const char *path), (module, path), NO_STREAM, {},
        { loaded_file(&call, result ? NULL : *module, path); })
 HOOKED(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, image); })
+       { loaded(&call, result ? NULL : *module, image, false); })
 HOOKED(cuModuleLoadDataEx,
        (CUmodule * module, const void *image, unsigned count, CUjit_option *options, void **values),
        (module, image, count, options, values), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, image); })
+       { loaded(&call, result ? NULL : *module, image, false); })
 HOOKED(cuModuleLoadFatBinary, (CUmodule * module, const void *image), (module, image), NO_STREAM,
-       {}, { loaded(&call, result ? NULL : *module, image); })
+       {}, { loaded(&call, result ? NULL : *module, image, false); })
 HOOKED(cuLibraryLoadData,
        (CUlibrary * library, const void *code, CUjit_option *jit, void **jit_values,
         unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
        (library, code, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *library, code); })
+       { loaded(&call, result ? NULL : *library, code, is_preserved(options, count)); })
 HOOKED(cuLibraryLoadFromFile,
        (CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values,
         unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
        (library, path, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
        { loaded_file(&call, result ? NULL : *library, path); })
 
-HOOKED(cuModuleUnload, (CUmodule module), (module), NO_STREAM, {}, {
-    if (result == CUDA_SUCCESS)
-        module_end(module, call.number);
-})
-HOOKED(cuLibraryUnload, (CUlibrary library), (library), NO_STREAM, {}, {
-    if (result == CUDA_SUCCESS)
-        module_end(library, call.number);
-})
+// Its kernels may still run, so the driver waits; and does little else.
+#define UNLOADED(symbol, type)                                                        \
+    HOOKED(                                                                           \
+        symbol, (type module), (module), NO_STREAM, { call.waited_is_known = true; }, \
+        {                                                                             \
+            if (result == CUDA_SUCCESS)                                               \
+                module_end(module, call.number);                                      \
+        })
+
+UNLOADED(cuModuleUnload, CUmodule)
+UNLOADED(cuLibraryUnload, CUlibrary)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
 HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
        (function, module, name), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               kernel_note(*function, module_of(module), name, false);
+           if (result == CUDA_SUCCESS) {
+               const uint32_t number = module_of(module);
+               kernel_note(*function, number, name, false);
+               variables_tell(number, *function, call.context);
+           }
        })
 HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
        (kernel, library, name), NO_STREAM, {}, {
@@ -156,41 +172,10 @@ HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *na
 HOOKED(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), (function, kernel), NO_STREAM,
        {}, {
            if (result == CUDA_SUCCESS)
-               kernel_alias(*function, kernel);
+               variables_tell(kernel_alias(*function, kernel), *function, call.context);
        })
 HOOKED(cuLibraryGetModule, (CUmodule * module, CUlibrary library), (module, library), NO_STREAM, {},
        {
            if (result == CUDA_SUCCESS)
                module_alias(*module, library);
        })
-
-// --- Variables -----------------------------------------------------------------------------------
-
-static void variable(struct call *call, const void *module, const char *name, CUdeviceptr address,
-                     size_t bytes)
-{
-    struct object object;
-    if (!address || !bytes)
-        return;
-    if (objects_find(&state.objects, OBJECTS_MEMORY, address, &object) &&
-        object.kind == EVENT_OBJECT_GLOBAL && object.start == address && object.bytes == bytes)
-        return; // asked for before
-    struct event_object record = {.kind = EVENT_OBJECT_GLOBAL, .address = address, .bytes = bytes};
-    struct event_name about = {object_begin(&record, call->context, 0, module_of(module))};
-    put(EVENT_OBJECT_NAME, &about, sizeof(about), name, strlen(name));
-}
-
-// A program may leave out either place for an answer, so the driver is asked again for both.
-#define VARIABLE(symbol, type)                                                          \
-    HOOKED(symbol, (CUdeviceptr * dptr, size_t * bytes, type module, const char *name), \
-           (dptr, bytes, module, name), NO_STREAM, {}, {                                \
-               CUdeviceptr address = 0;                                                 \
-               size_t size = 0;                                                         \
-               if (result == CUDA_SUCCESS &&                                            \
-                   REAL(symbol)(&address, &size, module, name) == CUDA_SUCCESS)         \
-                   variable(&call, module, name, address, size);                        \
-           })
-
-VARIABLE(cuModuleGetGlobal_v2, CUmodule)
-VARIABLE(cuLibraryGetGlobal, CUlibrary)
-VARIABLE(cuLibraryGetManaged, CUlibrary)

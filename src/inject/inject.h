@@ -8,6 +8,8 @@
 //   state.c    the one mutable state; meeting the recorder; fork, exit
 //   names.c    numbers of threads, devices, contexts, streams, events, modules, kernels
 //   objects.c  which object holds an address;  object_records.c  where they begin and end
+//   globals.c  names of the variables in an image of device code
+//   nvtx.c     parts of objects that the program tells by NVTX
 //   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
 //   stack.c    from where it was called, with unwind.c, cfi.c and images.c
 //   pool.c     own memory
@@ -25,6 +27,12 @@
 int glint_v1_name(const void *address, const char *name);
 int glint_v1_suballoc(const void *address, uint64_t bytes);
 int glint_v1_subfree(const void *address);
+
+// What NVTX, compiled into a program, finds in the library that NVTX_INJECTION64_PATH names. 1: it
+// is used. The first is told of all that is not an extension, and takes none of it.
+struct nvtxExtModuleInfo_t;
+int InitializeInjectionNvtx2(const void *get_export_table);
+int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module);
 #pragma GCC visibility pop
 
 #endif

@@ -13,6 +13,7 @@
 struct kernel {
     uint32_t number; // 0: not announced yet
     uint32_t module;
+    uint32_t context;                // in which it was launched last
     uint32_t users;                  // handles that lead here
     bool library;                    // the handle is a CUkernel
     uint32_t block[3], shared_bytes; // for launches of before CUDA 4
@@ -407,6 +408,7 @@ void module_end(const void *handle, uint64_t call)
     uint64_t from = 0;
     while (objects_take_of(&state.objects, OBJECTS_MEMORY, 0, module, &from, &object))
         object_end(&object, call, 0);
+    variables_end(module);
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < state.modules.count; i++) { // with its other names
         const struct base_map_entry *entry = &state.modules.entries[i];
@@ -453,7 +455,7 @@ void kernel_note(const void *handle, uint32_t module, const char *name, bool lib
     pthread_mutex_unlock(&state.lock);
 }
 
-void kernel_alias(const void *handle, const void *of)
+uint32_t kernel_alias(const void *handle, const void *of)
 {
     pthread_mutex_lock(&state.lock);
     struct kernel *kernel = at(&state.kernels, key(of));
@@ -463,7 +465,9 @@ void kernel_alias(const void *handle, const void *of)
         if (old)
             kernel_drop_locked(old);
     }
+    const uint32_t module = kernel ? kernel->module : 0;
     pthread_mutex_unlock(&state.lock);
+    return module;
 }
 
 static uint32_t function_attribute(CUfunction_attribute wanted, CUfunction function)
@@ -472,10 +476,19 @@ static uint32_t function_attribute(CUfunction_attribute wanted, CUfunction funct
     return REAL(cuFuncGetAttribute)(&value, wanted, function) == CUDA_SUCCESS ? (uint32_t)value : 0;
 }
 
+// A kernel of a library may be launched by its own handle; its function in the current context
+// tells what it is like.
+static CUfunction function_of(const void *handle, bool library)
+{
+    CUfunction function = NULL;
+    if (library && REAL(cuKernelGetFunction)(&function, as_pointer(key(handle))) == CUDA_SUCCESS)
+        return function;
+    return as_pointer(key(handle));
+}
+
 // Announces the kernel of a handle. The driver is asked without the lock.
 static uint32_t kernel_announce(const void *handle, bool library)
 {
-    CUfunction function = as_pointer(key(handle));
     struct event_kernel record = {0};
     const char *name = NULL;
     CUmodule module = NULL;
@@ -484,9 +497,7 @@ static uint32_t kernel_announce(const void *handle, bool library)
     const bool capturing = atomic_load(&state.captures);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    // A kernel of a library may be launched by its own handle; what it is like its function tells.
-    if (library && REAL(cuKernelGetFunction)(&function, as_pointer(key(handle))) != CUDA_SUCCESS)
-        function = as_pointer(key(handle));
+    const CUfunction function = function_of(handle, library);
     record.registers = function_attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
     record.static_shared_bytes = function_attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
     record.local_bytes = function_attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
@@ -521,6 +532,28 @@ uint32_t kernel_of(const void *handle, bool library)
     library = kernel ? kernel->library : library;
     pthread_mutex_unlock(&state.lock);
     return number || !handle ? number : kernel_announce(handle, library);
+}
+
+uint32_t kernel_launched(const void *handle, struct context *context)
+{
+    pthread_mutex_lock(&state.lock);
+    struct kernel *kernel = at(&state.kernels, key(handle));
+    uint32_t number = kernel ? kernel->number : 0;
+    const bool before = number && (!context || kernel->context == context->number);
+    pthread_mutex_unlock(&state.lock);
+    if (before || !handle)
+        return number;
+    number = kernel_of(handle, false);
+    pthread_mutex_lock(&state.lock);
+    kernel = at(&state.kernels, key(handle)); // entered by now
+    const uint32_t module = kernel ? kernel->module : 0;
+    const bool library = kernel && kernel->library;
+    if (kernel && context)
+        kernel->context = context->number;
+    pthread_mutex_unlock(&state.lock);
+    if (module && context && variables_wanted(module, context))
+        variables_tell(module, function_of(handle, library), context);
+    return number;
 }
 
 void kernel_set_shape(const void *handle, const unsigned block[3])

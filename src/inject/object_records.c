@@ -36,12 +36,12 @@ static struct object prepare(struct event_object *record, const struct context *
 }
 
 uint64_t object_begin(struct event_object *record, struct context *context, uint64_t call,
-                      uint32_t module)
+                      uint32_t owner)
 {
     if (!record->bytes)
         return 0; // there is nothing to hold
     struct object object = prepare(record, context, call), old;
-    object.module = module;
+    object.owner = owner;
     // Its end was not seen, but memory that is given out again has ended.
     while (objects_take_overlap(&state.objects, OBJECTS_MEMORY, object.start, object.bytes, &old)) {
         object_end_parts(old.start, old.bytes, call);
@@ -66,18 +66,81 @@ uint64_t object_begin_array(struct event_object *record, uint64_t handle, struct
     return record->number;
 }
 
+void object_name(uint64_t number, const char *name)
+{
+    enum { MOST_BYTES = 4096 };
+    struct event_name record = {number};
+    put(EVENT_OBJECT_NAME, &record, sizeof(record), name, strnlen(name, MOST_BYTES));
+}
+
+// --- Parts ---------------------------------------------------------------------------------------
+
+// Enters a part that nothing overlaps, in the place of an old one, which then ends (NULL: none).
+// Returns its number; 0: it could not be.
+static uint64_t enter_part(uint64_t start, uint64_t bytes, const struct object *whole,
+                           uint32_t owner, const struct object *old)
+{
+    struct event_object record = {
+        .address = start, .bytes = bytes, .parent = whole->number, .kind = EVENT_OBJECT_PART};
+    struct object part = prepare(&record, NULL, 0);
+    part.owner = owner;
+    record.context = part.context = whole->context;
+    record.device = part.device = whole->device;
+    if (!objects_add(&state.objects, OBJECTS_PARTS, &part)) {
+        atomic_fetch_add(&state.objects_untold, 1);
+        return 0;
+    }
+    if (old)
+        object_end(old, 0, 0);
+    put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
+    return part.number;
+}
+
+static bool find_whole(uint64_t start, uint64_t bytes, struct object *whole)
+{
+    return bytes && objects_find(&state.objects, OBJECTS_MEMORY, start, whole) &&
+           bytes <= whole->bytes - (start - whole->start);
+}
+
+uint64_t object_begin_part(uint64_t start, uint64_t bytes, uint32_t owner)
+{
+    struct object whole;
+    return find_whole(start, bytes, &whole) ? enter_part(start, bytes, &whole, owner, NULL) : 0;
+}
+
+bool object_end_part(uint64_t start)
+{
+    struct object part;
+    const bool there = objects_take(&state.objects, OBJECTS_PARTS, start, &part);
+    if (there)
+        object_end(&part, 0, 0);
+    return there;
+}
+
+uint64_t object_resize_part(uint64_t start, uint64_t bytes)
+{
+    struct object whole, old;
+    if (!find_whole(start, bytes, &whole) ||
+        !objects_take(&state.objects, OBJECTS_PARTS, start, &old))
+        return 0;
+    const uint64_t number = enter_part(start, bytes, &whole, old.owner, &old);
+    if (!number)
+        objects_add(&state.objects, OBJECTS_PARTS, &old);
+    return number;
+}
+
 // --- What the program says -----------------------------------------------------------------------
 
 int glint_v1_name(const void *address, const char *name)
 {
+    const uint64_t at = (uint64_t)(uintptr_t)address;
     struct object object;
     int error = errno, result = -1;
     if (name && state_on() &&
-        (objects_find(&state.objects, OBJECTS_PARTS, (uint64_t)(uintptr_t)address, &object) ||
-         objects_find(&state.objects, OBJECTS_MEMORY, (uint64_t)(uintptr_t)address, &object) ||
-         objects_find_array(&state.objects, (uint64_t)(uintptr_t)address, &object))) {
-        struct event_name record = {object.number};
-        put(EVENT_OBJECT_NAME, &record, sizeof(record), name, strnlen(name, 4096));
+        (objects_find(&state.objects, OBJECTS_PARTS, at, &object) ||
+         objects_find(&state.objects, OBJECTS_MEMORY, at, &object) ||
+         objects_find_array(&state.objects, at, &object))) {
+        object_name(object.number, name);
         result = 0;
     }
     errno = error;
@@ -86,36 +149,16 @@ int glint_v1_name(const void *address, const char *name)
 
 int glint_v1_suballoc(const void *address, uint64_t bytes)
 {
-    const uint64_t start = (uint64_t)(uintptr_t)address;
-    struct object whole;
-    int error = errno, result = -1;
-    if (state_on() && bytes && objects_find(&state.objects, OBJECTS_MEMORY, start, &whole) &&
-        bytes <= whole.bytes - (start - whole.start)) {
-        struct event_object record = {
-            .address = start, .bytes = bytes, .parent = whole.number, .kind = EVENT_OBJECT_PART};
-        struct object part = prepare(&record, NULL, 0);
-        record.context = part.context = whole.context;
-        record.device = part.device = whole.device;
-        if (objects_add(&state.objects, OBJECTS_PARTS, &part)) {
-            put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
-            result = 0;
-        } else {
-            atomic_fetch_add(&state.objects_untold, 1);
-        }
-    }
+    int error = errno;
+    const bool good = state_on() && object_begin_part((uint64_t)(uintptr_t)address, bytes, 0);
     errno = error;
-    return result;
+    return good ? 0 : -1;
 }
 
 int glint_v1_subfree(const void *address)
 {
-    struct object part;
-    int error = errno, result = -1;
-    if (state_on() &&
-        objects_take(&state.objects, OBJECTS_PARTS, (uint64_t)(uintptr_t)address, &part)) {
-        object_end(&part, 0, 0);
-        result = 0;
-    }
+    int error = errno;
+    const bool good = state_on() && object_end_part((uint64_t)(uintptr_t)address);
     errno = error;
-    return result;
+    return good ? 0 : -1;
 }

@@ -134,7 +134,7 @@ bool objects_take_overlap(struct objects *objects, enum objects_layer layer, uin
 }
 
 bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t context,
-                     uint32_t module, uint64_t *from, struct object *taken)
+                     uint32_t owner, uint64_t *from, struct object *taken)
 {
     const struct base_intervals *map = &objects->layers[layer];
     pthread_mutex_lock(&objects->lock);
@@ -143,7 +143,7 @@ bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t
         range = base_intervals_after(map, *from);
     while (range) {
         const struct object *object = pointer(range->value);
-        if ((!context || object->context == context) && (!module || object->module == module))
+        if ((!context || object->context == context) && (!owner || object->owner == owner))
             break;
         range = base_intervals_after(map, range->last);
     }

@@ -15,7 +15,8 @@ struct object {
     uint64_t number;
     uint64_t start, bytes; // start of an array: its handle
     uint32_t context, device;
-    uint32_t module; // of a module's variable
+    uint32_t owner;  // of a variable: its module; of a part: the heap it was told for. Else 0
+    uint32_t opened; // of memory of another process: how often, beside the first time
     uint8_t kind;    // enum event_object_kind
     bool alias;      // another handle of the object: a level of an array with levels
 };
@@ -44,7 +45,7 @@ bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t ad
 bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found);
 
 // Takes one away: that starts at the address exactly; that has the handle; any that overlaps the
-// range; the first at or above *from that is of the context (0: any) and the module (0: any), with
+// range; the first at or above *from that is of the context (0: any) and the owner (0: any), with
 // *from moved behind it.
 bool objects_take(struct objects *objects, enum objects_layer layer, uint64_t start,
                   struct object *taken);
@@ -52,7 +53,7 @@ bool objects_take_array(struct objects *objects, uint64_t handle, struct object 
 bool objects_take_overlap(struct objects *objects, enum objects_layer layer, uint64_t start,
                           uint64_t bytes, struct object *taken);
 bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t context,
-                     uint32_t module, uint64_t *from, struct object *taken);
+                     uint32_t owner, uint64_t *from, struct object *taken);
 bool objects_take_array_of(struct objects *objects, uint32_t context, struct object *taken);
 
 #endif

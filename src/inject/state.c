@@ -99,6 +99,7 @@ static bool start(const struct door_driver *driver)
     memset((char *)&state + kept, 0, sizeof(state) - kept);
     state.generation = generation;
     pthread_mutex_init(&state.lock, NULL);
+    pthread_mutex_init(&state.variables_lock, NULL);
     objects_init(&state.objects);
     const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;

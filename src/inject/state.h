@@ -37,7 +37,7 @@ enum hook {
 #undef HOOK_BOTH
 #undef USED
 
-enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8 };
+enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8, HOOK_UNSURE = 16 };
 
 struct hook_row {
     const char *name; // as cuGetProcAddress takes it
@@ -142,10 +142,13 @@ void module_end(const void *handle, uint64_t call);
 
 // A function's handle, or with `library` a CUkernel, and how it was named.
 void kernel_note(const void *handle, uint32_t module, const char *name, bool library);
-void kernel_alias(const void *handle, const void *of);
+uint32_t kernel_alias(const void *handle, const void *of); // its module; 0: not known
 // Its number, announced where it is launched for the first time. `library`: of a handle that is not
 // known yet it is said that it is a CUkernel.
 uint32_t kernel_of(const void *handle, bool library);
+// The same for one that is being launched in the current context, where its module's variables
+// become objects with that.
+uint32_t kernel_launched(const void *handle, struct context *context);
 
 // What the functions of before CUDA 4 set on it for its next launch.
 void kernel_set_shape(const void *handle, const unsigned block[3]);
@@ -159,12 +162,32 @@ uint32_t thread_number(void);
 // Announces an object and enters it into the map: ends what still stands where it is. Fields
 // number, context, device and call are filled in. Returns its number, 0 where memory ran out.
 uint64_t object_begin(struct event_object *object, struct context *context, uint64_t call,
-                      uint32_t module);
+                      uint32_t owner);
 uint64_t object_begin_array(struct event_object *object, uint64_t handle, struct context *context,
                             uint64_t call);
 void object_end(const struct object *object, uint64_t call, uint32_t stream);
 // All parts that lie in the range, by the call.
 void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call);
+// What the program calls it.
+void object_name(uint64_t number, const char *name);
+
+// A part of an object, which the program tells: from `start`, in one object, overlapping no other
+// part. Numbers: 0 where it cannot be. One whose size changes becomes another.
+uint64_t object_begin_part(uint64_t start, uint64_t bytes, uint32_t owner);
+uint64_t object_resize_part(uint64_t start, uint64_t bytes);
+bool object_end_part(uint64_t start);
+
+// --- Variables of modules ------------------------------------------------------------------------
+
+// A module was loaded from an image in memory, or from a file: its variables' names are remembered.
+// preserved: the image can still be read until it is unloaded, so that this can wait.
+void variables_note(uint32_t module, const struct context *context, const void *image,
+                    const char *path, bool preserved);
+// A function of the module was got or is launched in the context, the current one: the module's
+// variables there become objects, where they are not yet (wanted).
+bool variables_wanted(uint32_t module, const struct context *context);
+void variables_tell(uint32_t module, CUfunction function, struct context *context);
+void variables_end(uint32_t module);
 
 // --- State ---------------------------------------------------------------------------------------
 
@@ -191,12 +214,16 @@ struct state {
     _Atomic uint32_t threads_made;
     _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
     _Atomic bool no_memory;    // said so
+    _Atomic bool no_place;     // said that a region of NVTX is left out
     _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
 
+    pthread_mutex_t variables_lock; // protects the variables; the driver is asked under it
+    struct base_map variables;      // number of a module to struct variables
+
     pthread_mutex_t lock; // protects all below
-    uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said;
+    uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said, heaps_made;
     uint64_t graphs_made;
     struct base_map contexts;       // CUcontext to struct context
     struct base_map streams;        // CUstream to struct stream
@@ -205,6 +232,9 @@ struct state {
     struct base_map modules;        // CUmodule, CUlibrary to number
     struct base_map kernels;        // CUfunction, CUkernel to struct kernel
     struct base_map graphs;         // CUgraphExec to struct graph
+    struct base_map allocations;    // CUmemGenericAllocationHandle to struct allocation
+    struct base_map heaps;          // of NVTX: handle to number
+    struct base_map region_names;   // of NVTX: address to text
     struct stream *spare_streams;
 };
 
@@ -220,6 +250,11 @@ static inline bool state_on(void)
     int phase =
         state.phase ? atomic_load_explicit(state.phase, memory_order_acquire) : (int)PHASE_NEW;
     return phase >= PHASE_ON ? phase == PHASE_ON : state_on_slowly();
+}
+// The same, but a process that has not met the recorder yet does not for this.
+static inline bool state_is_on(void)
+{
+    return state.phase && atomic_load_explicit(state.phase, memory_order_acquire) == PHASE_ON;
 }
 bool state_wanted(void); // GLINT_SOCKET is set
 // Memory ran out: what is recorded from now on has gaps. Says so once.

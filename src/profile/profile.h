@@ -225,7 +225,6 @@ enum {
     PROFILE_CALL_ASYNC = 1,    // the function is one that need not wait
     PROFILE_CALL_WAITED = 2,   // it waited for the GPU: a synchronisation, explicit or implicit
     PROFILE_CALL_CAPTURED = 4, // it went into a graph under capture and did nothing
-    PROFILE_CALL_RUNTIME = 8,  // came through the runtime API
 };
 
 struct profile_call {
@@ -362,6 +361,9 @@ enum base_code profile_add_call(struct profile_writer *writer, const struct prof
                                 struct base_error *error);
 enum base_code profile_add_time(struct profile_writer *writer, const struct profile_time *time,
                                 struct base_error *error);
+// How long a call waited, where that was not known when it was added.
+enum base_code profile_set_waited(struct profile_writer *writer, uint64_t call, uint64_t waited_ns,
+                                  struct base_error *error);
 enum base_code profile_add_object(struct profile_writer *writer,
                                   const struct profile_object *object, struct base_error *error);
 enum base_code profile_end_object(struct profile_writer *writer, uint64_t number, uint64_t call,

@@ -118,7 +118,7 @@ const char profile_schema[] =
     " NULLIF(t.context, 0) AS context, NULLIF(t.stream, 0) AS stream, c.start AS start_ns,"
     " c.start + c.duration AS end_ns, g.start AS gpu_start_ns, g.start + g.duration AS gpu_end_ns, c.result,"
     " (t.flags >> 1) & 1 AS waited, c.waited AS waited_ns, NULLIF(t.path, 0) AS call_path, t.flags & 1 AS async,"
-    " (t.flags >> 2) & 1 AS captured, (t.flags >> 3) & 1 AS runtime"
+    " (t.flags >> 2) & 1 AS captured"
     " FROM calls c LEFT JOIN sites t ON t.id = c.site LEFT JOIN call_kinds k ON k.value = t.kind"
     " LEFT JOIN functions f ON f.number = t.function LEFT JOIN strings s ON s.id = f.name"
     " LEFT JOIN gpu_times g ON g.call = c.number;"

@@ -188,25 +188,41 @@ enum base_code profile_put_first(struct profile_writer *writer, enum profile_tab
     return code == BASE_OK ? profile_put(writer, table, values, error) : code;
 }
 
-enum base_code profile_drop(struct profile_writer *writer, sqlite3_stmt **statement,
-                            enum profile_table table, const char *column, uint64_t number,
-                            struct base_error *error)
+// Changes rows that may still be on their way. The statement is prepared at first.
+static enum base_code change(struct profile_writer *writer, sqlite3_stmt **statement,
+                             enum profile_table table, const char *sql, const int64_t *values,
+                             int count, struct base_error *error)
 {
     enum base_code code = begin(writer, error);
     if (code != BASE_OK)
         return code;
     int result = flush(writer, table);
-    if (result == SQLITE_OK && !*statement) {
-        char sql[80];
-        snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE %s=?", profile_tables[table].name, column);
+    if (result == SQLITE_OK && !*statement)
         result = prepare(writer, sql, statement);
-    }
     if (result == SQLITE_OK) {
-        sqlite3_bind_int64(*statement, 1, (int64_t)number);
+        for (int i = 0; i < count; i++)
+            sqlite3_bind_int64(*statement, i + 1, values[i]);
         sqlite3_step(*statement);
         result = sqlite3_reset(*statement);
     }
     return result == SQLITE_OK ? BASE_OK : give_up(writer, result, error);
+}
+
+enum base_code profile_drop(struct profile_writer *writer, sqlite3_stmt **statement,
+                            enum profile_table table, const char *column, uint64_t number,
+                            struct base_error *error)
+{
+    char sql[80];
+    snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE %s=?", profile_tables[table].name, column);
+    return change(writer, statement, table, sql, (int64_t[]){(int64_t)number}, 1, error);
+}
+
+enum base_code profile_set_waited(struct profile_writer *writer, uint64_t call, uint64_t waited_ns,
+                                  struct base_error *error)
+{
+    return change(writer, &writer->set_waited, PROFILE_TABLE_CALLS,
+                  "UPDATE calls SET waited=? WHERE number=?",
+                  (int64_t[]){(int64_t)waited_ns, (int64_t)call}, 2, error);
 }
 
 // The place of the number of these bytes, 0 where they are new; NULL when memory ran out.
@@ -329,8 +345,9 @@ static void finalize_all(struct profile_writer *writer)
     sqlite3_finalize(writer->put_string);
     sqlite3_finalize(writer->drop_path);
     sqlite3_finalize(writer->drop_graph);
+    sqlite3_finalize(writer->set_waited);
     memset(writer->pending, 0, sizeof(writer->pending));
-    writer->put_string = writer->drop_path = writer->drop_graph = NULL;
+    writer->put_string = writer->drop_path = writer->drop_graph = writer->set_waited = NULL;
 }
 
 static void destroy(struct profile_writer *writer)

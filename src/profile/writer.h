@@ -18,7 +18,7 @@ struct profile_writer {
     sqlite3 *db;
     char *path;
     struct profile_pending pending[PROFILE_TABLE_COUNT];
-    sqlite3_stmt *put_string, *drop_path, *drop_graph;
+    sqlite3_stmt *put_string, *drop_path, *drop_graph, *set_waited;
     uint32_t highest_path; // of those that were given
     bool in_transaction;
     int64_t begun_ns;    // when the open transaction began

@@ -13,7 +13,6 @@
 #define SAME(event, profile) _Static_assert((int)(event) == (int)(profile), "values are the same")
 SAME(EVENT_CALL_KINDS, PROFILE_CALL_KINDS);
 SAME(EVENT_CALL_MEMORY, PROFILE_CALL_MEMORY);
-SAME(EVENT_CALL_RUNTIME, PROFILE_CALL_RUNTIME);
 SAME(EVENT_OBJECT_KINDS, PROFILE_OBJECT_KINDS);
 SAME(EVENT_OBJECT_HEAP, PROFILE_OBJECT_HEAP);
 SAME(EVENT_NODE_OTHER, PROFILE_NODE_OTHER);
@@ -452,6 +451,13 @@ static bool write_call(struct session *session, struct piece *piece)
         if (place)
             *place = event.stack;
     }
+    const bool works = event.kind == EVENT_CALL_COPY || event.kind == EVENT_CALL_SET;
+    if (works && event.flags & EVENT_CALL_WAITED && !event.waited_ns &&
+        session->process.timestamps) {
+        uint64_t *place = base_map_put(&session->waiting, event.number, NULL);
+        if (place)
+            *place = event.end_ns - event.start_ns;
+    }
     session->calls++;
     profile_add_call(session->writer, &call, &session->error);
     return true;
@@ -498,8 +504,11 @@ static bool write_object_name(struct session *session, struct piece *piece)
     if (!take(piece, &event, sizeof(event)) || !piece->length)
         return false;
     base_map_put(&session->named, event.number, NULL);
-    profile_name_object(session->writer, event.number, rest_text(piece), PROFILE_NAME_PROGRAM,
+    const char *mangled = rest_text(piece); // a variable's is
+    char *name = mangled ? record_demangle(mangled) : NULL;
+    profile_name_object(session->writer, event.number, name ? name : mangled, PROFILE_NAME_PROGRAM,
                         &session->error);
+    free(name);
     return true;
 }
 
@@ -511,6 +520,15 @@ static bool write_time(struct session *session, struct piece *piece)
     const struct profile_time time = {event.call, event.node, since_start(session, event.start_ns),
                                       since_start(session, event.end_ns)};
     profile_add_time(session->writer, &time, &session->error);
+    // The GPU began it when what it waited for was done, and the call returned when it was done
+    // itself: all before that was waiting. Both are durations, so the two clocks need not agree.
+    const uint64_t *took = event.node ? NULL : base_map_get(&session->waiting, event.call);
+    if (took) {
+        const uint64_t work_ns = event.end_ns - event.start_ns;
+        profile_set_waited(session->writer, event.call, *took > work_ns ? *took - work_ns : 0,
+                           &session->error);
+        base_map_remove(&session->waiting, event.call);
+    }
     return true;
 }
 

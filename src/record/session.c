@@ -122,6 +122,7 @@ void session_close(struct session *session, enum profile_ending ending, int code
     base_map_fini(&session->stack_numbers);
     base_array_fini(&session->objects_made);
     base_map_fini(&session->allocations);
+    base_map_fini(&session->waiting);
     base_map_fini(&session->named);
     base_arena_fini(&session->arena);
     free(session);

@@ -49,8 +49,9 @@ struct session {
     BASE_ARRAY(struct profile_node) nodes;   // of the graph that is being told
     uint64_t graph;                          // its number
     BASE_ARRAY(struct session_object) objects_made;
-    struct base_map allocations;                               // call that allocates to its stack
-    struct base_map named;                                     // objects that the program has named
+    struct base_map allocations; // call that allocates to its stack
+    struct base_map waiting;     // copies and fills that waited, to how long they took
+    struct base_map named;       // objects that the program has named
     void (*progress)(void *user, uint64_t done, uint64_t all); // may be NULL
     void *user;
 };

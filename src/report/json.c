@@ -322,7 +322,6 @@ static bool each_call(void *user, const struct profile_call *call)
     put_bool(json, "waited", call->flags & PROFILE_CALL_WAITED);
     put_bool(json, "async", call->flags & PROFILE_CALL_ASYNC);
     put_bool(json, "captured", call->flags & PROFILE_CALL_CAPTURED);
-    put_bool(json, "runtime", call->flags & PROFILE_CALL_RUNTIME);
     put_number_or_null(json, "path", call->path, call->path);
     put_details(writing, call);
     base_json_end_object(json);

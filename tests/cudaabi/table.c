@@ -12,6 +12,7 @@
 #include <cuda.h>
 #include <cudaProfiler.h>
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExtMem.h>
 #else
 #include "cudaabi/cudaabi.h"
 #endif

@@ -3,7 +3,7 @@
 // can see of it, which must not change when it is recorded, and allocates a different size by each
 // door.
 //
-//     doors PATH_OF_FAKE_LIBRARY
+//     doors PATH_OF_FAKE_LIBRARY PATH_OF_LINKED_LIBRARY
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void by_versions(void *driver)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc != 3)
         return 2;
     before_the_driver(argv[1]);
     void *driver = must(dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), "libcuda.so.1");
@@ -122,6 +122,8 @@ int main(int argc, char **argv)
     by_versions(driver);
     void *fake = dlopen(argv[1], RTLD_NOW);
     alloc(dlsym(fake, "cuMemAlloc_v2"), 2);
+    void *linked = must(dlopen(argv[2], RTLD_NOW | RTLD_LOCAL), argv[2]);
+    alloc(dlsym(linked, "linked_alloc"), 108);
     // Not about the driver at all.
     printf("next: %s\n", next_version());
     printf("%s\n", dlsym(RTLD_DEFAULT, "printf") ? "printf" : "none");

@@ -7,14 +7,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cudaabi/cudaabi.h"
 #include "glint/glint.h"
+#include "program.h"
 
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -34,24 +32,6 @@ static const char ptx[] =
 static CUcontext context;
 static CUmodule module;
 static CUfunction fill, slow;
-
-#define CHECK(call) check((call), #call, __LINE__)
-static void check(CUresult result, const char *what, int line)
-{
-    if (result != CUDA_SUCCESS) {
-        fprintf(stderr, "line %d: %s failed with %d\n", line, what, (int)result);
-        exit(1);
-    }
-}
-
-static CUcontext start_thread(void)
-{
-    CUcontext own;
-    CHECK(cuInit(0));
-    CHECK(cuDevicePrimaryCtxRetain(&own, 0));
-    CHECK(cuCtxSetCurrent(own));
-    return own;
-}
 
 static void start(void)
 {

@@ -55,6 +55,17 @@ set_target_properties(inject_late PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 target_compile_definitions(inject_program PRIVATE LATE_LIBRARY="$<TARGET_FILE:inject_late>")
 set_target_properties(inject_program PROPERTIES ENABLE_EXPORTS ON)
 
+# inject_program(NAME) makes the program inject_NAME of NAME.c, which is linked with the driver.
+function(inject_program name)
+    add_executable(inject_${name} inject/${name}.c)
+    set_target_properties(inject_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+    target_link_libraries(inject_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
+endfunction()
+inject_program(nvtx)
+inject_program(shared)
+inject_program(variables)
+inject_program(waited)
+
 add_executable(inject_doors inject/doors.c)
 set_target_properties(inject_doors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
 add_library(inject_next SHARED inject/next.c)
@@ -62,8 +73,16 @@ set_target_properties(inject_next PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_
 target_link_libraries(inject_next PRIVATE ${CMAKE_DL_LIBS})
 target_link_libraries(inject_doors PRIVATE inject_next ${CMAKE_DL_LIBS})
 
+add_library(inject_linked MODULE inject/linked.c)
+set_target_properties(inject_linked PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+target_link_libraries(inject_linked PRIVATE glint_libcuda)
+
 add_library(inject_fake SHARED inject/fake.c)
 set_target_properties(inject_fake PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+
+add_library(inject_fake_driver SHARED inject/fake_driver.c)
+set_target_properties(inject_fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/fake_driver)
 
 # inject_test(NAME SCRIPT ARGUMENT...) runs a script. What is preloaded comes before a sanitizer, and the
 # programs leave the end of their memory to the process's.
@@ -81,10 +100,24 @@ foreach(name IN ITEMS objects arrays pools copies launches streams graphs contex
     inject_test(records.${name} test_records.sh ${name})
 endforeach()
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
-inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>)
+inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
+inject_test(nvtx test_nvtx.sh $<TARGET_FILE:inject_nvtx>)
+inject_test(records.variables test_records.sh variables $<TARGET_FILE:inject_variables>
+    ${PROJECT_BINARY_DIR}/tests/inject/variables.ptx)
+inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_shared> mappings)
+inject_test(records.handles test_records.sh handles $<TARGET_FILE:inject_shared> handles)
+set_property(TEST inject.records.handles APPEND PROPERTY ENVIRONMENT
+    GLINT_TEST_DRIVER=$<TARGET_FILE_DIR:inject_fake_driver>)
+inject_test(records.waited test_records.sh waited $<TARGET_FILE:inject_waited>)
+inject_test(waited test_waited.sh $<TARGET_FILE:inject_waited>)
+inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>
+    $<TARGET_FILE:inject_linked>)
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)
 endforeach()
-if(NOT GLINT_SANITIZE) # nvcc's programs have no sanitizer, which the simulated GPU's libraries then need
+if(GLINT_SANITIZE) # what a test builds has no sanitizer, which the simulated GPU's libraries then need
+    set_property(TEST inject.nvtx APPEND PROPERTY ENVIRONMENT GLINT_TEST_VENDOR=no)
+else()
     inject_test(nvcc test_nvcc.sh)
+    inject_test(variables test_variables.sh)
 endif()

@@ -411,6 +411,7 @@ static void add_preload(const char *library)
     struct base_buf list = {0};
     base_buf_printf(&list, "%s%s%s", before ? before : "", before && *before ? ":" : "", library);
     setenv("LD_PRELOAD", list.text, 1);
+    setenv("NVTX_INJECTION64_PATH", library, 1);
     base_buf_fini(&list);
 }
 

@@ -404,6 +404,8 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     check_good(profile_add_time(writer, &(struct profile_time){1, 0, 5, 10}, &error), &error);
     check_good(profile_commit(writer, &error), &error);
     check_good(profile_add_time(writer, &(struct profile_time){1, 0, 6, 12}, &error), &error);
+    check_good(profile_set_waited(writer, 1, 4, &error), &error);
+    check_good(profile_set_waited(writer, 2, 5, &error), &error); // there is none
     check_good(
         profile_add_object(
             writer, &(struct profile_object){.number = 1, .kind = PROFILE_OBJECT_HEAP}, &error),
@@ -425,6 +427,8 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     assert_int_equal(read.result, 0);
     assert_int_equal(read.gpu_start_ns, 6);
     assert_int_equal(read.gpu_end_ns, 12);
+    assert_int_equal(read.waited_ns, 4);
+    check_query(profile, "SELECT number, waited_ns FROM v_calls", "1|4\n");
     struct profile_object object = {0};
     check_good(profile_each_object(profile, keep_object, &object, &error), &error);
     assert_string_equal(object.name, "second");
@@ -463,9 +467,9 @@ static void views_tell_the_same(void **state)
                 "1|1|main|vectors.cu|40|/home/me/vectors|4660|0\n"
                 "1|2|__libc_start_main|||/usr/lib/libc.so.6|159744|0\n");
     check_query(profile, "SELECT * FROM v_calls WHERE number IN (3, 5, 14) ORDER BY number",
-                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0|1\n"
-                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0|0\n"
-                "14|other||1|1||225000|226000|||0|0|0|3|0|1|0\n");
+                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0\n"
+                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0\n"
+                "14|other||1|1||225000|226000|||0|0|0|3|0|1\n");
     check_query(profile, "SELECT * FROM v_launches ORDER BY call",
                 "5|1|add(float*, float const*, int)|8|1|1|128|1|1|0|0|0|1|2|100000|104000|101000|"
                 "150000|2\n"

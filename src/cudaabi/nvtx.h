@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVTX, by which programs tell tools about themselves: of it what a tool needs to be told of
+// memory. A program has NVTX compiled in; it loads the library that the environment names and hands
+// a table of slots to the library's InitializeInjectionNvtxExtension, which puts its functions
+// there. Versions: NVTX 3, its memory extension 0x0102.
+#ifndef GLINT_CUDAABI_NVTX_H
+#define GLINT_CUDAABI_NVTX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// --- Extensions ----------------------------------------------------------------------------------
+
+typedef struct nvtxExtModuleSegment_t {
+    size_t segmentId;
+    size_t slotCount;
+    intptr_t *functionSlots; // 0: not filled; 1: to be passed over
+} nvtxExtModuleSegment_t;
+
+typedef struct nvtxExtModuleInfo_t {
+    uint16_t nvtxVer;
+    uint16_t structSize;
+    uint16_t moduleId; // which extension
+    uint16_t compatId; // and its version
+    size_t segmentsCount;
+    nvtxExtModuleSegment_t *segments;
+    intptr_t (*getExportFunction)(uint32_t);
+    const void *extInfo;
+} nvtxExtModuleInfo_t;
+
+// --- Memory: heaps, and regions in them ----------------------------------------------------------
+
+#define NVTX_EXT_MODULEID_MEM 1
+#define NVTX_EXT_COMPATID_MEM 0x0102
+
+#define NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR 0x1
+#define NVTX_MEM_HEAP_USAGE_TYPE_LAYOUT        0x2
+#define NVTX_MEM_TYPE_VIRTUAL_ADDRESS          0x1
+#define NVTX_MEM_REGION_REF_TYPE_POINTER       0x1
+#define NVTX_MEM_REGION_REF_TYPE_HANDLE        0x2
+
+// Indices of the functions' slots in segment 1.
+#define NVTX3EXT_CBID_nvtxMemHeapRegister      0
+#define NVTX3EXT_CBID_nvtxMemHeapUnregister    1
+#define NVTX3EXT_CBID_nvtxMemHeapReset         2
+#define NVTX3EXT_CBID_nvtxMemRegionsRegister   3
+#define NVTX3EXT_CBID_nvtxMemRegionsResize     4
+#define NVTX3EXT_CBID_nvtxMemRegionsUnregister 5
+#define NVTX3EXT_CBID_nvtxMemRegionsName       6
+
+enum nvtxMessageType_t {
+    NVTX_MESSAGE_UNKNOWN = 0,
+    NVTX_MESSAGE_TYPE_ASCII = 1,
+    NVTX_MESSAGE_TYPE_UNICODE = 2,
+    NVTX_MESSAGE_TYPE_REGISTERED = 3,
+};
+
+typedef union nvtxMessageValue_t {
+    const char *ascii;
+    const wchar_t *unicode;
+    const void *registered;
+} nvtxMessageValue_t;
+
+typedef struct nvtxDomainRegistration_st *nvtxDomainHandle_t;
+typedef struct nvtxMemHeap_v1 *nvtxMemHeapHandle_t; // NULL: all memory of the process
+typedef struct nvtxMemRegion_v1 *nvtxMemRegionHandle_t;
+
+typedef union nvtxMemRegionRef_t {
+    const void *pointer;
+    nvtxMemRegionHandle_t handle;
+} nvtxMemRegionRef_t;
+
+typedef struct nvtxMemVirtualRangeDesc_v1 {
+    size_t size;
+    const void *ptr;
+} nvtxMemVirtualRangeDesc_v1;
+
+typedef struct nvtxMemHeapDesc_v1 {
+    uint16_t extCompatID;
+    uint16_t structSize;
+    uint32_t reserved0;
+    uint32_t usage;
+    uint32_t type;
+    size_t typeSpecificDescSize;
+    const void *typeSpecificDesc;
+    uint32_t category;
+    uint32_t messageType;
+    nvtxMessageValue_t message;
+} nvtxMemHeapDesc_v1;
+
+typedef struct nvtxMemRegionsRegisterBatch_v1 {
+    uint16_t extCompatID;
+    uint16_t structSize;
+    uint32_t regionType;
+    nvtxMemHeapHandle_t heap;
+    size_t regionCount;
+    size_t regionDescElementSize;
+    const void *regionDescElements;
+    nvtxMemRegionHandle_t *regionHandleElementsOut; // may be NULL
+} nvtxMemRegionsRegisterBatch_v1;
+
+typedef struct nvtxMemRegionsResizeBatch_v1 {
+    uint16_t extCompatID;
+    uint16_t structSize;
+    uint32_t regionType;
+    size_t regionDescCount;
+    size_t regionDescElementSize;
+    const void *regionDescElements;
+} nvtxMemRegionsResizeBatch_v1;
+
+typedef struct nvtxMemRegionsUnregisterBatch_v1 {
+    uint16_t extCompatID;
+    uint16_t structSize;
+    uint32_t refType;
+    size_t refCount;
+    size_t refElementSize;
+    const nvtxMemRegionRef_t *refElements;
+} nvtxMemRegionsUnregisterBatch_v1;
+
+typedef struct nvtxMemRegionNameDesc_v1 {
+    uint32_t regionRefType;
+    uint32_t nameType;
+    nvtxMemRegionRef_t region;
+    nvtxMessageValue_t name;
+    uint32_t category;
+    uint32_t reserved0;
+} nvtxMemRegionNameDesc_v1;
+
+typedef struct nvtxMemRegionsNameBatch_v1 {
+    uint16_t extCompatID;
+    uint16_t structSize;
+    uint32_t reserved0;
+    size_t regionCount;
+    size_t regionElementSize;
+    const nvtxMemRegionNameDesc_v1 *regionElements;
+    size_t reserved1;
+} nvtxMemRegionsNameBatch_v1;
+
+#endif

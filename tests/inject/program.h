@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs that are recorded in tests share: they end at the first call that fails.
+#ifndef GLINT_TESTS_INJECT_PROGRAM_H
+#define GLINT_TESTS_INJECT_PROGRAM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cudaabi/cudaabi.h"
+
+#define CHECK(call) check((call), #call, __LINE__)
+static inline void check(CUresult result, const char *what, int line)
+{
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr, "line %d: %s failed with %d\n", line, what, (int)result);
+        exit(1);
+    }
+}
+
+// The calling thread uses the first device's context.
+static inline CUcontext start_thread(void)
+{
+    CUcontext own;
+    CHECK(cuInit(0));
+    CHECK(cuDevicePrimaryCtxRetain(&own, 0));
+    CHECK(cuCtxSetCurrent(own));
+    return own;
+}
+
+#endif

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Memory that a program announces by NVTX reaches the profile: test_nvtx.sh PROGRAM. The same program,
+# built with the vendor's headers where there are any, is recorded alike. A tool that the user has
+# chosen for NVTX stays, and glint says so. GLINT_TEST_DEVICE: where it runs; GLINT_TEST_VENDOR=no:
+# nothing is built with the vendor's headers.
+set -eu
+device=${GLINT_TEST_DEVICE:-sim}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset NVTX_INJECTION64_PATH
+ask() { "$GLINT" query --csv "$work/profile" "$1" | tail -n +2; }
+
+check() { # PROGRAM
+    "$GLINT" record --device "$device" -f -o "$work/profile" -- "$1" 2> "$work/said"
+    ! grep NVTX "$work/said" || exit 1
+    [ "$(ask 'SELECT name FROM v_objects WHERE number = 1')" = 'the arena' ]
+    ask 'SELECT name, bytes, parent FROM v_objects WHERE kind = "part" ORDER BY number' > "$work/parts"
+    diff -u - "$work/parts" <<END
+weights,100,1
+größe 𝕊,200,1
+weights,50,1
+,50,1
+größe 𝕊,900,1
+,50,1
+,40,1
+,100,2
+,10,1
+END
+}
+
+check "$1"
+NVTX_INJECTION64_PATH=/nowhere/other.so "$GLINT" record --device "$device" -f -o "$work/profile" -- "$1" 2> "$work/said"
+grep -q 'NVTX_INJECTION64_PATH' "$work/said"
+[ "$(ask 'SELECT count(*) FROM v_objects WHERE kind = "part"')" = 0 ]
+
+[ "${GLINT_TEST_VENDOR:-yes}" = yes ] || exit 0
+nvcc=$(command -v nvcc) || { echo "by our declarations; there is no nvcc"; exit 0; }
+toolkit=$(dirname "$(readlink -f "$nvcc")")/..
+[ -f "$toolkit/include/nvtx3/nvToolsExtMem.h" ] || { echo "by our declarations; there are no headers of NVTX"; exit 0; }
+"${CC:-cc}" -std=gnu11 -DWITH_VENDOR_HEADERS -isystem "$toolkit/include" -o "$work/vendor" \
+    "$GLINT_SOURCE_DIR/tests/inject/nvtx.c" -L "$toolkit/lib64/stubs" -lcuda -ldl
+check "$work/vendor"
+echo "by our declarations and by the vendor's headers"
