@@ -22,7 +22,7 @@
 enum event_kind {
     EVENT_NONE = 0,
     // Definitions.
-    EVENT_PROCESS, // struct event_process: the first record
+    EVENT_PROCESS, // struct event_process, "executable\0folder\0argument\0...\0": the first record
     EVENT_IMAGE,   // struct event_image, path: an executable or library, mapped. Holds for the call
                    // paths that follow, until another takes its place
     EVENT_FUNCTION, // struct event_name, name: an API function, "cuMemAlloc_v2"

@@ -18,7 +18,10 @@
 #include "call.h"
 #include "pool.h"
 
-enum { RING_SLOTS = 1 << 18 }; // 16 MiB, of which only what is used takes memory
+enum {
+    RING_SLOTS = 1 << 18, // 16 MiB, of which only what is used takes memory
+    MOST_PROGRAM_BYTES = 1 << 16
+};
 
 struct state state;
 __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
@@ -71,7 +74,10 @@ static void announce(const struct door_driver *driver)
         .simulated = driver->simulated,
         .timestamps = state.timestamps,
     };
-    put(EVENT_PROCESS, &process, sizeof(process), NULL, 0);
+    char *program = malloc(MOST_PROGRAM_BYTES);
+    put(EVENT_PROCESS, &process, sizeof(process), program,
+        program ? program_describe(program, MOST_PROGRAM_BYTES) : 0);
+    free(program);
     for (int i = 0; i < HOOK_COUNT; i++) {
         struct event_name function = {(uint64_t)i + 1};
         if (!(hook_rows[i].how & HOOK_HIDDEN))

@@ -261,6 +261,10 @@ bool state_wanted(void); // GLINT_SOCKET is set
 void state_no_memory(void);
 void state_note(enum event_severity severity, const char *text);
 
+// program.c: "executable\0folder\0argument\0argument\0", as far as there is room; returns its
+// bytes.
+size_t program_describe(char *text, size_t room);
+
 static inline void put(enum event_kind kind, const void *record, size_t bytes, const void *more,
                        size_t more_bytes)
 {

@@ -52,41 +52,35 @@ static int64_t since_start(const struct session *session, uint64_t ns)
 
 // --- Definitions ---------------------------------------------------------------------------------
 
-// What /proc says of the process, which waits for nobody: read as soon as it is met.
-static const char *read_link(struct session *session, const char *what)
+// The next of the texts that NULs end, which the session keeps; NULL: it is empty, or there is
+// none.
+static const char *take_text(struct session *session, struct piece *piece)
 {
-    char path[64], target[4096];
-    snprintf(path, sizeof(path), "/proc/%d/%s", session->pid, what);
-    ssize_t length = readlink(path, target, sizeof(target));
-    return length > 0 ? base_alloc_text(&session->arena, target, (size_t)length) : NULL;
+    const size_t length = strnlen(piece->bytes, piece->length);
+    const char *text = length ? base_alloc_text(&session->arena, piece->bytes, length) : NULL;
+    const size_t used = length < piece->length ? length + 1 : length;
+    piece->bytes += used;
+    piece->length -= used;
+    return text;
 }
 
-static void read_arguments(struct session *session)
+// What the process told of itself.
+static void take_program(struct session *session, struct piece *piece)
 {
-    char path[64], *line = NULL;
-    size_t length = 0, count = 0;
-    struct base_error error;
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", session->pid);
-    if (base_file_read(path, &line, &length, &error) != BASE_OK)
-        return;
-    const char *text = base_alloc_text(&session->arena, line, length);
-    free(line);
-    if (!text)
-        return;
-    for (size_t at = 0; at < length; at += strlen(text + at) + 1)
-        count++;
+    struct profile_program *program = &session->program;
+    program->executable = take_text(session, piece);
+    program->folder = take_text(session, piece);
+    size_t count = 0;
+    for (size_t i = 0; i < piece->length; i++)
+        count += piece->bytes[i] == '\0' || i + 1 == piece->length;
     const char **arguments = base_new_array(&session->arena, const char *, count + 1);
-    for (size_t at = 0, i = 0; arguments && i < count; at += strlen(text + at) + 1)
-        arguments[i++] = text + at;
-    session->program.arguments = arguments;
-    session->program.argument_count = arguments ? (uint32_t)count : 0;
-}
-
-void session_read_program(struct session *session)
-{
-    session->program.executable = read_link(session, "exe");
-    session->program.folder = read_link(session, "cwd");
-    read_arguments(session);
+    for (size_t i = 0; arguments && i < count; i++) {
+        arguments[i] = take_text(session, piece);
+        if (!arguments[i])
+            arguments[i] = "";
+    }
+    program->arguments = arguments;
+    program->argument_count = arguments ? (uint32_t)count : 0;
 }
 
 static void set_program(struct session *session)
@@ -555,6 +549,7 @@ static bool write_process(struct session *session, struct piece *piece)
     session->program.start_unix_ns = (int64_t)event.start_unix_ns;
     session->program.simulated = event.simulated;
     session->program.timestamps = event.timestamps;
+    take_program(session, piece);
     set_program(session);
     return true;
 }

@@ -69,9 +69,7 @@ void session_close(struct session *session, enum profile_ending ending, int code
 // ending.c: how a process that has ended did, as far as the system tells; the recorder's own child
 // is waited for instead.
 void session_find_ending(const struct session *session, enum profile_ending *ending, int *code);
-// rows.c: what the system knows of the process, for the profile.
-void session_read_program(struct session *session);
-// Writes one record. False: it makes no sense.
+// rows.c: writes one record. False: it makes no sense.
 bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length);
 // Writes the graph whose nodes came last, which may take several records.
 void session_end_graph(struct session *session);

@@ -2,9 +2,9 @@
 # written before can be read there.
 . ./busy
 mkdir disk
-unshare -rm mount -t tmpfs -o size=1m none disk 2>/dev/null || { echo "SKIP: no disk can be mounted here"; exit 77; }
+unshare -rm mount -t tmpfs -o size=4m none disk 2>/dev/null || { echo "SKIP: no disk can be mounted here"; exit 77; }
 unshare -rm sh -c '
-    mount -t tmpfs -o size=1m none disk && cd disk
+    mount -t tmpfs -o size=4m none disk && cd disk
     "$GLINT" record -o p.glint --device sim -- "$busy" 40000
     echo "status $?"
     "$GLINT" query p.glint "select count(*) > 1000 and count(*) < 160000 as some_calls from v_calls"
