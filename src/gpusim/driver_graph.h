@@ -72,6 +72,13 @@ CUresult driver_exec_create(const struct driver_graph *graph, struct driver_exec
 // What a launch allocates must not be in use since the launch before, unless the launch itself is
 // to free that. Locked.
 CUresult driver_exec_check_memory(const struct driver_exec *exec, bool frees_first);
+// Adds what a launch must follow, in whatever stream: who used or freed last what it allocates, so
+// that a free that comes late does not end what the launch has allocated anew. False: no memory.
+// The commands are borrowed. Locked.
+struct driver_waits {
+    BASE_ARRAY(struct driver_command *) of;
+};
+bool driver_exec_memory_waits(const struct driver_exec *exec, struct driver_waits *waits);
 // From the launch on the program has what the graph allocates and does not free. Locked.
 void driver_exec_give_memory(const struct driver_exec *exec, struct driver_command *command);
 

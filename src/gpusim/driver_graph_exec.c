@@ -291,6 +291,18 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
     return true;
 }
 
+// What a launch must follow beside what its stream demands; borrowed. Locked.
+static bool find_waits(const struct executable *executable, struct driver_waits *waits)
+{
+    if (executable->last) {
+        struct driver_command **slot = base_array_push(&waits->of);
+        if (!slot)
+            return false;
+        *slot = executable->last;
+    }
+    return driver_exec_memory_waits(executable->exec, waits);
+}
+
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
     DRIVER_BEGIN();
@@ -309,21 +321,24 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
     struct driver_op op = {.kind = DRIVER_OP_GRAPH,
                            .graph = {.exec = executable->exec, .frees_first = frees_first}};
     driver_exec_hold(executable->exec);
+    struct driver_waits waits = {0};
     if (stream->capture) {
         result = driver_capture_op(stream, &op);
-    } else if (!set_records(executable->exec, &op)) {
+    } else if (!set_records(executable->exec, &op) || !find_waits(executable, &waits)) {
         driver_unlock();
         driver_op_fini(&op);
+        base_array_fini(&waits.of);
         return CUDA_ERROR_OUT_OF_MEMORY;
     } else {
         struct driver_command *command = NULL;
-        result = driver_submit(stream, &op, &executable->last, executable->last ? 1 : 0, &command);
+        result = driver_submit(stream, &op, waits.of.items, waits.of.count, &command);
         if (result == CUDA_SUCCESS) {
             driver_release(executable->last);
             executable->last = command;
             driver_exec_give_memory(executable->exec, command);
         }
     }
+    base_array_fini(&waits.of);
     driver_unlock();
     return result;
 }

@@ -144,6 +144,31 @@ static void nodes_made_by_hand_allocate_at_every_launch(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
+// A free may still wait in another stream when the next launch is submitted: that comes after it.
+static void a_launch_follows_the_free_before_it(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraphExec exec;
+    CUgraph graph = filling_graph(stream, &q);
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    launch(exec);
+    testing_hold(NULL);
+    assert_ok(cuMemFree_v2(q)); // in the order of the default stream
+    assert_ok(cuGraphLaunch(exec, stream));
+    testing_scale(q, 1024, 2, 1, stream);
+    assert_is(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    testing_let_go();
+    assert_ok(cuStreamSynchronize(stream));
+    assert_ok(cuCtxSynchronize());
+    testing_scale(q, 1024, 2, 1, stream); // it is still there
+    assert_ok(cuStreamSynchronize(stream));
+    assert_int_equal(testing_read(q), 23);
+    assert_ok(cuMemFreeAsync(q, stream));
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+}
+
 // Copies and fills of the program itself find memory only where a launch has allocated it.
 static void calls_find_it_only_while_it_is_there(void **state)
 {
@@ -290,6 +315,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(nodes_made_by_hand_allocate_at_every_launch, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_launch_follows_the_free_before_it, setup, teardown),
         cmocka_unit_test_setup_teardown(calls_find_it_only_while_it_is_there, setup, teardown),
         cmocka_unit_test_setup_teardown(a_kernel_between_free_and_launch_uses_freed_memory, setup,
                                         teardown),
