@@ -12,7 +12,8 @@
 // What a CUgraphExec points to.
 struct executable {
     uint64_t magic;
-    struct driver_exec *exec; // held
+    struct driver_exec *exec;           // held
+    struct driver_instances *instances; // held: of its graph
     cuuint64_t flags;
     struct driver_command *last; // held: launches of one executable follow each other
 };
@@ -189,6 +190,9 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
     DRIVER_REJECT(!out || !driver_graph_valid(graph), CUDA_ERROR_INVALID_VALUE);
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
         return driver_not_there("a graph launched from the device");
+    DRIVER_REJECT(graph->is_moved, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(graph->instances->count && driver_graph_has_memory(graph),
+                  CUDA_ERROR_NOT_SUPPORTED);
     const struct driver_node *failed = NULL;
     struct executable *executable = calloc(1, sizeof *executable);
     DRIVER_REJECT(!executable, CUDA_ERROR_OUT_OF_MEMORY);
@@ -201,6 +205,9 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
     }
     executable->magic = EXEC_MAGIC;
     executable->flags = flags;
+    executable->instances = graph->instances;
+    executable->instances->references++;
+    executable->instances->count++;
     *out = (CUgraphExec)executable;
     return CUDA_SUCCESS;
 }
@@ -248,6 +255,8 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
     driver_release(executable->last);
     driver_unlock();
     driver_exec_release(executable->exec);
+    executable->instances->count--;
+    driver_instances_release(executable->instances);
     executable->magic = 0;
     free(executable);
     return CUDA_SUCCESS;
@@ -496,7 +505,8 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
     DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     const struct driver_graph *graph = (const struct driver_graph *)hGraph;
-    DRIVER_REJECT(!driver_graph_valid(graph) || !resultInfo, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!driver_graph_valid(graph) || graph->is_moved || !resultInfo,
+                  CUDA_ERROR_INVALID_VALUE);
     *resultInfo = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
     struct driver_exec *fresh = NULL;
     DRIVER_TRY(driver_exec_create(graph, &fresh, NULL));

@@ -78,15 +78,13 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
 {
     (void)state;
     CUgraph graph;
-    CUgraphExec exec, freeing;
+    CUgraphExec exec;
     CUdeviceptr q, other;
     size_t before, after, total;
     assert_ok(cuMemGetInfo_v2(&before, &total));
     graph = filling_graph(stream, &q);
     assert_is(cuMemFree_v2(q), CUDA_ERROR_INVALID_VALUE); // not there before a launch
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    assert_ok(cuGraphInstantiateWithFlags(&freeing, graph,
-                                          CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     for (int i = 0; i < 3; i++) {
         assert_ok(cuGraphLaunch(exec, stream));
         assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE); // it has not been freed
@@ -102,10 +100,12 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
         assert_true(other != q);
         assert_ok(cuMemFreeAsync(other, stream));
     }
-    assert_ok(cuGraphLaunch(freeing, stream));
-    assert_ok(cuGraphLaunch(freeing, stream));
     assert_ok(cuGraphExecDestroy(exec));
-    assert_ok(cuGraphExecDestroy(freeing));
+    assert_ok(
+        cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    assert_ok(cuGraphLaunch(exec, stream));
+    assert_ok(cuGraphLaunch(exec, stream));
+    assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
     assert_ok(cuStreamSynchronize(stream));
     assert_int_equal(testing_read(q), 5); // outlives its graph, until it is freed
@@ -192,6 +192,118 @@ static void calls_find_it_only_while_it_is_there(void **state)
     }
     assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
+}
+
+// --- What such graphs are not for ----------------------------------------------------------------
+
+static void assert_has_one_executable(CUgraph graph)
+{
+    CUgraphExec exec, second;
+    CUDA_GRAPH_INSTANTIATE_PARAMS params = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+        assert_is(cuGraphInstantiateWithFlags(&second, graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+        assert_is(cuGraphInstantiate_v2(&second, graph, NULL, NULL, 0), CUDA_ERROR_NOT_SUPPORTED);
+        assert_is(cuGraphInstantiateWithParams(&second, graph, &params), CUDA_ERROR_NOT_SUPPORTED);
+        assert_int_equal(params.result_out, CUDA_GRAPH_INSTANTIATE_ERROR);
+        assert_ok(cuGraphExecDestroy(exec));
+    }
+}
+
+static void a_graph_with_memory_has_one_executable_at_a_time(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraphNode node;
+    CUgraph allocating = filling_graph(stream, &q), freeing, neither;
+    CUgraphExec exec, second;
+    assert_has_one_executable(allocating);
+    assert_ok(cuGraphCreate(&freeing, 0));
+    assert_ok(cuGraphAddMemFreeNode(&node, freeing, NULL, 0, q));
+    assert_has_one_executable(freeing);
+    assert_ok(cuGraphInstantiateWithFlags(&exec, allocating, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&second, freeing, 0)); // another graph
+    assert_ok(cuGraphDestroy(allocating));
+    launch(exec);
+    launch(second);
+    launch(exec);
+    launch(second);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphExecDestroy(second));
+    assert_ok(cuGraphDestroy(freeing));
+
+    assert_ok(cuGraphCreate(&neither, 0));
+    assert_ok(cuGraphAddEmptyNode(&node, neither, NULL, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, neither, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&second, neither, 0));
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphExecDestroy(second));
+    assert_ok(cuGraphDestroy(neither));
+}
+
+static void a_graph_with_memory_is_not_copied_and_loses_nothing(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraph graph = filling_graph(stream, &q), copy, parent;
+    CUgraphNode from, to, last, child;
+    size_t count = 1;
+    assert_is(cuGraphClone(&copy, graph), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphCreate(&parent, 0));
+    assert_is(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphGetEdges(graph, &from, &to, &count));
+    assert_is(cuGraphRemoveDependencies(graph, &from, &to, 1), CUDA_ERROR_NOT_SUPPORTED);
+    assert_is(cuGraphDestroyNode(to), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphAddEmptyNode(&last, graph, NULL, 0));
+    assert_ok(cuGraphAddDependencies(graph, &to, &last, 1));
+    assert_ok(cuGraphGetNodes(graph, NULL, &count));
+    assert_int_equal(count, 3);
+    assert_ok(cuGraphDestroy(graph));
+
+    assert_ok(cuGraphCreate(&graph, 0)); // the same without memory
+    assert_ok(cuGraphAddEmptyNode(&from, graph, NULL, 0));
+    assert_ok(cuGraphAddEmptyNode(&to, graph, &from, 1));
+    assert_ok(cuGraphClone(&copy, graph));
+    assert_ok(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph));
+    assert_ok(cuGraphRemoveDependencies(graph, &from, &to, 1));
+    assert_ok(cuGraphDestroyNode(to));
+    assert_ok(cuGraphDestroy(copy));
+    assert_ok(cuGraphDestroy(graph));
+    assert_ok(cuGraphDestroy(parent));
+}
+
+static void a_child_that_is_moved_may_allocate(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraph child = filling_graph(stream, &q), parent, other;
+    CUgraphNode node, free_node;
+    CUgraphExec exec;
+    CUgraphNodeParams params = {
+        .type = CU_GRAPH_NODE_TYPE_GRAPH,
+        .graph = {.graph = child, .ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}};
+    assert_ok(cuGraphCreate(&parent, 0));
+    assert_ok(cuGraphCreate(&other, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, child, 0));
+    assert_is(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &params), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_is(cuGraphAddNode_v2(&node, child, NULL, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    assert_ok(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &params));
+    assert_has_one_executable(parent);
+    assert_is(cuGraphClone(&other, parent), CUDA_ERROR_NOT_SUPPORTED);
+    // The child is the parent's.
+    assert_is(cuGraphDestroy(child), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuGraphInstantiateWithFlags(&exec, child, 0), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuGraphAddMemFreeNode(&free_node, child, NULL, 0, q), CUDA_ERROR_NOT_SUPPORTED);
+
+    assert_ok(cuGraphAddMemFreeNode(&free_node, parent, &node, 1, q));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, parent, 0));
+    launch(exec);
+    launch(exec);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(parent));
+    assert_ok(cuGraphDestroy(other));
 }
 
 // --- Faults --------------------------------------------------------------------------------------
@@ -317,6 +429,11 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_launch_follows_the_free_before_it, setup, teardown),
         cmocka_unit_test_setup_teardown(calls_find_it_only_while_it_is_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_graph_with_memory_has_one_executable_at_a_time, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_graph_with_memory_is_not_copied_and_loses_nothing, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_child_that_is_moved_may_allocate, setup, teardown),
         cmocka_unit_test_setup_teardown(a_kernel_between_free_and_launch_uses_freed_memory, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_launch_frees_what_was_left_before_it_begins, setup,
