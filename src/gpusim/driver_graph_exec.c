@@ -147,7 +147,7 @@ static struct driver_exec *copy_exec(const struct driver_exec *from)
 // --- Running -------------------------------------------------------------------------------------
 
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
-                         struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns)
+                         uint64_t start_ns, uint64_t *duration_ns)
 {
     uint64_t *ends = calloc(exec->step_count + 1, sizeof *ends);
     DRIVER_REJECT(!ends, CUDA_ERROR_OUT_OF_MEMORY);
@@ -164,7 +164,7 @@ CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const 
         if (op.kind == DRIVER_OP_RECORD)
             op.mark.command = records ? records[record++] : NULL;
         if (step->enabled)
-            result = driver_op_run(&op, context, begin, &duration);
+            result = driver_op_run(&op, begin, &duration);
         ends[i] = begin + duration;
         if (ends[i] > last_ns)
             last_ns = ends[i];

@@ -308,20 +308,9 @@ static void a_child_that_is_moved_may_allocate(void **state)
 
 // --- Faults --------------------------------------------------------------------------------------
 
-// A context that may end, with its own scale and stream.
-static CUcontext doomed;
-static CUfunction doomed_scale;
+// In processes of their own, before the other tests.
 
-static void begin_doomed(void)
-{
-    CUmodule module;
-    assert_ok(cuCtxCreate_v4(&doomed, NULL, 0, t.device));
-    assert_ok(cuModuleLoadData(&module, kernels));
-    assert_ok(cuModuleGetFunction(&doomed_scale, module, "scale"));
-    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-}
-
-// Runs the work, and ends the context, in which something must have used what was freed.
+// Runs the work, in which something must have used what was freed.
 static void assert_uses_freed_memory(void (*work)(void *), void *argument)
 {
     char text[2000] = "";
@@ -338,12 +327,11 @@ static void assert_uses_freed_memory(void (*work)(void *), void *argument)
     assert_int_equal(result, CUDA_ERROR_ILLEGAL_ADDRESS);
     if (length <= 0 || !strstr(text, "use after free"))
         fail_msg("said: %s", text);
-    assert_ok(cuCtxDestroy_v2(doomed));
 }
 
 static void launch_kernel(void *params)
 {
-    assert_ok(cuLaunchKernel(doomed_scale, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+    assert_ok(cuLaunchKernel(t.scale, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
 }
 
 static void launch_graph(void *exec)
@@ -357,7 +345,7 @@ static CUDA_KERNEL_NODE_PARAMS scale_of(CUdeviceptr *q)
     static void *params[4];
     params[0] = q;
     params[1] = params[2] = params[3] = &one;
-    return (CUDA_KERNEL_NODE_PARAMS){.func = doomed_scale,
+    return (CUDA_KERNEL_NODE_PARAMS){.func = t.scale,
                                      .gridDimX = 1,
                                      .gridDimY = 1,
                                      .gridDimZ = 1,
@@ -367,13 +355,11 @@ static CUDA_KERNEL_NODE_PARAMS scale_of(CUdeviceptr *q)
                                      .kernelParams = params};
 }
 
-static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
+static void use_between_free_and_launch(void)
 {
-    (void)state;
     CUgraphExec exec;
     CUdeviceptr q;
-    CUstream outer = stream;
-    begin_doomed();
+    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CUgraph graph = filling_graph(stream, &q);
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
     CUDA_KERNEL_NODE_PARAMS scale = scale_of(&q);
@@ -386,20 +372,23 @@ static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
     assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
     assert_uses_freed_memory(launch_kernel, scale.kernelParams);
-    stream = outer;
+}
+
+static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
+{
+    (void)state;
+    testing_in_child(use_between_free_and_launch);
 }
 
 // What is left is freed before the first node of a launch that is to free it, not by the node that
 // allocates it again.
-static void a_launch_frees_what_was_left_before_it_begins(void **state)
+static void use_before_the_node_that_allocates(void)
 {
-    (void)state;
     CUgraphExec exec;
     CUdeviceptr q;
-    CUstream outer = stream;
     CUgraphNode first, roots[2];
     size_t count = 2;
-    begin_doomed();
+    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CUgraph graph = filling_graph(stream, &q);
     CUDA_KERNEL_NODE_PARAMS scale = scale_of(&q);
     assert_ok(cuGraphGetRootNodes(graph, roots, &count));
@@ -416,11 +405,20 @@ static void a_launch_frees_what_was_left_before_it_begins(void **state)
     assert_uses_freed_memory(launch_graph, exec);
     assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
-    stream = outer;
+}
+
+static void a_launch_frees_what_was_left_before_it_begins(void **state)
+{
+    (void)state;
+    testing_in_child(use_before_the_node_that_allocates);
 }
 
 int main(void)
 {
+    const struct CMUnitTest faults[] = {
+        cmocka_unit_test(a_kernel_between_free_and_launch_uses_freed_memory),
+        cmocka_unit_test(a_launch_frees_what_was_left_before_it_begins),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(memory_of_a_graph_lives_from_node_to_node, setup, teardown),
         cmocka_unit_test_setup_teardown(the_program_may_free_what_a_graph_allocates, setup,
@@ -434,10 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_graph_with_memory_is_not_copied_and_loses_nothing, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_child_that_is_moved_may_allocate, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_kernel_between_free_and_launch_uses_freed_memory, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_launch_frees_what_was_left_before_it_begins, setup,
-                                        teardown),
     };
-    return cmocka_run_group_tests(tests, testing_setup, testing_teardown);
+    int failed = cmocka_run_group_tests(faults, NULL, NULL);
+    return failed + cmocka_run_group_tests(tests, testing_setup, testing_teardown);
 }

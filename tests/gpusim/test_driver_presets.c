@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The devices that can be simulated report what the real ones do. A process has one device for its
 // life, so each is looked at in a child.
-#include <sys/wait.h>
-
 #include "driver_testing.h"
 
 // What deviceQuery and the vendor's tables say of them.
