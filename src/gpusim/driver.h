@@ -47,6 +47,9 @@ struct driver_process {
     pthread_cond_t completed; // a command has completed: for those who wait
 
     _Atomic bool initialised, forked, finished;
+    // What a command ended with, a kernel's fault mostly: from then on the process is dead on the
+    // device, in all contexts, and stays so. CUDA_SUCCESS while all is well.
+    _Atomic int error;
     const struct sim_preset *preset;
     struct sim_device *device;
     struct sim_log *log; // NULL: no logging. Set before the first call is served
@@ -56,7 +59,6 @@ struct driver_process {
     pthread_mutex_t primary_lock;
     struct driver_context *primary; // NULL before the first retain
     unsigned primary_flags;
-    bool primary_lost;                    // it was reset after a fault: nobody gets it any more
     struct driver_context *contexts;      // all, the primary one included
     struct driver_context *dead_contexts; // kept, because a thread may still have one current
     struct driver_module *libraries;      // modules that belong to no context
@@ -151,14 +153,13 @@ static inline void driver_unlock(void)
 // --- Contexts ------------------------------------------------------------------------------------
 
 struct driver_context {
-    uint64_t magic;
+    _Atomic uint64_t magic; // 0: destroyed, or a primary one that nobody has retained since a reset
     struct driver_context *next;
     uint64_t id;
     unsigned retained; // the primary context: how often
     bool is_primary;
     unsigned flags;
     unsigned api_version;
-    _Atomic int error; // sticky: CUDA_SUCCESS while all is well
     CUfunc_cache cache_config;
     size_t limits[16];                // by CUlimit
     struct driver_stream *streams;    // all but the destroyed, the default ones included
@@ -168,9 +169,9 @@ struct driver_context {
     struct driver_stream *per_thread; // list of per-thread default streams, by next_per_thread
 };
 
-// The calling thread's context, if it is alive and has met no error.
+// The calling thread's context, if it is alive and the device has met no error.
 CUresult driver_current(struct driver_context **context);
-// The same without the look at its error.
+// The same without the look at the error.
 CUresult driver_current_any(struct driver_context **context);
 bool driver_context_valid(const struct driver_context *context); // locked
 CUresult driver_context_create(bool primary, unsigned flags, struct driver_context **context);
@@ -264,8 +265,7 @@ struct driver_op {
 bool driver_op_copy(struct driver_op *to, const struct driver_op *from);
 void driver_op_fini(struct driver_op *op);
 // Does it, on the calling thread, without the lock. *duration_ns is simulated time.
-CUresult driver_op_run(struct driver_op *op, struct driver_context *context, uint64_t start_ns,
-                       uint64_t *duration_ns);
+CUresult driver_op_run(struct driver_op *op, uint64_t start_ns, uint64_t *duration_ns);
 
 // --- Streams and commands ------------------------------------------------------------------------
 
@@ -551,7 +551,7 @@ void driver_captures_abandon(const struct driver_context *context); // not locke
 // Ends what launches before allocated and nobody freed.
 void driver_exec_free_memory(const struct driver_exec *exec);
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
-                         struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns);
+                         uint64_t start_ns, uint64_t *duration_ns);
 void driver_exec_hold(struct driver_exec *exec);
 void driver_exec_release(struct driver_exec *exec);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: the primary one and those a program creates, which of them is current to a thread,
-// their limits, and what becomes of all that lives in one when it ends.
+// their limits, and what becomes of all that lives in one when it ends. After a kernel's fault all
+// of them give its error, as on a real H200, and none can be had anew.
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,20 +19,30 @@ bool driver_context_valid(const struct driver_context *context)
     return false;
 }
 
+static bool is_alive(const struct driver_context *context)
+{
+    return context->magic == CONTEXT_MAGIC;
+}
+
+// Dead or alive; NULL: none.
+static struct driver_context *top(void)
+{
+    const struct driver_thread *thread = driver_thread();
+    return thread->depth ? thread->stack[thread->depth - 1] : NULL;
+}
+
 CUresult driver_current_any(struct driver_context **context)
 {
-    struct driver_thread *thread = driver_thread();
-    struct driver_context *current = thread->depth ? thread->stack[thread->depth - 1] : NULL;
-    DRIVER_REJECT(!current, CUDA_ERROR_INVALID_CONTEXT);
-    DRIVER_REJECT(current->magic != CONTEXT_MAGIC, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    *context = current;
+    *context = top();
+    DRIVER_REJECT(!*context, CUDA_ERROR_INVALID_CONTEXT);
+    DRIVER_REJECT(!is_alive(*context), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return CUDA_SUCCESS;
 }
 
 CUresult driver_current(struct driver_context **context)
 {
     DRIVER_TRY(driver_current_any(context));
-    CUresult error = (CUresult)(*context)->error;
+    CUresult error = (CUresult)driver.error;
     if (error != CUDA_SUCCESS)
         driver_flush_output(); // what led to it: the call goes no further
     return error;
@@ -52,6 +63,7 @@ static void set_default_limits(struct driver_context *context)
 // is to be told so.
 CUresult driver_context_create(bool primary, unsigned flags, struct driver_context **made)
 {
+    DRIVER_TRY((CUresult)driver.error);
     struct driver_context *context = calloc(1, sizeof *context);
     DRIVER_REJECT(!context, CUDA_ERROR_OUT_OF_MEMORY);
     context->magic = CONTEXT_MAGIC;
@@ -147,11 +159,12 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&driver.primary_lock);
-    if (driver.primary_lost)
-        result = CUDA_ERROR_DEVICE_UNAVAILABLE;
-    else if (!driver.primary)
+    if (!driver.primary)
         result = driver_context_create(true, driver.primary_flags, &driver.primary);
+    else if (!is_alive(driver.primary))
+        result = (CUresult)driver.error;
     if (result == CUDA_SUCCESS) {
+        driver.primary->magic = CONTEXT_MAGIC;
         driver.primary->retained++;
         *pctx = (CUcontext)driver.primary;
     }
@@ -159,18 +172,19 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     return result;
 }
 
-// The handle stays the same over a reset, as with a real driver, and only its contents go: memory,
-// streams and modules, and what libraries have in it. After a kernel's fault the error stays too,
-// and the device has no primary context for this process any more. With primary_lock.
+// The handle stays the same over a reset, as with a real driver, and so does how often it is
+// retained; its contents go: memory, streams and modules, and what libraries have in it. Until it
+// is retained anew it counts as destroyed, and threads may have it current meanwhile. With
+// primary_lock.
 static CUresult reset_primary(void)
 {
     struct driver_context *context = driver.primary;
     if (!context)
         return CUDA_SUCCESS;
+    context->magic = 0;
     driver_context_clear(context);
     driver_libraries_reset();
     sim_device_clear_heap(driver.device);
-    driver.primary_lost |= context->error != CUDA_SUCCESS;
     context->per_thread = NULL;
     set_default_limits(context);
     sim_device_set_heap(driver.device, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
@@ -239,7 +253,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
     pthread_mutex_lock(&driver.primary_lock);
     *flags = driver.primary_flags;
-    *active = driver.primary && driver.primary->retained;
+    *active = driver.primary && is_alive(driver.primary);
     pthread_mutex_unlock(&driver.primary_lock);
     return CUDA_SUCCESS;
 }
@@ -369,16 +383,17 @@ CUresult cuCtxGetCurrent(CUcontext *pctx)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
-    struct driver_thread *thread = driver_thread();
-    *pctx = thread->depth ? (CUcontext)thread->stack[thread->depth - 1] : NULL;
+    *pctx = (CUcontext)top();
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
     DRIVER_BEGIN();
-    struct driver_context *context;
-    DRIVER_TRY(driver_current_any(&context));
+    // A primary context stays its device's.
+    const struct driver_context *context = top();
+    DRIVER_REJECT(!context, CUDA_ERROR_INVALID_CONTEXT);
+    DRIVER_REJECT(!is_alive(context) && !context->is_primary, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
     *device = 0;
     return CUDA_SUCCESS;
@@ -445,7 +460,7 @@ static CUresult synchronize(struct driver_context *context)
     driver_pools_trim();
     driver_unlock();
     driver_flush_output();
-    return (CUresult)context->error;
+    return (CUresult)driver.error;
 }
 
 CUresult cuCtxSynchronize(void)

@@ -63,7 +63,7 @@ static CUresult submit(struct driver_stream *stream, struct driver_op *op, bool 
         return CUDA_SUCCESS;
     driver_wait(command);
     driver_release(command);
-    return (CUresult)stream->context->error;
+    return (CUresult)driver.error;
 }
 
 CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_place dst,

@@ -119,7 +119,6 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
     stream->references++;
     while (stream->head && can_start(stream->head) && !(until && until->done)) {
         struct driver_command *command = stream->head;
-        struct driver_context *context = stream->context;
         stream->current = command;
         stream->head = command->next;
         stream->pending--;
@@ -145,12 +144,12 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         own->running_for = command->call;
         own->call = 0; // a host function's calls are the program's, not this call's
         if (!driver.finished)
-            result = driver_op_run(&command->op, context, start_ns, &duration_ns);
+            result = driver_op_run(&command->op, start_ns, &duration_ns);
         own->call = call;
         driver_op_fini(&command->op);
         if (result != CUDA_SUCCESS) {
             int none = CUDA_SUCCESS;
-            atomic_compare_exchange_strong(&context->error, &none, (int)result);
+            atomic_compare_exchange_strong(&driver.error, &none, (int)result);
         }
         driver_lock();
         driver.running--;

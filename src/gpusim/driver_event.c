@@ -102,7 +102,7 @@ CUresult cuEventQuery(CUevent hEvent)
     struct driver_event *event = (struct driver_event *)hEvent;
     DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
     driver_lock();
-    CUresult result = (CUresult)event->context->error;
+    CUresult result = (CUresult)driver.error;
     if (event->capture)
         result = CUDA_ERROR_CAPTURED_EVENT;
     else if (result == CUDA_SUCCESS && event->recorded && !event->recorded->done)
@@ -121,7 +121,7 @@ CUresult cuEventSynchronize(CUevent hEvent)
     if (result == CUDA_SUCCESS && event->recorded)
         driver_wait(event->recorded);
     if (result == CUDA_SUCCESS)
-        result = (CUresult)event->context->error;
+        result = (CUresult)driver.error;
     driver_unlock();
     driver_flush_output();
     return result;
@@ -136,7 +136,7 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
     DRIVER_REJECT(!driver_event_valid(start) || !driver_event_valid(end),
                   CUDA_ERROR_INVALID_HANDLE);
     driver_lock();
-    CUresult result = (CUresult)start->context->error;
+    CUresult result = (CUresult)driver.error;
     if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || !start->recorded ||
         !end->recorded)
         result = CUDA_ERROR_INVALID_HANDLE;

@@ -19,12 +19,37 @@ bool driver_node_valid(const struct driver_node *node)
     return node && node->magic == NODE_MAGIC;
 }
 
+void driver_instances_release(struct driver_instances *instances)
+{
+    if (atomic_fetch_sub(&instances->references, 1) == 1)
+        free(instances);
+}
+
 struct driver_graph *driver_graph_new(void)
 {
     struct driver_graph *graph = calloc(1, sizeof *graph);
-    if (graph)
-        graph->magic = GRAPH_MAGIC;
+    struct driver_instances *instances = calloc(1, sizeof *instances);
+    if (!graph || !instances) {
+        free(graph);
+        free(instances);
+        return NULL;
+    }
+    instances->references = 1;
+    graph->magic = GRAPH_MAGIC;
+    graph->instances = instances;
     return graph;
+}
+
+bool driver_graph_has_memory(const struct driver_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct driver_node *node = graph->nodes.items[i];
+        if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+            node->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+            (node->child && driver_graph_has_memory(node->child)))
+            return true;
+    }
+    return false;
 }
 
 static void free_node(struct driver_node *node)
@@ -46,6 +71,7 @@ void driver_graph_free(struct driver_graph *graph)
     for (size_t i = 0; i < graph->objects.count; i++)
         driver_user_object_release(graph->objects.items[i]);
     base_array_fini(&graph->objects);
+    driver_instances_release(graph->instances);
     graph->magic = 0;
     free(graph);
 }
@@ -185,6 +211,7 @@ CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     DRIVER_BEGIN();
     GRAPH(graph, originalGraph);
     DRIVER_REJECT(!phGraphClone, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(driver_graph_has_memory(graph), CUDA_ERROR_NOT_SUPPORTED);
     struct driver_graph *copy = driver_graph_copy(graph);
     DRIVER_REJECT(!copy, CUDA_ERROR_OUT_OF_MEMORY);
     *phGraphClone = (CUgraph)copy;
@@ -228,6 +255,7 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode)
     DRIVER_BEGIN();
     NODE(node, hNode);
     struct driver_graph *graph = node->graph;
+    DRIVER_REJECT(driver_graph_has_memory(graph), CUDA_ERROR_NOT_SUPPORTED);
     for (size_t i = 0; i < graph->nodes.count; i++)
         unfollow(graph->nodes.items[i], node);
     for (size_t i = 0; i < graph->nodes.count; i++)
@@ -364,6 +392,7 @@ CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, cons
     DRIVER_BEGIN();
     GRAPH(graph, hGraph);
     DRIVER_REJECT(numDependencies && (!from || !to), CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(driver_graph_has_memory(graph), CUDA_ERROR_NOT_SUPPORTED);
     for (size_t i = 0; i < numDependencies; i++) {
         NODE(after, to[i]);
         unfollow(after, (struct driver_node *)from[i]);

@@ -24,10 +24,17 @@ struct driver_node {
 
 struct driver_user_object;
 
+// How many executables of a graph there are; the graph and each of them hold it.
+struct driver_instances {
+    _Atomic unsigned references, count;
+};
+
 struct driver_graph {
     uint64_t magic;
     BASE_ARRAY(struct driver_node *) nodes;          // owned
     bool is_child;                                   // belongs to a node
+    bool is_moved;                                   // a child that the program gave away
+    struct driver_instances *instances;              // held
     BASE_ARRAY(struct driver_user_object *) objects; // held, an entry for each reference
 };
 
@@ -61,6 +68,10 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *graph); // NUL
 CUresult driver_graph_add(struct driver_graph *graph, CUgraphNodeType type, struct driver_op *op,
                           struct driver_node *const *follows, size_t follow_count,
                           struct driver_node **made);
+// Whether it, or a child, allocates or frees. Such a graph has one executable at a time, is never
+// copied, and loses no node or edge: as documented, and CUDA_ERROR_NOT_SUPPORTED otherwise.
+bool driver_graph_has_memory(const struct driver_graph *graph);
+void driver_instances_release(struct driver_instances *instances);
 CUresult driver_node_follow(struct driver_node *node, struct driver_node *before);
 bool driver_node_reaches(struct driver_node *from, const struct driver_node *to);
 // A description of the copy that an operation does.
@@ -72,6 +83,13 @@ CUresult driver_exec_create(const struct driver_graph *graph, struct driver_exec
 // What a launch allocates must not be in use since the launch before, unless the launch itself is
 // to free that. Locked.
 CUresult driver_exec_check_memory(const struct driver_exec *exec, bool frees_first);
+// Adds what a launch must follow, in whatever stream: who used or freed last what it allocates, so
+// that a free that comes late does not end what the launch has allocated anew. False: no memory.
+// The commands are borrowed. Locked.
+struct driver_waits {
+    BASE_ARRAY(struct driver_command *) of;
+};
+bool driver_exec_memory_waits(const struct driver_exec *exec, struct driver_waits *waits);
 // From the launch on the program has what the graph allocates and does not free. Locked.
 void driver_exec_give_memory(const struct driver_exec *exec, struct driver_command *command);
 

@@ -12,7 +12,8 @@
 // What a CUgraphExec points to.
 struct executable {
     uint64_t magic;
-    struct driver_exec *exec; // held
+    struct driver_exec *exec;           // held
+    struct driver_instances *instances; // held: of its graph
     cuuint64_t flags;
     struct driver_command *last; // held: launches of one executable follow each other
 };
@@ -146,7 +147,7 @@ static struct driver_exec *copy_exec(const struct driver_exec *from)
 // --- Running -------------------------------------------------------------------------------------
 
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
-                         struct driver_context *context, uint64_t start_ns, uint64_t *duration_ns)
+                         uint64_t start_ns, uint64_t *duration_ns)
 {
     uint64_t *ends = calloc(exec->step_count + 1, sizeof *ends);
     DRIVER_REJECT(!ends, CUDA_ERROR_OUT_OF_MEMORY);
@@ -163,7 +164,7 @@ CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const 
         if (op.kind == DRIVER_OP_RECORD)
             op.mark.command = records ? records[record++] : NULL;
         if (step->enabled)
-            result = driver_op_run(&op, context, begin, &duration);
+            result = driver_op_run(&op, begin, &duration);
         ends[i] = begin + duration;
         if (ends[i] > last_ns)
             last_ns = ends[i];
@@ -189,6 +190,9 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
     DRIVER_REJECT(!out || !driver_graph_valid(graph), CUDA_ERROR_INVALID_VALUE);
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
         return driver_not_there("a graph launched from the device");
+    DRIVER_REJECT(graph->is_moved, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(graph->instances->count && driver_graph_has_memory(graph),
+                  CUDA_ERROR_NOT_SUPPORTED);
     const struct driver_node *failed = NULL;
     struct executable *executable = calloc(1, sizeof *executable);
     DRIVER_REJECT(!executable, CUDA_ERROR_OUT_OF_MEMORY);
@@ -201,6 +205,9 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
     }
     executable->magic = EXEC_MAGIC;
     executable->flags = flags;
+    executable->instances = graph->instances;
+    executable->instances->references++;
+    executable->instances->count++;
     *out = (CUgraphExec)executable;
     return CUDA_SUCCESS;
 }
@@ -248,6 +255,8 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
     driver_release(executable->last);
     driver_unlock();
     driver_exec_release(executable->exec);
+    executable->instances->count--;
+    driver_instances_release(executable->instances);
     executable->magic = 0;
     free(executable);
     return CUDA_SUCCESS;
@@ -291,6 +300,18 @@ static bool set_records(const struct driver_exec *exec, struct driver_op *op)
     return true;
 }
 
+// What a launch must follow beside what its stream demands; borrowed. Locked.
+static bool find_waits(const struct executable *executable, struct driver_waits *waits)
+{
+    if (executable->last) {
+        struct driver_command **slot = base_array_push(&waits->of);
+        if (!slot)
+            return false;
+        *slot = executable->last;
+    }
+    return driver_exec_memory_waits(executable->exec, waits);
+}
+
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
     DRIVER_BEGIN();
@@ -309,21 +330,24 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
     struct driver_op op = {.kind = DRIVER_OP_GRAPH,
                            .graph = {.exec = executable->exec, .frees_first = frees_first}};
     driver_exec_hold(executable->exec);
+    struct driver_waits waits = {0};
     if (stream->capture) {
         result = driver_capture_op(stream, &op);
-    } else if (!set_records(executable->exec, &op)) {
+    } else if (!set_records(executable->exec, &op) || !find_waits(executable, &waits)) {
         driver_unlock();
         driver_op_fini(&op);
+        base_array_fini(&waits.of);
         return CUDA_ERROR_OUT_OF_MEMORY;
     } else {
         struct driver_command *command = NULL;
-        result = driver_submit(stream, &op, &executable->last, executable->last ? 1 : 0, &command);
+        result = driver_submit(stream, &op, waits.of.items, waits.of.count, &command);
         if (result == CUDA_SUCCESS) {
             driver_release(executable->last);
             executable->last = command;
             driver_exec_give_memory(executable->exec, command);
         }
     }
+    base_array_fini(&waits.of);
     driver_unlock();
     return result;
 }
@@ -481,7 +505,8 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
     DRIVER_BEGIN();
     EXECUTABLE(executable, hGraphExec);
     const struct driver_graph *graph = (const struct driver_graph *)hGraph;
-    DRIVER_REJECT(!driver_graph_valid(graph) || !resultInfo, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!driver_graph_valid(graph) || graph->is_moved || !resultInfo,
+                  CUDA_ERROR_INVALID_VALUE);
     *resultInfo = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
     struct driver_exec *fresh = NULL;
     DRIVER_TRY(driver_exec_create(graph, &fresh, NULL));

@@ -111,6 +111,24 @@ CUresult driver_exec_check_memory(const struct driver_exec *exec, bool frees_fir
     return CUDA_SUCCESS;
 }
 
+bool driver_exec_memory_waits(const struct driver_exec *exec, struct driver_waits *waits)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < exec->step_count; i++) {
+        const struct driver_op *op = &exec->steps[i].op;
+        if (op->kind == DRIVER_OP_GRAPH) {
+            good = driver_exec_memory_waits(op->graph.exec, waits);
+        } else if (op->kind == DRIVER_OP_ALLOC && op->memory.of_graph &&
+                   op->memory.of_graph->last) {
+            struct driver_command **slot = base_array_push(&waits->of);
+            good = slot != NULL;
+            if (good)
+                *slot = op->memory.of_graph->last;
+        }
+    }
+    return good;
+}
+
 static void give(const struct driver_exec *whole, const struct driver_exec *exec,
                  struct driver_command *command)
 {

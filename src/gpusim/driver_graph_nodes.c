@@ -81,6 +81,10 @@ static CUresult add(CUgraphNode *out, CUgraph handle, const CUgraphNode *depende
         driver_op_fini(op);
         return CUDA_ERROR_INVALID_VALUE;
     }
+    if (graph->is_moved && (op->kind == DRIVER_OP_ALLOC || op->kind == DRIVER_OP_FREE)) {
+        driver_op_fini(op);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
     DRIVER_TRY(
         driver_graph_add(graph, type, op, (struct driver_node *const *)dependencies, count, &node));
     *out = (CUgraphNode)node;
@@ -175,6 +179,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     DRIVER_BEGIN();
     struct driver_graph *child = (struct driver_graph *)childGraph;
     DRIVER_REJECT(!driver_graph_valid(child), CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(driver_graph_has_memory(child), CUDA_ERROR_NOT_SUPPORTED);
     struct driver_graph *copy = driver_graph_copy(child);
     DRIVER_REJECT(!copy, CUDA_ERROR_OUT_OF_MEMORY);
     copy->is_child = true;
@@ -187,6 +192,38 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     else
         node->child = copy;
     return result;
+}
+
+static bool contains(const struct driver_graph *graph, const struct driver_graph *inner)
+{
+    if (graph == inner)
+        return true;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct driver_graph *child = graph->nodes.items[i]->child;
+        if (child && contains(child, inner))
+            return true;
+    }
+    return false;
+}
+
+// The graph itself becomes the node's, with what it allocates.
+static CUresult add_moved_child(CUgraphNode *out, CUgraph handle, const CUgraphNode *dependencies,
+                                size_t count, CUgraph child_handle)
+{
+    DRIVER_BEGIN();
+    struct driver_graph *child = (struct driver_graph *)child_handle;
+    const struct driver_graph *graph = (const struct driver_graph *)handle;
+    DRIVER_REJECT(!driver_graph_valid(child) || !driver_graph_valid(graph) || child->is_child ||
+                      contains(child, graph),
+                  CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(child->instances->count && driver_graph_has_memory(child),
+                  CUDA_ERROR_NOT_SUPPORTED);
+    struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // made when the whole is instantiated
+    struct driver_node *node;
+    DRIVER_TRY(add(out, handle, dependencies, count, CU_GRAPH_NODE_TYPE_GRAPH, &op, &node));
+    node->child = child;
+    child->is_child = child->is_moved = true;
+    return CUDA_SUCCESS;
 }
 
 static CUresult add_event_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
@@ -291,6 +328,9 @@ CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
         return cuGraphAddHostNode(phGraphNode, hGraph, dependencies, numDependencies,
                                   (CUDA_HOST_NODE_PARAMS *)&nodeParams->host);
     case CU_GRAPH_NODE_TYPE_GRAPH:
+        if (nodeParams->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+            return add_moved_child(phGraphNode, hGraph, dependencies, numDependencies,
+                                   nodeParams->graph.graph);
         return cuGraphAddChildGraphNode(phGraphNode, hGraph, dependencies, numDependencies,
                                         nodeParams->graph.graph);
     case CU_GRAPH_NODE_TYPE_EMPTY:

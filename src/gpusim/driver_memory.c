@@ -236,7 +236,7 @@ static CUresult release(uint64_t address, bool (*fits)(const struct driver_alloc
             driver_memory_remove(allocation);
     }
     driver_unlock();
-    return result != CUDA_SUCCESS ? result : (CUresult)context->error;
+    return result != CUDA_SUCCESS ? result : (CUresult)driver.error;
 }
 
 static bool is_device_memory(const struct driver_allocation *allocation)

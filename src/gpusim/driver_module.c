@@ -64,7 +64,7 @@ static CUresult code_of(enum base_code code)
     case BASE_OK: return CUDA_SUCCESS;
     case BASE_NO_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
     case BASE_SYNTAX:
-    case BASE_INVALID: return CUDA_ERROR_INVALID_PTX; // what CUDA's assembler takes no kernel from
+    case BASE_INVALID: return CUDA_ERROR_INVALID_PTX; // what a driver makes no module of
     case BASE_UNSUPPORTED: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_IMAGE;
     }

@@ -179,9 +179,9 @@ static bool value_reached(const struct driver_op *op)
     }
 }
 
-static void run_wait_value(const struct driver_op *op, const struct driver_context *context)
+static void run_wait_value(const struct driver_op *op)
 {
-    while (!value_reached(op) && !context->error && !driver.finished)
+    while (!value_reached(op) && !driver.error && !driver.finished)
         sched_yield();
 }
 
@@ -236,13 +236,12 @@ static void run_event_record(const struct driver_op *op, uint64_t start_ns)
     driver_unlock();
 }
 
-CUresult driver_op_run(struct driver_op *op, struct driver_context *context, uint64_t start_ns,
-                       uint64_t *duration_ns)
+CUresult driver_op_run(struct driver_op *op, uint64_t start_ns, uint64_t *duration_ns)
 {
     *duration_ns = 0;
-    CUresult failed = (CUresult)context->error;
-    // After an error nothing more happens in the context, but callbacks are told of it, memory
-    // comes back, and nobody waits for an event in vain.
+    CUresult failed = (CUresult)driver.error;
+    // After an error nothing more happens on the device, but callbacks are told of it, memory comes
+    // back, and nobody waits for an event in vain.
     switch (op->kind) {
     case DRIVER_OP_CALLBACK: call_host(op, failed); return CUDA_SUCCESS;
     case DRIVER_OP_FREE: sim_object_remove(driver.device, op->memory.address); return CUDA_SUCCESS;
@@ -265,9 +264,9 @@ CUresult driver_op_run(struct driver_op *op, struct driver_context *context, uin
     case DRIVER_OP_GRAPH:
         if (op->graph.frees_first)
             driver_exec_free_memory(op->graph.exec);
-        return driver_exec_run(op->graph.exec, op->graph.records, context, start_ns, duration_ns);
+        return driver_exec_run(op->graph.exec, op->graph.records, start_ns, duration_ns);
     case DRIVER_OP_WRITE_VALUE: return run_write_value(op);
-    case DRIVER_OP_WAIT_VALUE: run_wait_value(op, context); return CUDA_SUCCESS;
+    case DRIVER_OP_WAIT_VALUE: run_wait_value(op); return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;
     }
 }

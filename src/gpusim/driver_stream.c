@@ -90,11 +90,9 @@ CUresult driver_enter_stream(CUstream handle, struct driver_context **context,
     DRIVER_CONTEXT(*context);
     driver_lock();
     CUresult result = driver_stream_of(*context, handle, stream);
-    if (result == CUDA_SUCCESS && (*stream)->context != *context) {
+    if (result == CUDA_SUCCESS)
         *context = (*stream)->context;
-        result = (CUresult)(*context)->error;
-    }
-    if (result != CUDA_SUCCESS)
+    else
         driver_unlock();
     return result;
 }
@@ -219,7 +217,7 @@ CUresult cuStreamSynchronize(CUstream hStream)
     driver_unlock();
     DRIVER_TRY(result);
     driver_flush_output();
-    return (CUresult)context->error;
+    return (CUresult)driver.error;
 }
 
 CUresult cuStreamQuery(CUstream hStream)
@@ -238,7 +236,7 @@ CUresult cuStreamQuery(CUstream hStream)
     if (result == CUDA_SUCCESS && stream->clock_ns > driver.host_ns)
         driver.host_ns = stream->clock_ns;
     driver_unlock();
-    return result != CUDA_SUCCESS ? result : (CUresult)context->error;
+    return result != CUDA_SUCCESS ? result : (CUresult)driver.error;
 }
 
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)

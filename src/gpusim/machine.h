@@ -473,7 +473,7 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
 struct code *module_code(const struct sim_module *module, const char *name);
 const struct variable *module_variable(const struct sim_module *module, const char *name);
 // shared.c: lays out the shared variables of all functions. Leaves by the module arena's escape
-// when memory runs out. BASE_INVALID: a kernel has more than a block may have without asking.
+// when memory runs out. BASE_INVALID: a kernel has more than a block may have.
 enum base_code module_place_shared(struct sim_module *module, struct base_error *error);
 
 struct decoder;

@@ -16,7 +16,10 @@ static struct {
     CUresult started; // what cuInit said; written under once
     int device_count;
     pthread_mutex_t lock;
-    CUcontext primary[DEVICES_MAX]; // retained; NULL: not yet. Under lock
+    struct { // written under lock
+        _Atomic(CUcontext) handle;
+        _Atomic bool held; // retained, and not reset since
+    } primary[DEVICES_MAX];
 } runtime = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct {
@@ -48,11 +51,19 @@ cudaError_t runtime_primary(int device, CUcontext *context)
         return cudaErrorInvalidDevice;
     CUresult result = CUDA_SUCCESS;
     pthread_mutex_lock(&runtime.lock);
-    if (!runtime.primary[device])
-        result = cuDevicePrimaryCtxRetain(&runtime.primary[device], device);
-    *context = runtime.primary[device];
+    if (!runtime.primary[device].held) {
+        result = cuDevicePrimaryCtxRetain(context, device);
+        if (result == CUDA_SUCCESS) {
+            runtime.primary[device].handle = *context;
+            runtime.primary[device].held = true;
+        }
+    }
+    *context = runtime.primary[device].handle;
     pthread_mutex_unlock(&runtime.lock);
-    return runtime_code(result);
+    // After a kernel's fault the driver gives that, and a real runtime this.
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY
+               ? runtime_code(result)
+               : cudaErrorDevicesUnavailable;
 }
 
 cudaError_t runtime_begin(void)
@@ -62,7 +73,9 @@ cudaError_t runtime_begin(void)
         return error;
     CUcontext context = NULL;
     error = runtime_code(cuCtxGetCurrent(&context));
-    if (error || context)
+    // The device's own may be current to the thread, and a reset by any thread have ended it.
+    if (error || (context && (context != runtime.primary[thread.device].handle ||
+                              runtime.primary[thread.device].held)))
         return error;
     error = runtime_primary(thread.device, &context);
     return error ? error : runtime_code(cuCtxSetCurrent(context));
@@ -184,17 +197,11 @@ cudaError_t cudaDeviceReset(void)
 {
     RUNTIME_TRY(runtime_init());
     int device = runtime_device();
-    CUcontext current = NULL;
-    cuCtxGetCurrent(&current);
     pthread_mutex_lock(&runtime.lock);
-    CUcontext held = device < DEVICES_MAX ? runtime.primary[device] : NULL;
     CUresult result = CUDA_SUCCESS;
-    if (held) {
-        runtime.primary[device] = NULL;
-        if (held == current)
-            cuCtxSetCurrent(NULL);
+    if (device < DEVICES_MAX && runtime.primary[device].held) {
+        runtime.primary[device].held = false;
         result = cuDevicePrimaryCtxReset_v2(device);
-        cuDevicePrimaryCtxRelease_v2(device);
     }
     pthread_mutex_unlock(&runtime.lock);
     return runtime_end(runtime_code(result));

@@ -2,12 +2,13 @@
 // Placing shared memory. A kernel has the variables that it and the functions it calls name: they
 // are its static shared memory, and dynamic shared memory begins behind them. How much it has is
 // counted as CUDA's assembler does, which lays out the kernel's own variables and then the
-// module's, both in the order of the text, and makes no kernel of more than a block may have
-// without asking. (Where it puts variables that functions declare themselves depends on what it
-// inlines; here they come last, and a gap for alignment may be another.) Device functions are
-// decoded once, whoever calls them, so their variables lie at one place in all kernels that reach
-// any of them; what a kernel is said to have does not count the gaps that this leaves. On the way
-// it is found which functions each kernel may run at all.
+// module's, both in the order of the text. A driver takes no module with a kernel of more than a
+// block of the device may have at most; that one may have 48 KiB without asking limits dynamic
+// memory alone. (Where the assembler puts variables that functions declare themselves depends on
+// what it inlines; here they come last, and a gap for alignment may be another.) Device functions
+// are decoded once, whoever calls them, so their variables lie at one place in all kernels that
+// reach any of them; what a kernel is said to have does not count the gaps that this leaves. On the
+// way it is found which functions each kernel may run at all.
 #include <string.h>
 
 #include "machine.h"
@@ -331,7 +332,7 @@ enum base_code module_place_shared(struct sim_module *module, struct base_error 
         code->reaches = reached;
         code->endless = goes_in_circles(module, uses, reached, callers, pending);
         alone[i] = layout_alone(module, uses, i, reached);
-        uint32_t most = module->device->preset->shared_per_block;
+        uint32_t most = module->device->preset->shared_per_block_optin;
         BASE_RETURN_IF(alone[i].used > most, error, BASE_INVALID,
                        "kernel %s has %llu bytes of static shared memory; %u is the most",
                        code->name, (unsigned long long)alone[i].used, most);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -91,6 +92,22 @@ static inline int testing_teardown(void **state)
     (void)state;
     assert_ok(cuCtxDestroy_v2(t.context));
     return 0;
+}
+
+// Runs the body in a process of its own, with all of the above: a kernel's fault ends the device
+// for its process. Only where the driver has not been used before.
+static inline void testing_in_child(void (*body)(void))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        testing_open();
+        body();
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 // Launches `hold` on the stream: the device is busy until testing_let_go or the thread below.

@@ -78,15 +78,13 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
 {
     (void)state;
     CUgraph graph;
-    CUgraphExec exec, freeing;
+    CUgraphExec exec;
     CUdeviceptr q, other;
     size_t before, after, total;
     assert_ok(cuMemGetInfo_v2(&before, &total));
     graph = filling_graph(stream, &q);
     assert_is(cuMemFree_v2(q), CUDA_ERROR_INVALID_VALUE); // not there before a launch
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    assert_ok(cuGraphInstantiateWithFlags(&freeing, graph,
-                                          CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     for (int i = 0; i < 3; i++) {
         assert_ok(cuGraphLaunch(exec, stream));
         assert_is(cuGraphLaunch(exec, stream), CUDA_ERROR_INVALID_VALUE); // it has not been freed
@@ -102,10 +100,12 @@ static void the_program_may_free_what_a_graph_allocates(void **state)
         assert_true(other != q);
         assert_ok(cuMemFreeAsync(other, stream));
     }
-    assert_ok(cuGraphLaunch(freeing, stream));
-    assert_ok(cuGraphLaunch(freeing, stream));
     assert_ok(cuGraphExecDestroy(exec));
-    assert_ok(cuGraphExecDestroy(freeing));
+    assert_ok(
+        cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
+    assert_ok(cuGraphLaunch(exec, stream));
+    assert_ok(cuGraphLaunch(exec, stream));
+    assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
     assert_ok(cuStreamSynchronize(stream));
     assert_int_equal(testing_read(q), 5); // outlives its graph, until it is freed
@@ -144,6 +144,31 @@ static void nodes_made_by_hand_allocate_at_every_launch(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
+// A free may still wait in another stream when the next launch is submitted: that comes after it.
+static void a_launch_follows_the_free_before_it(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraphExec exec;
+    CUgraph graph = filling_graph(stream, &q);
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    launch(exec);
+    testing_hold(NULL);
+    assert_ok(cuMemFree_v2(q)); // in the order of the default stream
+    assert_ok(cuGraphLaunch(exec, stream));
+    testing_scale(q, 1024, 2, 1, stream);
+    assert_is(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    testing_let_go();
+    assert_ok(cuStreamSynchronize(stream));
+    assert_ok(cuCtxSynchronize());
+    testing_scale(q, 1024, 2, 1, stream); // it is still there
+    assert_ok(cuStreamSynchronize(stream));
+    assert_int_equal(testing_read(q), 23);
+    assert_ok(cuMemFreeAsync(q, stream));
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(graph));
+}
+
 // Copies and fills of the program itself find memory only where a launch has allocated it.
 static void calls_find_it_only_while_it_is_there(void **state)
 {
@@ -169,22 +194,123 @@ static void calls_find_it_only_while_it_is_there(void **state)
     assert_ok(cuGraphDestroy(graph));
 }
 
-// --- Faults --------------------------------------------------------------------------------------
+// --- What such graphs are not for ----------------------------------------------------------------
 
-// A context that may end, with its own scale and stream.
-static CUcontext doomed;
-static CUfunction doomed_scale;
-
-static void begin_doomed(void)
+static void assert_has_one_executable(CUgraph graph)
 {
-    CUmodule module;
-    assert_ok(cuCtxCreate_v4(&doomed, NULL, 0, t.device));
-    assert_ok(cuModuleLoadData(&module, kernels));
-    assert_ok(cuModuleGetFunction(&doomed_scale, module, "scale"));
-    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CUgraphExec exec, second;
+    CUDA_GRAPH_INSTANTIATE_PARAMS params = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+        assert_is(cuGraphInstantiateWithFlags(&second, graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+        assert_is(cuGraphInstantiate_v2(&second, graph, NULL, NULL, 0), CUDA_ERROR_NOT_SUPPORTED);
+        assert_is(cuGraphInstantiateWithParams(&second, graph, &params), CUDA_ERROR_NOT_SUPPORTED);
+        assert_int_equal(params.result_out, CUDA_GRAPH_INSTANTIATE_ERROR);
+        assert_ok(cuGraphExecDestroy(exec));
+    }
 }
 
-// Runs the work, and ends the context, in which something must have used what was freed.
+static void a_graph_with_memory_has_one_executable_at_a_time(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraphNode node;
+    CUgraph allocating = filling_graph(stream, &q), freeing, neither;
+    CUgraphExec exec, second;
+    assert_has_one_executable(allocating);
+    assert_ok(cuGraphCreate(&freeing, 0));
+    assert_ok(cuGraphAddMemFreeNode(&node, freeing, NULL, 0, q));
+    assert_has_one_executable(freeing);
+    assert_ok(cuGraphInstantiateWithFlags(&exec, allocating, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&second, freeing, 0)); // another graph
+    assert_ok(cuGraphDestroy(allocating));
+    launch(exec);
+    launch(second);
+    launch(exec);
+    launch(second);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphExecDestroy(second));
+    assert_ok(cuGraphDestroy(freeing));
+
+    assert_ok(cuGraphCreate(&neither, 0));
+    assert_ok(cuGraphAddEmptyNode(&node, neither, NULL, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, neither, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&second, neither, 0));
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphExecDestroy(second));
+    assert_ok(cuGraphDestroy(neither));
+}
+
+static void a_graph_with_memory_is_not_copied_and_loses_nothing(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraph graph = filling_graph(stream, &q), copy, parent;
+    CUgraphNode from, to, last, child;
+    size_t count = 1;
+    assert_is(cuGraphClone(&copy, graph), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphCreate(&parent, 0));
+    assert_is(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphGetEdges(graph, &from, &to, &count));
+    assert_is(cuGraphRemoveDependencies(graph, &from, &to, 1), CUDA_ERROR_NOT_SUPPORTED);
+    assert_is(cuGraphDestroyNode(to), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphAddEmptyNode(&last, graph, NULL, 0));
+    assert_ok(cuGraphAddDependencies(graph, &to, &last, 1));
+    assert_ok(cuGraphGetNodes(graph, NULL, &count));
+    assert_int_equal(count, 3);
+    assert_ok(cuGraphDestroy(graph));
+
+    assert_ok(cuGraphCreate(&graph, 0)); // the same without memory
+    assert_ok(cuGraphAddEmptyNode(&from, graph, NULL, 0));
+    assert_ok(cuGraphAddEmptyNode(&to, graph, &from, 1));
+    assert_ok(cuGraphClone(&copy, graph));
+    assert_ok(cuGraphAddChildGraphNode(&child, parent, NULL, 0, graph));
+    assert_ok(cuGraphRemoveDependencies(graph, &from, &to, 1));
+    assert_ok(cuGraphDestroyNode(to));
+    assert_ok(cuGraphDestroy(copy));
+    assert_ok(cuGraphDestroy(graph));
+    assert_ok(cuGraphDestroy(parent));
+}
+
+static void a_child_that_is_moved_may_allocate(void **state)
+{
+    (void)state;
+    CUdeviceptr q;
+    CUgraph child = filling_graph(stream, &q), parent, other;
+    CUgraphNode node, free_node;
+    CUgraphExec exec;
+    CUgraphNodeParams params = {
+        .type = CU_GRAPH_NODE_TYPE_GRAPH,
+        .graph = {.graph = child, .ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}};
+    assert_ok(cuGraphCreate(&parent, 0));
+    assert_ok(cuGraphCreate(&other, 0));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, child, 0));
+    assert_is(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &params), CUDA_ERROR_NOT_SUPPORTED);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_is(cuGraphAddNode_v2(&node, child, NULL, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    assert_ok(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &params));
+    assert_has_one_executable(parent);
+    assert_is(cuGraphClone(&other, parent), CUDA_ERROR_NOT_SUPPORTED);
+    // The child is the parent's.
+    assert_is(cuGraphDestroy(child), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuGraphInstantiateWithFlags(&exec, child, 0), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuGraphAddMemFreeNode(&free_node, child, NULL, 0, q), CUDA_ERROR_NOT_SUPPORTED);
+
+    assert_ok(cuGraphAddMemFreeNode(&free_node, parent, &node, 1, q));
+    assert_ok(cuGraphInstantiateWithFlags(&exec, parent, 0));
+    launch(exec);
+    launch(exec);
+    assert_ok(cuGraphExecDestroy(exec));
+    assert_ok(cuGraphDestroy(parent));
+    assert_ok(cuGraphDestroy(other));
+}
+
+// --- Faults --------------------------------------------------------------------------------------
+
+// In processes of their own, before the other tests.
+
+// Runs the work, in which something must have used what was freed.
 static void assert_uses_freed_memory(void (*work)(void *), void *argument)
 {
     char text[2000] = "";
@@ -201,12 +327,11 @@ static void assert_uses_freed_memory(void (*work)(void *), void *argument)
     assert_int_equal(result, CUDA_ERROR_ILLEGAL_ADDRESS);
     if (length <= 0 || !strstr(text, "use after free"))
         fail_msg("said: %s", text);
-    assert_ok(cuCtxDestroy_v2(doomed));
 }
 
 static void launch_kernel(void *params)
 {
-    assert_ok(cuLaunchKernel(doomed_scale, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+    assert_ok(cuLaunchKernel(t.scale, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
 }
 
 static void launch_graph(void *exec)
@@ -220,7 +345,7 @@ static CUDA_KERNEL_NODE_PARAMS scale_of(CUdeviceptr *q)
     static void *params[4];
     params[0] = q;
     params[1] = params[2] = params[3] = &one;
-    return (CUDA_KERNEL_NODE_PARAMS){.func = doomed_scale,
+    return (CUDA_KERNEL_NODE_PARAMS){.func = t.scale,
                                      .gridDimX = 1,
                                      .gridDimY = 1,
                                      .gridDimZ = 1,
@@ -230,13 +355,11 @@ static CUDA_KERNEL_NODE_PARAMS scale_of(CUdeviceptr *q)
                                      .kernelParams = params};
 }
 
-static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
+static void use_between_free_and_launch(void)
 {
-    (void)state;
     CUgraphExec exec;
     CUdeviceptr q;
-    CUstream outer = stream;
-    begin_doomed();
+    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CUgraph graph = filling_graph(stream, &q);
     assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
     CUDA_KERNEL_NODE_PARAMS scale = scale_of(&q);
@@ -249,20 +372,23 @@ static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
     assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
     assert_uses_freed_memory(launch_kernel, scale.kernelParams);
-    stream = outer;
+}
+
+static void a_kernel_between_free_and_launch_uses_freed_memory(void **state)
+{
+    (void)state;
+    testing_in_child(use_between_free_and_launch);
 }
 
 // What is left is freed before the first node of a launch that is to free it, not by the node that
 // allocates it again.
-static void a_launch_frees_what_was_left_before_it_begins(void **state)
+static void use_before_the_node_that_allocates(void)
 {
-    (void)state;
     CUgraphExec exec;
     CUdeviceptr q;
-    CUstream outer = stream;
     CUgraphNode first, roots[2];
     size_t count = 2;
-    begin_doomed();
+    assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CUgraph graph = filling_graph(stream, &q);
     CUDA_KERNEL_NODE_PARAMS scale = scale_of(&q);
     assert_ok(cuGraphGetRootNodes(graph, roots, &count));
@@ -279,22 +405,34 @@ static void a_launch_frees_what_was_left_before_it_begins(void **state)
     assert_uses_freed_memory(launch_graph, exec);
     assert_ok(cuGraphExecDestroy(exec));
     assert_ok(cuGraphDestroy(graph));
-    stream = outer;
+}
+
+static void a_launch_frees_what_was_left_before_it_begins(void **state)
+{
+    (void)state;
+    testing_in_child(use_before_the_node_that_allocates);
 }
 
 int main(void)
 {
+    const struct CMUnitTest faults[] = {
+        cmocka_unit_test(a_kernel_between_free_and_launch_uses_freed_memory),
+        cmocka_unit_test(a_launch_frees_what_was_left_before_it_begins),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(memory_of_a_graph_lives_from_node_to_node, setup, teardown),
         cmocka_unit_test_setup_teardown(the_program_may_free_what_a_graph_allocates, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(nodes_made_by_hand_allocate_at_every_launch, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_launch_follows_the_free_before_it, setup, teardown),
         cmocka_unit_test_setup_teardown(calls_find_it_only_while_it_is_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_kernel_between_free_and_launch_uses_freed_memory, setup,
+        cmocka_unit_test_setup_teardown(a_graph_with_memory_has_one_executable_at_a_time, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_launch_frees_what_was_left_before_it_begins, setup,
+        cmocka_unit_test_setup_teardown(a_graph_with_memory_is_not_copied_and_loses_nothing, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_child_that_is_moved_may_allocate, setup, teardown),
     };
-    return cmocka_run_group_tests(tests, testing_setup, testing_teardown);
+    int failed = cmocka_run_group_tests(faults, NULL, NULL);
+    return failed + cmocka_run_group_tests(tests, testing_setup, testing_teardown);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The devices that can be simulated report what the real ones do. A process has one device for its
 // life, so each is looked at in a child.
-#include <sys/wait.h>
-
 #include "driver_testing.h"
 
 // What deviceQuery and the vendor's tables say of them.
@@ -21,6 +19,16 @@ static const struct device {
     {"rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", 11554717696, 7, 5, 68, 1024, 16, 65536, 65536,
      5767168, 1545000, 7000000, 352, 0, 3, 32, 0},
 };
+
+static CUresult load_static_shared(int bytes, CUmodule *module)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             ".version 6.4\n.target sm_70\n.address_size 64\n"
+             ".visible .entry k() { .shared .align 4 .b8 a[%d]; ret; }\n",
+             bytes);
+    return cuModuleLoadData(module, text);
+}
 
 static int attribute(CUdevice_attribute which)
 {
@@ -86,6 +94,11 @@ static int look(const struct device *is)
     if (cuFuncSetAttribute(function, limit, is->shared_most) ||
         cuFuncSetAttribute(function, limit, is->shared_most + 1) != CUDA_ERROR_INVALID_VALUE)
         return 6;
+    if (load_static_shared(is->shared_most, &module) ||
+        cuModuleGetFunction(&function, module, "k") ||
+        cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) || cuCtxSynchronize() ||
+        load_static_shared(is->shared_most + 4, &module) != CUDA_ERROR_INVALID_PTX)
+        return 8;
     if (cuMemGetInfo_v2(&free_bytes, &total) || total != is->memory_bytes || free_bytes >= total)
         return 7;
     return 0;

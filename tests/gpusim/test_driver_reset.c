@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reset of the primary context ends everything in it: memory of every kind, captures, attributes;
-// libraries stay loaded, and their variables start anew.
+// A reset of the primary context ends it until it is retained anew, and everything in it: memory of
+// every kind, captures, attributes; libraries stay loaded, and their variables start anew.
 #include "driver_testing.h"
 
 static CUcontext primary;
@@ -24,6 +24,49 @@ static int close_primary(void **state)
     return 0;
 }
 
+// Ends the context and has it back.
+static void reset(void)
+{
+    CUcontext again;
+    assert_ok(cuDevicePrimaryCtxReset_v2(0));
+    assert_ok(cuDevicePrimaryCtxRetain(&again, 0));
+    assert_ptr_equal(again, primary);
+    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // as often as before: a reset does not change that
+}
+
+static void it_is_destroyed_until_it_is_retained_anew(void **state)
+{
+    (void)state;
+    CUcontext context;
+    CUdeviceptr p, q;
+    CUdevice device = 1;
+    unsigned flags;
+    int active;
+    assert_ok(cuMemAlloc_v2(&p, 64));
+    for (int i = 0; i < 2; i++) { // the second finds it ended
+        assert_ok(cuDevicePrimaryCtxReset_v2(0));
+        assert_ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+        assert_int_equal(active, 0);
+        assert_ok(cuCtxGetCurrent(&context));
+        assert_ptr_equal(context, primary);
+        assert_ok(cuCtxGetDevice(&device));
+        assert_int_equal(device, 0);
+        assert_is(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        assert_is(cuMemAlloc_v2(&q, 64), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        assert_is(cuMemFree_v2(p), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        assert_is(cuStreamQuery(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+    assert_ok(cuDevicePrimaryCtxRetain(&context, 0));
+    assert_ptr_equal(context, primary);
+    assert_ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    assert_int_equal(active, 1);
+    assert_is(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE);
+    assert_ok(cuMemAlloc_v2(&q, 64));
+    assert_ok(cuMemFree_v2(q));
+    assert_ok(cuDevicePrimaryCtxRelease_v2(0)); // as often as it was retained before the reset
+    assert_ok(cuCtxSynchronize());
+}
+
 static void variables_of_libraries_start_anew_and_kernels_stay(void **state)
 {
     (void)state;
@@ -42,7 +85,7 @@ static void variables_of_libraries_start_anew_and_kernels_stay(void **state)
     assert_ok(cuFuncSetAttribute(function, dynamic, 100000));
     assert_int_equal(testing_read(answer), 7);
 
-    assert_ok(cuDevicePrimaryCtxReset_v2(0));
+    reset();
     assert_ok(cuLibraryGetGlobal(&answer, &bytes, library, "answer"));
     assert_int_equal(testing_read(answer), 42);
     assert_ok(cuFuncGetAttribute(&limit, dynamic, (CUfunction)kernel));
@@ -81,7 +124,7 @@ static void memory_of_every_kind_comes_back(void **state)
     assert_ok(cuMemGetInfo_v2(&after, &total));
     assert_true(after < before);
 
-    assert_ok(cuDevicePrimaryCtxReset_v2(0));
+    reset();
     assert_ok(cuMemGetInfo_v2(&after, &total));
     assert_int_equal(after, before);
     assert_ok(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
@@ -102,7 +145,7 @@ static void a_capture_does_not_outlive_its_stream(void **state)
     assert_ok(cuCtxSynchronize());
     assert_ok(cuStreamCreate(&stream, 0));
     assert_ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    assert_ok(cuDevicePrimaryCtxReset_v2(0));
+    reset();
     assert_ok(cuCtxSynchronize());
 }
 
@@ -114,7 +157,7 @@ static void limits_start_anew_and_flags_stay(void **state)
     int active;
     assert_ok(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 64 << 20));
     assert_ok(cuDevicePrimaryCtxSetFlags_v2(0, CU_CTX_SCHED_YIELD));
-    assert_ok(cuDevicePrimaryCtxReset_v2(0));
+    reset();
     assert_ok(cuCtxGetLimit(&heap, CU_LIMIT_MALLOC_HEAP_SIZE));
     assert_int_equal(heap, 8 << 20);
     assert_ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
@@ -125,6 +168,7 @@ static void limits_start_anew_and_flags_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_destroyed_until_it_is_retained_anew),
         cmocka_unit_test(variables_of_libraries_start_anew_and_kernels_stay),
         cmocka_unit_test(memory_of_every_kind_comes_back),
         cmocka_unit_test(a_capture_does_not_outlive_its_stream),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory of several kernels in one module: each has what it and the functions it calls name,
-// is limited by that, and finds its dynamic part behind it. Modules with a kernel of more than
-// 48 KiB are refused. How much is counted was compared with CUDA 13.0's assembler.
+// is limited by that, and finds its dynamic part behind it. Modules with a kernel of more than a
+// block may have are refused. How much is counted was compared with CUDA 13.0's assembler.
 #include "driver_testing.h"
 
 // `wide` and `narrow` are named by one kernel each, `inner` by a function that two kernels call.
@@ -159,21 +159,6 @@ static void dynamic_memory_begins_behind_the_kernels_own(void **state)
     assert_true(one >= 40004 && one % 16 == 0);
 }
 
-static void what_lies_beyond_is_nobodys(void **state)
-{
-    (void)state;
-    CUcontext doomed;
-    CUmodule again;
-    CUfunction beyond;
-    assert_ok(cuCtxCreate_v2(&doomed, 0, 0));
-    assert_ok(cuModuleLoadData(&again, module_text));
-    assert_ok(cuModuleGetFunction(&beyond, again, "reads_beyond"));
-    void *params[] = {&results};
-    assert_ok(cuLaunchKernel(beyond, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
-    assert_is(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_ok(cuCtxDestroy_v2(doomed));
-}
-
 // --- The most of it ------------------------------------------------------------------------------
 
 #define HEAD      ".version 8.0\n.target sm_70\n.address_size 64\n"
@@ -215,7 +200,7 @@ static void assert_too_large(const char *text, const char *bytes)
 {
     CUmodule loaded;
     char log[300] = "", says[200];
-    snprintf(says, sizeof says, "kernel k has %s bytes of static shared memory; 49152 is the most",
+    snprintf(says, sizeof says, "kernel k has %s bytes of static shared memory; 232448 is the most",
              bytes);
     assert_is(load(text, log, sizeof log, &loaded), CUDA_ERROR_INVALID_PTX);
     assert_string_equal(log, says);
@@ -224,59 +209,108 @@ static void assert_too_large(const char *text, const char *bytes)
               CUDA_ERROR_INVALID_PTX);
 }
 
-static void no_kernel_has_more_than_48_kib(void **state)
+static void no_kernel_has_more_than_a_block_may(void **state)
 {
     (void)state;
     assert_loads(HEAD KERNEL(OWN("a", 49152) PUT("a")), 49152);
-    assert_too_large(HEAD KERNEL(OWN("a", 49153) PUT("a")), "49153");
+    assert_loads(HEAD KERNEL(OWN("a", 49156) PUT("a")), 49156);
+    assert_loads(HEAD KERNEL(OWN("a", 232448) PUT("a")), 232448);
+    assert_too_large(HEAD KERNEL(OWN("a", 232449) PUT("a")), "232449");
+    assert_too_large(HEAD KERNEL(OWN("a", 232452) PUT("a")), "232452");
     // Own variables count where nothing uses them, and one such kernel is enough.
-    assert_too_large(HEAD KERNEL(OWN("a", 49156)) ".visible .entry other() { ret; }\n", "49156");
+    assert_too_large(HEAD KERNEL(OWN("a", 232452)) ".visible .entry other() { ret; }\n", "232452");
     assert_too_large(HEAD KERNEL(OWN("a", 8589934592)), "4294967295");
     // Variables do not add up over kernels, and dynamic memory does not count.
-    assert_loads(HEAD KERNEL(OWN("a", 30000)
-                                 PUT("a")) ".visible .entry other() {\n" OWN("a", 30000) "ret; }\n",
-                 30000);
+    assert_loads(HEAD KERNEL(OWN("a", 200000) PUT("a")) ".visible .entry other() {\n" OWN(
+                     "a", 200000) "ret; }\n",
+                 200000);
     assert_loads(HEAD ".extern .shared .align 16 .b8 d[];\n" KERNEL(
-                     OWN("a", 49152) PUT("a") "mov.u32 %r0, d;\n"),
-                 49152);
+                     OWN("a", 232448) PUT("a") "mov.u32 %r0, d;\n"),
+                 232448);
+}
+
+// The kernel has `bytes` of static memory and stores its last word.
+static CUfunction last_word_kernel(unsigned bytes, CUmodule *loaded)
+{
+    char text[1000];
+    CUfunction kernel;
+    snprintf(text, sizeof text,
+             HEAD ".visible .entry k(.param .u64 to) { .shared .align 4 .b8 a[%u];\n"
+                  ".reg .u32 %%r0; .reg .u64 %%a0; ld.param.u64 %%a0, [to]; mov.u32 %%r0, 77;\n"
+                  "st.shared.u32 [a+%u], %%r0; mov.u32 %%r0, 0; ld.shared.u32 %%r0, [a+%u];\n"
+                  "st.global.u32 [%%a0], %%r0; ret; }\n",
+             bytes, bytes - 4, bytes - 4);
+    assert_ok(cuModuleLoadData(loaded, text));
+    assert_ok(cuModuleGetFunction(&kernel, *loaded, "k"));
+    return kernel;
+}
+
+static void all_of_it_is_there_without_asking(void **state)
+{
+    (void)state;
+    CUmodule loaded;
+    CUfunction_attribute limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    void *params[] = {&results};
+    int most;
+    static const unsigned sizes[] = {49152, 49156, 131072, 232448};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        CUfunction kernel = last_word_kernel(sizes[i], &loaded);
+        assert_ok(cuMemsetD32_v2(results, 0, 1));
+        assert_ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+        assert_int_equal(testing_read(results), 77);
+        // Dynamic memory beside it only where it was asked for.
+        int room = 232448 - (int)sizes[i];
+        assert_ok(cuFuncGetAttribute(&most, limit, kernel));
+        assert_int_equal(most, 0);
+        assert_is(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 4, NULL, params, NULL),
+                  CUDA_ERROR_INVALID_VALUE);
+        assert_is(cuFuncSetAttribute(kernel, limit, room + 1), CUDA_ERROR_INVALID_VALUE);
+        assert_ok(cuFuncSetAttribute(kernel, limit, room));
+        assert_ok(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, (unsigned)room, NULL, params, NULL));
+        assert_is(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, (unsigned)room + 4, NULL, params, NULL),
+                  CUDA_ERROR_INVALID_VALUE);
+        assert_ok(cuCtxSynchronize());
+        assert_ok(cuModuleUnload(loaded));
+    }
 }
 
 static void variables_of_the_module_count_where_they_are_reached(void **state)
 {
     (void)state;
-    assert_loads(HEAD OWN("m", 50000) KERNEL(""), 0);
-    assert_too_large(HEAD OWN("m", 50000) KERNEL(PUT("m")), "50000");
-    assert_loads(HEAD OWN("m", 50000) FUNCTION("f", PUT("m")) KERNEL(""), 0);
-    assert_too_large(HEAD OWN("m", 50000) FUNCTION("f", PUT("m")) FUNCTION("g", "call f;\n")
+    assert_loads(HEAD OWN("m", 240000) KERNEL(""), 0);
+    assert_too_large(HEAD OWN("m", 240000) KERNEL(PUT("m")), "240000");
+    assert_loads(HEAD OWN("m", 240000) FUNCTION("f", PUT("m")) KERNEL(""), 0);
+    assert_too_large(HEAD OWN("m", 240000) FUNCTION("f", PUT("m")) FUNCTION("g", "call f;\n")
                          KERNEL("call g;\n"),
-                     "50000");
-    assert_too_large(HEAD OWN("m", 30000) OWN("n", 30000) FUNCTION("f", PUT("m"))
+                     "240000");
+    assert_too_large(HEAD OWN("m", 120000) OWN("n", 120000) FUNCTION("f", PUT("m"))
                          KERNEL(PUT("n") "call f;\n"),
-                     "60000");
-    assert_too_large(HEAD FUNCTION("f", OWN("m", 30000) PUT("m"))
-                         KERNEL(OWN("n", 30000) PUT("n") "call f;\n"),
-                     "60000");
+                     "240000");
+    assert_too_large(HEAD FUNCTION("f", OWN("m", 120000) PUT("m"))
+                         KERNEL(OWN("n", 120000) PUT("n") "call f;\n"),
+                     "240000");
 }
 
 // A call by address may lead to the functions whose addresses are taken, wherever that is.
 static void calls_by_address_reach_what_has_one(void **state)
 {
     (void)state;
-    assert_loads(HEAD FUNCTION("f", OWN("m", 30000) PUT("m")) FUNCTION("g", "")
-                     KERNEL(OWN("a", 30000) PUT("a") "mov.u64 %a0, g;\n" CALL_ADDRESS),
-                 30000);
-    assert_too_large(HEAD FUNCTION("f", OWN("m", 30000) PUT("m"))
-                         KERNEL(OWN("a", 30000) PUT("a") "mov.u64 %a0, f;\n" CALL_ADDRESS),
-                     "60000");
-    assert_too_large(HEAD FUNCTION("f", OWN("m", 30000) PUT("m")) FUNCTION("g", "mov.u64 %a0, f;\n")
-                         KERNEL(OWN("a", 30000) PUT("a") "mov.u64 %a0, 0;\n" CALL_ADDRESS),
-                     "60000");
+    assert_loads(HEAD FUNCTION("f", OWN("m", 120000) PUT("m")) FUNCTION("g", "")
+                     KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, g;\n" CALL_ADDRESS),
+                 120000);
+    assert_too_large(HEAD FUNCTION("f", OWN("m", 120000) PUT("m"))
+                         KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, f;\n" CALL_ADDRESS),
+                     "240000");
+    assert_too_large(HEAD FUNCTION("f", OWN("m", 120000) PUT("m"))
+                         FUNCTION("g", "mov.u64 %a0, f;\n")
+                             KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, 0;\n" CALL_ADDRESS),
+                     "240000");
     assert_too_large(
-        HEAD FUNCTION("f", OWN("m", 30000) PUT("m")) ".visible .global .u64 table[1] = "
-                                                     "{f};\n" KERNEL(OWN("a", 30000) PUT(
-                                                         "a") "ld.global.u64 %a0, "
-                                                              "[table];\n" CALL_ADDRESS),
-        "60000");
+        HEAD FUNCTION("f", OWN("m", 120000) PUT("m")) ".visible .global .u64 table[1] = "
+                                                      "{f};\n" KERNEL(OWN("a", 120000) PUT(
+                                                          "a") "ld.global.u64 %a0, "
+                                                               "[table];\n" CALL_ADDRESS),
+        "240000");
 }
 
 // Functions' variables lie at one place for all kernels, so that one kernel's may begin behind
@@ -284,10 +318,10 @@ static void calls_by_address_reach_what_has_one(void **state)
 static void functions_of_other_kernels_take_nothing(void **state)
 {
     (void)state;
-    assert_loads(HEAD FUNCTION("f", OWN("m", 30000) PUT("m"))
-                     FUNCTION("g", OWN("n", 30000) PUT("n")) ".visible .entry other() { call f; "
-                                                             "ret; }\n" KERNEL("call g;\n"),
-                 30000);
+    assert_loads(HEAD FUNCTION("f", OWN("m", 200000) PUT("m"))
+                     FUNCTION("g", OWN("n", 200000) PUT("n")) ".visible .entry other() { call f; "
+                                                              "ret; }\n" KERNEL("call g;\n"),
+                 200000);
 }
 
 // Gaps for alignment count, so the order does: the kernel's own before the module's.
@@ -296,7 +330,8 @@ static void gaps_count_in_the_assemblers_order(void **state)
     (void)state;
     assert_loads(HEAD KERNEL(OWN("a", 4) WIDE("b", 128) PUT("b") PUT("a")), 256);
     assert_loads(HEAD KERNEL(WIDE("b", 128) OWN("a", 4) PUT("a") PUT("b")), 132);
-    assert_too_large(HEAD KERNEL(OWN("a", 4) WIDE("b", 49024) OWN("c", 4)), "49156");
+    assert_loads(HEAD KERNEL(OWN("a", 4) WIDE("b", 232320)), 232448);
+    assert_too_large(HEAD KERNEL(OWN("a", 4) WIDE("b", 232320) OWN("c", 4)), "232452");
     assert_loads(HEAD OWN("a", 4) WIDE("b", 128) OWN("c", 4) KERNEL(PUT("a") PUT("c") PUT("b")),
                  260);
     assert_loads(HEAD OWN("m", 4) KERNEL(WIDE("b", 128) PUT("m") PUT("b")), 132);
@@ -307,18 +342,27 @@ static void gaps_count_in_the_assemblers_order(void **state)
         HEAD OWN("n", 4) WIDE("m", 128) FUNCTION("f", PUT("m")) KERNEL(PUT("n") "call f;\n"), 256);
 }
 
+// Last: a fault ends the device for the process.
+static void what_lies_beyond_is_nobodys(void **state)
+{
+    (void)state;
+    assert_ok(launch("reads_beyond", 0));
+    assert_is(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_has_what_it_names_and_no_more),
         cmocka_unit_test(static_and_dynamic_together_are_limited),
         cmocka_unit_test(dynamic_memory_begins_behind_the_kernels_own),
-        cmocka_unit_test(what_lies_beyond_is_nobodys),
-        cmocka_unit_test(no_kernel_has_more_than_48_kib),
+        cmocka_unit_test(no_kernel_has_more_than_a_block_may),
+        cmocka_unit_test(all_of_it_is_there_without_asking),
         cmocka_unit_test(variables_of_the_module_count_where_they_are_reached),
         cmocka_unit_test(calls_by_address_reach_what_has_one),
         cmocka_unit_test(functions_of_other_kernels_take_nothing),
         cmocka_unit_test(gaps_count_in_the_assemblers_order),
+        cmocka_unit_test(what_lies_beyond_is_nobodys),
     };
     return cmocka_run_group_tests(tests, setup, testing_teardown);
 }

@@ -14,6 +14,17 @@ file(MAKE_DIRECTORY ${seeds})
 glint_test(gpusim.log_seeds gpusim_write_log ${seeds})
 set_tests_properties(gpusim.log_seeds PROPERTIES FIXTURES_SETUP sim_log_seeds)
 
+# What the driver answers: on the simulated GPU what an H200's did.
+if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
+    add_executable(gpusim_driver_behaviour gpusim/driver/behaviour.c)
+    set_target_properties(gpusim_driver_behaviour PROPERTIES
+        OUTPUT_NAME driver_behaviour RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
+    target_include_directories(gpusim_driver_behaviour PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(gpusim_driver_behaviour PRIVATE dl)
+    glint_test(gpusim.driver_behaviour sh ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/driver/test_behaviour.sh
+        $<TARGET_FILE_DIR:glint_cudart_13> $<TARGET_FILE:gpusim_driver_behaviour>)
+endif()
+
 # Random kernels, on the simulated GPU as on a real one.
 if(TARGET glint_cudart_13)
     file(GLOB sources CONFIGURE_DEPENDS gpu/random/*.c)

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -536,6 +537,48 @@ static void older_versions_keep_to_their_own_structures(void **state)
     }
 }
 
+static pthread_barrier_t at_reset;
+
+// Uses the device before and after a reset by the other.
+static void use_around_reset(bool resets)
+{
+    uint32_t *before, *after;
+    uint32_t word = 1;
+    OK(cudaMalloc((void **)&before, 4));
+    pthread_barrier_wait(&at_reset);
+    if (resets)
+        OK(cudaDeviceReset());
+    pthread_barrier_wait(&at_reset);
+    OK(cudaMalloc((void **)&after, 4));
+    OK(cudaMemset(after, 0, 4));
+    OK(cudaMemcpy(&word, after, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(word, 0);
+    OK(cudaFree(after));
+    pthread_barrier_wait(&at_reset);
+    if (resets) // the last, so that nobody gets its address in between
+        assert_int_equal(cudaFree(before), cudaErrorInvalidValue);
+}
+
+static void *use_without_resetting(void *unused)
+{
+    (void)unused;
+    use_around_reset(false);
+    return NULL;
+}
+
+// To threads to which the device's context is current it comes back with their next call.
+static void any_thread_may_go_on_after_a_reset(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_barrier_init(&at_reset, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, use_without_resetting, NULL), 0);
+    use_around_reset(true);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&at_reset);
+    cudaGetLastError();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +595,7 @@ int main(void)
         cmocka_unit_test(device_properties_agree_with_attributes),
         cmocka_unit_test(older_versions_run_programs),
         cmocka_unit_test(older_versions_keep_to_their_own_structures),
+        cmocka_unit_test(any_thread_may_go_on_after_a_reset),
     };
     return cmocka_run_group_tests(tests, register_program, NULL);
 }

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs the program $2 on the simulated GPU in folder $1: it must print an H200's answers, which are
+# in behaviour.expected. (scripts/gpu-test runs it on a GPU.)
+set -eu
+expected=$(dirname "$0")/behaviour.expected
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LD_LIBRARY_PATH=$1 "$2" >"$work/printed" 2>"$work/said" || { cat "$work/printed" "$work/said"; exit 1; }
+diff -u "$expected" "$work/printed"
