@@ -274,10 +274,12 @@ struct event_object_end {
 
 struct event_time {
     uint64_t call;
-    uint32_t node; // of a graph launch: 1 + index; 0: all of it
-    uint32_t padding;
+    uint32_t node;             // of a graph launch: 1 + index; 0: all of it
+    uint32_t flags;            // EVENT_TIME_*
     uint64_t start_ns, end_ns; // CLOCK_MONOTONIC, as well as the GPU's clock can be fitted to it
 };
+
+enum { EVENT_TIME_ESTIMATED = 1 }; // the start is, from when the launch was handed over
 
 enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };
 

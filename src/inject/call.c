@@ -219,8 +219,8 @@ CUresult call_end(struct call *call)
             call->number = atomic_fetch_add(&state.calls, 1) + 1;
         call_put(call);
     }
-    if (state.timestamps && call->stream)
-        gpu_time_collect(call->stream, call->how & HOOK_WAITS);
+    if (state.timestamps)
+        gpu_time_read(call);
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;

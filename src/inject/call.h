@@ -93,9 +93,13 @@ uint64_t array_element_bytes(CUarray_format format, unsigned channels);
 // GPU times (gpu_time.c).
 void gpu_time_before(struct call *call);
 void gpu_time_after(struct call *call);
-// Tells the times of what has happened: all of it, or a batch where many are outstanding.
-void gpu_time_collect(struct stream *stream, bool all);
-void gpu_time_finish(void); // at the process's end
+// At a call's end: tells the times of what it has waited for, or of some where many are left.
+void gpu_time_read(const struct call *call);
+// Before a stream or a context goes: tells the times of all that has happened.
+void gpu_time_collect(struct stream *stream);
+void gpu_time_collect_context(struct context *context);
+void gpu_time_forget(struct stream *stream); // after that: the rest is lost
+void gpu_time_finish(void);                  // at the process's end
 
 // Whether the stream is under capture now. Asks the driver only while some stream is.
 bool call_captured(const struct call *call);

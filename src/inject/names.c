@@ -293,8 +293,6 @@ void stream_recycle(struct stream *stream)
 {
     pthread_mutex_lock(&state.lock);
     stream->number = 0;
-    stream->timings.count = stream->first_timing = 0; // too late for their times
-    stream->timing_now = 0;
     stream->next = state.spare_streams;
     state.spare_streams = stream;
     pthread_mutex_unlock(&state.lock);

@@ -101,6 +101,7 @@ static bool start(const struct door_driver *driver)
     pthread_mutex_init(&state.lock, NULL);
     objects_init(&state.objects);
     const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
+    state.simulated = driver->simulated;
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     state.ring = meet();
     if (state.ring)

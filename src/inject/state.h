@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "cudaabi/cudaabi.h"
 #include "event/event.h"
+#include "latency.h"
 #include "objects.h"
 #include "stack.h"
 
@@ -74,8 +75,25 @@ void *door_next_dlsym(void);
 
 struct timing { // of work whose GPU time is not known yet
     uint64_t call;
-    CUevent before; // NULL: it follows the one before it at once
-    CUevent after;  // NULL: it is not timed
+    uint64_t start_ns, end_ns; // of the call
+    CUevent before;            // NULL: its beginning is told by its end and by what is known else
+    CUevent after;             // NULL: it is not timed
+    bool launch;
+};
+
+// The GPU times of a stream, under its context's timing lock: see gpu_time.c.
+struct stream_times {
+    BASE_ARRAY(struct timing) timings; // in stream order
+    size_t first;                      // that is not read yet
+    uint32_t now;                      // calls between gpu_time_before and gpu_time_after
+    uint64_t work;                     // value of enqueued behind the last of the timings
+    uint64_t legacy_work;              // and of the legacy stream's
+    bool end_known;
+    double end_ns; // of the last timing that was read
+    struct latency latency;
+    uint32_t sampled;    // beginnings that had an event of their own
+    uint32_t unsampled;  // and since the last such, those that had none
+    uint64_t sampled_ns; // when the last such was
 };
 
 struct stream {
@@ -85,23 +103,19 @@ struct stream {
     bool foreign;    // made in a way that is not hooked, and perhaps destroyed in one
     CUstream handle; // as any thread (or for a default stream that thread) may say it
     struct context *context;
-    struct stream *next;               // of the context; or of those to be used again
-    _Atomic uint64_t enqueued;         // pieces of work that were given to it
-    _Atomic uint64_t idle;             // value of enqueued at which it was known to be idle
-    BASE_ARRAY(struct timing) timings; // the context's timing lock protects them; in stream order
-    size_t first_timing;
-    uint32_t timing_now;   // calls between gpu_time_before and gpu_time_after
-    uint64_t timed_work;   // value of enqueued behind the last of the timings
-    uint64_t timed_legacy; // and of the legacy stream's
-    double last_end_ns;    // of the last timing that was read; < 0: not known
+    struct stream *next;       // of the context; or of those to be used again
+    _Atomic uint64_t enqueued; // pieces of work that were given to it
+    _Atomic uint64_t idle;     // value of enqueued at which it was known to be idle
+    struct stream_times times;
 };
 
 struct context {
     uint32_t number, device;
     CUcontext handle;
-    _Atomic bool primary;   // of its device
-    struct stream *streams; // state.lock protects the list
-    struct stream *legacy;  // its legacy default stream
+    _Atomic bool primary;          // of its device
+    struct stream *streams;        // state.lock protects the list
+    struct stream *legacy;         // its legacy default stream
+    _Atomic uint32_t timings_left; // of its streams, that are not read yet
     // GPU times, under this lock: see gpu_time.c.
     pthread_mutex_t timing_lock;
     bool timing_failed;
@@ -186,12 +200,15 @@ struct state {
     struct event_ring *ring;
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;
+    bool simulated; // the driver is glint's own
     _Atomic uint64_t calls, objects_made, events_made;
     _Atomic uint64_t objects_untold; // numbers that were given out for nothing
     _Atomic uint32_t threads_made;
-    _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
-    _Atomic bool no_memory;    // said so
-    _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
+    _Atomic uint32_t captures;  // streams under capture: nothing may be queried meanwhile
+    _Atomic bool no_memory;     // said so
+    _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
+    _Atomic uint64_t estimated; // launches whose beginning on the GPU was
+    struct latency_errors latency_errors;
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
 

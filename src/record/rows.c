@@ -510,7 +510,8 @@ static bool write_time(struct session *session, struct piece *piece)
     if (!take(piece, &event, sizeof(event)))
         return false;
     const struct profile_time time = {event.call, event.node, since_start(session, event.start_ns),
-                                      since_start(session, event.end_ns)};
+                                      since_start(session, event.end_ns),
+                                      event.flags & EVENT_TIME_ESTIMATED};
     profile_add_time(session->writer, &time, &session->error);
     return true;
 }

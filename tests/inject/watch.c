@@ -234,7 +234,9 @@ static void print_time(struct process *process, const struct event_time *time)
     const uint64_t *start = base_map_get(&process->starts, time->call);
     bool good = start && time->end_ns >= time->start_ns &&
                 (process->simulated || time->start_ns + tolerance_ns >= *start);
-    base_buf_printf(&process->times, "time %" PRIu64 "%s\n", time->call, good ? "" : " ERROR");
+    base_buf_printf(&process->times, "time %" PRIu64 "%s%s\n", time->call,
+                    time->flags & EVENT_TIME_ESTIMATED ? " start estimated" : "",
+                    good ? "" : " ERROR");
 }
 
 static void take_image(struct process *process, const char *record, size_t bytes)
