@@ -10,12 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t path_here(void)
+static uint32_t path_of(const struct call *call)
 {
-    return state.stacks ? stack_here(state.stacks, state.ring) : 0;
+    return state.stacks ? stack_from(state.stacks, state.ring, call->caller) : 0;
 }
 
-bool call_begin(struct call *call, enum hook hook, CUstream stream)
+bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwind_registers caller)
 {
     if (!state_on() || inject_thread.depth)
         return false;
@@ -23,6 +23,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     inject_thread.depth = 1;
     const struct hook_row *row = &hook_rows[hook];
     call->hook = hook;
+    call->caller = caller;
     call->how = row->how;
     call->kind = row->kind;
     call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
@@ -38,7 +39,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     // A query may turn out not to be worth telling: it has its number when it is told.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
     call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
-    call->stack = call->quiet ? 0 : path_here();
+    call->stack = call->quiet ? 0 : path_of(call);
     if (stream != NO_STREAM) {
         call->stream = stream_of(stream, row->per_thread, call->context);
         if (call->stream && call_captured(call))
@@ -209,7 +210,7 @@ void call_tell(struct call *call)
 {
     call->quiet = false;
     call->number = atomic_fetch_add(&state.calls, 1) + 1;
-    call->stack = path_here();
+    call->stack = path_of(call);
 }
 
 CUresult call_end(struct call *call)

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "stack.h"
-#include "unwind.h"
 
 struct node {
     uint64_t hash;
@@ -23,7 +22,6 @@ enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 
 struct stack_table {
     uint64_t mapped_bytes, node_bytes;
-    uint64_t own; // an address
     _Atomic uint32_t numbers;
     _Atomic uint64_t used_bytes;        // of the nodes
     _Atomic uint32_t slot[TABLE_SLOTS]; // where the node is, in words from the first, + 1; 0: empty
@@ -31,7 +29,7 @@ struct stack_table {
     _Alignas(64) unsigned char nodes[];
 };
 
-struct stack_table *stack_table_make(const void *own)
+struct stack_table *stack_table_make(void)
 {
     int saved = errno;
     for (size_t bytes = NODES_MOST_BYTES; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
@@ -46,7 +44,6 @@ struct stack_table *stack_table_make(const void *own)
         struct stack_table *table = memory;
         table->mapped_bytes = all;
         table->node_bytes = bytes;
-        table->own = (uint64_t)(uintptr_t)own;
         return table;
     }
     return NULL;
@@ -65,33 +62,30 @@ static uint64_t frame_key(const struct unwind_path *path, uint32_t i)
     return path->pc[i] ^ (uint64_t)path->image[i] << 48;
 }
 
-static uint64_t hash_of(const struct unwind_path *path, uint32_t first)
+static uint64_t hash_of(const struct unwind_path *path)
 {
     uint64_t hash = path->truncated;
-    for (uint32_t i = first; i < path->depth; i++) {
+    for (uint32_t i = 0; i < path->depth; i++) {
         hash = (hash ^ frame_key(path, i)) * UINT64_C(0x9FB21C651E98DF25);
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-static bool is_path(const struct node *node, uint64_t hash, const struct unwind_path *path,
-                    uint32_t first)
+static bool is_path(const struct node *node, uint64_t hash, const struct unwind_path *path)
 {
-    if (node->hash != hash || node->depth != path->depth - first ||
-        node->truncated != path->truncated)
+    if (node->hash != hash || node->depth != path->depth || node->truncated != path->truncated)
         return false;
-    for (uint32_t i = first; i < path->depth; i++)
-        if (node->frames[i - first] != frame_key(path, i))
+    for (uint32_t i = 0; i < path->depth; i++)
+        if (node->frames[i] != frame_key(path, i))
             return false;
     return true;
 }
 
 // A new node, filled; 0: no room is left. Its place is in words from the first, + 1.
-static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct unwind_path *path,
-                          uint32_t first)
+static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct unwind_path *path)
 {
-    uint32_t depth = path->depth - first;
+    uint32_t depth = path->depth;
     uint64_t bytes = sizeof(struct node) + (uint64_t)depth * sizeof(uint64_t);
     uint64_t start = atomic_load_explicit(&table->used_bytes, memory_order_relaxed);
     do {
@@ -105,7 +99,7 @@ static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct
     node->depth = depth;
     node->truncated = path->truncated;
     for (uint32_t i = 0; i < depth; i++)
-        node->frames[i] = frame_key(path, first + i);
+        node->frames[i] = frame_key(path, i);
     return (uint32_t)(start / sizeof(uint64_t)) + 1;
 }
 
@@ -115,16 +109,15 @@ static struct node *node_at(struct stack_table *table, uint32_t place)
 }
 
 // The path's node, made where there is none; NULL: there is no room.
-static struct node *intern(struct stack_table *table, const struct unwind_path *path,
-                           uint32_t first)
+static struct node *intern(struct stack_table *table, const struct unwind_path *path)
 {
-    uint64_t hash = hash_of(path, first);
+    uint64_t hash = hash_of(path);
     uint32_t made = 0;
     for (uint32_t i = 0; i < TABLE_PROBES; i++) {
         _Atomic uint32_t *slot = &table->slot[(hash + i) & (TABLE_SLOTS - 1)];
         uint32_t there = atomic_load_explicit(slot, memory_order_acquire);
         if (!there) {
-            if (!made && !(made = make_node(table, hash, path, first)))
+            if (!made && !(made = make_node(table, hash, path)))
                 return NULL;
             if (atomic_compare_exchange_strong_explicit(slot, &there, made, memory_order_acq_rel,
                                                         memory_order_acquire))
@@ -132,20 +125,20 @@ static struct node *intern(struct stack_table *table, const struct unwind_path *
             // Another thread was first, perhaps with the same path: then the node made is lost.
         }
         struct node *node = node_at(table, there);
-        if (is_path(node, hash, path, first))
+        if (is_path(node, hash, path))
             return node;
     }
     return NULL;
 }
 
 static bool tell(struct stack_table *table, struct event_ring *ring, struct node *node,
-                 const struct unwind_path *path, uint32_t first)
+                 const struct unwind_path *path)
 {
-    for (uint32_t i = first; i < path->depth; i++)
+    for (uint32_t i = 0; i < path->depth; i++)
         if (path->image[i] && !images_tell(&table->unwind.images, path->image[i], ring))
             return false;
     struct event_stack stack = {node->number, node->depth, node->truncated};
-    if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), &path->pc[first],
+    if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), path->pc,
                    node->depth * sizeof(uint64_t)))
         return false;
     // Release: who sees this writes its own record behind the one above.
@@ -153,28 +146,14 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct node
     return true;
 }
 
-// How many of the innermost frames are glint's.
-static uint32_t own_frames(struct stack_table *table, const struct unwind_path *path)
-{
-    uint32_t count = 0;
-    for (; table->own && count < path->depth && path->image[count]; count++) {
-        const struct event_image *image =
-            &images_at(&table->unwind.images, path->image[count])->event;
-        if (table->own < image->start || table->own >= image->end)
-            break;
-    }
-    return count;
-}
-
-uint32_t stack_here(struct stack_table *table, struct event_ring *ring)
+uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
+                    struct unwind_registers from)
 {
     struct unwind_path path;
-    unwind_here(&table->unwind, &path);
-    // The first frame is this function itself.
-    uint32_t first = table->own ? own_frames(table, &path) : path.depth > 0;
-    struct node *node = intern(table, &path, first);
+    unwind_from(&table->unwind, from, &path);
+    struct node *node = intern(table, &path);
     if (!node || (!atomic_load_explicit(&node->told, memory_order_acquire) &&
-                  !tell(table, ring, node, &path, first)))
+                  !tell(table, ring, node, &path)))
         return 0;
     return node->number;
 }

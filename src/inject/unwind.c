@@ -293,7 +293,6 @@ static inline bool step_out(const struct cfi_rule *rule, const struct bounds *bo
 
 enum ending { COMPLETE, TRUNCATED, NEEDS_LIBGCC };
 
-// `registers` are those of a frame that is not part of the path itself.
 static enum ending walk(struct unwind *unwind, struct registers registers, struct unwind_path *path)
 {
     struct bounds bounds = bounds_of(registers.sp);
@@ -301,14 +300,12 @@ static enum ending walk(struct unwind *unwind, struct registers registers, struc
     if (bounds.high < bounds.low + sizeof(uint64_t))
         return TRUNCATED;
     struct sure sure = {{0}, 0};
-    for (bool own = true;; own = false) {
+    for (;;) {
         struct step step = step_at(unwind, &sure, registers.pc);
-        if (!own) {
-            if (path->depth == UNWIND_MOST)
-                return TRUNCATED;
-            path->image[path->depth] = step.image;
-            path->pc[path->depth++] = registers.pc;
-        }
+        if (path->depth == UNWIND_MOST)
+            return TRUNCATED;
+        path->image[path->depth] = step.image;
+        path->pc[path->depth++] = registers.pc;
         switch ((enum cfi_kind)step.rule.kind) {
         case CFI_END: return COMPLETE;
         case CFI_STOP: return TRUNCATED;
@@ -333,19 +330,15 @@ struct backtrace {
     struct unwind *unwind;
     struct unwind_path *path;
     struct sure sure;
-    unsigned skip;
+    uint64_t from; // the first address of the path
 };
 
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *user)
 {
     struct backtrace *backtrace = user;
     struct unwind_path *path = backtrace->path;
-    if (backtrace->skip) {
-        backtrace->skip--;
-        return _URC_NO_REASON;
-    }
     uint64_t pc = _Unwind_GetIP(context);
-    if (!pc)
+    if (!pc || (!path->depth && pc != backtrace->from)) // glint's own frames come first
         return _URC_NO_REASON;
     if (path->depth == UNWIND_MOST) {
         path->truncated = true;
@@ -356,32 +349,22 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *use
     return _URC_NO_REASON;
 }
 
-static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, struct unwind_path *path)
+static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, uint64_t from,
+                                                  struct unwind_path *path)
 {
     path->depth = 0;
     path->truncated = false;
     path->slow = true;
-    // This function's frame and unwind_here's are no part of the path.
-    struct backtrace backtrace = {.unwind = unwind, .path = path, .skip = 2};
+    struct backtrace backtrace = {.unwind = unwind, .path = path, .from = from};
     _Unwind_Backtrace(take_frame, &backtrace);
-    __asm__ volatile("" ::: "memory"); // no tail call: the frames are counted
 }
 
-__attribute__((noinline)) void unwind_here(struct unwind *unwind, struct unwind_path *path)
+void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unwind_path *path)
 {
-    struct registers own = {.fp_lost = false};
-#if defined(__x86_64__)
-    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
-                     : "=&r"(own.pc), "=&r"(own.sp), "=&r"(own.fp));
-#elif defined(__aarch64__)
-    __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29"
-                     : "=&r"(own.pc), "=&r"(own.sp), "=&r"(own.fp));
-#endif
     path->depth = 0;
     path->slow = false;
-    enum ending ending = walk(unwind, own, path);
+    enum ending ending = walk(unwind, (struct registers){from.pc, from.sp, from.fp, false}, path);
     path->truncated = ending != COMPLETE;
     if (ending == NEEDS_LIBGCC)
-        walk_slowly(unwind, path);
-    __asm__ volatile("" ::: "memory");
+        walk_slowly(unwind, from.pc, path);
 }

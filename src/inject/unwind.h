@@ -37,9 +37,21 @@ struct unwind_path {
     uint16_t image[UNWIND_MOST]; // number of the image of each; 0: none
 };
 
-// The path that leads to the caller: its first address is in the function that calls this one.
-// Takes no memory from the program's allocator. Reads of the stack only what lies above the own
-// frame on the same stack, whatever values it finds there. errno is kept.
-void unwind_here(struct unwind *unwind, struct unwind_path *path);
+// Where a path begins: the registers that a function's caller has when it returns.
+struct unwind_registers {
+    uint64_t pc, sp, fp;
+};
+
+// Of the function in which it stands. Asking for its frame's address makes the compiler keep a
+// frame record, in which its caller's frame pointer comes first.
+#define UNWIND_CALLER                                                                  \
+    ((struct unwind_registers){.pc = (uint64_t)(uintptr_t)__builtin_return_address(0), \
+                               .sp = (uint64_t)(uintptr_t)__builtin_dwarf_cfa(),       \
+                               .fp = *(const uint64_t *)__builtin_frame_address(0)})
+
+// The path that leads there: its first address is `from`'s. Takes no memory from the program's
+// allocator. Reads of the stack only what lies above that frame on the same stack, whatever values
+// it finds there. errno is kept.
+void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unwind_path *path);
 
 #endif
