@@ -82,15 +82,21 @@ static void look_for_pending(struct call *call)
     size_t count = 0;
     if (!call->context || atomic_load_explicit(&state.captures, memory_order_relaxed))
         return; // a question would break the capture
+    struct context *about = call->stream ? call->stream->context : call->context;
+    if (!call->event && !atomic_load(&about->busy))
+        return;
     if (call->event) {
         call->pending_count = REAL(cuEventQuery)(call->event) == CUDA_ERROR_NOT_READY;
         call->pending[0] = NULL;
         return;
     }
+    if (!call->stream) // what comes from now on makes it busy again
+        atomic_store(&about->busy, false);
     if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
         count = streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
     else
         streams[count++] = call->stream;
+    bool busy = count == CALL_MOST_STREAMS;
     for (size_t i = 0; i < count; i++) {
         uint64_t enqueued = atomic_load(&streams[i]->enqueued);
         if (enqueued == atomic_load(&streams[i]->idle))
@@ -98,10 +104,15 @@ static void look_for_pending(struct call *call)
         if (is_pending(call, streams[i])) {
             call->pending_at[call->pending_count] = enqueued;
             call->pending[call->pending_count++] = streams[i];
+            busy = true;
         } else if (can_ask(call, streams[i])) {
             atomic_store(&streams[i]->idle, enqueued);
+        } else {
+            busy = true;
         }
     }
+    if (busy)
+        atomic_store(&about->busy, true);
 }
 
 static void look_whether_waited(struct call *call)
@@ -151,7 +162,7 @@ void call_stop(struct call *call, CUresult result)
     if (call->timing.after)
         gpu_time_after(call);
     if (result == CUDA_SUCCESS && is_work(call))
-        atomic_fetch_add(&call->stream->enqueued, 1);
+        stream_work(call->stream);
     if (call->pending_count)
         look_whether_waited(call);
 }

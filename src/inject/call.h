@@ -105,6 +105,4 @@ void gpu_time_finish(void);                  // at the process's end
 // Whether the stream is under capture now. Asks the driver only while some stream is.
 bool call_captured(const struct call *call);
 
-uint64_t now_ns(void);
-
 #endif

@@ -62,7 +62,7 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
                         DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
                         EVENT_LAUNCH_COOPERATIVE);
                if (next.stream && result == CUDA_SUCCESS)
-                   atomic_fetch_add(&next.stream->enqueued, 1);
+                   stream_work(next.stream);
                call_put(&next);
            }
            call.quiet = list && count;

@@ -181,6 +181,10 @@ uint32_t images_find(struct images *images, uint64_t address)
     if (claimed >= IMAGES_MOST)
         return 0;
     read_path(images, found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "", &image);
+    // What was there when the program started stays; of that, the executable and the C library are
+    // on every path.
+    const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
+    image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);
     struct images_image *place = &images->image[claimed];
     memcpy(place, &image, offsetof(struct images_image, ready));
     atomic_store_explicit(&place->ready, true, memory_order_release);

@@ -16,6 +16,8 @@ void object_end(const struct object *object, uint64_t call, uint32_t stream)
 void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
 {
     struct object part;
+    if (!atomic_load_explicit(&state.objects.parts, memory_order_relaxed))
+        return;
     while (objects_take_overlap(&state.objects, OBJECTS_PARTS, start, bytes, &part))
         object_end(&part, call, 0);
 }
@@ -42,14 +44,17 @@ uint64_t object_begin(struct event_object *record, struct context *context, uint
         return 0; // there is nothing to hold
     struct object object = prepare(record, context, call), old;
     object.module = module;
-    // Its end was not seen, but memory that is given out again has ended.
-    while (objects_take_overlap(&state.objects, OBJECTS_MEMORY, object.start, object.bytes, &old)) {
+    put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
+    while (!objects_add(&state.objects, OBJECTS_MEMORY, &object)) {
+        if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object.start, object.bytes,
+                                  &old)) {
+            state_no_memory();
+            break;
+        }
+        // Its end was not seen, but memory that is given out again has ended.
         object_end_parts(old.start, old.bytes, call);
         object_end(&old, call, 0);
     }
-    put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
-    if (!objects_add(&state.objects, OBJECTS_MEMORY, &object))
-        state_no_memory();
     return record->number;
 }
 

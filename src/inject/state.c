@@ -23,13 +23,6 @@ enum { RING_SLOTS = 1 << 18 }; // 16 MiB, of which only what is used takes memor
 struct state state;
 __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
 
-uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 bool state_wanted(void)
 {
     static _Atomic int wanted; // 0: not looked yet, 1: no, 2: yes
@@ -98,6 +91,8 @@ static bool start(const struct door_driver *driver)
     pool_forget();
     memset((char *)&state + kept, 0, sizeof(state) - kept);
     state.generation = generation;
+    atomic_store(&state.context_changes, (uint64_t)generation << 32);
+    clock_prepare(&state.clock);
     pthread_mutex_init(&state.lock, NULL);
     objects_init(&state.objects);
     const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "clock.h"
 #include "cudaabi/cudaabi.h"
 #include "event/event.h"
 #include "latency.h"
@@ -115,6 +116,7 @@ struct context {
     _Atomic bool primary;          // of its device
     struct stream *streams;        // state.lock protects the list
     struct stream *legacy;         // its legacy default stream
+    _Atomic bool busy;             // work may be pending on its streams; false: on none
     _Atomic uint32_t timings_left; // of its streams, that are not read yet
     // GPU times, under this lock: see gpu_time.c.
     pthread_mutex_t timing_lock;
@@ -140,6 +142,12 @@ struct stream *stream_new(CUstream handle, struct context *context);
 // structure is used again.
 void stream_end(CUstream handle);
 void stream_recycle(struct stream *stream);
+static inline void stream_work(struct stream *stream) // a piece of work was given to it
+{
+    atomic_fetch_add(&stream->enqueued, 1);
+    if (!atomic_load_explicit(&stream->context->busy, memory_order_relaxed))
+        atomic_store(&stream->context->busy, true);
+}
 // Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
 size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
 
@@ -190,6 +198,10 @@ struct thread_state {
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
     uint32_t last_query; // hook of a query that was recorded last and said "not ready"
     const void *last_handle;
+    // The context that was looked up last, while state.context_changes is as it was then.
+    CUcontext context_handle;
+    struct context *context;
+    uint64_t context_changes;
 };
 
 struct state {
@@ -209,10 +221,12 @@ struct state {
     _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
     _Atomic uint64_t estimated; // launches whose beginning on the GPU was
     struct latency_errors latency_errors;
+    struct clock_rate clock;
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
 
-    pthread_mutex_t lock; // protects all below
+    _Atomic uint64_t context_changes; // how often one ended; begins at another number in a child
+    pthread_mutex_t lock;             // protects all below
     uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said;
     uint64_t graphs_made;
     struct base_map contexts;       // CUcontext to struct context
@@ -242,6 +256,11 @@ bool state_wanted(void); // GLINT_SOCKET is set
 // Memory ran out: what is recorded from now on has gaps. Says so once.
 void state_no_memory(void);
 void state_note(enum event_severity severity, const char *text);
+
+static inline uint64_t now_ns(void)
+{
+    return clock_now_ns(&state.clock);
+}
 
 static inline void put(enum event_kind kind, const void *record, size_t bytes, const void *more,
                        size_t more_bytes)

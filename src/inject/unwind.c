@@ -225,6 +225,8 @@ struct sure {
 static __attribute__((noinline)) bool make_sure(const struct unwind *unwind, struct sure *sure,
                                                 uint16_t image, uint64_t pc)
 {
+    if (images_at(&unwind->images, image)->stays)
+        return true;
     for (unsigned i = 0; i < SURE; i++)
         if (sure->image[i] == image)
             return true;
