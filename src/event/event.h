@@ -38,8 +38,9 @@ enum event_kind {
                     // do not fit one record, more of the same number follow at once
     // What happens.
     EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
-    EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it
-    EVENT_OBJECT_END,  // struct event_object_end
+    EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it, or is
+                       // part of it: event_begins
+    EVENT_OBJECT_END,  // struct event_object_end; or event_ends
     EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
     EVENT_TIME,        // struct event_time: when the GPU did it
     EVENT_NOTE,        // struct event_note, text for the report
@@ -226,8 +227,15 @@ struct event_call {
     uint8_t padding[6];
 };
 
+// An object of no more than an address and a size begins and ends with calls alone, without records
+// of its own.
 struct event_alloc {
     uint64_t address, bytes, object;
+    uint8_t
+        begins; // the object, of this kind (enum event_object_kind), with the call; 0: it does not
+    uint8_t ends; // 1: it ends with the call
+    uint8_t padding[2];
+    uint32_t device; // of what begins
 };
 
 struct event_sync {
@@ -291,6 +299,12 @@ struct event_finish {
     uint64_t end_ns;
     uint64_t calls, objects; // made in all, so that what is missing can be told
 };
+
+// What a call says of its object, as the records that it saves. False: nothing.
+bool event_begins(const struct event_call *call, const struct event_alloc *alloc,
+                  struct event_object *object);
+bool event_ends(const struct event_call *call, const struct event_alloc *alloc,
+                struct event_object_end *end);
 
 // --- The ring ------------------------------------------------------------------------------------
 

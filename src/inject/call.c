@@ -38,7 +38,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     memset(&call->detail, 0, sizeof(call->detail));
     // A query may turn out not to be worth telling: it has its number when it is told.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
-    call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
+    call->number = call->quiet || query ? 0 : next_number(&state.calls);
     call->stack = call->quiet ? 0 : path_of(call);
     if (stream != NO_STREAM) {
         call->stream = stream_of(stream, row->per_thread, call->context);
@@ -220,7 +220,7 @@ void call_put(const struct call *call)
 void call_tell(struct call *call)
 {
     call->quiet = false;
-    call->number = atomic_fetch_add(&state.calls, 1) + 1;
+    call->number = next_number(&state.calls);
     call->stack = path_of(call);
 }
 
@@ -228,7 +228,7 @@ CUresult call_end(struct call *call)
 {
     if (!call->quiet && !is_repeated(call)) {
         if (!call->number)
-            call->number = atomic_fetch_add(&state.calls, 1) + 1;
+            call->number = next_number(&state.calls);
         call_put(call);
     }
     if (state.timestamps)
@@ -240,7 +240,7 @@ CUresult call_end(struct call *call)
 
 void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object)
 {
-    call->detail.alloc = (struct event_alloc){address, bytes, object};
+    call->detail.alloc = (struct event_alloc){.address = address, .bytes = bytes, .object = object};
 }
 
 void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record)

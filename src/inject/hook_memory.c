@@ -15,12 +15,17 @@ static void begin(struct call *call, uint8_t kind, uint64_t address, uint64_t by
         return;
     }
     struct event_object object = {.kind = kind, .address = address, .bytes = bytes};
-    if (kind == EVENT_OBJECT_POOL && call->stream) {
+    if (kind == EVENT_OBJECT_POOL && call->flags & EVENT_CALL_CAPTURED) {
+        object.kind = EVENT_OBJECT_GRAPH;
         object.stream = call->stream->number;
-        if (call->flags & EVENT_CALL_CAPTURED)
-            object.kind = EVENT_OBJECT_GRAPH;
+        call_alloc(call, address, bytes, object_begin(&object, call->context, call->number, 0));
+        return;
     }
-    call_alloc(call, address, bytes, object_begin(&object, call->context, call->number, 0));
+    call_alloc(call, address, bytes, object_begin_with_call(&object, call->context, call->number));
+    if (call->detail.alloc.object) {
+        call->detail.alloc.begins = kind;
+        call->detail.alloc.device = object.device;
+    }
 }
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
@@ -146,9 +151,13 @@ static void left(struct call *call, const struct object *object)
         return;
     }
     object_end_parts(object->start, object->bytes, call->number);
-    object_end(object, call->number,
-               call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE ? call->stream->number
-                                                                             : 0);
+    if (call->detail.alloc.object == object->number)
+        call->detail.alloc.ends = 1;
+    else
+        object_end(object, call->number,
+                   call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE
+                       ? call->stream->number
+                       : 0);
 }
 
 #define FREED(symbol, type)                  \

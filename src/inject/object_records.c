@@ -25,7 +25,7 @@ void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
 static struct object prepare(struct event_object *record, const struct context *context,
                              uint64_t call)
 {
-    record->number = atomic_fetch_add(&state.objects_made, 1) + 1;
+    record->number = next_number(&state.objects_made);
     record->call = call;
     record->context = context ? context->number : 0;
     record->device = context ? context->device : 0;
@@ -37,16 +37,11 @@ static struct object prepare(struct event_object *record, const struct context *
                            .kind = record->kind};
 }
 
-uint64_t object_begin(struct event_object *record, struct context *context, uint64_t call,
-                      uint32_t module)
+static void enter(const struct object *object, uint64_t call)
 {
-    if (!record->bytes)
-        return 0; // there is nothing to hold
-    struct object object = prepare(record, context, call), old;
-    object.module = module;
-    put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
-    while (!objects_add(&state.objects, OBJECTS_MEMORY, &object)) {
-        if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object.start, object.bytes,
+    struct object old;
+    while (!objects_add(&state.objects, OBJECTS_MEMORY, object)) {
+        if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object->start, object->bytes,
                                   &old)) {
             state_no_memory();
             break;
@@ -55,6 +50,26 @@ uint64_t object_begin(struct event_object *record, struct context *context, uint
         object_end_parts(old.start, old.bytes, call);
         object_end(&old, call, 0);
     }
+}
+
+uint64_t object_begin(struct event_object *record, struct context *context, uint64_t call,
+                      uint32_t module)
+{
+    if (!record->bytes)
+        return 0; // there is nothing to hold
+    struct object object = prepare(record, context, call);
+    object.module = module;
+    put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
+    enter(&object, call);
+    return record->number;
+}
+
+uint64_t object_begin_with_call(struct event_object *record, struct context *context, uint64_t call)
+{
+    if (!record->bytes)
+        return 0;
+    const struct object object = prepare(record, context, call);
+    enter(&object, call);
     return record->number;
 }
 

@@ -182,6 +182,10 @@ uint32_t thread_number(void);
 // number, context, device and call are filled in. Returns its number, 0 where memory ran out.
 uint64_t object_begin(struct event_object *object, struct context *context, uint64_t call,
                       uint32_t module);
+// The same of one that the call's record tells of (struct event_alloc), which comes before anybody
+// else can know of the memory.
+uint64_t object_begin_with_call(struct event_object *object, struct context *context,
+                                uint64_t call);
 uint64_t object_begin_array(struct event_object *object, uint64_t handle, struct context *context,
                             uint64_t call);
 void object_end(const struct object *object, uint64_t call, uint32_t stream);
@@ -260,6 +264,12 @@ void state_note(enum event_severity severity, const char *text);
 static inline uint64_t now_ns(void)
 {
     return clock_now_ns(&state.clock);
+}
+
+// Numbers order nothing by themselves.
+static inline uint64_t next_number(_Atomic uint64_t *given)
+{
+    return atomic_fetch_add_explicit(given, 1, memory_order_relaxed) + 1;
 }
 
 static inline void put(enum event_kind kind, const void *record, size_t bytes, const void *more,

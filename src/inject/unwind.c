@@ -126,6 +126,7 @@ static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
 struct step {
     struct cfi_rule rule;
     uint16_t image;
+    bool stays; // the image does
 };
 
 static inline struct unwind_entry *set_of(struct unwind *unwind, uint64_t pc)
@@ -150,6 +151,7 @@ static inline bool look_up(struct unwind *unwind, uint64_t pc, struct step *step
                                        .ra_offset = (int32_t)ra_fp,
                                        .fp_offset = (int32_t)(ra_fp >> 32)};
         step->image = (uint16_t)image;
+        step->stays = kind_cfa >> 24 & 0xFF;
         return true;
     }
     return false;
@@ -159,6 +161,7 @@ static void keep(struct unwind *unwind, uint64_t pc, const struct step *step)
 {
     const struct cfi_rule *rule = &step->rule;
     uint64_t words[] = {rule->kind | (uint64_t)rule->fp << 8 | (uint64_t)rule->signs << 16 |
+                            (uint64_t)step->stays << 24 |
                             (uint64_t)(uint32_t)rule->cfa_offset << 32,
                         (uint32_t)rule->ra_offset | (uint64_t)(uint32_t)rule->fp_offset << 32};
     struct unwind_entry *set = set_of(unwind, pc), *place = NULL;
@@ -202,12 +205,13 @@ static bool returns_from_signal(const struct images_image *image, uint64_t pc)
 // Where no image holds it, nothing is kept: one may be loaded there later.
 static __attribute__((noinline)) struct step find_step(struct unwind *unwind, uint64_t pc)
 {
-    struct step step = {{.kind = CFI_STOP}, 0};
+    struct step step = {{.kind = CFI_STOP}, 0, false};
     uint32_t image = images_find(&unwind->images, pc - 1);
     if (!image)
         return step;
     const struct images_image *found = images_at(&unwind->images, image);
     step.image = (uint16_t)image;
+    step.stays = found->stays;
     step.rule = cfi_find(&found->cfi, pc - 1);
     if (step.rule.kind == CFI_STOP && found->hidden && returns_from_signal(found, pc))
         step.rule.kind = CFI_OTHER;
@@ -225,8 +229,6 @@ struct sure {
 static __attribute__((noinline)) bool make_sure(const struct unwind *unwind, struct sure *sure,
                                                 uint16_t image, uint64_t pc)
 {
-    if (images_at(&unwind->images, image)->stays)
-        return true;
     for (unsigned i = 0; i < SURE; i++)
         if (sure->image[i] == image)
             return true;
@@ -240,7 +242,7 @@ static inline struct step step_at(struct unwind *unwind, struct sure *sure, uint
 {
     struct step step;
     if (look_up(unwind, pc, &step) &&
-        (step.image == sure->image[0] || make_sure(unwind, sure, step.image, pc)))
+        (step.stays || step.image == sure->image[0] || make_sure(unwind, sure, step.image, pc)))
         return step;
     return find_step(unwind, pc);
 }

@@ -18,7 +18,7 @@ enum { UNWIND_SETS = 2048, UNWIND_WAYS = 4, UNWIND_MOST = 128 };
 // that an entry of which two threads have written parts is none.
 struct unwind_entry {
     _Atomic uint64_t check;
-    _Atomic uint64_t kind_cfa; // kind, fp, signs, 0 (8 bits each), cfa_offset
+    _Atomic uint64_t kind_cfa; // kind, fp, signs, whether the image stays (8 bits each), cfa_offset
     _Atomic uint64_t ra_fp;    // ra_offset, fp_offset
     _Atomic uint64_t image;
 };
