@@ -98,8 +98,8 @@ int main(void)
             mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
             return 1;
-        rounds[i] =
-            (struct measured){.table = stack_table_make(), .ring = event_ring_make(memory, bytes)};
+        rounds[i] = (struct measured){.table = stack_table_make(false),
+                                      .ring = event_ring_make(memory, bytes)};
         if (!rounds[i].table || !rounds[i].ring)
             return 1;
         even(CHAIN, &rounds[i]);

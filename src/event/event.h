@@ -366,10 +366,12 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 // "1": GPU times are taken.
 #define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 
-// The program's side: makes a ring in memory of its own, hands it to the recorder behind the
-// socket, and keeps no descriptor. NULL, with errno set, where there is no recorder or no memory.
+// The program's side: makes a ring in memory of its own, of so many slots, or where there is no
+// memory for them of half as many, down to the least; hands it to the recorder behind the socket,
+// and keeps no descriptor. NULL, with errno set, where there is no recorder or no memory.
 // Calls only what may be called between fork and exec.
-struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes);
+struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
+                                    size_t *bytes);
 
 // The recorder's side: takes the ring that a process offers on the connection. *pid is the process
 // as the system tells it. The memory cannot shrink under the reader. NULL: it is no ring of this

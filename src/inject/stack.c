@@ -29,10 +29,11 @@ struct stack_table {
     _Alignas(64) unsigned char nodes[];
 };
 
-struct stack_table *stack_table_make(void)
+struct stack_table *stack_table_make(bool scarce)
 {
     int saved = errno;
-    for (size_t bytes = NODES_MOST_BYTES; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
+    size_t bytes = scarce ? NODES_LEAST_BYTES : NODES_MOST_BYTES;
+    for (; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
         // Only what is touched takes memory.
         size_t all = sizeof(struct stack_table) + bytes;
         void *memory = mmap(NULL, all, PROT_READ | PROT_WRITE,

@@ -5,6 +5,7 @@
 #ifndef GLINT_INJECT_STACK_H
 #define GLINT_INJECT_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/event.h"
@@ -12,9 +13,10 @@
 
 struct stack_table;
 
-// In memory of its own from the system; NULL where there is none. After fork the child makes a new
+// In memory of its own from the system, the least that is of use where address space is scarce;
+// NULL where there is none. After fork the child makes a new
 // one, because its recorder knows nothing yet.
-struct stack_table *stack_table_make(void);
+struct stack_table *stack_table_make(bool scarce);
 void stack_table_free(struct stack_table *table);
 
 // The number of the path that leads there; 0: it could not be told because the ring is

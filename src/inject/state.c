@@ -12,13 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "pool.h"
 
-enum { RING_SLOTS = 1 << 18 }; // 16 MiB, of which only what is used takes memory
+enum {
+    RING_SLOTS = 1 << 18, // 16 MiB
+    RING_FEW = 1 << 14,   // where address space is scarce
+    RING_LEAST = 1 << 10,
+};
 
 struct state state;
 __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
@@ -37,12 +42,20 @@ bool state_wanted(void)
 
 // --- Meeting the recorder ------------------------------------------------------------------------
 
-// The new ring, known to the recorder; NULL where anything fails.
+// Whether address space is limited: then it is for the program.
+static bool is_scarce(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// The new ring, known to the recorder, as large as there is memory for; NULL where anything fails.
 static struct event_ring *meet(void)
 {
     const char *path = getenv(EVENT_SOCKET_VARIABLE);
+    const uint32_t slots = is_scarce() ? RING_FEW : RING_SLOTS;
     size_t bytes;
-    struct event_ring *ring = path ? event_ring_offer(path, RING_SLOTS, &bytes) : NULL;
+    struct event_ring *ring = path ? event_ring_offer(path, slots, RING_LEAST, &bytes) : NULL;
     if (ring) {
         madvise(ring, bytes, MADV_DONTFORK);
         madvise(ring, bytes, MADV_DONTDUMP);
@@ -106,7 +119,9 @@ static bool start(const struct door_driver *driver)
     if (state.ring && state.timestamps && !registered)
         registered = atexit(collect_times) == 0;
     if (state.ring)
-        state.stacks = stack_table_make();
+        state.stacks = stack_table_make(is_scarce());
+    if (state.ring && !state.stacks)
+        state_no_memory();
     return state.ring != NULL;
 }
 
@@ -165,8 +180,8 @@ void state_note(enum event_severity severity, const char *text)
 void state_no_memory(void)
 {
     if (!atomic_exchange(&state.no_memory, true))
-        state_note(EVENT_ERROR, "glint ran out of memory in the program: objects, streams or "
-                                "kernels are missing from here on");
+        state_note(EVENT_ERROR, "glint found no more memory in the program: what is recorded from "
+                                "here on has gaps");
 }
 
 __attribute__((constructor)) static void loaded(void)

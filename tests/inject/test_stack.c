@@ -464,7 +464,7 @@ static void unloaded_libraries_are_forgotten(void **state)
     (void)state;
     size_t bytes = event_ring_bytes(1 << 16);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct numbered numbered = {stack_table_make(), event_ring_make(memory, bytes), 0};
+    struct numbered numbered = {stack_table_make(false), event_ring_make(memory, bytes), 0};
     assert_non_null(numbered.table);
     assert_non_null(numbered.ring);
     uint32_t seen[2] = {0, 0};
@@ -505,7 +505,7 @@ static void telling_init(struct telling *telling, uint32_t slots)
     telling->memory =
         mmap(NULL, telling->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(telling->memory != MAP_FAILED);
-    telling->numbered.table = stack_table_make();
+    telling->numbered.table = stack_table_make(false);
     telling->numbered.ring = event_ring_make(telling->memory, telling->bytes);
     assert_non_null(telling->numbered.table);
     assert_non_null(telling->numbered.ring);
