@@ -12,7 +12,13 @@
 
 #include "images.h"
 
-enum { UNWIND_SETS = 2048, UNWIND_WAYS = 4, UNWIND_MOST = 128 };
+enum {
+    UNWIND_SETS = 2048,
+    UNWIND_WAYS = 4,
+    UNWIND_MOST = 128,
+    UNWIND_LOADS = 48,
+    UNWIND_MOVING = 4
+};
 
 // One address and its rule, packed. The check word is made of all the others and the address, so
 // that an entry of which two threads have written parts is none.
@@ -29,12 +35,23 @@ struct unwind {
     _Alignas(64) struct unwind_entry entries[UNWIND_SETS][UNWIND_WAYS];
 };
 
+struct unwind_load { // a word of the stack
+    uint64_t address, value;
+};
+
 struct unwind_path {
     uint32_t depth;
     bool truncated;              // there were more frames, or the way on was not known
     bool slow;                   // libgcc's unwinder found it
     uint64_t pc[UNWIND_MOST];    // return addresses, innermost first
     uint16_t image[UNWIND_MOST]; // number of the image of each; 0: none
+    // What the walk has used. The same registers and the same words are the same path, if it is
+    // whole and the images through which it leads are still there.
+    bool needs_fp;       // the frame pointer that it began with
+    uint32_t load_count; // may be more than there is room for
+    struct unwind_load loads[UNWIND_LOADS];
+    uint32_t moving_count;          // likewise
+    uint32_t moving[UNWIND_MOVING]; // places in the path, one for each image that may go
 };
 
 // Where a path begins: the registers that a function's caller has when it returns.
@@ -53,5 +70,21 @@ struct unwind_registers {
 // allocator. Reads of the stack only what lies above that frame on the same stack, whatever values
 // it finds there. errno is kept.
 void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unwind_path *path);
+
+// What of the stack may be read that holds the address: from there on to its end.
+struct unwind_bounds {
+    uint64_t low, high;
+};
+struct unwind_bounds unwind_bounds_from(uint64_t sp);
+
+static inline bool unwind_read(const struct unwind_bounds *bounds, uint64_t address,
+                               uint64_t *value)
+{
+    if (address < bounds->low || address > bounds->high - sizeof(*value) ||
+        address % sizeof(*value))
+        return false;
+    *value = *(const uint64_t *)(uintptr_t)address;
+    return true;
+}
 
 #endif

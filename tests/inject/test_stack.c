@@ -459,9 +459,48 @@ __attribute__((noinline)) static void take_number(void *user)
     numbered->number = stack_here(numbered->table, numbered->ring);
 }
 
-static void unloaded_libraries_are_forgotten(void **state)
+// Both ways have frames of one size, so that all is in the same place, and only what lies there
+// tells.
+__attribute__((noinline)) static void through(struct numbered *numbered)
+{
+    take_number(numbered);
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void one_way(struct numbered *numbered)
+{
+    through(numbered);
+    __asm__ volatile("" ::"r"(1));
+}
+
+__attribute__((noinline)) static void another_way(struct numbered *numbered)
+{
+    through(numbered);
+    __asm__ volatile("" ::"r"(2));
+}
+
+static void the_same_place_by_another_way_is_another_path(void **state)
 {
     (void)state;
+    size_t bytes = event_ring_bytes(1 << 16);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct numbered numbered = {stack_table_make(false), event_ring_make(memory, bytes), 0};
+    void (*const ways[])(struct numbered *) = {one_way, another_way};
+    uint32_t seen[2] = {0, 0};
+    for (unsigned i = 0; i < 20; i++) { // by a pointer: the calls are one
+        ways[i / 2 % 2](&numbered);
+        assert_int_not_equal(numbered.number, 0);
+        if (!seen[i / 2 % 2])
+            seen[i / 2 % 2] = numbered.number;
+        assert_int_equal(numbered.number, seen[i / 2 % 2]);
+    }
+    assert_int_not_equal(seen[0], seen[1]);
+    stack_table_free(numbered.table);
+    munmap(memory, bytes);
+}
+
+static void load_in_turn(const char *const names[2])
+{
     size_t bytes = event_ring_bytes(1 << 16);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct numbered numbered = {stack_table_make(false), event_ring_make(memory, bytes), 0};
@@ -473,7 +512,7 @@ static void unloaded_libraries_are_forgotten(void **state)
     for (unsigned i = 0; i < 40; i++) {
         void *library;
         long (*call)(void (*)(void *), void *);
-        open_plugin(i % 2 ? "test_plugin_100.so" : "test_plugin_300.so", &library, &call);
+        open_plugin(names[i % 2], &library, &call);
         same_place += place == (uint64_t)(uintptr_t)call;
         place = (uint64_t)(uintptr_t)call;
         struct comparison comparison = {.least_depth = 5};
@@ -488,6 +527,13 @@ static void unloaded_libraries_are_forgotten(void **state)
     print_message("%u of 40 libraries took the place of the one before\n", same_place);
     stack_table_free(numbered.table);
     munmap(memory, bytes);
+}
+
+static void unloaded_libraries_are_forgotten(void **state)
+{
+    (void)state;
+    load_in_turn((const char *const[]){"test_plugin_300.so", "test_plugin_100.so"});
+    load_in_turn((const char *const[]){"test_plugin_two.so", "test_plugin_100.so"});
 }
 
 // --- Interned and told ---------------------------------------------------------------------------
@@ -718,6 +764,7 @@ int main(void)
         cmocka_unit_test(code_made_at_run_time_ends_the_path),
         cmocka_unit_test(tables_that_lie_never_crash),
         cmocka_unit_test(garbage_tables_never_crash),
+        cmocka_unit_test(the_same_place_by_another_way_is_another_path),
         cmocka_unit_test(unloaded_libraries_are_forgotten),
         cmocka_unit_test(equal_paths_are_one_number_and_told_once),
         cmocka_unit_test(a_full_ring_gives_no_number_until_there_is_room),
