@@ -95,8 +95,13 @@ static inline void copy_words(unsigned char *restrict to, const unsigned char *r
         from += sizeof(uint64_t);
         __asm__(""); // or the compiler calls memcpy after all
     }
-    if (length)
-        memcpy(to, from, length);
+    if (length & sizeof(uint32_t)) { // what a slot leaves of a word
+        memcpy(to, from, sizeof(uint32_t));
+        to += sizeof(uint32_t);
+        from += sizeof(uint32_t);
+    }
+    if (length % sizeof(uint32_t))
+        memcpy(to, from, length % sizeof(uint32_t));
 }
 
 static inline void write_bytes(struct writer *writer, const void *bytes, size_t length)
@@ -151,7 +156,7 @@ bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
     atomic_store_explicit(&slot_at(ring, ring->slot_count, start)->mark,
                           mark_of(start, kind, slots), memory_order_release);
     // The next record's place was last in the reader's cache.
-    for (uint64_t i = 0; i < slots; i++)
+    for (uint64_t i = 0; i < 2; i++)
         __builtin_prefetch(slot_at(ring, ring->slot_count, start + AHEAD + i), 1);
     return true;
 }
