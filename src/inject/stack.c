@@ -201,8 +201,8 @@ static struct node *recalled(struct stack_table *table, const struct unwind_regi
         pcs[i] = READ(recall->moving[i].pc);
     }
     const uint32_t place = READ(recall->place);
-    atomic_thread_fence(memory_order_acquire);
-    if (READ(recall->version) != version)
+    // Adds nothing: what was read before it was read before the version is looked at again.
+    if (atomic_fetch_add_explicit(&recall->version, 0, memory_order_acq_rel) != version)
         return NULL;
     for (uint32_t i = 0; i < moving; i++)
         if (!images_is_at(&table->unwind.images, images[i], pcs[i] - 1))
@@ -210,7 +210,8 @@ static struct node *recalled(struct stack_table *table, const struct unwind_regi
     return node_at(table, place);
 }
 
-#define WRITE(field, value) atomic_store_explicit(&(field), value, memory_order_relaxed)
+// Not before the version is odd.
+#define WRITE(field, value) atomic_store_explicit(&(field), value, memory_order_release)
 
 static void keep_recall(struct stack_table *table, const struct unwind_registers *from,
                         const struct unwind_path *path, const struct node *node)
@@ -222,7 +223,6 @@ static void keep_recall(struct stack_table *table, const struct unwind_registers
         !atomic_compare_exchange_strong_explicit(&recall->version, &version, version + 1,
                                                  memory_order_acq_rel, memory_order_relaxed))
         return;
-    atomic_thread_fence(memory_order_release);
     WRITE(recall->pc, from->pc);
     WRITE(recall->sp, from->sp);
     WRITE(recall->fp, from->fp);
