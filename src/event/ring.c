@@ -20,7 +20,7 @@ enum {
     HEAD_BYTES = 4096,
     LENGTH_BYTES = sizeof(uint32_t),
     MOST_SLOTS = 4096,
-    AHEAD = 4,         // slots
+    AHEAD = 32,        // slots: nearer ones the reader's processor fetches, beside what it reads
     POSITION_BITS = 40 // in a mark: two positions that share them are 64 TiB of records apart
 };
 
