@@ -28,7 +28,7 @@ void latency_add(struct latency *latency, double sample_ns, struct latency_error
     }
     latency->samples_ns[latency->count++ % LATENCY_SAMPLES] = sample_ns;
     const uint32_t count = latency->count < LATENCY_SAMPLES ? latency->count : LATENCY_SAMPLES;
-    double sorted[LATENCY_SAMPLES];
+    double sorted[LATENCY_SAMPLES] = {0};
     memcpy(sorted, latency->samples_ns, count * sizeof(*sorted));
     sort(sorted, count);
     latency->median_ns = sorted[count / 2];

@@ -83,7 +83,7 @@ static inline bool unwind_read(const struct unwind_bounds *bounds, uint64_t addr
     if (address < bounds->low || address > bounds->high - sizeof(*value) ||
         address % sizeof(*value))
         return false;
-    *value = *(const uint64_t *)(uintptr_t)address;
+    *value = *(const uint64_t *)(uintptr_t)address; // NOLINT(clang-analyzer-core.NullDereference)
     return true;
 }
 
