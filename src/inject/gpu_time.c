@@ -147,8 +147,7 @@ static bool begin(struct call *call, struct context *context, struct stream *str
     if (!after)
         return false;
     CUevent before = NULL;
-    const bool without = needs_no_event(call, stream);
-    if (!without) {
+    if (!needs_no_event(call, stream)) {
         before = take_event(context);
         if (!before || REAL(cuEventRecord)(before, stream->handle) != CUDA_SUCCESS) {
             if (before)
@@ -333,7 +332,7 @@ static bool has_waited(const struct call *call)
            (call->how & HOOK_WAITS || call->kind == EVENT_CALL_SYNC);
 }
 
-// Whether some should be read, whatever the GPU is doing. With the lock held.
+// Whether some should be read, whatever the GPU is doing.
 static bool is_time(const struct call *call, struct stream *stream)
 {
     const struct stream_times *times = &stream->times;

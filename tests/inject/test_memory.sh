@@ -55,3 +55,10 @@ unset SCARCE_MAPPINGS
 for limit in '-v 400000' '-f 1000' '-f 10'; do
     run "$hoard" "$limit"
 done
+
+# And the profile says so.
+LD_PRELOAD=$scarce SCARCE_MAPPINGS=4 "$GLINT_BUILD_DIR/bin/glint" record -q -o "$work/p.glint" --device sim -- \
+    "$programs/inject_program" hoard >"$work/out"
+[ "$(cat "$work/out")" = "$hoard" ]
+"$GLINT_BUILD_DIR/bin/glint" query "$work/p.glint" "SELECT severity, text FROM v_notes" |
+    grep -q '^error.*glint found no more memory in the program'
