@@ -17,10 +17,7 @@
 
 #define GREETING "glint ring"
 
-enum {
-    CONNECT_TRIES = 20, // a millisecond each
-    FEWEST_SLOTS = 1024 // that are of use: 64 KiB
-};
+enum { CONNECT_TRIES = 20 }; // a millisecond each
 
 union control {
     struct cmsghdr header;
@@ -72,44 +69,53 @@ static bool send_descriptor(int connection, int descriptor)
     return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(text);
 }
 
-// Memory without a name is a file to the system: one larger than the program may write ends the
-// program by a signal. A smaller ring then, or if that is none, one of no slots.
-static uint32_t slots_allowed(uint32_t slots)
+// A ring of so many slots in memory without a name, whose descriptor is *memory. NULL: there is
+// none.
+static struct event_ring *make_ring(uint32_t slots, int *memory)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return slots;
-    while (slots && event_ring_bytes(slots) > limit.rlim_cur)
-        slots = slots > FEWEST_SLOTS ? slots / 2 : 0;
-    return slots;
-}
-
-struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes)
-{
-    slots = slots_allowed(slots);
-    if (!slots) {
-        errno = EFBIG;
+    const size_t bytes = event_ring_bytes(slots);
+    struct rlimit files; // beyond this the system would send a signal
+    if (getrlimit(RLIMIT_FSIZE, &files) == 0 && bytes > files.rlim_cur) {
+        errno = ENOSPC;
         return NULL;
     }
-    *bytes = event_ring_bytes(slots);
+    *memory = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *mapped = MAP_FAILED;
+    // All of its memory now: where there is none later, writing a record would be the program's
+    // end.
+    if (*memory >= 0 && fallocate(*memory, 0, 0, (off_t)bytes) == 0 &&
+        fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *memory, 0);
+    if (mapped != MAP_FAILED)
+        return event_ring_make(mapped, bytes);
+    const int why = errno;
+    if (*memory >= 0)
+        close(*memory);
+    errno = why;
+    return NULL;
+}
+
+struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
+                                    size_t *bytes)
+{
     struct event_ring *ring = NULL;
-    int connection = connect_to(socket_path);
+    int memory, connection = connect_to(socket_path);
     if (connection < 0)
         return NULL;
-    int memory = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    void *mapped = MAP_FAILED;
-    if (memory >= 0 && ftruncate(memory, (off_t)*bytes) == 0 &&
-        fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
-        mapped = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    if (mapped != MAP_FAILED)
-        ring = event_ring_make(mapped, *bytes);
-    if (ring && !send_descriptor(connection, memory))
-        ring = NULL;
+    do
+        ring = make_ring(slots, &memory);
+    while (!ring && (errno == ENOMEM || errno == ENOSPC) && (slots /= 2) >= least);
+    *bytes = event_ring_bytes(slots);
     int why = errno;
-    if (!ring && mapped != MAP_FAILED)
-        munmap(mapped, *bytes);
-    if (memory >= 0)
+    if (ring) {
+        const bool sent = send_descriptor(connection, memory);
+        why = errno;
         close(memory);
+        if (!sent) {
+            munmap(ring, *bytes);
+            ring = NULL;
+        }
+    }
     close(connection);
     errno = why;
     return ring;

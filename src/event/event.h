@@ -38,8 +38,9 @@ enum event_kind {
                     // do not fit one record, more of the same number follow at once
     // What happens.
     EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
-    EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it
-    EVENT_OBJECT_END,  // struct event_object_end
+    EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it, or is
+                       // part of it: event_begins
+    EVENT_OBJECT_END,  // struct event_object_end; or event_ends
     EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
     EVENT_TIME,        // struct event_time: when the GPU did it
     EVENT_NOTE,        // struct event_note, text for the report
@@ -225,8 +226,15 @@ struct event_call {
     uint8_t padding[6];
 };
 
+// An object of no more than an address and a size begins and ends with calls alone, without records
+// of its own.
 struct event_alloc {
     uint64_t address, bytes, object;
+    uint8_t
+        begins; // the object, of this kind (enum event_object_kind), with the call; 0: it does not
+    uint8_t ends; // 1: it ends with the call
+    uint8_t padding[2];
+    uint32_t device; // of what begins
 };
 
 struct event_sync {
@@ -273,10 +281,12 @@ struct event_object_end {
 
 struct event_time {
     uint64_t call;
-    uint32_t node; // of a graph launch: 1 + index; 0: all of it
-    uint32_t padding;
+    uint32_t node;             // of a graph launch: 1 + index; 0: all of it
+    uint32_t flags;            // EVENT_TIME_*
     uint64_t start_ns, end_ns; // CLOCK_MONOTONIC, as well as the GPU's clock can be fitted to it
 };
+
+enum { EVENT_TIME_ESTIMATED = 1 }; // the start is, from when the launch was handed over
 
 enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };
 
@@ -288,6 +298,12 @@ struct event_finish {
     uint64_t end_ns;
     uint64_t calls, objects; // made in all, so that what is missing can be told
 };
+
+// What a call says of its object, as the records that it saves. False: nothing.
+bool event_begins(const struct event_call *call, const struct event_alloc *alloc,
+                  struct event_object *object);
+bool event_ends(const struct event_call *call, const struct event_alloc *alloc,
+                struct event_object_end *end);
 
 // --- The ring ------------------------------------------------------------------------------------
 
@@ -349,11 +365,13 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 // "1": GPU times are taken.
 #define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 
-// The program's side: makes a ring in memory of its own, hands it to the recorder behind the
-// socket, and keeps no descriptor. Fewer slots where the program may not write files of that size.
-// NULL, with errno set, where there is no recorder or no memory.
+// The program's side: makes a ring in memory of its own, of so many slots, or where there is no
+// memory for them, or the program may not write files of that size, of half as many, down to the
+// least; hands it to the recorder behind the socket, and keeps no descriptor. NULL, with errno set,
+// where there is no recorder or no memory.
 // Calls only what may be called between fork and exec.
-struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, size_t *bytes);
+struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
+                                    size_t *bytes);
 
 // The recorder's side: takes the ring that a process offers on the connection. *pid is the process
 // as the system tells it. The memory cannot shrink under the reader. NULL: it is no ring of this

@@ -10,12 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
-static uint32_t path_here(void)
+static uint32_t path_of(const struct call *call)
 {
-    return state.stacks ? stack_here(state.stacks, state.ring) : 0;
+    return state.stacks ? stack_from(state.stacks, state.ring, call->caller) : 0;
 }
 
-bool call_begin(struct call *call, enum hook hook, CUstream stream)
+bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwind_registers caller)
 {
     if (!state_on() || inject_thread.depth)
         return false;
@@ -23,6 +23,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     inject_thread.depth = 1;
     const struct hook_row *row = &hook_rows[hook];
     call->hook = hook;
+    call->caller = caller;
     call->how = row->how;
     call->kind = row->kind;
     call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
@@ -37,8 +38,8 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream)
     memset(&call->detail, 0, sizeof(call->detail));
     // A query may turn out not to be worth telling: it has its number when it is told.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
-    call->number = call->quiet || query ? 0 : atomic_fetch_add(&state.calls, 1) + 1;
-    call->stack = call->quiet ? 0 : path_here();
+    call->number = call->quiet || query ? 0 : next_number(&state.calls);
+    call->stack = call->quiet ? 0 : path_of(call);
     if (stream != NO_STREAM) {
         call->stream = stream_of(stream, row->per_thread, call->context);
         if (call->stream && call_captured(call))
@@ -81,25 +82,36 @@ static void look_for_pending(struct call *call)
     size_t count = 0;
     if (!call->context || atomic_load_explicit(&state.captures, memory_order_relaxed))
         return; // a question would break the capture
+    struct context *about = call->stream ? call->stream->context : call->context;
+    if (!call->event && !atomic_load(&about->busy))
+        return;
     if (call->event) {
         call->pending_count = REAL(cuEventQuery)(call->event) == CUDA_ERROR_NOT_READY;
         call->pending[0] = NULL;
         return;
     }
+    if (!call->stream) // what comes from now on makes it busy again
+        atomic_store(&about->busy, false);
     if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
         count = streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
     else
         streams[count++] = call->stream;
+    bool busy = count == CALL_MOST_STREAMS;
     for (size_t i = 0; i < count; i++) {
         uint64_t enqueued = atomic_load(&streams[i]->enqueued);
         if (enqueued == atomic_load(&streams[i]->idle))
             continue;
         if (is_pending(call, streams[i])) {
             call->pending[call->pending_count++] = streams[i];
+            busy = true;
         } else if (can_ask(call, streams[i])) {
             atomic_store(&streams[i]->idle, enqueued);
+        } else {
+            busy = true;
         }
     }
+    if (busy)
+        atomic_store(&about->busy, true);
 }
 
 // Whether what was pending when it began was done before it returned. Where the driver has done
@@ -145,7 +157,7 @@ void call_stop(struct call *call, CUresult result)
     if (call->timing.after)
         gpu_time_after(call);
     if (result == CUDA_SUCCESS && is_work(call))
-        atomic_fetch_add(&call->stream->enqueued, 1);
+        stream_work(call->stream);
     if (call->pending_count && has_waited(call))
         call->flags |= EVENT_CALL_WAITED;
 }
@@ -203,19 +215,19 @@ void call_put(const struct call *call)
 void call_tell(struct call *call)
 {
     call->quiet = false;
-    call->number = atomic_fetch_add(&state.calls, 1) + 1;
-    call->stack = path_here();
+    call->number = next_number(&state.calls);
+    call->stack = path_of(call);
 }
 
 CUresult call_end(struct call *call)
 {
     if (!call->quiet && !is_repeated(call)) {
         if (!call->number)
-            call->number = atomic_fetch_add(&state.calls, 1) + 1;
+            call->number = next_number(&state.calls);
         call_put(call);
     }
-    if (state.timestamps && call->stream)
-        gpu_time_collect(call->stream, call->how & HOOK_WAITS);
+    if (state.timestamps)
+        gpu_time_read(call);
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;
@@ -223,7 +235,7 @@ CUresult call_end(struct call *call)
 
 void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object)
 {
-    call->detail.alloc = (struct event_alloc){address, bytes, object};
+    call->detail.alloc = (struct event_alloc){.address = address, .bytes = bytes, .object = object};
 }
 
 void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record)

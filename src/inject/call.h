@@ -15,6 +15,7 @@ enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call wa
 
 struct call {
     enum hook hook;
+    struct unwind_registers caller;
     struct context *current; // the thread's
     struct context *context; // that the call is about
     struct stream *stream;
@@ -45,25 +46,25 @@ struct call {
 #define NO_STREAM ((CUstream)(uintptr_t)-1)
 
 // False: pass the call on and do nothing else. Where true, the other three follow in this order.
-bool call_begin(struct call *call, enum hook hook, CUstream stream);
+bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwind_registers caller);
 void call_start(struct call *call);
 void call_stop(struct call *call, CUresult result);
 CUresult call_end(struct call *call);
 void call_tell(struct call *call);      // one of a hidden function, after all
 void call_put(const struct call *call); // writes a record, for hooks that make more than one
 
-#define HOOKED(symbol, params, args, stream, before, ...) \
-    CUresult symbol params                                \
-    {                                                     \
-        struct call call;                                 \
-        if (!call_begin(&call, HOOK_##symbol, (stream)))  \
-            return REAL(symbol) args;                     \
-        before;                                           \
-        call_start(&call);                                \
-        const CUresult result = REAL(symbol) args;        \
-        call_stop(&call, result);                         \
-        __VA_ARGS__;                                      \
-        return call_end(&call);                           \
+#define HOOKED(symbol, params, args, stream, before, ...)               \
+    CUresult symbol params                                              \
+    {                                                                   \
+        struct call call;                                               \
+        if (!call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER)) \
+            return REAL(symbol) args;                                   \
+        before;                                                         \
+        call_start(&call);                                              \
+        const CUresult result = REAL(symbol) args;                      \
+        call_stop(&call, result);                                       \
+        __VA_ARGS__;                                                    \
+        return call_end(&call);                                         \
     }
 
 #define HOOKED_BOTH(symbol, suffix, params, args, stream, before, ...) \
@@ -100,13 +101,15 @@ uint64_t array_element_bytes(CUarray_format format, unsigned channels);
 // GPU times (gpu_time.c).
 void gpu_time_before(struct call *call);
 void gpu_time_after(struct call *call);
-// Tells the times of what has happened: all of it, or a batch where many are outstanding.
-void gpu_time_collect(struct stream *stream, bool all);
-void gpu_time_finish(void); // at the process's end
+// At a call's end: tells the times of what it has waited for, or of some where many are left.
+void gpu_time_read(const struct call *call);
+// Before a stream or a context goes: tells the times of all that has happened.
+void gpu_time_collect(struct stream *stream);
+void gpu_time_collect_context(struct context *context);
+void gpu_time_forget(struct stream *stream); // after that: the rest is lost
+void gpu_time_finish(void);                  // at the process's end
 
 // Whether the stream is under capture now. Asks the driver only while some stream is.
 bool call_captured(const struct call *call);
-
-uint64_t now_ns(void);
 
 #endif

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the GPU did what: an event before and one after each piece of work on the program's stream.
-// Their times are read when they have happened, at later calls; nobody waits for them. Recording an
-// event costs the host about a third of a launch, so where work follows other work on a stream that
-// is busy, the end of the one is the beginning of the other, and where many are outstanding they
-// are read in batches, with one question whether they have happened.
+// When the GPU did what: an event after each piece of work on the program's stream, and one before
+// it where it is needed. Nobody waits for them.
+//
+// An event costs the host about a third of a launch, and of an empty kernel's launch the program
+// sees nothing but that. So most launches have only the one after them. A kernel begins when its
+// stream has ended what was before it, or when the GPU learns of it, whichever is later. The end of
+// the one before is known where nothing untimed lies between; when the GPU learns of a launch is
+// known from samples: some launches do have an event before them, and if the stream was idle, that
+// event happened as soon as the GPU knew of it (latency.h). Where something else may hold up the
+// stream (work of streams that it orders with, a wait for an event, untimed work), where the last
+// sample is not young, and where the samples do not agree, there is an event before. So there is
+// for all that is no launch, and on the simulated GPU, whose clock knows nothing of the host's.
+//
+// Reading an event's time while the GPU works costs the host as much as two events do, and a fifth
+// of it when the GPU has nothing to do. So times are read after calls that wait, and at other calls
+// only where many are left, or old.
 //
 // The driver gives times between two events as a float of milliseconds, so they are taken from a
 // base that is never long ago: an event whose time is known. The first is recorded on a stream that
@@ -16,9 +27,14 @@
 #include <string.h>
 
 enum {
-    MOST_EVENTS = 16384, // of a context; with all in use, work goes untimed and is counted
+    MOST_EVENTS = 131072, // of a context; with all in use, work goes untimed and is counted
     REBASE_MS = 1000,
     BATCH = 32,
+    FEW_SPARE = 4 * BATCH, // with fewer events left, some are read
+    OLD_NS = 1000000000,   // likewise where the first that is not read has ended so long ago
+    SAMPLE_EVERY = 16,     // launches of a stream
+    SAMPLE_AFTER_NS = 1000000,
+    QUEUED_NS = 2000,     // an event so soon after the end of work had to wait for it
     BASE_SPIN_NS = 20000, // once for a context
 };
 
@@ -83,9 +99,9 @@ static void make_base(struct context *context, CUstream stream)
     context->base = event;
 }
 
-static size_t outstanding(const struct stream *stream)
+static size_t left_of(const struct stream_times *times)
 {
-    return stream->timings.count - stream->first_timing;
+    return times->timings.count - times->first;
 }
 
 static uint64_t work_of_legacy(const struct stream *stream)
@@ -101,7 +117,7 @@ static bool is_alone(struct stream *stream)
     if (stream->flags & EVENT_STREAM_NON_BLOCKING)
         return true;
     if (!(stream->flags & EVENT_STREAM_LEGACY))
-        return work_of_legacy(stream) == stream->timed_legacy;
+        return work_of_legacy(stream) == stream->times.legacy_work;
     struct stream *others[CALL_MOST_STREAMS];
     size_t count = streams_of(stream->context, true, others, CALL_MOST_STREAMS);
     for (size_t i = 0; i < count; i++) {
@@ -111,14 +127,15 @@ static bool is_alone(struct stream *stream)
     return count < CALL_MOST_STREAMS;
 }
 
-// Whether the next work on the stream begins when the last timed one ends, which it has not yet.
-// With the lock held.
-static bool follows_at_once(struct stream *stream)
+// Whether the beginning can be told without an event of its own. With the lock held.
+static bool needs_no_event(const struct call *call, struct stream *stream)
 {
-    return outstanding(stream) && !stream->timing_now &&
-           atomic_load(&stream->enqueued) == stream->timed_work && is_alone(stream) &&
-           REAL(cuEventQuery)(stream->timings.items[stream->timings.count - 1].after) ==
-               CUDA_ERROR_NOT_READY;
+    const struct stream_times *times = &stream->times;
+    return call->kind == EVENT_CALL_LAUNCH && !state.simulated &&
+           times->sampled >= LATENCY_SAMPLES && times->unsampled < SAMPLE_EVERY &&
+           !times->latency.unsteady && !times->now && times->timings.count &&
+           atomic_load(&stream->enqueued) == times->work && is_alone(stream) &&
+           now_ns() - times->sampled_ns < SAMPLE_AFTER_NS;
 }
 
 // Takes the events for the call and records the first, where one is needed. With the lock held.
@@ -130,7 +147,7 @@ static bool begin(struct call *call, struct context *context, struct stream *str
     if (!after)
         return false;
     CUevent before = NULL;
-    if (!follows_at_once(stream)) {
+    if (!needs_no_event(call, stream)) {
         before = take_event(context);
         if (!before || REAL(cuEventRecord)(before, stream->handle) != CUDA_SUCCESS) {
             if (before)
@@ -140,8 +157,11 @@ static bool begin(struct call *call, struct context *context, struct stream *str
             return false;
         }
     }
-    call->timing = (struct timing){call->number, before, after};
-    stream->timing_now++;
+    call->timing = (struct timing){.call = call->number,
+                                   .before = before,
+                                   .after = after,
+                                   .launch = call->kind == EVENT_CALL_LAUNCH};
+    stream->times.now++;
     return true;
 }
 
@@ -163,32 +183,43 @@ void gpu_time_before(struct call *call)
 }
 
 // Those that were read are at the front; moving the others there now and then keeps the list as
-// short as what is outstanding.
-static void forget_read(struct stream *stream)
+// short as what is left.
+static void forget_read(struct stream_times *times)
 {
-    const size_t left = outstanding(stream);
-    if (stream->first_timing <= left)
+    const size_t left = left_of(times);
+    if (times->first <= left)
         return;
-    memmove(stream->timings.items, stream->timings.items + stream->first_timing,
-            left * sizeof(*stream->timings.items));
-    stream->first_timing = 0;
-    stream->timings.count = left;
+    memmove(times->timings.items, times->timings.items + times->first,
+            left * sizeof(*times->timings.items));
+    times->first = 0;
+    times->timings.count = left;
 }
 
 void gpu_time_after(struct call *call)
 {
     struct stream *stream = call->stream;
+    struct stream_times *times = &stream->times;
     struct context *context = stream->context;
     bool good = call->result == CUDA_SUCCESS &&
                 REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
     pthread_mutex_lock(&context->timing_lock);
-    stream->timing_now--;
-    forget_read(stream);
-    struct timing *place = good ? base_array_push(&stream->timings) : NULL;
+    times->now--;
+    forget_read(times);
+    struct timing *place = good ? base_array_push(&times->timings) : NULL;
     if (place) {
         *place = call->timing;
-        stream->timed_work = atomic_load(&stream->enqueued) + 1; // the call's own is counted next
-        stream->timed_legacy = work_of_legacy(stream) + (stream == context->legacy ? 1 : 0);
+        place->start_ns = call->start_ns;
+        place->end_ns = call->end_ns;
+        times->work = atomic_load(&stream->enqueued) + 1; // the call's own is counted next
+        times->legacy_work = work_of_legacy(stream) + (stream == context->legacy ? 1 : 0);
+        atomic_fetch_add_explicit(&context->timings_left, 1, memory_order_relaxed);
+        if (place->before && place->launch) {
+            times->sampled++;
+            times->sampled_ns = call->start_ns;
+            times->unsampled = 0;
+        } else {
+            times->unsampled++;
+        }
     } else {
         give_event(context, call->timing.before);
         give_event(context, call->timing.after);
@@ -205,19 +236,40 @@ static bool time_of(const struct context *context, CUevent event, double *ns)
     return good;
 }
 
-// Tells of the first that is outstanding, which has happened. With the lock held.
-static void read_first(struct context *context, struct stream *stream)
+// When the work began; < 0: it cannot be told. With the lock held.
+static double start_of(const struct context *context, struct stream_times *times,
+                       const struct timing *timing, double end, bool *estimated)
 {
-    struct timing timing = stream->timings.items[stream->first_timing++];
-    double start = stream->last_end_ns, end;
-    bool good = timing.before ? time_of(context, timing.before, &start) : start >= 0;
-    stream->last_end_ns = -1;
-    if (time_of(context, timing.after, &end)) {
-        stream->last_end_ns = end;
-        struct event_time record = {
-            .call = timing.call, .start_ns = (uint64_t)start, .end_ns = (uint64_t)end};
-        if (good)
+    double start = times->end_ns;
+    *estimated = false;
+    if (timing->before ? !time_of(context, timing->before, &start) : !times->end_known)
+        return -1;
+    if (!timing->launch || state.simulated)
+        return start < end ? start : end;
+    // The event was handed over just before the call began, and if nothing was before it, happened
+    // when the GPU knew of it.
+    if (timing->before && !(times->end_known && start - times->end_ns < QUEUED_NS))
+        latency_add(&times->latency, start - (double)timing->start_ns, &state.latency_errors);
+    return latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
+}
+
+// Tells of the first that is left, which has happened. With the lock held.
+static void read_first(struct context *context, struct stream_times *times)
+{
+    struct timing timing = times->timings.items[times->first++];
+    double end;
+    const bool good = time_of(context, timing.after, &end);
+    if (good) {
+        bool estimated;
+        const double start = start_of(context, times, &timing, end, &estimated);
+        const struct event_time record = {.call = timing.call,
+                                          .flags = estimated ? EVENT_TIME_ESTIMATED : 0,
+                                          .start_ns = (uint64_t)start,
+                                          .end_ns = (uint64_t)end};
+        if (start >= 0)
             put(EVENT_TIME, &record, sizeof(record), NULL, 0);
+        if (estimated)
+            atomic_fetch_add_explicit(&state.estimated, 1, memory_order_relaxed);
         if (end - context->base_ns > REBASE_MS * 1e6) {
             CUevent old = context->base;
             context->base = timing.after;
@@ -225,35 +277,122 @@ static void read_first(struct context *context, struct stream *stream)
             timing.after = old;
         }
     }
+    times->end_known = good;
+    times->end_ns = end;
     give_event(context, timing.before);
     give_event(context, timing.after);
+    atomic_fetch_sub_explicit(&context->timings_left, 1, memory_order_relaxed);
 }
 
-static bool has_happened(const struct stream *stream, size_t index)
+static bool has_happened(const struct stream_times *times, size_t index)
 {
-    const struct timing *timing = &stream->timings.items[stream->first_timing + index];
+    const struct timing *timing = &times->timings.items[times->first + index];
     return REAL(cuEventQuery)(timing->after) != CUDA_ERROR_NOT_READY;
 }
 
-void gpu_time_collect(struct stream *stream, bool all)
+// How much a reading looks at.
+enum { SOME, MOST, ALL };
+
+// A stream keeps its order: where one has happened, so have all before it. Few questions are worth
+// more than that the last ones are read now.
+static size_t ready(const struct stream_times *times, int how)
+{
+    const size_t left = left_of(times);
+    if (how != SOME && left && has_happened(times, left - 1))
+        return left;
+    if (left >= BATCH && has_happened(times, BATCH - 1))
+        return BATCH;
+    return how == ALL && left && has_happened(times, 0) ? 1 : 0;
+}
+
+static void collect(struct stream *stream, int how)
 {
     struct context *context = stream->context;
+    struct stream_times *times = &stream->times;
     if (context->timing_failed || atomic_load(&state.captures))
         return;
     pthread_mutex_lock(&context->timing_lock);
     // The base may be younger than the work where that is on another stream.
-    if (outstanding(stream) && !context->base_seen)
+    if (left_of(times) && !context->base_seen)
         context->base_seen = REAL(cuEventQuery)(context->base) == CUDA_SUCCESS;
-    // A stream keeps its order: where one has happened, so have all before it.
-    while (context->base_seen && outstanding(stream) >= 2 * BATCH &&
-           has_happened(stream, BATCH - 1)) {
-        for (int i = 0; i < BATCH; i++)
-            read_first(context, stream);
-        if (!all)
+    for (size_t count = BATCH; context->base_seen && count && left_of(times);) {
+        count = ready(times, how);
+        for (size_t i = 0; i < count; i++)
+            read_first(context, times);
+        if (how == SOME)
             break;
     }
-    while (context->base_seen && all && outstanding(stream) && has_happened(stream, 0))
-        read_first(context, stream);
+    pthread_mutex_unlock(&context->timing_lock);
+}
+
+// Whether the call's end says that work has ended: of its stream, or of some of the context.
+static bool has_waited(const struct call *call)
+{
+    return call->result == CUDA_SUCCESS &&
+           (call->how & HOOK_WAITS || call->kind == EVENT_CALL_SYNC);
+}
+
+// Whether some should be read, whatever the GPU is doing.
+static bool is_time(const struct call *call, struct stream *stream)
+{
+    const struct stream_times *times = &stream->times;
+    struct context *context = stream->context;
+    pthread_mutex_lock(&context->timing_lock);
+    const bool few =
+        context->made_events >= MOST_EVENTS - FEW_SPARE && context->spare_events.count < FEW_SPARE;
+    const bool due =
+        left_of(times) >= BATCH &&
+        (few || (int64_t)(call->end_ns - times->timings.items[times->first].end_ns) > OLD_NS);
+    pthread_mutex_unlock(&context->timing_lock);
+    return due;
+}
+
+void gpu_time_read(const struct call *call)
+{
+    struct context *context = call->stream ? call->stream->context : call->context;
+    if (!context || !atomic_load_explicit(&context->timings_left, memory_order_relaxed))
+        return;
+    if (!has_waited(call)) {
+        if (call->stream && is_time(call, call->stream))
+            collect(call->stream, SOME);
+        return;
+    }
+    if (call->stream && !(call->stream->flags & EVENT_STREAM_LEGACY)) {
+        collect(call->stream, MOST);
+        return;
+    }
+    struct stream *streams[CALL_MOST_STREAMS];
+    const size_t count = streams_of(context, false, streams, CALL_MOST_STREAMS);
+    for (size_t i = 0; i < count; i++)
+        collect(streams[i], MOST);
+}
+
+void gpu_time_collect(struct stream *stream)
+{
+    collect(stream, ALL);
+}
+
+void gpu_time_collect_context(struct context *context)
+{
+    struct stream *streams[CALL_MOST_STREAMS];
+    const size_t count = streams_of(context, false, streams, CALL_MOST_STREAMS);
+    for (size_t i = 0; i < count; i++)
+        collect(streams[i], ALL);
+}
+
+void gpu_time_forget(struct stream *stream)
+{
+    struct stream_times *times = &stream->times;
+    struct context *context = stream->context;
+    pthread_mutex_lock(&context->timing_lock);
+    for (; left_of(times); times->first++) {
+        give_event(context, times->timings.items[times->first].before);
+        give_event(context, times->timings.items[times->first].after);
+        atomic_fetch_sub_explicit(&context->timings_left, 1, memory_order_relaxed);
+        atomic_fetch_add(&state.untimed, 1);
+    }
+    times->timings.count = 0; // its memory stays
+    *times = (struct stream_times){.timings = times->timings};
     pthread_mutex_unlock(&context->timing_lock);
 }
 
@@ -267,12 +406,23 @@ void gpu_time_finish(void)
             continue;
         struct context *context = (struct context *)(uintptr_t)entry->value; // NOLINT
         for (struct stream *stream = context->streams; stream; stream = stream->next)
-            gpu_time_collect(stream, true);
+            collect(stream, ALL);
     }
     const uint64_t untimed = atomic_load(&state.untimed);
-    char text[128];
+    const uint64_t estimated = atomic_load(&state.estimated);
+    uint64_t samples;
+    const uint32_t half_ns = latency_error_ns(&state.latency_errors, 50, &samples);
+    const uint32_t most_ns = latency_error_ns(&state.latency_errors, 99, &samples);
+    char text[192];
     snprintf(text, sizeof(text), "%" PRIu64 " launches, copies and fills have no GPU time",
              untimed);
     if (untimed)
+        state_note(EVENT_INFO, text);
+    snprintf(text, sizeof(text),
+             "the GPU start of %" PRIu64 " launches is estimated: of %" PRIu64
+             " samples half were within %" PRIu32 " ns of the estimate, 99 of 100 within %" PRIu32
+             " ns",
+             estimated, samples, half_ns, most_ns);
+    if (estimated)
         state_note(EVENT_INFO, text);
 }

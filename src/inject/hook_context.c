@@ -27,13 +27,21 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
 })
 
 // What the context is known as; it cannot be asked when it is gone.
-#define ENDED(symbol)                                                \
-    HOOKED(                                                          \
-        symbol, (CUcontext ctx), (ctx), NO_STREAM,                   \
-        { call.context = ctx ? context_known(ctx) : call.context; }, \
-        {                                                            \
-            if (result == CUDA_SUCCESS && call.context)              \
-                context_end(call.context, call.number);              \
+static void ends(struct call *call, struct context *context)
+{
+    if (context)
+        call->context = context;
+    if (state.timestamps && context)
+        gpu_time_collect_context(context);
+}
+
+#define ENDED(symbol)                                              \
+    HOOKED(                                                        \
+        symbol, (CUcontext ctx), (ctx), NO_STREAM,                 \
+        { ends(&call, ctx ? context_known(ctx) : call.context); }, \
+        {                                                          \
+            if (result == CUDA_SUCCESS && call.context)            \
+                context_end(call.context, call.number);            \
         })
 
 ENDED(cuCtxDestroy)
@@ -42,7 +50,7 @@ ENDED(cuCtxDestroy_v2)
 // Gives back what cuCtxAttach took; the last one destroys, and only the current context can be it.
 HOOKED(
     cuCtxDetach, (CUcontext ctx), (ctx), NO_STREAM,
-    { call.context = ctx ? context_known(ctx) : call.context; },
+    { ends(&call, ctx ? context_known(ctx) : call.context); },
     {
         struct context *now = context_current();
         if (result == CUDA_SUCCESS && call.context && now != call.context)
@@ -82,7 +90,7 @@ static void primary_released(struct call *call, struct context *context, CUdevic
 
 #define GIVEN_UP(symbol, ended)                                                            \
     HOOKED(symbol, (CUdevice dev), (dev), NO_STREAM, struct context *of = primary_of(dev); \
-           call.context = of ? of : call.context, { ended(&call, of, dev); })
+           ends(&call, of), { ended(&call, of, dev); })
 
 GIVEN_UP(cuDevicePrimaryCtxRelease, primary_released)
 GIVEN_UP(cuDevicePrimaryCtxRelease_v2, primary_released)

@@ -297,7 +297,7 @@ HOOKED_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstrea
 static void batch_rest(const struct call *call, struct event_copy copy)
 {
     struct call next = *call;
-    next.number = atomic_fetch_add(&state.calls, 1) + 1;
+    next.number = next_number(&state.calls);
     next.detail.copy = copy;
     call_put(&next);
 }

@@ -58,13 +58,13 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
                const CUDA_LAUNCH_PARAMS *one = &list[i];
                struct call next = call;
                if (i)
-                   next.number = atomic_fetch_add(&state.calls, 1) + 1;
+                   next.number = next_number(&state.calls);
                next.stream = stream_of(one->hStream, false, call.context);
                launches(&next, one->function, DIM(one->gridDimX, one->gridDimY, one->gridDimZ),
                         DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
                         EVENT_LAUNCH_COOPERATIVE);
                if (next.stream && result == CUDA_SUCCESS)
-                   atomic_fetch_add(&next.stream->enqueued, 1);
+                   stream_work(next.stream);
                call_put(&next);
            }
            call.quiet = list && count;

@@ -15,14 +15,19 @@ uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_
         return 0;
     }
     struct event_object object = {.kind = kind, .address = address, .bytes = bytes};
-    if (kind == EVENT_OBJECT_POOL && call->stream) {
+    if (kind == EVENT_OBJECT_POOL && call->flags & EVENT_CALL_CAPTURED) {
+        object.kind = EVENT_OBJECT_GRAPH;
         object.stream = call->stream->number;
-        if (call->flags & EVENT_CALL_CAPTURED)
-            object.kind = EVENT_OBJECT_GRAPH;
+        const uint64_t number = object_begin(&object, call->context, call->number, 0);
+        call_alloc(call, address, bytes, number);
+        return number;
     }
-    const uint64_t number = object_begin(&object, call->context, call->number, 0);
-    call_alloc(call, address, bytes, number);
-    return number;
+    call_alloc(call, address, bytes, object_begin_with_call(&object, call->context, call->number));
+    if (call->detail.alloc.object) {
+        call->detail.alloc.begins = kind;
+        call->detail.alloc.device = object.device;
+    }
+    return call->detail.alloc.object;
 }
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
@@ -117,9 +122,13 @@ void memory_left(struct call *call, const struct object *object)
         return;
     }
     object_end_parts(object->start, object->bytes, call->number);
-    object_end(object, call->number,
-               call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE ? call->stream->number
-                                                                             : 0);
+    if (call->detail.alloc.object == object->number)
+        call->detail.alloc.ends = 1;
+    else
+        object_end(object, call->number,
+                   call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE
+                       ? call->stream->number
+                       : 0);
 }
 
 #define FREED(symbol, type)                                                    \

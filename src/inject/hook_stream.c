@@ -22,7 +22,7 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
 static void destroys(struct call *call, CUstream handle)
 {
     if (state.timestamps && call->stream)
-        gpu_time_collect(call->stream, true);
+        gpu_time_collect(call->stream);
     stream_end(handle);
 }
 
@@ -33,6 +33,7 @@ static void destroyed(struct call *call)
         return;
     call->number_of_stream = call->stream->number;
     call->number_of_context = call->stream->context->number;
+    gpu_time_forget(call->stream);
     stream_recycle(call->stream);
     call->stream = NULL;
 }

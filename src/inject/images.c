@@ -20,13 +20,28 @@ static bool find_object(uint64_t address, struct dl_find_object *found)
     return !_dl_find_object((void *)(uintptr_t)address, found); // NOLINT(performance-no-int-to-ptr)
 }
 
+// Build ids have 20 bytes, or 16 or 8, and are looked at for every image of every call.
+static inline bool is_same_id(const unsigned char *a, const unsigned char *b, uint32_t bytes)
+{
+    for (; bytes >= sizeof(uint32_t); bytes -= sizeof(uint32_t)) {
+        uint32_t left, right;
+        memcpy(&left, a, sizeof(left));
+        memcpy(&right, b, sizeof(right));
+        if (left != right)
+            return false;
+        a += sizeof(left);
+        b += sizeof(right);
+    }
+    return !bytes || !memcmp(a, b, bytes);
+}
+
 static bool is_same(const struct images_image *image, const struct dl_find_object *found)
 {
     if (image->map_start != found->dlfo_map_start || image->map_end != found->dlfo_map_end ||
         image->link_map != found->dlfo_link_map || image->eh_frame != found->dlfo_eh_frame)
         return false;
     if (image->build_id)
-        return !memcmp(image->build_id, image->event.build_id, image->event.build_id_bytes);
+        return is_same_id(image->build_id, image->event.build_id, image->event.build_id_bytes);
     const char *name = found->dlfo_link_map->l_name;
     return image->is_executable ||
            (!strncmp(name, image->path, image->path_bytes) && !name[image->path_bytes]);
@@ -166,6 +181,10 @@ uint32_t images_find(struct images *images, uint64_t address)
     if (claimed >= IMAGES_MOST)
         return 0;
     read_path(images, found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "", &image);
+    // What was there when the program started stays; of that, the executable and the C library are
+    // on every path.
+    const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
+    image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);
     struct images_image *place = &images->image[claimed];
     memcpy(place, &image, offsetof(struct images_image, ready));
     atomic_store_explicit(&place->ready, true, memory_order_release);

@@ -19,6 +19,7 @@ struct images_image {
     uint32_t path_bytes;
     bool hidden;        // not told to the recorder: the kernel's vdso has no file
     bool is_executable; // for which the loader has no path
+    bool stays;         // is never unloaded
     struct cfi_tables cfi;
     const void *map_start, *map_end, *link_map, *eh_frame; // as the loader tells it
     const unsigned char *build_id;                         // in the image; NULL: none

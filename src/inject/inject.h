@@ -12,6 +12,7 @@
 //   nvtx.c     parts of objects that the program tells by NVTX
 //   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
 //   stack.c    from where it was called, with unwind.c, cfi.c and images.c
+//   clock.c    the time;  latency.c  how long the GPU takes to learn of a launch
 //   pool.c     own memory
 //
 // It never prints, exits or waits, keeps errno, and takes no memory of the program's allocator. In

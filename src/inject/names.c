@@ -133,9 +133,16 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
 
 struct context *context_known(CUcontext handle)
 {
+    struct thread_state *thread = &inject_thread;
+    const uint64_t changes = atomic_load_explicit(&state.context_changes, memory_order_acquire);
+    if (thread->context && thread->context_handle == handle && thread->context_changes == changes)
+        return thread->context;
     pthread_mutex_lock(&state.lock);
     struct context *context = at(&state.contexts, key(handle));
     pthread_mutex_unlock(&state.lock);
+    thread->context = context;
+    thread->context_handle = handle;
+    thread->context_changes = changes;
     return context;
 }
 
@@ -209,6 +216,7 @@ void context_end(struct context *context, uint64_t call)
     }
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
+    atomic_fetch_add(&state.context_changes, 1);
     forget_streams_locked(context);
     pthread_mutex_unlock(&state.lock);
 }
@@ -294,8 +302,6 @@ void stream_recycle(struct stream *stream)
 {
     pthread_mutex_lock(&state.lock);
     stream->number = 0;
-    stream->timings.count = stream->first_timing = 0; // too late for their times
-    stream->timing_now = 0;
     stream->next = state.spare_streams;
     state.spare_streams = stream;
     pthread_mutex_unlock(&state.lock);

@@ -16,6 +16,8 @@ void object_end(const struct object *object, uint64_t call, uint32_t stream)
 void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
 {
     struct object part;
+    if (!atomic_load_explicit(&state.objects.parts, memory_order_relaxed))
+        return;
     while (objects_take_overlap(&state.objects, OBJECTS_PARTS, start, bytes, &part))
         object_end(&part, call, 0);
 }
@@ -23,7 +25,7 @@ void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
 static struct object prepare(struct event_object *record, const struct context *context,
                              uint64_t call)
 {
-    record->number = atomic_fetch_add(&state.objects_made, 1) + 1;
+    record->number = next_number(&state.objects_made);
     record->call = call;
     record->context = context ? context->number : 0;
     record->device = context ? context->device : 0;
@@ -35,21 +37,39 @@ static struct object prepare(struct event_object *record, const struct context *
                            .kind = record->kind};
 }
 
+static void enter(const struct object *object, uint64_t call)
+{
+    struct object old;
+    while (!objects_add(&state.objects, OBJECTS_MEMORY, object)) {
+        if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object->start, object->bytes,
+                                  &old)) {
+            state_no_memory();
+            break;
+        }
+        // Its end was not seen, but memory that is given out again has ended.
+        object_end_parts(old.start, old.bytes, call);
+        object_end(&old, call, 0);
+    }
+}
+
 uint64_t object_begin(struct event_object *record, struct context *context, uint64_t call,
                       uint32_t owner)
 {
     if (!record->bytes)
         return 0; // there is nothing to hold
-    struct object object = prepare(record, context, call), old;
+    struct object object = prepare(record, context, call);
     object.owner = owner;
-    // Its end was not seen, but memory that is given out again has ended.
-    while (objects_take_overlap(&state.objects, OBJECTS_MEMORY, object.start, object.bytes, &old)) {
-        object_end_parts(old.start, old.bytes, call);
-        object_end(&old, call, 0);
-    }
     put(EVENT_OBJECT, record, sizeof(*record), NULL, 0);
-    if (!objects_add(&state.objects, OBJECTS_MEMORY, &object))
-        state_no_memory();
+    enter(&object, call);
+    return record->number;
+}
+
+uint64_t object_begin_with_call(struct event_object *record, struct context *context, uint64_t call)
+{
+    if (!record->bytes)
+        return 0;
+    const struct object object = prepare(record, context, call);
+    enter(&object, call);
     return record->number;
 }
 

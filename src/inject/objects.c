@@ -11,6 +11,8 @@ void objects_init(struct objects *objects)
     for (int layer = 0; layer < OBJECTS_LAYERS; layer++)
         base_intervals_init(&objects->layers[layer], 0);
     objects->arrays = (struct base_map){0};
+    objects->spare = NULL;
+    atomic_store(&objects->parts, 0);
 }
 
 static struct object *pointer(uint64_t value)
@@ -32,25 +34,45 @@ void objects_fini(struct objects *objects)
             free(pointer(objects->arrays.entries[i].value));
     }
     base_map_fini(&objects->arrays);
+    while (objects->spare) {
+        struct object *spare = objects->spare;
+        objects->spare = spare->next;
+        free(spare);
+    }
     pthread_mutex_destroy(&objects->lock);
 }
 
-static struct object *copy_of(const struct object *object)
+static struct object *copy_of(struct objects *objects, const struct object *object)
 {
-    struct object *copy = malloc(sizeof(*copy));
+    struct object *copy = objects->spare;
+    if (copy)
+        objects->spare = copy->next;
+    else
+        copy = malloc(sizeof(*copy));
     if (copy)
         *copy = *object;
     return copy;
 }
 
+static void give(struct objects *objects, struct object *object)
+{
+    if (!object)
+        return;
+    object->next = objects->spare;
+    objects->spare = object;
+}
+
 bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object)
 {
     pthread_mutex_lock(&objects->lock);
-    struct object *copy = copy_of(object);
-    bool good = copy && base_intervals_insert(&objects->layers[layer], copy->start, copy->bytes,
-                                              (uint64_t)(uintptr_t)copy, NULL) == BASE_OK;
+    struct object *copy = copy_of(objects, object);
+    const bool good =
+        copy && base_intervals_insert(&objects->layers[layer], copy->start, copy->bytes,
+                                      (uint64_t)(uintptr_t)copy, NULL) == BASE_OK;
     if (!good)
-        free(copy);
+        give(objects, copy);
+    else if (layer == OBJECTS_PARTS)
+        atomic_fetch_add_explicit(&objects->parts, 1, memory_order_relaxed);
     pthread_mutex_unlock(&objects->lock);
     return good;
 }
@@ -58,13 +80,13 @@ bool objects_add(struct objects *objects, enum objects_layer layer, const struct
 bool objects_add_array(struct objects *objects, const struct object *object)
 {
     pthread_mutex_lock(&objects->lock);
-    struct object *copy = copy_of(object);
+    struct object *copy = copy_of(objects, object);
     bool added = false;
     uint64_t *value = copy ? base_map_put(&objects->arrays, copy->start, &added) : NULL;
     if (added)
         *value = (uint64_t)(uintptr_t)copy;
     else
-        free(copy);
+        give(objects, copy);
     pthread_mutex_unlock(&objects->lock);
     return added;
 }
@@ -105,7 +127,9 @@ static void take_locked(struct objects *objects, enum objects_layer layer, uint6
     struct base_interval removed;
     base_intervals_remove(&objects->layers[layer], start, &removed);
     *taken = *pointer(removed.value);
-    free(pointer(removed.value));
+    give(objects, pointer(removed.value));
+    if (layer == OBJECTS_PARTS)
+        atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
 }
 
 bool objects_take(struct objects *objects, enum objects_layer layer, uint64_t start,
@@ -159,7 +183,7 @@ static void take_array_locked(struct objects *objects, uint64_t handle, uint64_t
                               struct object *taken)
 {
     *taken = *pointer(value);
-    free(pointer(value));
+    give(objects, pointer(value));
     base_map_remove(&objects->arrays, handle);
 }
 

@@ -6,6 +6,7 @@
 #define GLINT_INJECT_OBJECTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,10 +16,11 @@ struct object {
     uint64_t number;
     uint64_t start, bytes; // start of an array: its handle
     uint32_t context, device;
-    uint32_t owner;  // of a variable: its module; of a part: the heap it was told for. Else 0
-    uint32_t opened; // of memory of another process: how often, beside the first time
-    uint8_t kind;    // enum event_object_kind
-    bool alias;      // another handle of the object: a level of an array with levels
+    uint32_t owner;      // of a variable: its module; of a part: the heap it was told for. Else 0
+    uint32_t opened;     // of memory of another process: how often, beside the first time
+    uint8_t kind;        // enum event_object_kind
+    bool alias;          // another handle of the object: a level of an array with levels
+    struct object *next; // of those to be used again
 };
 
 enum objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
@@ -27,6 +29,8 @@ struct objects {
     pthread_mutex_t lock; // protects all below
     struct base_intervals layers[OBJECTS_LAYERS];
     struct base_map arrays; // handle to object
+    struct object *spare;
+    _Atomic size_t parts; // in their layer; anybody may look
 };
 
 void objects_init(struct objects *objects);

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "stack.h"
-#include "unwind.h"
 
 struct node {
     uint64_t hash;
@@ -21,20 +20,38 @@ struct node {
 enum { TABLE_SLOTS = 1 << 19, TABLE_PROBES = 64 };
 enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 
+// A path that was walked, by where it began. Written by whoever comes: while the version is odd, or
+// has changed meanwhile, what was read is nothing.
+struct recall {
+    _Atomic uint32_t version, place, load_count, moving_count;
+    _Atomic uint64_t pc, sp, fp;
+    _Atomic bool needs_fp;
+    struct {
+        _Atomic uint64_t address, value;
+    } loads[UNWIND_LOADS];
+    struct {
+        _Atomic uint64_t pc;
+        _Atomic uint32_t image;
+    } moving[UNWIND_MOVING];
+};
+
+enum { RECALLS = 256 };
+
 struct stack_table {
     uint64_t mapped_bytes, node_bytes;
-    uint64_t own; // an address
     _Atomic uint32_t numbers;
     _Atomic uint64_t used_bytes;        // of the nodes
     _Atomic uint32_t slot[TABLE_SLOTS]; // where the node is, in words from the first, + 1; 0: empty
+    struct recall recall[RECALLS];
     struct unwind unwind;
     _Alignas(64) unsigned char nodes[];
 };
 
-struct stack_table *stack_table_make(const void *own)
+struct stack_table *stack_table_make(bool scarce)
 {
     int saved = errno;
-    for (size_t bytes = NODES_MOST_BYTES; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
+    size_t bytes = scarce ? NODES_LEAST_BYTES : NODES_MOST_BYTES;
+    for (; bytes >= NODES_LEAST_BYTES; bytes /= 2) {
         // Only what is touched takes memory.
         size_t all = sizeof(struct stack_table) + bytes;
         void *memory = mmap(NULL, all, PROT_READ | PROT_WRITE,
@@ -46,7 +63,6 @@ struct stack_table *stack_table_make(const void *own)
         struct stack_table *table = memory;
         table->mapped_bytes = all;
         table->node_bytes = bytes;
-        table->own = (uint64_t)(uintptr_t)own;
         return table;
     }
     return NULL;
@@ -65,33 +81,30 @@ static uint64_t frame_key(const struct unwind_path *path, uint32_t i)
     return path->pc[i] ^ (uint64_t)path->image[i] << 48;
 }
 
-static uint64_t hash_of(const struct unwind_path *path, uint32_t first)
+static uint64_t hash_of(const struct unwind_path *path)
 {
     uint64_t hash = path->truncated;
-    for (uint32_t i = first; i < path->depth; i++) {
+    for (uint32_t i = 0; i < path->depth; i++) {
         hash = (hash ^ frame_key(path, i)) * UINT64_C(0x9FB21C651E98DF25);
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-static bool is_path(const struct node *node, uint64_t hash, const struct unwind_path *path,
-                    uint32_t first)
+static bool is_path(const struct node *node, uint64_t hash, const struct unwind_path *path)
 {
-    if (node->hash != hash || node->depth != path->depth - first ||
-        node->truncated != path->truncated)
+    if (node->hash != hash || node->depth != path->depth || node->truncated != path->truncated)
         return false;
-    for (uint32_t i = first; i < path->depth; i++)
-        if (node->frames[i - first] != frame_key(path, i))
+    for (uint32_t i = 0; i < path->depth; i++)
+        if (node->frames[i] != frame_key(path, i))
             return false;
     return true;
 }
 
 // A new node, filled; 0: no room is left. Its place is in words from the first, + 1.
-static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct unwind_path *path,
-                          uint32_t first)
+static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct unwind_path *path)
 {
-    uint32_t depth = path->depth - first;
+    uint32_t depth = path->depth;
     uint64_t bytes = sizeof(struct node) + (uint64_t)depth * sizeof(uint64_t);
     uint64_t start = atomic_load_explicit(&table->used_bytes, memory_order_relaxed);
     do {
@@ -105,7 +118,7 @@ static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct
     node->depth = depth;
     node->truncated = path->truncated;
     for (uint32_t i = 0; i < depth; i++)
-        node->frames[i] = frame_key(path, first + i);
+        node->frames[i] = frame_key(path, i);
     return (uint32_t)(start / sizeof(uint64_t)) + 1;
 }
 
@@ -115,16 +128,15 @@ static struct node *node_at(struct stack_table *table, uint32_t place)
 }
 
 // The path's node, made where there is none; NULL: there is no room.
-static struct node *intern(struct stack_table *table, const struct unwind_path *path,
-                           uint32_t first)
+static struct node *intern(struct stack_table *table, const struct unwind_path *path)
 {
-    uint64_t hash = hash_of(path, first);
+    uint64_t hash = hash_of(path);
     uint32_t made = 0;
     for (uint32_t i = 0; i < TABLE_PROBES; i++) {
         _Atomic uint32_t *slot = &table->slot[(hash + i) & (TABLE_SLOTS - 1)];
         uint32_t there = atomic_load_explicit(slot, memory_order_acquire);
         if (!there) {
-            if (!made && !(made = make_node(table, hash, path, first)))
+            if (!made && !(made = make_node(table, hash, path)))
                 return NULL;
             if (atomic_compare_exchange_strong_explicit(slot, &there, made, memory_order_acq_rel,
                                                         memory_order_acquire))
@@ -132,20 +144,20 @@ static struct node *intern(struct stack_table *table, const struct unwind_path *
             // Another thread was first, perhaps with the same path: then the node made is lost.
         }
         struct node *node = node_at(table, there);
-        if (is_path(node, hash, path, first))
+        if (is_path(node, hash, path))
             return node;
     }
     return NULL;
 }
 
 static bool tell(struct stack_table *table, struct event_ring *ring, struct node *node,
-                 const struct unwind_path *path, uint32_t first)
+                 const struct unwind_path *path)
 {
-    for (uint32_t i = first; i < path->depth; i++)
+    for (uint32_t i = 0; i < path->depth; i++)
         if (path->image[i] && !images_tell(&table->unwind.images, path->image[i], ring))
             return false;
     struct event_stack stack = {node->number, node->depth, node->truncated};
-    if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), &path->pc[first],
+    if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), path->pc,
                    node->depth * sizeof(uint64_t)))
         return false;
     // Release: who sees this writes its own record behind the one above.
@@ -153,28 +165,95 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct node
     return true;
 }
 
-// How many of the innermost frames are glint's.
-static uint32_t own_frames(struct stack_table *table, const struct unwind_path *path)
+// --- Paths that were walked before ---------------------------------------------------------------
+
+// A call in a loop has the stack that it had before, most of the time: where every word is the same
+// that the walk has read then, it need not be walked again. That is a tenth of the work.
+
+static struct recall *recall_of(struct stack_table *table, const struct unwind_registers *from)
 {
-    uint32_t count = 0;
-    for (; table->own && count < path->depth && path->image[count]; count++) {
-        const struct event_image *image =
-            &images_at(&table->unwind.images, path->image[count])->event;
-        if (table->own < image->start || table->own >= image->end)
-            break;
-    }
-    return count;
+    uint64_t hash = (from->pc ^ from->sp << 7) * UINT64_C(0x9FB21C651E98DF25);
+    return &table->recall[hash >> 40 & (RECALLS - 1)];
 }
 
-uint32_t stack_here(struct stack_table *table, struct event_ring *ring)
+#define READ(field) atomic_load_explicit(&(field), memory_order_relaxed)
+
+static struct node *recalled(struct stack_table *table, const struct unwind_registers *from)
 {
+    struct recall *recall = recall_of(table, from);
+    const uint32_t version = atomic_load_explicit(&recall->version, memory_order_acquire);
+    const uint32_t loads = READ(recall->load_count), moving = READ(recall->moving_count);
+    if (version % 2 || !loads || loads > UNWIND_LOADS || moving > UNWIND_MOVING ||
+        READ(recall->pc) != from->pc || READ(recall->sp) != from->sp ||
+        (READ(recall->needs_fp) && READ(recall->fp) != from->fp))
+        return NULL;
+    const struct unwind_bounds bounds = unwind_bounds_from(from->sp);
+    for (uint32_t i = 0; i < loads; i++) {
+        uint64_t value;
+        if (!unwind_read(&bounds, READ(recall->loads[i].address), &value) ||
+            value != READ(recall->loads[i].value))
+            return NULL;
+    }
+    uint32_t images[UNWIND_MOVING];
+    uint64_t pcs[UNWIND_MOVING];
+    for (uint32_t i = 0; i < moving; i++) {
+        images[i] = READ(recall->moving[i].image);
+        pcs[i] = READ(recall->moving[i].pc);
+    }
+    const uint32_t place = READ(recall->place);
+    // Adds nothing: what was read before it was read before the version is looked at again.
+    if (atomic_fetch_add_explicit(&recall->version, 0, memory_order_acq_rel) != version)
+        return NULL;
+    for (uint32_t i = 0; i < moving; i++)
+        if (!images_is_at(&table->unwind.images, images[i], pcs[i] - 1))
+            return NULL;
+    return node_at(table, place);
+}
+
+// Not before the version is odd.
+#define WRITE(field, value) atomic_store_explicit(&(field), value, memory_order_release)
+
+static void keep_recall(struct stack_table *table, const struct unwind_registers *from,
+                        const struct unwind_path *path, const struct node *node)
+{
+    struct recall *recall = recall_of(table, from);
+    uint32_t version = READ(recall->version);
+    if (path->truncated || path->slow || path->load_count > UNWIND_LOADS ||
+        path->moving_count > UNWIND_MOVING || version % 2 ||
+        !atomic_compare_exchange_strong_explicit(&recall->version, &version, version + 1,
+                                                 memory_order_acq_rel, memory_order_relaxed))
+        return;
+    WRITE(recall->pc, from->pc);
+    WRITE(recall->sp, from->sp);
+    WRITE(recall->fp, from->fp);
+    WRITE(recall->needs_fp, path->needs_fp);
+    WRITE(recall->load_count, path->load_count);
+    WRITE(recall->moving_count, path->moving_count);
+    WRITE(recall->place,
+          (uint32_t)(((const unsigned char *)node - table->nodes) / sizeof(uint64_t)) + 1);
+    for (uint32_t i = 0; i < path->load_count; i++) {
+        WRITE(recall->loads[i].address, path->loads[i].address);
+        WRITE(recall->loads[i].value, path->loads[i].value);
+    }
+    for (uint32_t i = 0; i < path->moving_count; i++) {
+        WRITE(recall->moving[i].pc, path->pc[path->moving[i]]);
+        WRITE(recall->moving[i].image, path->image[path->moving[i]]);
+    }
+    atomic_store_explicit(&recall->version, version + 2, memory_order_release);
+}
+
+uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
+                    struct unwind_registers from)
+{
+    struct node *node = recalled(table, &from);
+    if (node) // one that was told: no others are kept
+        return node->number;
     struct unwind_path path;
-    unwind_here(&table->unwind, &path);
-    // The first frame is this function itself.
-    uint32_t first = table->own ? own_frames(table, &path) : path.depth > 0;
-    struct node *node = intern(table, &path, first);
+    unwind_from(&table->unwind, from, &path);
+    node = intern(table, &path);
     if (!node || (!atomic_load_explicit(&node->told, memory_order_acquire) &&
-                  !tell(table, ring, node, &path, first)))
+                  !tell(table, ring, node, &path)))
         return 0;
+    keep_recall(table, &from, &path, node);
     return node->number;
 }

@@ -5,22 +5,25 @@
 #ifndef GLINT_INJECT_STACK_H
 #define GLINT_INJECT_STACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event/event.h"
+#include "unwind.h"
 
 struct stack_table;
 
-// In memory of its own from the system; NULL where there is none. Frames of the image that holds
-// `own` are left out at the inner end of paths (NULL: none are). After fork the child makes a new
+// In memory of its own from the system, the least that is of use where address space is scarce;
+// NULL where there is none. After fork the child makes a new
 // one, because its recorder knows nothing yet.
-struct stack_table *stack_table_make(const void *own);
+struct stack_table *stack_table_make(bool scarce);
 void stack_table_free(struct stack_table *table);
 
-// The number of the path that leads to the caller; 0: it could not be told because the ring is
+// The number of the path that leads there; 0: it could not be told because the ring is
 // full, or there are too many different ones. Any thread, also in a signal handler; never waits,
 // never uses the program's allocator; keeps errno. Two threads that come to a new path at the same
 // time may both tell it: the records are equal.
-uint32_t stack_here(struct stack_table *table, struct event_ring *ring);
+uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
+                    struct unwind_registers from);
 
 #endif

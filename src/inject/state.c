@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,19 +20,14 @@
 #include "pool.h"
 
 enum {
-    RING_SLOTS = 1 << 18, // 16 MiB, of which only what is used takes memory
-    MOST_PROGRAM_BYTES = 1 << 16
+    RING_SLOTS = 1 << 18, // 16 MiB
+    RING_FEW = 1 << 14,   // where address space is scarce
+    RING_LEAST = 1 << 10,
+    MOST_PROGRAM_BYTES = 1 << 16,
 };
 
 struct state state;
 __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
-
-uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 bool state_wanted(void)
 {
@@ -47,12 +43,20 @@ bool state_wanted(void)
 
 // --- Meeting the recorder ------------------------------------------------------------------------
 
-// The new ring, known to the recorder; NULL where anything fails.
+// Whether address space is limited: then it is for the program.
+static bool is_scarce(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// The new ring, known to the recorder, as large as there is memory for; NULL where anything fails.
 static struct event_ring *meet(void)
 {
     const char *path = getenv(EVENT_SOCKET_VARIABLE);
+    const uint32_t slots = is_scarce() ? RING_FEW : RING_SLOTS;
     size_t bytes;
-    struct event_ring *ring = path ? event_ring_offer(path, RING_SLOTS, &bytes) : NULL;
+    struct event_ring *ring = path ? event_ring_offer(path, slots, RING_LEAST, &bytes) : NULL;
     if (ring) {
         madvise(ring, bytes, MADV_DONTFORK);
         madvise(ring, bytes, MADV_DONTDUMP);
@@ -104,10 +108,13 @@ static bool start(const struct door_driver *driver)
     pool_forget();
     memset((char *)&state + kept, 0, sizeof(state) - kept);
     state.generation = generation;
+    atomic_store(&state.context_changes, (uint64_t)generation << 32);
+    clock_prepare(&state.clock);
     pthread_mutex_init(&state.lock, NULL);
     pthread_mutex_init(&state.variables_lock, NULL);
     objects_init(&state.objects);
     const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
+    state.simulated = driver->simulated;
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     state.ring = meet();
     if (state.ring)
@@ -117,7 +124,9 @@ static bool start(const struct door_driver *driver)
     if (state.ring && state.timestamps && !registered)
         registered = atexit(collect_times) == 0;
     if (state.ring)
-        state.stacks = stack_table_make((const void *)(uintptr_t)start); // the library's code
+        state.stacks = stack_table_make(is_scarce());
+    if (state.ring && !state.stacks)
+        state_no_memory();
     return state.ring != NULL;
 }
 
@@ -176,8 +185,8 @@ void state_note(enum event_severity severity, const char *text)
 void state_no_memory(void)
 {
     if (!atomic_exchange(&state.no_memory, true))
-        state_note(EVENT_ERROR, "glint ran out of memory in the program: objects, streams or "
-                                "kernels are missing from here on");
+        state_note(EVENT_ERROR, "glint found no more memory in the program: what is recorded from "
+                                "here on has gaps");
 }
 
 __attribute__((constructor)) static void loaded(void)

@@ -10,8 +10,10 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "clock.h"
 #include "cudaabi/cudaabi.h"
 #include "event/event.h"
+#include "latency.h"
 #include "objects.h"
 #include "stack.h"
 
@@ -74,8 +76,25 @@ void *door_next_dlsym(void);
 
 struct timing { // of work whose GPU time is not known yet
     uint64_t call;
-    CUevent before; // NULL: it follows the one before it at once
-    CUevent after;  // NULL: it is not timed
+    uint64_t start_ns, end_ns; // of the call
+    CUevent before;            // NULL: its beginning is told by its end and by what is known else
+    CUevent after;             // NULL: it is not timed
+    bool launch;
+};
+
+// The GPU times of a stream, under its context's timing lock: see gpu_time.c.
+struct stream_times {
+    BASE_ARRAY(struct timing) timings; // in stream order
+    size_t first;                      // that is not read yet
+    uint32_t now;                      // calls between gpu_time_before and gpu_time_after
+    uint64_t work;                     // value of enqueued behind the last of the timings
+    uint64_t legacy_work;              // and of the legacy stream's
+    bool end_known;
+    double end_ns; // of the last timing that was read
+    struct latency latency;
+    uint32_t sampled;    // beginnings that had an event of their own
+    uint32_t unsampled;  // and since the last such, those that had none
+    uint64_t sampled_ns; // when the last such was
 };
 
 struct stream {
@@ -85,23 +104,20 @@ struct stream {
     bool foreign;    // made in a way that is not hooked, and perhaps destroyed in one
     CUstream handle; // as any thread (or for a default stream that thread) may say it
     struct context *context;
-    struct stream *next;               // of the context; or of those to be used again
-    _Atomic uint64_t enqueued;         // pieces of work that were given to it
-    _Atomic uint64_t idle;             // value of enqueued at which it was known to be idle
-    BASE_ARRAY(struct timing) timings; // the context's timing lock protects them; in stream order
-    size_t first_timing;
-    uint32_t timing_now;   // calls between gpu_time_before and gpu_time_after
-    uint64_t timed_work;   // value of enqueued behind the last of the timings
-    uint64_t timed_legacy; // and of the legacy stream's
-    double last_end_ns;    // of the last timing that was read; < 0: not known
+    struct stream *next;       // of the context; or of those to be used again
+    _Atomic uint64_t enqueued; // pieces of work that were given to it
+    _Atomic uint64_t idle;     // value of enqueued at which it was known to be idle
+    struct stream_times times;
 };
 
 struct context {
     uint32_t number, device;
     CUcontext handle;
-    _Atomic bool primary;   // of its device
-    struct stream *streams; // state.lock protects the list
-    struct stream *legacy;  // its legacy default stream
+    _Atomic bool primary;          // of its device
+    struct stream *streams;        // state.lock protects the list
+    struct stream *legacy;         // its legacy default stream
+    _Atomic bool busy;             // work may be pending on its streams; false: on none
+    _Atomic uint32_t timings_left; // of its streams, that are not read yet
     // GPU times, under this lock: see gpu_time.c.
     pthread_mutex_t timing_lock;
     bool timing_failed;
@@ -126,6 +142,12 @@ struct stream *stream_new(CUstream handle, struct context *context);
 // structure is used again.
 void stream_end(CUstream handle);
 void stream_recycle(struct stream *stream);
+static inline void stream_work(struct stream *stream) // a piece of work was given to it
+{
+    atomic_fetch_add(&stream->enqueued, 1);
+    if (!atomic_load_explicit(&stream->context->busy, memory_order_relaxed))
+        atomic_store(&stream->context->busy, true);
+}
 // Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
 size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
 
@@ -163,6 +185,10 @@ uint32_t thread_number(void);
 // number, context, device and call are filled in. Returns its number, 0 where memory ran out.
 uint64_t object_begin(struct event_object *object, struct context *context, uint64_t call,
                       uint32_t owner);
+// The same of one that the call's record tells of (struct event_alloc), which comes before anybody
+// else can know of the memory.
+uint64_t object_begin_with_call(struct event_object *object, struct context *context,
+                                uint64_t call);
 uint64_t object_begin_array(struct event_object *object, uint64_t handle, struct context *context,
                             uint64_t call);
 void object_end(const struct object *object, uint64_t call, uint32_t stream);
@@ -199,6 +225,10 @@ struct thread_state {
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
     uint32_t last_query; // hook of a query that was recorded last and said "not ready"
     const void *last_handle;
+    // The context that was looked up last, while state.context_changes is as it was then.
+    CUcontext context_handle;
+    struct context *context;
+    uint64_t context_changes;
 };
 
 struct state {
@@ -209,20 +239,25 @@ struct state {
     struct event_ring *ring;
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;
+    bool simulated; // the driver is glint's own
     _Atomic uint64_t calls, objects_made, events_made;
     _Atomic uint64_t objects_untold; // numbers that were given out for nothing
     _Atomic uint32_t threads_made;
-    _Atomic uint32_t captures; // streams under capture: nothing may be queried meanwhile
-    _Atomic bool no_memory;    // said so
-    _Atomic bool no_place;     // said that a region of NVTX is left out
-    _Atomic uint64_t untimed;  // pieces of work whose GPU time was not taken
+    _Atomic uint32_t captures;  // streams under capture: nothing may be queried meanwhile
+    _Atomic bool no_memory;     // said so
+    _Atomic bool no_place;      // said that a region of NVTX is left out
+    _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
+    _Atomic uint64_t estimated; // launches whose beginning on the GPU was
+    struct latency_errors latency_errors;
+    struct clock_rate clock;
     struct objects objects;
     struct stack_table *stacks; // NULL: no memory for it
 
     pthread_mutex_t variables_lock; // protects the variables; the driver is asked under it
     struct base_map variables;      // number of a module to struct variables
 
-    pthread_mutex_t lock; // protects all below
+    _Atomic uint64_t context_changes; // how often one ended; begins at another number in a child
+    pthread_mutex_t lock;             // protects all below
     uint32_t contexts_made, streams_made, modules_made, kernels_made, devices_said, heaps_made;
     uint64_t graphs_made;
     struct base_map contexts;       // CUcontext to struct context
@@ -264,6 +299,17 @@ void state_note(enum event_severity severity, const char *text);
 // program.c: "executable\0folder\0argument\0argument\0", as far as there is room; returns its
 // bytes.
 size_t program_describe(char *text, size_t room);
+
+static inline uint64_t now_ns(void)
+{
+    return clock_now_ns(&state.clock);
+}
+
+// Numbers order nothing by themselves.
+static inline uint64_t next_number(_Atomic uint64_t *given)
+{
+    return atomic_fetch_add_explicit(given, 1, memory_order_relaxed) + 1;
+}
 
 static inline void put(enum event_kind kind, const void *record, size_t bytes, const void *more,
                        size_t more_bytes)

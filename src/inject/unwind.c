@@ -14,13 +14,9 @@
 
 // --- Where the stack ends ------------------------------------------------------------------------
 
-struct bounds {
-    uint64_t low, high;
-};
-
 // Of the stack that the thread was seen on last. Initial-exec: access must not call the loader,
 // which may allocate.
-static __thread struct bounds thread_bounds __attribute__((tls_model("initial-exec")));
+static __thread struct unwind_bounds thread_bounds __attribute__((tls_model("initial-exec")));
 
 struct maps_reader {
     uint64_t start, end; // of the line so far
@@ -56,33 +52,33 @@ struct procmap_query {
     uint64_t rest[8]; // attributes, name and build id of the mapping, which are not asked for
 };
 
-static bool ask_for_mapping(long file, uint64_t address, struct bounds *bounds)
+static bool ask_for_mapping(long file, uint64_t address, struct unwind_bounds *bounds)
 {
     struct procmap_query query = {.size = sizeof(query), .address = address};
     if (syscall(SYS_ioctl, file, _IOWR('f', 17, struct procmap_query), &query))
         return false;
-    *bounds = (struct bounds){query.start, query.end};
+    *bounds = (struct unwind_bounds){query.start, query.end};
     return true;
 }
 
 static __attribute__((noinline)) void read_mappings(long file, uint64_t address,
-                                                    struct bounds *bounds)
+                                                    struct unwind_bounds *bounds)
 {
     char text[1024];
     struct maps_reader reader = {0, 0, 0};
     for (long got; (got = syscall(SYS_read, file, text, sizeof(text))) > 0;)
         for (long i = 0; i < got; i++)
             if (maps_next(&reader, text[i], address)) {
-                *bounds = (struct bounds){reader.start, reader.end};
+                *bounds = (struct unwind_bounds){reader.start, reader.end};
                 return;
             }
 }
 
 // The mapping that holds the address. System calls without libc's functions, which are points where
 // a thread may be cancelled.
-static __attribute__((noinline)) struct bounds find_mapping(uint64_t address)
+static __attribute__((noinline)) struct unwind_bounds find_mapping(uint64_t address)
 {
-    struct bounds bounds = {0, 0};
+    struct unwind_bounds bounds = {0, 0};
     long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return bounds;
@@ -94,17 +90,26 @@ static __attribute__((noinline)) struct bounds find_mapping(uint64_t address)
 
 // glibc keeps a thread's own structure at the top of its stack: what lies above is other memory,
 // which may go away. The first thread and alternative stacks have a mapping of their own.
-static struct bounds bounds_of(uint64_t sp)
+static struct unwind_bounds bounds_of(uint64_t sp)
 {
     if (sp >= thread_bounds.low && sp < thread_bounds.high)
         return thread_bounds;
     int saved = errno;
-    struct bounds bounds = find_mapping(sp);
+    struct unwind_bounds bounds = find_mapping(sp);
     errno = saved;
     uint64_t self = (uint64_t)(uintptr_t)pthread_self();
     if (self > sp && self < bounds.high)
         bounds.high = self;
     thread_bounds = bounds;
+    return bounds;
+}
+
+struct unwind_bounds unwind_bounds_from(uint64_t sp)
+{
+    struct unwind_bounds bounds = bounds_of(sp);
+    bounds.low = sp;
+    if (bounds.high < sizeof(uint64_t)) // none was found
+        bounds.high = sizeof(uint64_t);
     return bounds;
 }
 
@@ -126,6 +131,7 @@ static inline uint64_t check_of(uint64_t pc, uint64_t a, uint64_t b, uint64_t c)
 struct step {
     struct cfi_rule rule;
     uint16_t image;
+    bool stays; // the image does
 };
 
 static inline struct unwind_entry *set_of(struct unwind *unwind, uint64_t pc)
@@ -150,6 +156,7 @@ static inline bool look_up(struct unwind *unwind, uint64_t pc, struct step *step
                                        .ra_offset = (int32_t)ra_fp,
                                        .fp_offset = (int32_t)(ra_fp >> 32)};
         step->image = (uint16_t)image;
+        step->stays = kind_cfa >> 24 & 0xFF;
         return true;
     }
     return false;
@@ -159,6 +166,7 @@ static void keep(struct unwind *unwind, uint64_t pc, const struct step *step)
 {
     const struct cfi_rule *rule = &step->rule;
     uint64_t words[] = {rule->kind | (uint64_t)rule->fp << 8 | (uint64_t)rule->signs << 16 |
+                            (uint64_t)step->stays << 24 |
                             (uint64_t)(uint32_t)rule->cfa_offset << 32,
                         (uint32_t)rule->ra_offset | (uint64_t)(uint32_t)rule->fp_offset << 32};
     struct unwind_entry *set = set_of(unwind, pc), *place = NULL;
@@ -202,12 +210,13 @@ static bool returns_from_signal(const struct images_image *image, uint64_t pc)
 // Where no image holds it, nothing is kept: one may be loaded there later.
 static __attribute__((noinline)) struct step find_step(struct unwind *unwind, uint64_t pc)
 {
-    struct step step = {{.kind = CFI_STOP}, 0};
+    struct step step = {{.kind = CFI_STOP}, 0, false};
     uint32_t image = images_find(&unwind->images, pc - 1);
     if (!image)
         return step;
     const struct images_image *found = images_at(&unwind->images, image);
     step.image = (uint16_t)image;
+    step.stays = found->stays;
     step.rule = cfi_find(&found->cfi, pc - 1);
     if (step.rule.kind == CFI_STOP && found->hidden && returns_from_signal(found, pc))
         step.rule.kind = CFI_OTHER;
@@ -238,7 +247,7 @@ static inline struct step step_at(struct unwind *unwind, struct sure *sure, uint
 {
     struct step step;
     if (look_up(unwind, pc, &step) &&
-        (step.image == sure->image[0] || make_sure(unwind, sure, step.image, pc)))
+        (step.stays || step.image == sure->image[0] || make_sure(unwind, sure, step.image, pc)))
         return step;
     return find_step(unwind, pc);
 }
@@ -248,15 +257,49 @@ static inline struct step step_at(struct unwind *unwind, struct sure *sure, uint
 struct registers {
     uint64_t pc, sp, fp;
     bool fp_lost;
+    bool fp_noted;    // it has been used, and that is noted in the path
+    uint64_t fp_from; // where it was read; 0: the path began with it
 };
 
-static inline bool load(const struct bounds *bounds, uint64_t address, uint64_t *value)
+static inline void note(struct unwind_path *path, uint64_t address, uint64_t value)
 {
-    if (address < bounds->low || address > bounds->high - sizeof(*value) ||
-        address % sizeof(*value))
+    if (path->load_count < UNWIND_LOADS)
+        path->loads[path->load_count] = (struct unwind_load){address, value};
+    path->load_count++;
+}
+
+static inline bool load(struct unwind_path *path, const struct unwind_bounds *bounds,
+                        uint64_t address, uint64_t *value)
+{
+    if (!unwind_read(bounds, address, value))
         return false;
-    *value = *(const uint64_t *)(uintptr_t)address;
+    note(path, address, *value);
     return true;
+}
+
+// The path's last.
+static inline void note_image(struct unwind_path *path)
+{
+    const uint32_t at = path->depth - 1;
+    const uint32_t count = path->moving_count < UNWIND_MOVING ? path->moving_count : UNWIND_MOVING;
+    for (uint32_t i = 0; i < count; i++)
+        if (path->image[path->moving[i]] == path->image[at])
+            return;
+    if (path->moving_count < UNWIND_MOVING)
+        path->moving[path->moving_count] = at;
+    path->moving_count++;
+}
+
+// A frame pointer is often any other value by now: it counts where it is used.
+static inline void note_fp(struct unwind_path *path, struct registers *registers)
+{
+    if (registers->fp_noted)
+        return;
+    registers->fp_noted = true;
+    if (registers->fp_from)
+        note(path, registers->fp_from, registers->fp);
+    else
+        path->needs_fp = true;
 }
 
 static uint64_t without_signature(uint64_t address)
@@ -271,44 +314,49 @@ static uint64_t without_signature(uint64_t address)
 }
 
 // To the caller's registers. False: what was found there cannot be a stack.
-static inline bool step_out(const struct cfi_rule *rule, const struct bounds *bounds,
-                            struct registers *registers)
+static inline bool step_out(const struct cfi_rule *rule, const struct unwind_bounds *bounds,
+                            struct unwind_path *path, struct registers *registers)
 {
+    if (rule->kind != CFI_SP || rule->fp == CFI_FP_AT_FP)
+        note_fp(path, registers);
     uint64_t base = rule->kind == CFI_SP ? registers->sp : registers->fp;
     uint64_t cfa = base + (uint64_t)(int64_t)rule->cfa_offset;
-    if (rule->kind == CFI_FP_DEREF && !load(bounds, cfa, &cfa))
+    if (rule->kind == CFI_FP_DEREF && !load(path, bounds, cfa, &cfa))
         return false;
-    uint64_t ra, fp = registers->fp;
+    uint64_t ra;
     if (cfa <= registers->sp || cfa > bounds->high || cfa % 8 ||
-        !load(bounds, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra))
+        !load(path, bounds, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra))
         return false;
-    uint64_t saved =
-        (rule->fp == CFI_FP_AT_CFA ? cfa : registers->fp) + (uint64_t)(int64_t)rule->fp_offset;
-    if ((rule->fp == CFI_FP_AT_CFA || rule->fp == CFI_FP_AT_FP) && !load(bounds, saved, &fp))
-        return false;
-    bool lost = rule->fp == CFI_FP_SAME ? registers->fp_lost : rule->fp == CFI_FP_LOST;
-    *registers = (struct registers){rule->signs ? without_signature(ra) : ra, cfa, fp, lost};
+    if (rule->fp == CFI_FP_AT_CFA || rule->fp == CFI_FP_AT_FP) {
+        registers->fp_from =
+            (rule->fp == CFI_FP_AT_CFA ? cfa : registers->fp) + (uint64_t)(int64_t)rule->fp_offset;
+        registers->fp_noted = false;
+        if (!unwind_read(bounds, registers->fp_from, &registers->fp))
+            return false;
+    }
+    if (rule->fp != CFI_FP_SAME)
+        registers->fp_lost = rule->fp == CFI_FP_LOST;
+    registers->pc = rule->signs ? without_signature(ra) : ra;
+    registers->sp = cfa;
     return true;
 }
 
 enum ending { COMPLETE, TRUNCATED, NEEDS_LIBGCC };
 
-// `registers` are those of a frame that is not part of the path itself.
 static enum ending walk(struct unwind *unwind, struct registers registers, struct unwind_path *path)
 {
-    struct bounds bounds = bounds_of(registers.sp);
-    bounds.low = registers.sp;
+    const struct unwind_bounds bounds = unwind_bounds_from(registers.sp);
     if (bounds.high < bounds.low + sizeof(uint64_t))
         return TRUNCATED;
     struct sure sure = {{0}, 0};
-    for (bool own = true;; own = false) {
+    for (;;) {
         struct step step = step_at(unwind, &sure, registers.pc);
-        if (!own) {
-            if (path->depth == UNWIND_MOST)
-                return TRUNCATED;
-            path->image[path->depth] = step.image;
-            path->pc[path->depth++] = registers.pc;
-        }
+        if (path->depth == UNWIND_MOST)
+            return TRUNCATED;
+        path->image[path->depth] = step.image;
+        path->pc[path->depth++] = registers.pc;
+        if (!step.stays)
+            note_image(path);
         switch ((enum cfi_kind)step.rule.kind) {
         case CFI_END: return COMPLETE;
         case CFI_STOP: return TRUNCATED;
@@ -320,7 +368,7 @@ static enum ending walk(struct unwind *unwind, struct registers registers, struc
             break;
         case CFI_SP: break;
         }
-        if (!step_out(&step.rule, &bounds, &registers))
+        if (!step_out(&step.rule, &bounds, path, &registers))
             return TRUNCATED;
         if (!registers.pc)
             return COMPLETE;
@@ -333,19 +381,15 @@ struct backtrace {
     struct unwind *unwind;
     struct unwind_path *path;
     struct sure sure;
-    unsigned skip;
+    uint64_t from; // the first address of the path
 };
 
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *user)
 {
     struct backtrace *backtrace = user;
     struct unwind_path *path = backtrace->path;
-    if (backtrace->skip) {
-        backtrace->skip--;
-        return _URC_NO_REASON;
-    }
     uint64_t pc = _Unwind_GetIP(context);
-    if (!pc)
+    if (!pc || (!path->depth && pc != backtrace->from)) // glint's own frames come first
         return _URC_NO_REASON;
     if (path->depth == UNWIND_MOST) {
         path->truncated = true;
@@ -356,32 +400,24 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *use
     return _URC_NO_REASON;
 }
 
-static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, struct unwind_path *path)
+static __attribute__((noinline)) void walk_slowly(struct unwind *unwind, uint64_t from,
+                                                  struct unwind_path *path)
 {
     path->depth = 0;
     path->truncated = false;
     path->slow = true;
-    // This function's frame and unwind_here's are no part of the path.
-    struct backtrace backtrace = {.unwind = unwind, .path = path, .skip = 2};
+    struct backtrace backtrace = {.unwind = unwind, .path = path, .from = from};
     _Unwind_Backtrace(take_frame, &backtrace);
-    __asm__ volatile("" ::: "memory"); // no tail call: the frames are counted
 }
 
-__attribute__((noinline)) void unwind_here(struct unwind *unwind, struct unwind_path *path)
+void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unwind_path *path)
 {
-    struct registers own = {.fp_lost = false};
-#if defined(__x86_64__)
-    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
-                     : "=&r"(own.pc), "=&r"(own.sp), "=&r"(own.fp));
-#elif defined(__aarch64__)
-    __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29"
-                     : "=&r"(own.pc), "=&r"(own.sp), "=&r"(own.fp));
-#endif
-    path->depth = 0;
+    path->depth = path->load_count = path->moving_count = 0;
     path->slow = false;
-    enum ending ending = walk(unwind, own, path);
+    path->needs_fp = false;
+    enum ending ending =
+        walk(unwind, (struct registers){.pc = from.pc, .sp = from.sp, .fp = from.fp}, path);
     path->truncated = ending != COMPLETE;
     if (ending == NEEDS_LIBGCC)
-        walk_slowly(unwind, path);
-    __asm__ volatile("" ::: "memory");
+        walk_slowly(unwind, from.pc, path);
 }

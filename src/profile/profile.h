@@ -236,6 +236,7 @@ struct profile_call {
     enum profile_call_kind kind;
     uint32_t flags; // PROFILE_CALL_*
     bool has_gpu_time;
+    bool gpu_start_estimated;
     int64_t gpu_start_ns, gpu_end_ns;
     union { // by kind; zero where the kind has none
         struct profile_launch launch;
@@ -251,6 +252,7 @@ struct profile_time { // when the GPU did it
     uint64_t call;
     uint32_t node; // of a graph launch: 1 + index; 0: all of the call
     int64_t start_ns, end_ns;
+    bool start_estimated; // of a call: no event tells it
 };
 
 enum profile_object_kind {

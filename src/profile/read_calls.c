@@ -64,7 +64,7 @@ static enum base_code take_site(struct profile *profile, sqlite3_stmt *at, void 
 enum side { SIDE_TIMES, SIDE_COPIES, SIDE_SETS, SIDE_RANGES, SIDE_SYNCS, SIDES };
 
 static const char *const side_sql[SIDES] = {
-    "SELECT call, start, duration FROM gpu_times ORDER BY call",
+    "SELECT call, start, duration, estimated FROM gpu_times ORDER BY call",
     "SELECT call, bytes, from_address, to_address, from_object, to_object, from_pitch, to_pitch,"
     " width, height, depth, from_memory, to_memory, direction FROM copies ORDER BY call",
     "SELECT call, address, object, bytes, pitch, width, height, value, value_bytes FROM sets "
@@ -186,6 +186,7 @@ static enum base_code take_call(struct profile *profile, sqlite3_stmt *at, void 
         call.has_gpu_time = true;
         call.gpu_start_ns = (int64_t)U64(1);
         call.gpu_end_ns = (int64_t)(U64(1) + U64(2));
+        call.gpu_start_estimated = U64(3) != 0;
     }
     if (walk->result != SQLITE_OK)
         return profile_read_fail(profile, walk->result, error);

@@ -37,7 +37,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(SITES, sites, PROFILE_ONCE, 8)               \
     X(LAUNCHES, launches, PROFILE_ONCE, 10)        \
     X(CALLS, calls, PROFILE_ONCE, 7)               \
-    X(GPU_TIMES, gpu_times, PROFILE_LAST, 3)       \
+    X(GPU_TIMES, gpu_times, PROFILE_LAST, 4)       \
     X(NODE_TIMES, node_times, PROFILE_LAST, 4)     \
     X(COPIES, copies, PROFILE_ONCE, 14)            \
     X(SETS, sets, PROFILE_ONCE, 9)                 \

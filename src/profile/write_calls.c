@@ -100,11 +100,13 @@ enum base_code profile_add_call(struct profile_writer *writer, const struct prof
     if (code == BASE_OK)
         code = put_detail(writer, call, error);
     if (code == BASE_OK && call->has_gpu_time)
-        code = profile_add_time(writer,
-                                &(struct profile_time){.call = call->number,
-                                                       .start_ns = call->gpu_start_ns,
-                                                       .end_ns = call->gpu_end_ns},
-                                error);
+        code =
+            profile_add_time(writer,
+                             &(struct profile_time){.call = call->number,
+                                                    .start_ns = call->gpu_start_ns,
+                                                    .end_ns = call->gpu_end_ns,
+                                                    .start_estimated = call->gpu_start_estimated},
+                             error);
     return code;
 }
 
@@ -113,8 +115,9 @@ enum base_code profile_add_time(struct profile_writer *writer, const struct prof
 {
     const int64_t lasted = duration(time->start_ns, time->end_ns);
     if (time->node == 0)
-        return profile_put_first(writer, PROFILE_TABLE_GPU_TIMES,
-                                 (int64_t[]){(int64_t)time->call, time->start_ns, lasted}, error);
+        return profile_put_first(
+            writer, PROFILE_TABLE_GPU_TIMES,
+            (int64_t[]){(int64_t)time->call, time->start_ns, lasted, time->start_estimated}, error);
     return profile_put_first(writer, PROFILE_TABLE_NODE_TIMES,
                              (int64_t[]){(int64_t)time->call, time->node, time->start_ns, lasted},
                              error);

@@ -421,6 +421,64 @@ static bool take_detail(struct piece *piece, struct profile_call *call)
     }
 }
 
+static void add_object(struct session *session, const struct event_object *event)
+{
+    const struct profile_object object = {.number = event->number,
+                                          .kind = (enum profile_object_kind)event->kind,
+                                          .address = event->address,
+                                          .bytes = event->bytes,
+                                          .call = event->call,
+                                          .parent = event->parent,
+                                          .pitch = event->pitch,
+                                          .width_bytes = event->width_bytes,
+                                          .height = event->height,
+                                          .depth = event->depth,
+                                          .context = event->context,
+                                          .device = event->device,
+                                          .stream = event->stream};
+    struct session_object *kept = base_array_push(&session->objects_made);
+    if (kept)
+        *kept = (struct session_object){event->number, event->call, event->bytes, 0};
+    session->objects++;
+    profile_add_object(session->writer, &object, &session->error);
+}
+
+static bool write_object(struct session *session, struct piece *piece)
+{
+    struct event_object event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    add_object(session, &event);
+    return true;
+}
+
+static bool write_object_end(struct session *session, struct piece *piece)
+{
+    struct event_object_end event;
+    if (!take(piece, &event, sizeof(event)))
+        return false;
+    profile_end_object(session->writer, event.number, event.call, event.stream, &session->error);
+    return true;
+}
+
+// Of calls that allocate, free, map or register.
+static void write_objects_of(struct session *session, const struct event_call *call,
+                             struct piece piece)
+{
+    struct event_alloc alloc;
+    struct event_object object;
+    struct event_object_end end;
+    if (call->kind != EVENT_CALL_ALLOC && call->kind != EVENT_CALL_FREE &&
+        call->kind != EVENT_CALL_MEMORY)
+        return;
+    if (!take(&piece, &alloc, sizeof(alloc)))
+        return;
+    if (event_begins(call, &alloc, &object))
+        add_object(session, &object);
+    if (event_ends(call, &alloc, &end))
+        profile_end_object(session->writer, end.number, end.call, end.stream, &session->error);
+}
+
 static bool write_call(struct session *session, struct piece *piece)
 {
     struct event_call event;
@@ -438,6 +496,7 @@ static bool write_call(struct session *session, struct piece *piece)
                                 .waited_ns = event.waited_ns,
                                 .kind = (enum profile_call_kind)event.kind,
                                 .flags = event.flags};
+    const struct piece detail = *piece;
     if (!take_detail(piece, &call))
         return false;
     if (event.kind == EVENT_CALL_ALLOC && event.stack) {
@@ -452,43 +511,9 @@ static bool write_call(struct session *session, struct piece *piece)
         if (place)
             *place = event.end_ns - event.start_ns;
     }
+    write_objects_of(session, &event, detail);
     session->calls++;
     profile_add_call(session->writer, &call, &session->error);
-    return true;
-}
-
-static bool write_object(struct session *session, struct piece *piece)
-{
-    struct event_object event;
-    if (!take(piece, &event, sizeof(event)))
-        return false;
-    const struct profile_object object = {.number = event.number,
-                                          .kind = (enum profile_object_kind)event.kind,
-                                          .address = event.address,
-                                          .bytes = event.bytes,
-                                          .call = event.call,
-                                          .parent = event.parent,
-                                          .pitch = event.pitch,
-                                          .width_bytes = event.width_bytes,
-                                          .height = event.height,
-                                          .depth = event.depth,
-                                          .context = event.context,
-                                          .device = event.device,
-                                          .stream = event.stream};
-    struct session_object *kept = base_array_push(&session->objects_made);
-    if (kept)
-        *kept = (struct session_object){event.number, event.call, event.bytes, 0};
-    session->objects++;
-    profile_add_object(session->writer, &object, &session->error);
-    return true;
-}
-
-static bool write_object_end(struct session *session, struct piece *piece)
-{
-    struct event_object_end event;
-    if (!take(piece, &event, sizeof(event)))
-        return false;
-    profile_end_object(session->writer, event.number, event.call, event.stream, &session->error);
     return true;
 }
 
@@ -512,7 +537,8 @@ static bool write_time(struct session *session, struct piece *piece)
     if (!take(piece, &event, sizeof(event)))
         return false;
     const struct profile_time time = {event.call, event.node, since_start(session, event.start_ns),
-                                      since_start(session, event.end_ns)};
+                                      since_start(session, event.end_ns),
+                                      event.flags & EVENT_TIME_ESTIMATED};
     profile_add_time(session->writer, &time, &session->error);
     // The GPU began it when what it waited for was done, and the call returned when it was done
     // itself: all before that was waiting. Both are durations, so the two clocks need not agree.

@@ -24,8 +24,8 @@
 
 enum {
     AT_ONCE = 4096,       // records taken from one ring before the next has its turn
-    SHORTEST_MS = 1,      // how long the recorder sleeps when there was nothing,
-    LONGEST_MS = 10,      // doubled each time up to this
+    SHORTEST_MS = 1,      // how long the recorder sleeps when there was less than that,
+    LONGEST_MS = 10,      // doubled each time up to this where there was nothing
     MOST_SESSIONS = 4096, // processes recorded at once
     PATIENCE_MS = 1000    // for processes that the program left behind, and that may yet use CUDA
 };
@@ -344,7 +344,9 @@ static void record_all(struct recorder *recorder)
     int sleep_ms = SHORTEST_MS;
     while (goes_on(recorder)) {
         uint32_t count = drain_all(recorder);
-        if (!count)
+        // A recorder that follows the program record by record takes the ring's memory from it each
+        // time, and its own processor from others.
+        if (count < AT_ONCE)
             rest(recorder, sleep_ms);
         sleep_ms = count ? SHORTEST_MS : sleep_ms < LONGEST_MS / 2 ? 2 * sleep_ms : LONGEST_MS;
         look_for_ends(recorder);

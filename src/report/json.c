@@ -285,7 +285,10 @@ static void put_details(struct writing *writing, const struct profile_call *call
 {
     struct base_json *json = &writing->json;
     switch (call->kind) {
-    case PROFILE_CALL_LAUNCH: put_launch(writing, &call->launch); break;
+    case PROFILE_CALL_LAUNCH:
+        put_launch(writing, &call->launch);
+        put_bool(json, "gpu_start_estimated", call->gpu_start_estimated);
+        break;
     case PROFILE_CALL_COPY: put_copy(json, &call->copy); break;
     case PROFILE_CALL_SET: put_set(json, &call->set); break;
     case PROFILE_CALL_ALLOC:

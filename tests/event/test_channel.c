@@ -61,7 +61,7 @@ static void a_ring_offered_is_the_ring_accepted(void **state)
     pid_t child = fork();
     if (child == 0) {
         size_t bytes;
-        struct event_ring *ring = event_ring_offer(fixture->address.sun_path, 64, &bytes);
+        struct event_ring *ring = event_ring_offer(fixture->address.sun_path, 64, 64, &bytes);
         struct event_name name = {7};
         _exit(!ring || !event_put(ring, EVENT_FUNCTION, &name, sizeof(name), "cuInit", 6));
     }
@@ -101,9 +101,10 @@ static void a_limit_for_files_makes_the_ring_smaller_or_none(void **state)
             size_t bytes = 0;
             const struct rlimit limit = {cases[i].limit, cases[i].limit};
             setrlimit(RLIMIT_FSIZE, &limit);
-            struct event_ring *ring = event_ring_offer(fixture->address.sun_path, 1 << 18, &bytes);
+            struct event_ring *ring =
+                event_ring_offer(fixture->address.sun_path, 1 << 18, 1024, &bytes);
             _exit(cases[i].slots ? !ring || bytes != event_ring_bytes(cases[i].slots)
-                                 : ring || errno != EFBIG);
+                                 : ring || errno != ENOSPC);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
@@ -117,9 +118,9 @@ static void where_nobody_listens_nothing_is_made(void **state)
     char longest[300];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = 0;
-    assert_null(event_ring_offer("/nonexistent/socket", 64, &bytes));
+    assert_null(event_ring_offer("/nonexistent/socket", 64, 64, &bytes));
     assert_int_equal(errno, ENOENT);
-    assert_null(event_ring_offer(longest, 64, &bytes));
+    assert_null(event_ring_offer(longest, 64, 64, &bytes));
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
@@ -132,7 +133,7 @@ static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
     size_t bytes;
     int offers = 0;
     do {
-        ring = event_ring_offer(fixture->address.sun_path, 64, &bytes);
+        ring = event_ring_offer(fixture->address.sun_path, 64, 64, &bytes);
         event_ring_release(ring, bytes);
     } while (ring && ++offers < 1000);
     assert_null(ring);

@@ -544,6 +544,31 @@ static void many(void)
     printf("done\n");
 }
 
+// Makes glint need memory: for objects, streams, events and kernels.
+static void hoard(void)
+{
+    enum { COUNT = 30000 };
+    static CUdeviceptr memory[COUNT];
+    CUstream stream;
+    CUevent event;
+    load();
+    for (int i = 0; i < COUNT; i++)
+        CHECK(cuMemAlloc_v2(&memory[i], 64));
+    for (int i = 0; i < 1000; i++) {
+        CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CHECK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+        launch_fill(memory[i], 7, stream);
+        CHECK(cuEventRecord(event, stream));
+        CHECK(cuStreamSynchronize(stream));
+        CHECK(cuStreamDestroy_v2(stream));
+    }
+    unsigned word;
+    CHECK(cuMemcpyDtoH_v2(&word, memory[999], sizeof(word)));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(cuMemFree_v2(memory[i]));
+    printf("%u\n", word);
+}
+
 static void timed(void)
 {
     CUdeviceptr a;
@@ -571,7 +596,8 @@ int main(int argc, char **argv)
         {"graphs", true, graphs},      {"contexts", true, contexts}, {"names", true, names},
         {"forks", false, forks},       {"child", true, child},       {"threads", true, threads},
         {"errno", true, error_number}, {"closed", false, closed},    {"killed", true, killed},
-        {"timed", true, timed},        {"loading", false, loading},  {"many", true, many}};
+        {"timed", true, timed},        {"loading", false, loading},  {"many", true, many},
+        {"hoard", true, hoard}};
     for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(argv[1], all[i].name) == 0) {
             if (all[i].starts)

@@ -113,10 +113,60 @@ static void print_detail(struct base_buf *out, unsigned kind, const void *detail
     }
 }
 
+static void print_object(struct process *process, struct event_object object)
+{
+    struct base_buf *out = &process->text;
+    base_buf_printf(out,
+                    "object %" PRIu64 " %s %" PRIu64 " bytes call %" PRIu64 " ctx %u device %u",
+                    object.number, TEXT(object_kinds, object.kind), object.bytes, object.call,
+                    object.context, object.device);
+    if (object.parent)
+        base_buf_printf(out, " parent %" PRIu64, object.parent);
+    if (object.stream)
+        base_buf_printf(out, " stream %u", object.stream);
+    if (object.height)
+        base_buf_printf(out, " %" PRIu64 "x%" PRIu64 "x%" PRIu64 " pitch %" PRIu64,
+                        object.width_bytes, object.height, object.depth, object.pitch);
+    bool added;
+    uint64_t *place = base_map_put(&process->addresses, object.address, &added);
+    if (!added && object.address)
+        base_buf_printf(out, " where %" PRIu64 " was", *place);
+    *place = object.number;
+    base_buf_putc(out, '\n');
+    process->objects++;
+}
+
+static void print_end(struct base_buf *out, struct event_object_end end)
+{
+    base_buf_printf(out, "end %" PRIu64 " call %" PRIu64, end.number, end.call);
+    if (end.stream)
+        base_buf_printf(out, " stream %u", end.stream);
+    base_buf_putc(out, '\n');
+}
+
+// What the call's record says of objects stands as if it were records of its own.
+static void print_objects_of(struct process *process, const struct event_call *call,
+                             const char *detail, size_t bytes)
+{
+    struct event_alloc alloc;
+    struct event_object object;
+    struct event_object_end end;
+    if ((call->kind != EVENT_CALL_ALLOC && call->kind != EVENT_CALL_FREE &&
+         call->kind != EVENT_CALL_MEMORY) ||
+        bytes < sizeof(alloc))
+        return;
+    memcpy(&alloc, detail, sizeof(alloc));
+    if (event_begins(call, &alloc, &object))
+        print_object(process, object);
+    if (event_ends(call, &alloc, &end))
+        print_end(&process->text, end);
+}
+
 static void print_call(struct process *process, const char *record, size_t bytes)
 {
     struct event_call call;
     memcpy(&call, record, sizeof(call));
+    print_objects_of(process, &call, record + sizeof(call), bytes - sizeof(call));
     const uint64_t *name = base_map_get(&process->functions, call.function);
     struct base_buf *out = &process->text;
     base_buf_printf(out, "call %" PRIu64 " %s %s ctx %u stream %u", call.number,
@@ -141,31 +191,6 @@ static void print_call(struct process *process, const char *record, size_t bytes
         base_buf_puts(out, "ERROR: ends before it starts\n");
     *base_map_put(&process->starts, call.number, NULL) = call.start_ns;
     process->calls++;
-}
-
-static void print_object(struct process *process, const char *record)
-{
-    struct event_object object;
-    memcpy(&object, record, sizeof(object));
-    struct base_buf *out = &process->text;
-    base_buf_printf(out,
-                    "object %" PRIu64 " %s %" PRIu64 " bytes call %" PRIu64 " ctx %u device %u",
-                    object.number, TEXT(object_kinds, object.kind), object.bytes, object.call,
-                    object.context, object.device);
-    if (object.parent)
-        base_buf_printf(out, " parent %" PRIu64, object.parent);
-    if (object.stream)
-        base_buf_printf(out, " stream %u", object.stream);
-    if (object.height)
-        base_buf_printf(out, " %" PRIu64 "x%" PRIu64 "x%" PRIu64 " pitch %" PRIu64,
-                        object.width_bytes, object.height, object.depth, object.pitch);
-    bool added;
-    uint64_t *place = base_map_put(&process->addresses, object.address, &added);
-    if (!added && object.address)
-        base_buf_printf(out, " where %" PRIu64 " was", *place);
-    *place = object.number;
-    base_buf_putc(out, '\n');
-    process->objects++;
 }
 
 static void print_graph(struct base_buf *out, const char *record, size_t bytes)
@@ -234,7 +259,9 @@ static void print_time(struct process *process, const struct event_time *time)
     const uint64_t *start = base_map_get(&process->starts, time->call);
     bool good = start && time->end_ns >= time->start_ns &&
                 (process->simulated || time->start_ns + tolerance_ns >= *start);
-    base_buf_printf(&process->times, "time %" PRIu64 "%s\n", time->call, good ? "" : " ERROR");
+    base_buf_printf(&process->times, "time %" PRIu64 "%s%s\n", time->call,
+                    time->flags & EVENT_TIME_ESTIMATED ? " start estimated" : "",
+                    good ? "" : " ERROR");
 }
 
 static void take_image(struct process *process, const char *record, size_t bytes)
@@ -271,6 +298,7 @@ static void print(struct process *process, enum event_kind kind, const struct ba
     const char *bytes = record->text;
     struct base_buf *out = &process->text;
     struct event_name name;
+    struct event_object object;
     struct event_object_end end;
     struct event_context context;
     struct event_finish finish;
@@ -302,13 +330,13 @@ static void print(struct process *process, enum event_kind kind, const struct ba
         break;
     }
     case EVENT_CALL: print_call(process, bytes, record->length); break;
-    case EVENT_OBJECT: print_object(process, bytes); break;
+    case EVENT_OBJECT:
+        memcpy(&object, bytes, sizeof(object));
+        print_object(process, object);
+        break;
     case EVENT_OBJECT_END:
         memcpy(&end, bytes, sizeof(end));
-        base_buf_printf(out, "end %" PRIu64 " call %" PRIu64, end.number, end.call);
-        if (end.stream)
-            base_buf_printf(out, " stream %u", end.stream);
-        base_buf_putc(out, '\n');
+        print_end(out, end);
         break;
     case EVENT_OBJECT_NAME:
         memcpy(&name, bytes, sizeof(name));
@@ -356,6 +384,8 @@ static void take_ring(int connection)
     int pid;
     struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
     close(connection);
+    if (!ring && getenv("WATCH_SCARCE"))
+        return; // it had no memory for one
     if (!ring || process_count == MOST_RINGS ||
         !event_reader_init(&processes[process_count++].reader, ring, bytes)) {
         char text[512];

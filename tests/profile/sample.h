@@ -305,8 +305,8 @@ static const struct profile_call sample_calls[] = {
 };
 
 static const struct profile_time sample_times[] = {
-    {5, 0, 101000, 150000}, {6, 0, 150000, 150500}, {9, 1, 140000, 145000},
-    {9, 2, 145000, 170000}, {9, 3, 170000, 180000},
+    {5, 0, 101000, 150000, true},  {6, 0, 150000, 150500, false}, {9, 1, 140000, 145000, false},
+    {9, 2, 145000, 170000, false}, {9, 3, 170000, 180000, false},
 };
 
 static const struct profile_object sample_objects[] = {

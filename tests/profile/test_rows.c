@@ -208,6 +208,7 @@ static bool see_call(void *user, const struct profile_call *row)
             expected.has_gpu_time = true;
             expected.gpu_start_ns = sample_times[i].start_ns;
             expected.gpu_end_ns = sample_times[i].end_ns;
+            expected.gpu_start_estimated = sample_times[i].start_estimated;
         }
     }
     wanted = &expected;
@@ -226,6 +227,7 @@ static bool see_call(void *user, const struct profile_call *row)
     assert_int_equal(row->has_gpu_time, wanted->has_gpu_time);
     assert_int_equal(row->gpu_start_ns, wanted->gpu_start_ns);
     assert_int_equal(row->gpu_end_ns, wanted->gpu_end_ns);
+    assert_int_equal(row->gpu_start_estimated, wanted->gpu_start_estimated);
     switch (row->kind) {
     case PROFILE_CALL_LAUNCH:
         assert_memory_equal(&row->launch, &wanted->launch, sizeof(row->launch));
@@ -401,9 +403,11 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     call.range.bytes = 99;
     call.result = 5;
     check_good(profile_add_call(writer, &call, &error), &error);
-    check_good(profile_add_time(writer, &(struct profile_time){1, 0, 5, 10}, &error), &error);
+    check_good(profile_add_time(writer, &(struct profile_time){1, 0, 5, 10, false}, &error),
+               &error);
     check_good(profile_commit(writer, &error), &error);
-    check_good(profile_add_time(writer, &(struct profile_time){1, 0, 6, 12}, &error), &error);
+    check_good(profile_add_time(writer, &(struct profile_time){1, 0, 6, 12, false}, &error),
+               &error);
     check_good(profile_set_waited(writer, 1, 4, &error), &error);
     check_good(profile_set_waited(writer, 2, 5, &error), &error); // there is none
     check_good(
@@ -467,14 +471,14 @@ static void views_tell_the_same(void **state)
                 "1|1|main|vectors.cu|40|/home/me/vectors|4660|0\n"
                 "1|2|__libc_start_main|||/usr/lib/libc.so.6|159744|0\n");
     check_query(profile, "SELECT * FROM v_calls WHERE number IN (3, 5, 14) ORDER BY number",
-                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0\n"
-                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0\n"
-                "14|other||1|1||225000|226000|||0|0|0|3|0|1\n");
+                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0|0\n"
+                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0|1\n"
+                "14|other||1|1||225000|226000|||0|0|0|3|0|1|\n");
     check_query(profile, "SELECT * FROM v_launches ORDER BY call",
                 "5|1|add(float*, float const*, int)|8|1|1|128|1|1|0|0|0|1|2|100000|104000|101000|"
-                "150000|2\n"
+                "150000|2|1\n"
                 "6|2|scale(float*, float, int)|1|2|3|4|5|6|49152|4096|1|1|2|105000|108000|150000|"
-                "150500|2\n");
+                "150500|2|0\n");
     check_query(profile, "SELECT * FROM v_copies ORDER BY call",
                 "3|host-to-device|4000|2147418112|65536||1|pageable|device||||||1|70000|90000|"
                 "75000|88000|2\n"

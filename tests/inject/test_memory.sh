@@ -1,0 +1,64 @@
+#!/bin/sh
+# glint finds no memory in the program, from the start or later: the program's output and exit status are
+# what they are without glint, and the records say that something is missing, once.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LD_LIBRARY_PATH=$GLINT_BUILD_DIR/lib/glint/sim
+GLINT_TIMESTAMPS=1
+WATCH_SCARCE=1 # a process may have no memory for a ring
+export LD_LIBRARY_PATH GLINT_TIMESTAMPS WATCH_SCARCE
+programs=$GLINT_BUILD_DIR/tests/inject
+library=$GLINT_BUILD_DIR/lib/glint/libglint.so
+scarce=$1
+note='note glint found no more memory in the program'
+
+# run WANTED [LIMIT]: "hoard", under a limit of ulimit, must print that; its records are in $work/records.
+run() {
+    status=0
+    # shellcheck disable=SC2016
+    "$programs/inject_watch" "$work/records" "$library:$scarce" \
+        sh -c 'ulimit $1; exec "$2" hoard' sh "${2:--S -c 0}" "$programs/inject_program" \
+        >"$work/out" 2>"$work/err" || status=$?
+    [ ! -s "$work/err" ] || { cat "$work/err"; exit 1; }
+    if [ "$status" != 0 ] || [ "$(cat "$work/out")" != "$1" ]; then
+        echo "${SCARCE_MAPPINGS-all} mappings, ${2-no limit}: exit status $status, output:"
+        cat "$work/out"
+        exit 1
+    fi
+}
+
+hoard=$("$programs/inject_program" hoard)
+run "$hoard"
+! grep "$note" "$work/records" || exit 1
+grep -q '^object 30000 ' "$work/records"
+
+# One more at a time, until there is enough.
+said=0
+SCARCE_MAPPINGS=0
+export SCARCE_MAPPINGS
+while run "$hoard" && { ! grep -q '^process' "$work/records" || grep -q "$note" "$work/records"; }; do
+    if [ -s "$work/records" ]; then # else there was none even for the ring
+        [ "$(grep -c "$note" "$work/records")" = 1 ]
+        grep -q '^call 30000 cuMemAlloc_v2' "$work/records"
+        grep -q '^finish' "$work/records"
+        said=$((said + 1))
+    fi
+    SCARCE_MAPPINGS=$((SCARCE_MAPPINGS + 1))
+    [ "$SCARCE_MAPPINGS" -lt 100 ]
+done
+[ $said -ge 3 ] || { echo "said with $said numbers of mappings"; exit 1; }
+unset SCARCE_MAPPINGS
+
+# Limits that the system knows of: address space for little more than the program, and small files, beyond
+# which it sends a signal.
+for limit in '-v 400000' '-f 1000' '-f 10'; do
+    run "$hoard" "$limit"
+done
+
+# And the profile says so.
+LD_PRELOAD=$scarce SCARCE_MAPPINGS=4 "$GLINT_BUILD_DIR/bin/glint" record -q -o "$work/p.glint" --device sim -- \
+    "$programs/inject_program" hoard >"$work/out"
+[ "$(cat "$work/out")" = "$hoard" ]
+"$GLINT_BUILD_DIR/bin/glint" query "$work/p.glint" "SELECT severity, text FROM v_notes" |
+    grep -q '^error.*glint found no more memory in the program'
