@@ -8,5 +8,6 @@
 #include "driver.h"
 #include "nvtx.h"
 #include "runtime.h"
+#include "sim.h"
 
 #endif

@@ -328,6 +328,10 @@ struct event_piece {
 };
 bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
                       const struct event_piece *pieces, unsigned count);
+// The same for a call with its struct event_alloc (EVENT_CALL) in half the room, if its numbers are
+// small enough and it did not fail. False: it is to be put whole.
+bool event_put_short(struct event_ring *ring, const struct event_call *call,
+                     const struct event_alloc *alloc);
 enum { EVENT_MOST_BYTES = 56 * 4096 - 4 }; // of one record with what belongs to it
 
 // The recorder's side, one thread. What the program can reach it can also spoil, so whatever

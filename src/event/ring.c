@@ -9,6 +9,9 @@
 //
 //   mark: position + 1 (40 bits), kind (8), slots of the record (16; 0: continues one)
 //   payload, 56 bytes a slot: u32 length of the record, then its bytes
+//
+// Most calls about memory fit one slot in a short form, struct short_call, which only this file
+// knows: the reader finds them as they were put.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -42,6 +45,30 @@ struct event_ring {
     _Alignas(64) _Atomic uint64_t dropped[EVENT_KINDS];
 };
 
+// A call with its struct event_alloc, where the numbers are small. Stands behind the length, where
+// its words of 64 bits are aligned.
+enum { SHORT_CALL = EVENT_KINDS, SHORT_ENDS = 0x80, SHORT_WAITED = 0x40 }; // kind of record; bits
+
+struct __attribute__((packed, aligned(4))) short_call {
+    uint32_t number;
+    uint64_t start_ns, address, bytes;
+    uint32_t object, stack;
+    uint32_t duration_ns;
+    uint16_t function, thread, context, stream;
+    uint8_t kind, flags;
+    uint8_t begins; // enum event_object_kind; and SHORT_*: it ends, all of the time was waiting
+    uint8_t device;
+};
+
+struct whole_call { // as the reader gives it out
+    struct event_call call;
+    struct event_alloc alloc;
+};
+
+_Static_assert(sizeof(struct short_call) + LENGTH_BYTES == PAYLOAD, "a short call fills its slot");
+_Static_assert(sizeof(struct whole_call) == sizeof(struct event_call) + sizeof(struct event_alloc),
+               "one follows the other");
+_Static_assert((int)EVENT_OBJECT_KINDS <= (int)SHORT_WAITED, "bits above the kinds");
 _Static_assert(sizeof(struct event_ring) <= HEAD_BYTES, "the head takes one page");
 _Static_assert(sizeof(struct slot) == SLOT_BYTES, "slots are cache lines");
 _Static_assert(EVENT_MOST_BYTES + LENGTH_BYTES == MOST_SLOTS * PAYLOAD, "the most fills its slots");
@@ -128,23 +155,38 @@ static bool drop(struct event_ring *ring, enum event_kind kind)
     return false;
 }
 
+static inline bool reserve(struct event_ring *ring, uint64_t slots, uint64_t *position)
+{
+    uint64_t start = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    do {
+        // What the reader has released may be written over.
+        uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+        if (start + slots - tail > ring->slot_count && (int64_t)(start - tail) >= 0)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&ring->head, &start, start + slots,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    *position = start;
+    return true;
+}
+
+// The record is whole; and the next ones' place was last in the reader's cache.
+static inline void finish(struct event_ring *ring, uint64_t start, unsigned kind, uint64_t slots)
+{
+    atomic_store_explicit(&slot_at(ring, ring->slot_count, start)->mark,
+                          mark_of(start, kind, slots), memory_order_release);
+    for (uint64_t i = 0; i < 2; i++)
+        __builtin_prefetch(slot_at(ring, ring->slot_count, start + AHEAD + i), 1);
+}
+
 bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
                       const struct event_piece *pieces, unsigned count)
 {
     size_t length = 0;
     for (unsigned i = 0; i < count; i++)
         length += pieces[i].length;
-    uint64_t slots = (LENGTH_BYTES + length + PAYLOAD - 1) / PAYLOAD;
-    if (length > EVENT_MOST_BYTES || slots > ring->slot_count)
+    uint64_t slots = (LENGTH_BYTES + length + PAYLOAD - 1) / PAYLOAD, start;
+    if (length > EVENT_MOST_BYTES || slots > ring->slot_count || !reserve(ring, slots, &start))
         return drop(ring, kind);
-    uint64_t start = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    do {
-        // What the reader has released may be written over.
-        uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-        if (start + slots - tail > ring->slot_count && (int64_t)(start - tail) >= 0)
-            return drop(ring, kind);
-    } while (!atomic_compare_exchange_weak_explicit(&ring->head, &start, start + slots,
-                                                    memory_order_relaxed, memory_order_relaxed));
     uint32_t stated = (uint32_t)length;
     struct writer writer = {ring, start, slot_at(ring, ring->slot_count, start)->payload, PAYLOAD};
     write_bytes(&writer, &stated, sizeof(stated));
@@ -153,11 +195,51 @@ bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
     for (uint64_t i = 1; i < slots; i++)
         atomic_store_explicit(&slot_at(ring, ring->slot_count, start + i)->mark,
                               mark_of(start + i, kind, 0), memory_order_relaxed);
-    atomic_store_explicit(&slot_at(ring, ring->slot_count, start)->mark,
-                          mark_of(start, kind, slots), memory_order_release);
-    // The next record's place was last in the reader's cache.
-    for (uint64_t i = 0; i < 2; i++)
-        __builtin_prefetch(slot_at(ring, ring->slot_count, start + AHEAD + i), 1);
+    finish(ring, start, kind, slots);
+    return true;
+}
+
+static inline bool is_short(const struct event_call *call, const struct event_alloc *alloc)
+{
+    const uint64_t duration = call->end_ns - call->start_ns;
+    const uint64_t words = call->number | alloc->object | duration;
+    const uint32_t halves = call->function | call->thread | call->context | call->stream;
+    // Together: nearly always all hold.
+    return !((words >> 32) | (halves >> 16) | (alloc->device >> 8) | (uint32_t)call->result) &&
+           (!call->waited_ns || call->waited_ns == duration);
+}
+
+bool event_put_short(struct event_ring *ring, const struct event_call *call,
+                     const struct event_alloc *alloc)
+{
+    uint64_t start;
+    if (!is_short(call, alloc))
+        return false;
+    if (!reserve(ring, 1, &start)) {
+        drop(ring, EVENT_CALL);
+        return true;
+    }
+    unsigned char *payload = slot_at(ring, ring->slot_count, start)->payload;
+    const uint32_t stated = sizeof(struct short_call);
+    memcpy(payload, &stated, sizeof(stated));
+    struct short_call *to = (struct short_call *)(void *)(payload + LENGTH_BYTES);
+    to->number = (uint32_t)call->number;
+    to->start_ns = call->start_ns;
+    to->address = alloc->address;
+    to->bytes = alloc->bytes;
+    to->object = (uint32_t)alloc->object;
+    to->stack = call->stack;
+    to->duration_ns = (uint32_t)(call->end_ns - call->start_ns);
+    to->function = (uint16_t)call->function;
+    to->thread = (uint16_t)call->thread;
+    to->context = (uint16_t)call->context;
+    to->stream = (uint16_t)call->stream;
+    to->kind = call->kind;
+    to->flags = call->flags;
+    to->begins = (uint8_t)(alloc->begins | (alloc->ends ? SHORT_ENDS : 0) |
+                           (call->waited_ns ? SHORT_WAITED : 0));
+    to->device = (uint8_t)alloc->device;
+    finish(ring, start, SHORT_CALL, 1);
     return true;
 }
 
@@ -190,8 +272,8 @@ bool event_reader_init(struct event_reader *reader, void *memory, size_t bytes)
 typedef const volatile uint32_t __attribute__((may_alias)) stated_length;
 
 struct found {
-    enum event_kind kind;
-    uint64_t slots; // 0: there is no whole record
+    enum event_kind kind; // or SHORT_CALL
+    uint64_t slots;       // 0: there is no whole record
     uint32_t length;
 };
 
@@ -203,9 +285,11 @@ static struct found whole_at(const struct event_reader *reader, uint64_t positio
     struct found found = {(enum event_kind)(mark >> 16 & 0xFF), mark & 0xFFFF, 0};
     if ((mark ^ mark_of(position, 0, 0)) >> (64 - POSITION_BITS) || !found.slots ||
         found.slots > MOST_SLOTS || found.slots > reader->slot_count || found.kind == EVENT_NONE ||
-        found.kind >= EVENT_KINDS)
+        (int)found.kind > SHORT_CALL)
         return none;
     found.length = *(stated_length *)(const void *)slot->payload;
+    if ((int)found.kind == SHORT_CALL && found.length != sizeof(struct short_call))
+        return none;
     return found.length <= found.slots * PAYLOAD - LENGTH_BYTES ? found : none;
 }
 
@@ -257,6 +341,40 @@ static void copy_out(const struct event_reader *reader, size_t length, struct ba
     out->text[length] = 0;
 }
 
+static void lengthen(struct base_buf *record)
+{
+    struct short_call from;
+    if (record->failed || record->length != sizeof(from))
+        return;
+    memcpy(&from, record->text, sizeof(from));
+    const struct whole_call whole = {
+        .call = {.number = from.number,
+                 .start_ns = from.start_ns,
+                 .end_ns = from.start_ns + from.duration_ns,
+                 .function = from.function,
+                 .thread = from.thread,
+                 .context = from.context,
+                 .stream = from.stream,
+                 .stack = from.stack,
+                 .waited_ns = from.begins & SHORT_WAITED ? from.duration_ns : 0,
+                 .kind = from.kind,
+                 .flags = from.flags},
+        .alloc = {.address = from.address,
+                  .bytes = from.bytes,
+                  .object = from.object,
+                  .begins = from.begins & (SHORT_WAITED - 1),
+                  .ends = from.begins & SHORT_ENDS ? 1 : 0,
+                  .device = from.device},
+    };
+    record->length = 0;
+    base_buf_reserve(record, sizeof(whole));
+    if (record->failed)
+        return;
+    memcpy(record->text, &whole, sizeof(whole));
+    record->length = sizeof(whole);
+    record->text[sizeof(whole)] = 0;
+}
+
 enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bool abandoned)
 {
     struct found found = whole_at(reader, reader->tail);
@@ -271,7 +389,10 @@ enum event_kind event_take(struct event_reader *reader, struct base_buf *out, bo
     reader->tail += found.slots;
     if (is_due(reader))
         release(reader);
-    return found.kind;
+    if ((int)found.kind != SHORT_CALL)
+        return found.kind;
+    lengthen(out);
+    return EVENT_CALL;
 }
 
 uint64_t event_dropped(const struct event_reader *reader, enum event_kind kind)

@@ -5,6 +5,7 @@
 #ifndef GLINT_GPUSIM_CALLS_H
 #define GLINT_GPUSIM_CALLS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -115,7 +116,8 @@ extern _Atomic int calls_state __attribute__((visibility("hidden")));
 
 static inline const struct calls *calls_to(void)
 {
-    return __builtin_expect(calls_state == CALLS_OFF, 1) ? NULL : calls_find();
+    const int known = atomic_load_explicit(&calls_state, memory_order_relaxed); // "off" says all
+    return __builtin_expect(known == CALLS_OFF, 1) ? NULL : calls_find();
 }
 
 // The library's own: opens the door, or returns NULL. Called by calls_find, perhaps more than once.

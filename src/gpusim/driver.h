@@ -88,6 +88,7 @@ extern struct driver_process driver;
 struct driver_thread {
     struct driver_context *stack[DRIVER_CONTEXT_STACK]; // current is the last
     unsigned depth;
+    CUcontext current;                // NULL: none. struct cudaabi_sim tells where it is
     bool in_callback;                 // API calls are not permitted
     unsigned per_thread;              // above 0: stream 0 is the thread's own (_ptds and _ptsz)
     CUstreamCaptureMode capture_mode; // cuThreadExchangeStreamCaptureMode
@@ -100,6 +101,7 @@ struct driver_thread {
 };
 
 struct driver_thread *driver_thread(void);
+const CUcontext *driver_current_place(void); // of the calling thread
 
 // Opens the log where the environment asks for one, once.
 CUresult driver_log_open(void);

@@ -27,8 +27,13 @@ static bool is_alive(const struct driver_context *context)
 // Dead or alive; NULL: none.
 static struct driver_context *top(void)
 {
-    const struct driver_thread *thread = driver_thread();
-    return thread->depth ? thread->stack[thread->depth - 1] : NULL;
+    return (struct driver_context *)driver_thread()->current;
+}
+
+// The stack of contexts has changed.
+static void settle(struct driver_thread *thread)
+{
+    thread->current = thread->depth ? (CUcontext)thread->stack[thread->depth - 1] : NULL;
 }
 
 CUresult driver_current_any(struct driver_context **context)
@@ -265,6 +270,7 @@ static CUresult push(struct driver_context *context)
     struct driver_thread *thread = driver_thread();
     DRIVER_REJECT(thread->depth == DRIVER_CONTEXT_STACK, CUDA_ERROR_OUT_OF_MEMORY);
     thread->stack[thread->depth++] = context;
+    settle(thread);
     return CUDA_SUCCESS;
 }
 
@@ -321,6 +327,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
     struct driver_thread *thread = driver_thread();
     if (thread->depth && thread->stack[thread->depth - 1] == context)
         thread->depth--;
+    settle(thread);
     driver_context_clear(context);
     unlink_context(context);
     return CUDA_SUCCESS;
@@ -360,6 +367,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *pctx)
     struct driver_thread *thread = driver_thread();
     DRIVER_REJECT(!thread->depth, CUDA_ERROR_INVALID_CONTEXT);
     thread->depth--;
+    settle(thread);
     if (pctx)
         *pctx = (CUcontext)thread->stack[thread->depth];
     return CUDA_SUCCESS;
@@ -376,6 +384,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx)
     struct driver_thread *thread = driver_thread();
     if (thread->depth)
         thread->depth--;
+    settle(thread);
     return ctx ? push((struct driver_context *)ctx) : CUDA_SUCCESS;
 }
 

@@ -91,7 +91,8 @@ const struct calls *calls_open(void)
     return driver.log ? &calls : NULL;
 }
 
-// The runtime's door to the log is told apart from what a program asks for, and not logged.
+// The runtime's door to the log, and the recorder's to the thread's state, are told apart from what
+// a program asks for, and not logged.
 CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
 {
     DRIVER_REJECT(!ppExportTable || !pExportTableId, CUDA_ERROR_INVALID_VALUE);
@@ -99,6 +100,12 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
     if (memcmp(pExportTableId, &calls_id, sizeof calls_id) == 0) {
         *ppExportTable = calls_to();
         return *ppExportTable ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    }
+    static const struct cudaabi_sim sim = {sizeof sim, driver_current_place};
+    static const CUuuid sim_id = CUDAABI_SIM_ID;
+    if (memcmp(pExportTableId, &sim_id, sizeof sim_id) == 0) {
+        *ppExportTable = &sim;
+        return CUDA_SUCCESS;
     }
     driver_log_missing("cuGetExportTable", CUDA_ERROR_NOT_FOUND);
     return CUDA_ERROR_NOT_FOUND;

@@ -106,6 +106,13 @@ static void in_child(void)
     // The workers did not come along, and the lock may have been held.
     if (driver.initialised)
         driver.forked = true;
+    this_thread.depth = 0;
+    this_thread.current = NULL;
+}
+
+const CUcontext *driver_current_place(void)
+{
+    return &this_thread.current;
 }
 
 // At exit: what has not begun will not begin; what runs gets a moment, so that its log is whole.
@@ -176,10 +183,14 @@ CUresult driver_init_process(void)
     return result;
 }
 
+// Of the three only the first says that there is something to be seen.
 CUresult driver_begin(void)
 {
-    DRIVER_REJECT(!driver.initialised || driver.forked, CUDA_ERROR_NOT_INITIALIZED);
-    DRIVER_REJECT(driver.finished, CUDA_ERROR_DEINITIALIZED);
+    DRIVER_REJECT(!atomic_load_explicit(&driver.initialised, memory_order_acquire) ||
+                      atomic_load_explicit(&driver.forked, memory_order_relaxed),
+                  CUDA_ERROR_NOT_INITIALIZED);
+    DRIVER_REJECT(atomic_load_explicit(&driver.finished, memory_order_relaxed),
+                  CUDA_ERROR_DEINITIALIZED);
     DRIVER_REJECT(this_thread.in_callback, CUDA_ERROR_NOT_PERMITTED);
     return CUDA_SUCCESS;
 }

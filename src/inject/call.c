@@ -175,9 +175,10 @@ static bool is_repeated(const struct call *call)
     return false;
 }
 
-void call_put(const struct call *call)
+static inline struct event_call record_of(const struct call *call)
 {
-    struct event_call record = {
+    const bool waited = call->flags & EVENT_CALL_WAITED && call->waited_is_known;
+    return (struct event_call){
         .number = call->number,
         .start_ns = call->start_ns,
         .end_ns = call->end_ns,
@@ -190,11 +191,20 @@ void call_put(const struct call *call)
         .stream = call->stream ? call->stream->number : call->number_of_stream,
         .stack = call->stack,
         .result = (int32_t)call->result,
+        .waited_ns = waited ? call->end_ns - call->start_ns : 0,
         .kind = call->kind,
         .flags = call->flags,
     };
-    if (call->flags & EVENT_CALL_WAITED && call->waited_is_known)
-        record.waited_ns = call->end_ns - call->start_ns;
+}
+
+static bool is_about_memory(const struct call *call)
+{
+    return call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
+           call->kind == EVENT_CALL_MEMORY;
+}
+
+static __attribute__((noinline)) void put_whole(const struct call *call)
+{
     static const uint8_t detail_bytes[EVENT_CALL_KINDS] = {
         [EVENT_CALL_ALLOC] = sizeof(struct event_alloc),
         [EVENT_CALL_FREE] = sizeof(struct event_alloc),
@@ -207,9 +217,22 @@ void call_put(const struct call *call)
         [EVENT_CALL_EVENT_WAIT] = sizeof(struct event_sync),
         [EVENT_CALL_MEMORY] = sizeof(struct event_alloc),
     };
+    const struct event_call record = record_of(call);
     const struct event_piece pieces[] = {{&record, sizeof(record)},
                                          {&call->detail, detail_bytes[call->kind]}};
     event_put_pieces(state.ring, EVENT_CALL, pieces, 2);
+}
+
+// Most calls about memory go straight from registers into the ring: a record made in memory would
+// be written in small pieces and read back in large ones, for which processors wait.
+void call_put(const struct call *call)
+{
+    if (is_about_memory(call)) {
+        const struct event_call record = record_of(call);
+        if (event_put_short(state.ring, &record, &call->detail.alloc))
+            return;
+    }
+    put_whole(call);
 }
 
 void call_tell(struct call *call)

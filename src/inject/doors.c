@@ -142,8 +142,8 @@ static void *find_next(const char *name)
 static struct {
     void *_Atomic dlsym, *_Atomic dlvsym;
     void *_Atomic driver; // handle of libcuda.so.1
-    void *_Atomic real[HOOK_AND_USED_COUNT];
 } doors;
+void *_Atomic door_found[HOOK_AND_USED_COUNT]; // not_in_driver: this driver has none
 
 void *door_next_dlsym(void)
 {
@@ -195,7 +195,7 @@ static CUresult not_in_driver(void)
 static void *find_real(enum hook hook)
 {
     void *const none = (void *)(uintptr_t)not_in_driver;
-    void *real = atomic_load_explicit(&doors.real[hook], memory_order_acquire);
+    void *real = atomic_load_explicit(&door_found[hook], memory_order_relaxed);
     if (real)
         return real == none ? NULL : real;
     void *handle = driver();
@@ -203,11 +203,11 @@ static void *find_real(enum hook hook)
     if (!real)
         (void)dlerror(); // ours, not the program's
     if (handle)          // else the driver may still come
-        atomic_store_explicit(&doors.real[hook], real ? real : none, memory_order_release);
+        atomic_store_explicit(&door_found[hook], real ? real : none, memory_order_relaxed);
     return real;
 }
 
-void *door_real(enum hook hook)
+void *door_find(enum hook hook)
 {
     void *real = find_real(hook);
     return real ? real : (void *)(uintptr_t)not_in_driver;
@@ -224,6 +224,11 @@ struct door_driver door_prepare(void)
         about.version = 0;
     about.simulated = dladdr(door_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
                       strstr(file.dli_fname, simulated);
+    const void *table = NULL;
+    const CUuuid id = CUDAABI_SIM_ID;
+    if (about.simulated && REAL(cuGetExportTable)(&table, &id) == CUDA_SUCCESS && table &&
+        ((const struct cudaabi_sim *)table)->size_bytes >= sizeof(struct cudaabi_sim))
+        about.current = ((const struct cudaabi_sim *)table)->current;
     return about;
 }
 

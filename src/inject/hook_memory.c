@@ -14,20 +14,23 @@ uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_
         call_alloc(call, 0, bytes, 0);
         return 0;
     }
-    struct event_object object = {.kind = kind, .address = address, .bytes = bytes};
     if (kind == EVENT_OBJECT_POOL && call->flags & EVENT_CALL_CAPTURED) {
-        object.kind = EVENT_OBJECT_GRAPH;
-        object.stream = call->stream->number;
+        struct event_object object = {.kind = EVENT_OBJECT_GRAPH,
+                                      .address = address,
+                                      .bytes = bytes,
+                                      .stream = call->stream->number};
         const uint64_t number = object_begin(&object, call->context, call->number, 0);
         call_alloc(call, address, bytes, number);
         return number;
     }
-    call_alloc(call, address, bytes, object_begin_with_call(&object, call->context, call->number));
-    if (call->detail.alloc.object) {
+    const uint64_t number =
+        object_begin_with_call(kind, address, bytes, call->context, call->number);
+    call_alloc(call, address, bytes, number);
+    if (number) {
         call->detail.alloc.begins = kind;
-        call->detail.alloc.device = object.device;
+        call->detail.alloc.device = call->context ? call->context->device : 0;
     }
-    return call->detail.alloc.object;
+    return number;
 }
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))

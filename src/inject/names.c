@@ -46,19 +46,17 @@ static bool enter(struct base_map *map, uint64_t number, const void *value)
     return place != NULL;
 }
 
-uint32_t thread_number(void)
+uint32_t thread_number_new(void)
 {
     struct thread_state *thread = &inject_thread;
-    if (thread->generation != state.generation) {
-        char name[17] = "";
-        prctl(PR_GET_NAME, name);
-        struct event_thread record = {atomic_fetch_add(&state.threads_made, 1) + 1,
-                                      (int32_t)syscall(SYS_gettid)};
-        put(EVENT_THREAD, &record, sizeof(record), name, strlen(name));
-        thread->number = record.number;
-        thread->generation = state.generation;
-        thread->last_handle = NULL;
-    }
+    char name[17] = "";
+    prctl(PR_GET_NAME, name);
+    struct event_thread record = {atomic_fetch_add(&state.threads_made, 1) + 1,
+                                  (int32_t)syscall(SYS_gettid)};
+    put(EVENT_THREAD, &record, sizeof(record), name, strlen(name));
+    thread->number = record.number;
+    thread->generation = state.generation;
+    thread->last_handle = NULL;
     return thread->number;
 }
 
@@ -131,12 +129,25 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     return stream;
 }
 
+// Of the thread's cache: while no context has ended, what it says holds. Acquire has no use here:
+// who gets a handle that another thread's driver gave out again has waited for that thread.
+static inline struct context *context_kept(CUcontext handle)
+{
+    const struct thread_state *thread = &inject_thread;
+    return thread->context_handle == handle &&
+                   thread->context_changes ==
+                       atomic_load_explicit(&state.context_changes, memory_order_relaxed)
+               ? thread->context
+               : NULL;
+}
+
 struct context *context_known(CUcontext handle)
 {
+    struct context *kept = context_kept(handle);
+    if (kept)
+        return kept;
     struct thread_state *thread = &inject_thread;
     const uint64_t changes = atomic_load_explicit(&state.context_changes, memory_order_acquire);
-    if (thread->context && thread->context_handle == handle && thread->context_changes == changes)
-        return thread->context;
     pthread_mutex_lock(&state.lock);
     struct context *context = at(&state.contexts, key(handle));
     pthread_mutex_unlock(&state.lock);
@@ -181,10 +192,18 @@ struct context *context_of(CUcontext handle, CUdevice device)
 
 struct context *context_current(void)
 {
+    struct thread_state *thread = &inject_thread;
     CUcontext handle = NULL;
-    if (REAL(cuCtxGetCurrent)(&handle) != CUDA_SUCCESS || !handle)
+    if (!thread->current && state.current)
+        thread->current = state.current();
+    if (thread->current)
+        handle = *thread->current;
+    else if (REAL(cuCtxGetCurrent)(&handle) != CUDA_SUCCESS)
         return NULL;
-    return context_of(handle, -1);
+    if (!handle)
+        return NULL;
+    struct context *kept = context_kept(handle);
+    return kept ? kept : context_of(handle, -1);
 }
 
 static void forget_streams_locked(struct context *context)

@@ -25,7 +25,7 @@ void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
 static struct object prepare(struct event_object *record, const struct context *context,
                              uint64_t call)
 {
-    record->number = next_number(&state.objects_made);
+    record->number = objects_number(&state.objects);
     record->call = call;
     record->context = context ? context->number : 0;
     record->device = context ? context->device : 0;
@@ -37,10 +37,10 @@ static struct object prepare(struct event_object *record, const struct context *
                            .kind = record->kind};
 }
 
-static void enter(const struct object *object, uint64_t call)
+static void enter(struct object *object, uint64_t call)
 {
     struct object old;
-    while (!objects_add(&state.objects, OBJECTS_MEMORY, object)) {
+    while (!objects_add_new(&state.objects, OBJECTS_MEMORY, object)) {
         if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object->start, object->bytes,
                                   &old)) {
             state_no_memory();
@@ -64,13 +64,18 @@ uint64_t object_begin(struct event_object *record, struct context *context, uint
     return record->number;
 }
 
-uint64_t object_begin_with_call(struct event_object *record, struct context *context, uint64_t call)
+uint64_t object_begin_with_call(uint8_t kind, uint64_t address, uint64_t bytes,
+                                const struct context *context, uint64_t call)
 {
-    if (!record->bytes)
+    if (!bytes)
         return 0;
-    const struct object object = prepare(record, context, call);
+    struct object object = {.start = address,
+                            .bytes = bytes,
+                            .context = context ? context->number : 0,
+                            .device = context ? context->device : 0,
+                            .kind = kind};
     enter(&object, call);
-    return record->number;
+    return object.number;
 }
 
 uint64_t object_begin_array(struct event_object *record, uint64_t handle, struct context *context,

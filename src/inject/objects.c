@@ -7,11 +7,12 @@
 
 void objects_init(struct objects *objects)
 {
-    pthread_mutex_init(&objects->lock, NULL);
+    objects->lock = (struct lock){0};
     for (int layer = 0; layer < OBJECTS_LAYERS; layer++)
         base_intervals_init(&objects->layers[layer], 0);
     objects->arrays = (struct base_map){0};
     objects->spare = NULL;
+    atomic_store(&objects->made, 0);
     atomic_store(&objects->parts, 0);
 }
 
@@ -39,7 +40,6 @@ void objects_fini(struct objects *objects)
         objects->spare = spare->next;
         free(spare);
     }
-    pthread_mutex_destroy(&objects->lock);
 }
 
 static struct object *copy_of(struct objects *objects, const struct object *object)
@@ -62,9 +62,25 @@ static void give(struct objects *objects, struct object *object)
     objects->spare = object;
 }
 
-bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object)
+// With the lock held. Anybody may look, but nobody else counts.
+static uint64_t next_locked(struct objects *objects)
 {
-    pthread_mutex_lock(&objects->lock);
+    const uint64_t number = atomic_load_explicit(&objects->made, memory_order_relaxed) + 1;
+    atomic_store_explicit(&objects->made, number, memory_order_relaxed);
+    return number;
+}
+
+uint64_t objects_number(struct objects *objects)
+{
+    lock_take(&objects->lock);
+    const uint64_t number = next_locked(objects);
+    lock_give(&objects->lock);
+    return number;
+}
+
+static bool add_locked(struct objects *objects, enum objects_layer layer,
+                       const struct object *object)
+{
     struct object *copy = copy_of(objects, object);
     const bool good =
         copy && base_intervals_insert(&objects->layers[layer], copy->start, copy->bytes,
@@ -73,13 +89,30 @@ bool objects_add(struct objects *objects, enum objects_layer layer, const struct
         give(objects, copy);
     else if (layer == OBJECTS_PARTS)
         atomic_fetch_add_explicit(&objects->parts, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&objects->lock);
+    return good;
+}
+
+bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object)
+{
+    lock_take(&objects->lock);
+    const bool good = add_locked(objects, layer, object);
+    lock_give(&objects->lock);
+    return good;
+}
+
+bool objects_add_new(struct objects *objects, enum objects_layer layer, struct object *object)
+{
+    lock_take(&objects->lock);
+    if (!object->number)
+        object->number = next_locked(objects);
+    const bool good = add_locked(objects, layer, object);
+    lock_give(&objects->lock);
     return good;
 }
 
 bool objects_add_array(struct objects *objects, const struct object *object)
 {
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     struct object *copy = copy_of(objects, object);
     bool added = false;
     uint64_t *value = copy ? base_map_put(&objects->arrays, copy->start, &added) : NULL;
@@ -87,7 +120,7 @@ bool objects_add_array(struct objects *objects, const struct object *object)
         *value = (uint64_t)(uintptr_t)copy;
     else
         give(objects, copy);
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return added;
 }
 
@@ -104,20 +137,30 @@ void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of)
 bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,
                   struct object *found)
 {
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     const struct base_interval *range = base_intervals_find(&objects->layers[layer], address);
     *found = range ? *pointer(range->value) : (struct object){0};
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return range != NULL;
 }
 
 bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found)
 {
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     const uint64_t *value = base_map_get(&objects->arrays, handle);
     *found = value ? *pointer(*value) : (struct object){0};
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return value != NULL;
+}
+
+// With the lock held: it was taken out of its layer.
+static void taken_locked(struct objects *objects, enum objects_layer layer, struct object *object,
+                         struct object *taken)
+{
+    *taken = *object;
+    give(objects, object);
+    if (layer == OBJECTS_PARTS)
+        atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
 }
 
 // With the lock held: takes away the one that starts there, which must exist.
@@ -126,21 +169,18 @@ static void take_locked(struct objects *objects, enum objects_layer layer, uint6
 {
     struct base_interval removed;
     base_intervals_remove(&objects->layers[layer], start, &removed);
-    *taken = *pointer(removed.value);
-    give(objects, pointer(removed.value));
-    if (layer == OBJECTS_PARTS)
-        atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
+    taken_locked(objects, layer, pointer(removed.value), taken);
 }
 
 bool objects_take(struct objects *objects, enum objects_layer layer, uint64_t start,
                   struct object *taken)
 {
-    pthread_mutex_lock(&objects->lock);
-    const struct base_interval *range = base_intervals_find(&objects->layers[layer], start);
-    bool there = range && range->start == start;
+    lock_take(&objects->lock);
+    struct base_interval removed;
+    const bool there = base_intervals_remove(&objects->layers[layer], start, &removed);
     if (there)
-        take_locked(objects, layer, start, taken);
-    pthread_mutex_unlock(&objects->lock);
+        taken_locked(objects, layer, pointer(removed.value), taken);
+    lock_give(&objects->lock);
     return there;
 }
 
@@ -148,12 +188,12 @@ bool objects_take_overlap(struct objects *objects, enum objects_layer layer, uin
                           uint64_t bytes, struct object *taken)
 {
     struct base_intervals_walk walk;
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     const struct base_interval *range =
         base_intervals_first_overlap(&objects->layers[layer], start, bytes, &walk);
     if (range)
         take_locked(objects, layer, range->start, taken);
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return range != NULL;
 }
 
@@ -161,7 +201,7 @@ bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t
                      uint32_t owner, uint64_t *from, struct object *taken)
 {
     const struct base_intervals *map = &objects->layers[layer];
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     const struct base_interval *range = base_intervals_find(map, *from);
     if (!range)
         range = base_intervals_after(map, *from);
@@ -175,7 +215,7 @@ bool objects_take_of(struct objects *objects, enum objects_layer layer, uint32_t
         *from = range->last;
         take_locked(objects, layer, range->start, taken);
     }
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return range != NULL;
 }
 
@@ -190,30 +230,30 @@ static void take_array_locked(struct objects *objects, uint64_t handle, uint64_t
 void objects_forget_aliases(struct objects *objects, uint64_t number)
 {
     struct object taken;
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     for (size_t i = 0; i < objects->arrays.count; i++) {
         const struct base_map_entry *entry = &objects->arrays.entries[i];
         if (!entry->removed && pointer(entry->value)->alias &&
             pointer(entry->value)->number == number)
             take_array_locked(objects, entry->key, entry->value, &taken);
     }
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
 }
 
 bool objects_take_array(struct objects *objects, uint64_t handle, struct object *taken)
 {
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     const uint64_t *value = base_map_get(&objects->arrays, handle);
     if (value)
         take_array_locked(objects, handle, *value, taken);
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return value != NULL;
 }
 
 bool objects_take_array_of(struct objects *objects, uint32_t context, struct object *taken)
 {
     bool there = false;
-    pthread_mutex_lock(&objects->lock);
+    lock_take(&objects->lock);
     for (size_t i = 0; i < objects->arrays.count && !there; i++) {
         const struct base_map_entry *entry = &objects->arrays.entries[i];
         if (entry->removed || pointer(entry->value)->context != context)
@@ -221,6 +261,6 @@ bool objects_take_array_of(struct objects *objects, uint32_t context, struct obj
         there = true;
         take_array_locked(objects, entry->key, entry->value, taken);
     }
-    pthread_mutex_unlock(&objects->lock);
+    lock_give(&objects->lock);
     return there;
 }

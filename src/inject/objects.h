@@ -5,12 +5,12 @@
 #ifndef GLINT_INJECT_OBJECTS_H
 #define GLINT_INJECT_OBJECTS_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/base.h"
+#include "lock.h"
 
 struct object {
     uint64_t number;
@@ -26,18 +26,24 @@ struct object {
 enum objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
 
 struct objects {
-    pthread_mutex_t lock; // protects all below
+    struct lock lock; // protects all below
     struct base_intervals layers[OBJECTS_LAYERS];
     struct base_map arrays; // handle to object
     struct object *spare;
-    _Atomic size_t parts; // in their layer; anybody may look
+    _Atomic size_t parts;  // in their layer; anybody may look
+    _Atomic uint64_t made; // numbers that were given out; likewise
 };
 
 void objects_init(struct objects *objects);
 void objects_fini(struct objects *objects);
 
+// A number for an object to come.
+uint64_t objects_number(struct objects *objects);
+
 // False: out of memory, or it overlaps one that is there (take those away first).
 bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object);
+// The same; and it is given a number where it has none, added or not.
+bool objects_add_new(struct objects *objects, enum objects_layer layer, struct object *object);
 bool objects_add_array(struct objects *objects, const struct object *object);
 // One more handle for an array; forgotten with it, or all at once.
 void objects_alias_array(struct objects *objects, uint64_t handle, uint64_t of);

@@ -23,11 +23,11 @@ enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 // A path that was walked, by where it began. Written by whoever comes: while the version is odd, or
 // has changed meanwhile, what was read is nothing.
 struct recall {
-    _Atomic uint32_t version, place, load_count, moving_count;
+    _Atomic uint32_t version, number, load_count, moving_count;
     _Atomic uint64_t pc, sp, fp;
     _Atomic bool needs_fp;
     struct {
-        _Atomic uint64_t address, value;
+        _Atomic uint64_t place, value; // words of the stack, counted from sp
     } loads[UNWIND_LOADS];
     struct {
         _Atomic uint64_t pc;
@@ -178,36 +178,68 @@ static struct recall *recall_of(struct stack_table *table, const struct unwind_r
 
 #define READ(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
-static struct node *recalled(struct stack_table *table, const struct unwind_registers *from)
+// What was read before is read before the version is looked at again.
+static uint32_t version_after_reading(struct recall *recall)
+{
+#ifdef __SANITIZE_THREAD__ // which knows no fences; this one adds nothing, and takes longer
+    return atomic_fetch_add_explicit(&recall->version, 0, memory_order_acq_rel);
+#else
+    atomic_thread_fence(memory_order_acquire);
+    return READ(recall->version);
+#endif
+}
+
+// Whether the words of the stack are as they were. There is a branch for each only where the loop
+// ends: what a place says is checked without one.
+static inline bool are_same(const struct recall *recall, uint32_t loads, uint64_t sp)
+{
+    const struct unwind_bounds bounds = unwind_bounds_from(sp);
+    const uint64_t *words = (const uint64_t *)(uintptr_t)sp; // NOLINT(performance-no-int-to-ptr)
+    if (sp % sizeof(*words) || bounds.high < sp + sizeof(*words))
+        return false;
+    const uint64_t count = (bounds.high - sp) / sizeof(*words);
+    uint64_t differences = 0;
+    for (uint32_t i = 0; i < loads; i++) {
+        const uint64_t place = READ(recall->loads[i].place);
+        const bool good = place < count;
+        differences |= (words[good ? place : 0] ^ READ(recall->loads[i].value)) | !good;
+    }
+    return !differences;
+}
+
+// The same for a path through images that may go. Apart: most have none.
+static __attribute__((noinline)) bool are_there(struct stack_table *table, struct recall *recall,
+                                                uint32_t version)
+{
+    const uint32_t moving = READ(recall->moving_count);
+    uint32_t images[UNWIND_MOVING];
+    uint64_t pcs[UNWIND_MOVING];
+    for (uint32_t i = 0; i < moving && i < UNWIND_MOVING; i++) {
+        images[i] = READ(recall->moving[i].image);
+        pcs[i] = READ(recall->moving[i].pc);
+    }
+    if (version_after_reading(recall) != version)
+        return false;
+    for (uint32_t i = 0; i < moving; i++)
+        if (!images_is_at(&table->unwind.images, images[i], pcs[i] - 1))
+            return false;
+    return true;
+}
+
+// Number of a path that was told: no others are kept. 0: none is known.
+static inline uint32_t recalled(struct stack_table *table, const struct unwind_registers *from)
 {
     struct recall *recall = recall_of(table, from);
     const uint32_t version = atomic_load_explicit(&recall->version, memory_order_acquire);
     const uint32_t loads = READ(recall->load_count), moving = READ(recall->moving_count);
-    if (version % 2 || !loads || loads > UNWIND_LOADS || moving > UNWIND_MOVING ||
-        READ(recall->pc) != from->pc || READ(recall->sp) != from->sp ||
-        (READ(recall->needs_fp) && READ(recall->fp) != from->fp))
-        return NULL;
-    const struct unwind_bounds bounds = unwind_bounds_from(from->sp);
-    for (uint32_t i = 0; i < loads; i++) {
-        uint64_t value;
-        if (!unwind_read(&bounds, READ(recall->loads[i].address), &value) ||
-            value != READ(recall->loads[i].value))
-            return NULL;
-    }
-    uint32_t images[UNWIND_MOVING];
-    uint64_t pcs[UNWIND_MOVING];
-    for (uint32_t i = 0; i < moving; i++) {
-        images[i] = READ(recall->moving[i].image);
-        pcs[i] = READ(recall->moving[i].pc);
-    }
-    const uint32_t place = READ(recall->place);
-    // Adds nothing: what was read before it was read before the version is looked at again.
-    if (atomic_fetch_add_explicit(&recall->version, 0, memory_order_acq_rel) != version)
-        return NULL;
-    for (uint32_t i = 0; i < moving; i++)
-        if (!images_is_at(&table->unwind.images, images[i], pcs[i] - 1))
-            return NULL;
-    return node_at(table, place);
+    if (version % 2 || !loads || loads > UNWIND_LOADS || READ(recall->pc) != from->pc ||
+        READ(recall->sp) != from->sp || (READ(recall->needs_fp) && READ(recall->fp) != from->fp) ||
+        !are_same(recall, loads, from->sp))
+        return 0;
+    const uint32_t number = READ(recall->number);
+    if (version_after_reading(recall) != version)
+        return 0;
+    return moving && !are_there(table, recall, version) ? 0 : number;
 }
 
 // Not before the version is odd.
@@ -229,10 +261,9 @@ static void keep_recall(struct stack_table *table, const struct unwind_registers
     WRITE(recall->needs_fp, path->needs_fp);
     WRITE(recall->load_count, path->load_count);
     WRITE(recall->moving_count, path->moving_count);
-    WRITE(recall->place,
-          (uint32_t)(((const unsigned char *)node - table->nodes) / sizeof(uint64_t)) + 1);
+    WRITE(recall->number, node->number);
     for (uint32_t i = 0; i < path->load_count; i++) {
-        WRITE(recall->loads[i].address, path->loads[i].address);
+        WRITE(recall->loads[i].place, (path->loads[i].address - from->sp) / sizeof(uint64_t));
         WRITE(recall->loads[i].value, path->loads[i].value);
     }
     for (uint32_t i = 0; i < path->moving_count; i++) {
@@ -242,18 +273,23 @@ static void keep_recall(struct stack_table *table, const struct unwind_registers
     atomic_store_explicit(&recall->version, version + 2, memory_order_release);
 }
 
-uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
-                    struct unwind_registers from)
+// Apart: its frame is large.
+static __attribute__((noinline)) uint32_t walked(struct stack_table *table, struct event_ring *ring,
+                                                 const struct unwind_registers *from)
 {
-    struct node *node = recalled(table, &from);
-    if (node) // one that was told: no others are kept
-        return node->number;
     struct unwind_path path;
-    unwind_from(&table->unwind, from, &path);
-    node = intern(table, &path);
+    unwind_from(&table->unwind, *from, &path);
+    struct node *node = intern(table, &path);
     if (!node || (!atomic_load_explicit(&node->told, memory_order_acquire) &&
                   !tell(table, ring, node, &path)))
         return 0;
-    keep_recall(table, &from, &path, node);
+    keep_recall(table, from, &path, node);
     return node->number;
+}
+
+uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
+                    struct unwind_registers from)
+{
+    const uint32_t number = recalled(table, &from);
+    return number ? number : walked(table, ring, &from);
 }

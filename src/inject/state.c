@@ -115,6 +115,7 @@ static bool start(const struct door_driver *driver)
     objects_init(&state.objects);
     const char *timestamps = getenv(EVENT_TIMESTAMPS_VARIABLE);
     state.simulated = driver->simulated;
+    state.current = driver->current;
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     state.ring = meet();
     if (state.ring)
@@ -202,7 +203,7 @@ __attribute__((destructor)) static void finish(void)
         return;
     struct event_finish record = {.end_ns = now_ns(),
                                   .calls = atomic_load(&state.calls),
-                                  .objects = atomic_load(&state.objects_made) -
+                                  .objects = atomic_load(&state.objects.made) -
                                              atomic_load(&state.objects_untold)};
     put(EVENT_FINISH, &record, sizeof(record), NULL, 0);
 }

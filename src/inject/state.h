@@ -54,14 +54,22 @@ struct hook_row {
 extern const struct hook_row hook_rows[HOOK_AND_USED_COUNT]; // without wrapper: only used
 
 // The driver's function. One that this driver does not have fails with CUDA_ERROR_NOT_SUPPORTED.
-void *door_real(enum hook hook);
+// Once found it is kept for good, and its address is all there is to know.
+extern void *_Atomic door_found[HOOK_AND_USED_COUNT]; // NULL: not found yet
+void *door_find(enum hook hook);
+static inline void *door_real(enum hook hook)
+{
+    void *real = atomic_load_explicit(&door_found[hook], memory_order_relaxed);
+    return real ? real : door_find(hook);
+}
 #define REAL(symbol) ((__typeof__(&(symbol)))door_real(HOOK_##symbol))
 
 // Finds all of the driver's functions, so that door_real never again enters the loader: a thread
 // that holds the loader's lock may be waiting for one of ours. Tells what the driver is.
 struct door_driver {
-    int version;    // 0: not known
-    bool simulated; // the simulated GPU of glint
+    int version;                       // 0: not known
+    bool simulated;                    // the simulated GPU of glint
+    const CUcontext *(*current)(void); // which tells it; NULL: ask cuCtxGetCurrent
 };
 struct door_driver door_prepare(void);
 
@@ -177,8 +185,6 @@ void kernel_set_shape(const void *handle, const unsigned block[3]);
 void kernel_set_shared(const void *handle, unsigned bytes);
 void kernel_shape(const void *handle, unsigned block[3], unsigned *shared_bytes);
 
-uint32_t thread_number(void);
-
 // --- Objects -------------------------------------------------------------------------------------
 
 // Announces an object and enters it into the map: ends what still stands where it is. Fields
@@ -187,8 +193,8 @@ uint64_t object_begin(struct event_object *object, struct context *context, uint
                       uint32_t owner);
 // The same of one that the call's record tells of (struct event_alloc), which comes before anybody
 // else can know of the memory.
-uint64_t object_begin_with_call(struct event_object *object, struct context *context,
-                                uint64_t call);
+uint64_t object_begin_with_call(uint8_t kind, uint64_t address, uint64_t bytes,
+                                const struct context *context, uint64_t call);
 uint64_t object_begin_array(struct event_object *object, uint64_t handle, struct context *context,
                             uint64_t call);
 void object_end(const struct object *object, uint64_t call, uint32_t stream);
@@ -225,6 +231,7 @@ struct thread_state {
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
     uint32_t last_query; // hook of a query that was recorded last and said "not ready"
     const void *last_handle;
+    const CUcontext *current; // where the driver keeps it, if it tells; NULL: not known
     // The context that was looked up last, while state.context_changes is as it was then.
     CUcontext context_handle;
     struct context *context;
@@ -239,8 +246,9 @@ struct state {
     struct event_ring *ring;
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;
-    bool simulated; // the driver is glint's own
-    _Atomic uint64_t calls, objects_made, events_made;
+    bool simulated;                    // the driver is glint's own
+    const CUcontext *(*current)(void); // of struct door_driver
+    _Atomic uint64_t calls, events_made;
     _Atomic uint64_t objects_untold; // numbers that were given out for nothing
     _Atomic uint32_t threads_made;
     _Atomic uint32_t captures;  // streams under capture: nothing may be queried meanwhile
@@ -277,6 +285,13 @@ extern struct state state;
 
 // Initial-exec: a hook must not call the loader, which allocates, for a thread's first use.
 extern __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
+
+uint32_t thread_number_new(void);
+static inline uint32_t thread_number(void) // announced where it is new
+{
+    return inject_thread.generation == state.generation ? inject_thread.number
+                                                        : thread_number_new();
+}
 
 // Whether the process is recorded; meets the recorder where it has not yet.
 bool state_on_slowly(void);

@@ -2,6 +2,7 @@
 // The object map: exact to the byte, ordered ends, parts, arrays, a million objects, many threads.
 #include "inject/objects.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for a lock that another thread has.
+#include "lock.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 200, SLEEP_NS = 20000 };
+
+void lock_wait(struct lock *lock)
+{
+    const int error = errno;
+    for (int tries = 0;; tries++) {
+        // Looking before taking leaves the cache line with the holder.
+        if (!atomic_load_explicit(&lock->taken, memory_order_relaxed) &&
+            !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
+            break;
+        const struct timespec time = {0, SLEEP_NS};
+        if (tries >= TRIES) // not the C library's function, where a thread may be cancelled
+            syscall(SYS_nanosleep, &time, NULL);
+    }
+    errno = error;
+}
