@@ -37,6 +37,12 @@ endif()
 
 # A program of the driver interface to be recorded, and to be killed while it is.
 if(TARGET glint_inject_preload)
+    if(NOT GLINT_SANITIZE) # before which nothing is preloaded
+        add_library(record_fast_clock SHARED record/fast_clock.c)
+        set_target_properties(record_fast_clock PROPERTIES
+            LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record C_VISIBILITY_PRESET default)
+        target_link_libraries(record_fast_clock PRIVATE ${CMAKE_DL_LIBS})
+    endif()
     add_executable(record_busy record/busy.c)
     set_target_properties(record_busy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
     target_link_libraries(record_busy PRIVATE glint_libcuda)
