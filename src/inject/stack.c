@@ -190,8 +190,10 @@ static uint32_t version_after_reading(struct recall *recall)
 }
 
 // Whether the words of the stack are as they were. There is a branch for each only where the loop
-// ends: what a place says is checked without one.
-static inline bool are_same(const struct recall *recall, uint32_t loads, uint64_t sp)
+// ends: what a place says is checked without one. The words are within the stack but may be any of
+// it by now, also what the address sanitizer keeps between variables.
+__attribute__((no_sanitize_address)) static inline bool are_same(const struct recall *recall,
+                                                                 uint32_t loads, uint64_t sp)
 {
     const struct unwind_bounds bounds = unwind_bounds_from(sp);
     const uint64_t *words = (const uint64_t *)(uintptr_t)sp; // NOLINT(performance-no-int-to-ptr)
