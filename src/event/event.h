@@ -36,6 +36,9 @@ enum event_kind {
                     // both tell the same one, and the same image
     EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does. Where nodes
                     // do not fit one record, more of the same number follow at once
+    EVENT_PROBE,    // struct event_probe, why not: what the probes of a kernel tell
+    EVENT_SITE,     // struct event_site, "function\0opcode\0type\0file\0inlined function\0
+                    // file where it was inlined\0": a memory instruction of a kernel
     // What happens.
     EVENT_CALL,        // struct event_call, then by its kind one of the structures below it
     EVENT_OBJECT,      // struct event_object: begins. Comes before the call that made it, or is
@@ -43,6 +46,9 @@ enum event_kind {
     EVENT_OBJECT_END,  // struct event_object_end; or event_ends
     EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
     EVENT_TIME,        // struct event_time: when the GPU did it
+    EVENT_ACCESS,      // struct event_access: what a launch did to an object, as probes tell
+    EVENT_COUNTS,      // struct event_counts: how often it touched the object's elements
+    EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_NOTE,        // struct event_note, text for the report
     EVENT_FINISH,      // struct event_finish: the process leaves by exit or return
     EVENT_KINDS
@@ -110,6 +116,28 @@ struct event_kernel {
 struct event_stack {
     uint32_t number, depth;
     uint32_t truncated; // there were more frames
+};
+
+enum { EVENT_PROBE_OBJECTS = 1, EVENT_PROBE_ELEMENTS = 2, EVENT_PROBE_COUNTS = 4 };
+
+struct event_probe {
+    uint32_t kernel;
+    uint32_t
+        facts; // sum of EVENT_PROBE_*; 0: it has no probes. More may follow: the last one holds
+};
+
+struct event_site {
+    uint32_t kernel;
+    uint32_t number; // in its kernel, from 1
+    uint32_t index;  // of the instruction in its function
+    uint32_t ptx_line;
+    uint32_t bytes;              // each thread moves; 0: not fixed by the instruction
+    uint32_t line, column;       // in the source; 0: not known
+    uint32_t at_line, at_column; // where its function was inlined
+    uint8_t access;              // 0 load, 1 store, 2 atomic
+    uint8_t generic;
+    uint8_t type_count;
+    uint8_t padding;
 };
 
 enum event_node_kind {
@@ -288,6 +316,56 @@ struct event_time {
 
 enum { EVENT_TIME_ESTIMATED = 1 }; // the start is, from when the launch was handed over
 
+enum { EVENT_ACCESS_READ = 1, EVENT_ACCESS_WRITTEN = 2 };
+
+// Of one launch and one object. What was not looked at is EVENT_UNKNOWN.
+#define EVENT_UNKNOWN UINT64_MAX
+struct event_access {
+    uint64_t call;
+    uint64_t object;
+    uint32_t node;            // of a graph launch: 1 + index
+    uint32_t flags;           // EVENT_ACCESS_*
+    uint64_t read_bytes;      // that threads moved, each as often as it was
+    uint64_t written_bytes;   // likewise; an atomic operation does both
+    uint64_t elements;        // different ones that were touched
+    uint64_t new_elements;    // of those, that no launch had touched before
+    uint64_t shared_elements; // and that only one launch had touched before
+    uint32_t element_bytes;   // at which granularity elements are told; 0: they are not
+    uint32_t padding;
+};
+
+// The distribution of counts over the elements that were touched. bins[b] has those of 2^(b/2) and
+// more where b is even, 3 * 2^((b-1)/2 - 1) and more where it is odd, up to the next bin's.
+enum { EVENT_COUNT_BINS = 64, EVENT_HOT_RANGES = 8 };
+struct event_counts {
+    uint64_t call;
+    uint64_t object;
+    uint32_t node;
+    uint32_t most;                           // the highest count
+    uint64_t sum, squares_low, squares_high; // of the counts; squares: 128 bits
+    uint64_t most_at;                        // the first element that has it
+    uint64_t bins[EVENT_COUNT_BINS];
+    struct event_range {
+        uint64_t first, count, sum; // elements, and the sum of their counts; count 0: none
+    } hottest[EVENT_HOT_RANGES];    // the hottest first
+};
+
+enum event_map_kind {
+    EVENT_MAP_TOUCHED = 1, // a bit for each element: some launch touched it
+    EVENT_MAP_SHARED,      // more than one did
+};
+
+// A piece of a map, from its first element on; bit i of byte k is element first + 8 * k + i. Pieces
+// of only zeros are left out. It holds for the object's whole life.
+struct event_map {
+    uint64_t object;
+    uint64_t first;    // a multiple of 8
+    uint64_t elements; // of the whole object
+    uint32_t element_bytes;
+    uint8_t kind; // enum event_map_kind
+    uint8_t padding[3];
+};
+
 enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };
 
 struct event_note {
@@ -368,6 +446,16 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 #define EVENT_SOCKET_VARIABLE     "GLINT_SOCKET"
 // "1": GPU times are taken.
 #define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
+// What probes are to tell: a sum of EVENT_PROBE_*; and of which kernels (an extended regular
+// expression, found in the name as it is demangled or mangled), of which launches of a kernel (each
+// so many), with how much shadow memory at most (bytes), and whether maps are wanted ("1").
+#define EVENT_PROBES_VARIABLE     "GLINT_PROBES"
+#define EVENT_KERNELS_VARIABLE    "GLINT_KERNELS"
+#define EVENT_SAMPLE_VARIABLE     "GLINT_SAMPLE"
+#define EVENT_MAX_SHADOW_VARIABLE "GLINT_MAX_SHADOW"
+#define EVENT_MAPS_VARIABLE       "GLINT_MAPS"
+// The folder of rewritten modules; empty: none is kept.
+#define EVENT_CACHE_VARIABLE      "GLINT_CACHE"
 
 // The program's side: makes a ring in memory of its own, of so many slots, or where there is no
 // memory for them, or the program may not write files of that size, of half as many, down to the

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTX in, PTX with probes and a table of what they tell out: a pure function. The module that comes
+// out holds everything that went in, unchanged, and beside each wanted kernel a clone of it with
+// probes, which takes one more parameter, its launch context. So the program's own handles,
+// attributes and launches without probes stay what they were, variables are shared by both, and
+// whoever launches decides for each launch which of the two runs.
+//
+//     struct instrument_request request = {.facts = INSTRUMENT_OBJECTS};
+//     if (instrument_ptx(text, length, &request, &module, &error) == BASE_OK) { ...
+//         instrument_destroy(module);
+//     }
+//
+// What the probes tell, for one launch:
+// - objects: a kernel has *roots*, the pointers from which its addresses come: parameters and
+//   variables. A *use* says that a root was read or written if a flag was set, or in any case. A
+//   pointer that comes from a root stays in the root's object, as C has it. Addresses that come
+//   from elsewhere (loaded from memory, chosen among roots, results of calls) are looked up in a
+//   table of objects, whose entries get marks.
+// - elements: each root has a *slot* in the context, the object it points into with its shadow
+//   memory, where every access sets the bits of the elements that it touches; addresses outside the
+//   slot's object are looked up in the table. *Tallies* count how often threads came by; sites say
+//   which tally counts them, so bytes follow.
+// - counts: every access adds one to the counter of each element that it touches.
+// Generic addresses that turn out to be shared or local are not counted.
+#ifndef GLINT_INSTRUMENT_INSTRUMENT_H
+#define GLINT_INSTRUMENT_INSTRUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+enum instrument_facts {
+    INSTRUMENT_OBJECTS = 1 << 0,
+    INSTRUMENT_ELEMENTS = 1 << 1,
+    INSTRUMENT_COUNTS = 1 << 2, // with ELEMENTS only
+};
+
+#define INSTRUMENT_NONE UINT32_MAX
+
+// --- What lies in device memory ------------------------------------------------------------------
+
+// The bytes between the elements of one object and their shadow. An access of n bytes at address a
+// touches elements (a - base) >> shift to (a + n - 1 - base) >> shift. Accesses are aligned to
+// their size and base to 128 elements' bytes or more, so the bits of one access lie in one 32-bit
+// word.
+struct instrument_slot {
+    uint64_t base;   // at or below the object's first byte, a multiple of 128 << shift
+    uint64_t bytes;  // from base to the object's end; 0: no object
+    uint64_t bits;   // address of a 32-bit word for each 32 elements from base
+    uint64_t counts; // address of a 32-bit counter for each element from base; 0 without counts
+    uint32_t shift;  // of the element's size, at least 2
+    uint32_t ones8;  // the bits of an aligned access of 8 bytes: 3 where shift is 2, else 1
+    uint32_t ones16; // of 16 bytes: 15 where shift is 2, 3 where it is 3, else 1
+    uint32_t lead;   // bytes from base to the object's first byte
+};
+
+// For addresses that come from no root, and for those that leave a root's object. Zeroed before the
+// launch, but for count and the addresses. Entries ascend and do not overlap.
+struct instrument_table {
+    uint64_t count;
+    uint64_t entries; // address of struct instrument_slot[count]
+    uint64_t touched; // address of uint8_t[count][2]: not 0 where read, where written
+    uint64_t moved;   // address of uint64_t[count][2]: bytes read, written by accesses that were
+                      // looked up; elements only
+    uint64_t
+        strayed; // address of uint64_t[slots][2]: bytes that tallies tell for the slot and that
+                 // went elsewhere: counted in moved or in strays, not in the slot; elements only
+    uint64_t strays; // address of struct instrument_strays
+};
+
+enum { INSTRUMENT_STRAYS = 30 };
+struct instrument_strays { // accesses to memory that is no object
+    uint64_t count;
+    uint64_t next; // addresses that were written, or wanted to be
+    uint64_t addresses[INSTRUMENT_STRAYS];
+};
+
+enum {
+    INSTRUMENT_ROWS = 1
+}; // options: a warp's lanes are neighbours in x, 32 to a row: the block's
+   // width is a multiple of 32, or its height and depth are 1
+
+// The launch context: the clone's last parameter, by value. slots follow for elements.
+struct instrument_context {
+    uint64_t flags;   // address of the launch's flags, zeroed: rows of bytes, INSTRUMENT_FLAG_ROWS
+                      // of them, kernel->flag_row_bytes apart; set where any row has it set
+    uint64_t tallies; // address of rows of uint64_t, zeroed: INSTRUMENT_TALLY_ROWS of them,
+                      // kernel->tally_row_bytes apart; a tally is the sum over rows
+    uint64_t table; // address of a struct instrument_table; 0 only if kernel->needs_table is false
+    uint32_t options; // INSTRUMENT_ROWS
+    uint32_t reserved;
+};
+
+// Rows are there so that multiprocessors do not wait for one another's cache lines; which is
+// written is the probes' affair.
+enum { INSTRUMENT_FLAG_ROWS = 1, INSTRUMENT_TALLY_ROWS = 64 };
+
+// --- What is told of a module --------------------------------------------------------------------
+
+enum instrument_root_kind { INSTRUMENT_ROOT_PARAM, INSTRUMENT_ROOT_VARIABLE };
+
+struct instrument_root {
+    uint8_t kind;           // enum instrument_root_kind
+    uint32_t offset;        // of a parameter: of the pointer in the kernel's parameters, in bytes
+    const char *variable;   // of a variable: its name in the module
+    uint32_t element_bytes; // the smallest scalar that accesses from here move
+};
+
+// Where the flag is set, or in any case, the root's object was read or written.
+struct instrument_use {
+    uint32_t root;
+    uint32_t flag; // INSTRUMENT_NONE: in any case
+    bool read, written;
+};
+
+struct instrument_site {
+    uint32_t index; // of the instruction in its function
+    uint32_t ptx_line;
+    const char *function; // in which it stands: the kernel, or a device function
+    const char *opcode;   // "ld.global.v4.f32"
+    const char *type;     // what the bytes are used as, "f32"
+    uint8_t type_count;
+    uint8_t access; // 0 load, 1 store, 2 atomic, which is both
+    bool generic;
+    uint32_t bytes; // that a thread moves; 0: not fixed by the instruction
+    uint32_t root;  // INSTRUMENT_NONE: looked up, and told by the table
+    uint32_t tally; // how often; INSTRUMENT_NONE: once by every thread of the launch. Holds where
+                    // root is one
+    // Where it is in the source; file NULL: not known. Inlined code has where it was inlined.
+    const char *file;
+    uint32_t line, column;
+    const char *inlined_function; // NULL: not inlined
+    const char *at_file;
+    uint32_t at_line, at_column;
+};
+
+struct instrument_kernel {
+    const char *name;
+    const char *clone;       // NULL: none was made, for this reason
+    const char *reason;      // or what its probes do not see; NULL: nothing
+    uint32_t param_count;    // of the kernel, without the context
+    uint32_t context_offset; // of the context among the clone's parameters, in bytes
+    uint32_t context_bytes;  // with its slots
+    uint32_t flag_count, flag_row_bytes;
+    uint32_t tally_count, tally_row_bytes;
+    bool needs_table;
+    struct instrument_root *roots; // slots are in this order
+    uint32_t root_count;
+    struct instrument_use *uses;
+    uint32_t use_count;
+    struct instrument_site *sites;
+    uint32_t site_count;
+};
+
+struct instrument_module {
+    struct base_arena arena; // holds all of it
+    char *ptx;               // ended by NUL
+    size_t ptx_bytes;
+    struct instrument_kernel *kernels;
+    uint32_t kernel_count;
+};
+
+struct instrument_request {
+    uint32_t facts;                                // enum instrument_facts
+    bool (*wants)(void *user, const char *kernel); // by mangled name; NULL: all
+    void *user;
+    size_t limit_bytes; // of memory; 0: none
+};
+
+// Fails where the text is no PTX or memory runs out. Kernels that cannot have probes are in the
+// table with their reason; where no kernel has any, ptx is as long as it went in.
+enum base_code instrument_ptx(const char *text, size_t length,
+                              const struct instrument_request *request,
+                              struct instrument_module **module, struct base_error *error);
+void instrument_destroy(struct instrument_module *module);
+
+// One module as bytes, and back, for caches. Loading checks everything; BASE_INVALID says that the
+// bytes are none that instrument_save of this version wrote.
+bool instrument_save(const struct instrument_module *module, struct base_buf *out);
+enum base_code instrument_load(const void *bytes, size_t length, struct instrument_module **module,
+                               struct base_error *error);
+
+#endif
