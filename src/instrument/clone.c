@@ -86,6 +86,23 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         base_buf_printf(out, "mov.u32 %%glint$n%u, 0;\n", i);
 }
 
+// Before a call from which a thread may not come back, all that it has in registers goes to memory.
+static void emit_before_call(struct instrument_work *work, const struct instrument_body *body,
+                             const struct ptx_instr *instr)
+{
+    struct ptx_call call;
+    if (!leaves_something(work, body) || !body->may_exit || !ptx_call_parts(instr, &call))
+        return;
+    if (call.target->kind == PTX_OPERAND_FUNCTION) {
+        const struct instrument_body *callee =
+            instrument_body_of(work, call.target->function->name);
+        if (!callee || !(callee->has_exit || callee->may_exit))
+            return;
+    }
+    emit_end(work, body);
+    emit_entry(work, body);
+}
+
 // A call of the clone, which takes one thing more: where the table is.
 static void emit_call(struct instrument_work *work, const struct instrument_body *body,
                       const struct ptx_instr *instr)
@@ -198,6 +215,7 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
             emit_ending(work, walk->body, instr);
             return;
         }
+        emit_before_call(work, walk->body, instr);
         if (instrument_is_led(work, instr)) {
             emit_call(work, walk->body, instr);
             return;

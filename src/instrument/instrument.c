@@ -68,8 +68,6 @@ static void forget(struct instrument_body *body)
 static void clone_function(struct instrument_work *work, struct instrument_body *body)
 {
     instrument_plan(work, body);
-    if (work->elements && (body->has_exit || body->may_exit) && !body->why_not)
-        instrument_add_reason(work, &body->why_not, "it ends its thread");
     instrument_list_sites(work, body);
     body->start = work->out.length;
     if (!body->why_not)

@@ -232,7 +232,7 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
 {
     struct base_buf *out = &work->out;
     const struct ptx_site *site = probe->site;
-    if (site->instr->guard && probe->tally != INSTRUMENT_NONE)
+    if (probe->counts_itself)
         base_buf_printf(out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n", probe->tally, probe->tally);
     emit_address(out, site->address);
     if (probe->check_space)

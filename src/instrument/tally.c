@@ -65,8 +65,10 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
         uint32_t block = probe->site->block;
         if (probe->how != HOW_ROOT)
             continue;
-        if (probe->site->instr->guard) {
+        // Where a call may end the thread, instructions of one block need not run equally often.
+        if (probe->site->instr->guard || body->may_exit) {
             probe->tally = kernel->tally_count++;
+            probe->counts_itself = true;
         } else if (class[block] != cfg->order[0]) {
             uint32_t *tally = &tally_of[class[block]];
             if (!*tally) {

@@ -34,12 +34,13 @@ enum instrument_shape {
 
 struct instrument_probe {
     const struct ptx_site *site;
-    uint8_t how;      // enum instrument_how
-    uint8_t shape;    // enum instrument_shape
-    bool check_space; // a generic address that may be shared or local
-    uint32_t root;    // HOW_ROOT
-    uint32_t flag;    // objects: a guarded site's own
-    uint32_t tally;   // elements: INSTRUMENT_NONE where every thread passes once
+    uint8_t how;        // enum instrument_how
+    uint8_t shape;      // enum instrument_shape
+    bool check_space;   // a generic address that may be shared or local
+    uint32_t root;      // HOW_ROOT
+    uint32_t flag;      // objects: a guarded site's own
+    uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
+    bool counts_itself; // its tally is counted at the instruction, not at its block
 };
 
 // A function of the module that has a body.
