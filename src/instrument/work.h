@@ -28,10 +28,8 @@ enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
 
 // Which bytes an instruction touches from its address on.
 enum instrument_shape {
-    SHAPE_FIXED,  // site->bytes
-    SHAPE_SIZED,  // so many as an operand says, 16 at most: cp.async
-    SHAPE_RANGE,  // so many as an operand says: bulk copies
-    SHAPE_MATRIX, // rows: wmma
+    SHAPE_FIXED, // site->bytes
+    SHAPE_SIZED, // so many as an operand says, or none, as a predicate there says
 };
 
 // What the lanes of a warp will probably do; see mark.c.
@@ -46,6 +44,7 @@ struct instrument_probe {
     const struct ptx_site *site;
     uint8_t how;        // enum instrument_how
     uint8_t shape;      // enum instrument_shape
+    uint8_t size;       // SHAPE_SIZED: the operand
     bool check_space;   // a generic address that may be shared or local
     uint32_t root;      // HOW_ROOT
     uint32_t flag;      // objects: a guarded site's own
