@@ -88,11 +88,11 @@ struct instrument_doubt {
 struct instrument_body {
     struct ptx_function *function;
     // What its text says, and, but for the first two, what it calls too; see calls.c.
-    bool has_memory; // global or generic accesses
-    bool has_exit;   // ends its thread
-    bool touches;    // a clone is needed to see its accesses
-    bool may_exit;   // what it calls may end the thread
-    bool calls_pointers;
+    bool has_memory;           // global or generic accesses
+    bool has_exit;             // ends its thread
+    bool touches;              // a clone is needed to see its accesses
+    bool may_exit;             // what it calls may end the thread
+    bool is_taken;             // there are pointers to it
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
@@ -149,6 +149,8 @@ struct instrument_work {
 void instrument_find_calls(struct instrument_work *work);
 // The body of the function of that name, or NULL.
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
+// True where a call by pointer may lead to the function.
+bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call);
 // True where clones call a clone of it instead.
 bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
 
