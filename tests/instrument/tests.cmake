@@ -14,9 +14,11 @@ target_link_libraries(instrument_rewrite PRIVATE glint_instrument)
 # The oracle: probes against the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
-if(TARGET test_instrument_exact)
-    target_link_libraries(test_instrument_exact PRIVATE instrument_oracle)
-endif()
+foreach(test exact warps)
+    if(TARGET test_instrument_${test})
+        target_link_libraries(test_instrument_${test} PRIVATE instrument_oracle)
+    endif()
+endforeach()
 
 # 500 random kernels, in pieces that may run beside each other; what fails stays in the build folder.
 add_executable(instrument_random instrument/random_main.c instrument/random_kernel.c
