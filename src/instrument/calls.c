@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of a module and what calls what, from the text alone: which functions must be
+// cloned so that no access of a kernel is missed, and which calls may end the thread.
+#include <stdlib.h>
+#include <string.h>
+
+#include "work.h"
+
+struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name)
+{
+    const uint64_t *at = base_map_get_str(&work->by_name, base_str(name));
+    return at ? &work->bodies[*at - 1] : NULL;
+}
+
+// Functions of the driver and of the device runtime: what they touch is no object's affair, or told
+// by calls of their own.
+static bool is_known(const char *name)
+{
+    static const char *const known[] = {"vprintf",      "malloc",  "free",
+                                        "__assertfail", "cudaCDP", "__cudaCDP"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strncmp(name, known[i], strlen(known[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_memory(const struct ptx_instr *instr)
+{
+    if (ptx_op(instr) == PTX_OP_UNKNOWN)
+        return true;
+    if (!(ptx_flags(instr) & PTX_FLAG_MEMORY))
+        return false;
+    const struct ptx_form *form = instr->form;
+    return form->space == PTX_SPACE_GENERIC || form->space == PTX_SPACE_GLOBAL ||
+           form->space2 == PTX_SPACE_GLOBAL;
+}
+
+static void take(struct instrument_work *work, const struct ptx_function *function)
+{
+    struct instrument_body *body = instrument_body_of(work, function->name);
+    if (body)
+        body->is_taken = true;
+}
+
+// Notes the functions whose addresses the code or a variable has: pointers lead to no others.
+static void find_taken(struct instrument_work *work)
+{
+    for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
+        if (item->kind != PTX_ITEM_VAR)
+            continue;
+        for (uint64_t i = 0; i < item->var->init_count; i++) {
+            if (item->var->init[i].kind == PTX_INIT_FUNCTION)
+                take(work, item->var->init[i].function);
+        }
+    }
+    for (uint32_t i = 0; i < work->body_count; i++) {
+        for (struct ptx_stmt *stmt = work->bodies[i].function->first; stmt; stmt = stmt->next) {
+            const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+            for (uint8_t k = 0; instr && ptx_op(instr) != PTX_OP_CALL && k < instr->operand_count;
+                 k++) {
+                if (instr->operands[k].kind == PTX_OPERAND_FUNCTION)
+                    take(work, instr->operands[k].function);
+            }
+        }
+    }
+}
+
+static bool same_params(struct ptx_var *const *a, uint32_t count, struct ptx_var *const *b,
+                        uint32_t other_count)
+{
+    if (count != other_count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (a[i]->size_bytes != b[i]->size_bytes || a[i]->space != b[i]->space)
+            return false;
+    }
+    return true;
+}
+
+bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call)
+{
+    const struct ptx_function *function = body->function;
+    if (!body->is_taken || !call->candidates || call->candidates->kind != PTX_OPERAND_LABEL)
+        return false;
+    const struct ptx_label *label = call->candidates->label;
+    for (uint32_t i = 0; i < label->target_count; i++) {
+        if (label->targets[i].kind == PTX_OPERAND_FUNCTION &&
+            strcmp(label->targets[i].function->name, function->name) == 0)
+            return true;
+    }
+    const struct ptx_function *prototype = label->prototype;
+    return label->kind == PTX_LABEL_PROTOTYPE && prototype &&
+           same_params(function->params, function->param_count, prototype->params,
+                       prototype->param_count) &&
+           same_params(function->returns, function->return_count, prototype->returns,
+                       prototype->return_count);
+}
+
+struct callees {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
+static void add_callee(struct instrument_work *work, struct callees *callees, uint32_t index)
+{
+    for (size_t k = 0; k < callees->count; k++) {
+        if (callees->items[k] == index)
+            return;
+    }
+    *base_array_add(callees, &work->scratch) = index;
+}
+
+static void look_at(struct instrument_work *work, struct instrument_body *body)
+{
+    struct callees callees = {0};
+    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        struct ptx_call call;
+        if (!instr)
+            continue;
+        body->has_memory |= is_memory(instr);
+        body->has_exit |= ptx_op(instr) == PTX_OP_EXIT;
+        if (!ptx_call_parts(instr, &call))
+            continue;
+        if (call.target->kind != PTX_OPERAND_FUNCTION) {
+            for (uint32_t i = 0; i < work->body_count; i++) {
+                if (instrument_may_lead_to(&work->bodies[i], &call))
+                    add_callee(work, &callees, i);
+            }
+            continue;
+        }
+        const struct instrument_body *callee =
+            instrument_body_of(work, call.target->function->name);
+        if (!callee) {
+            if (!is_known(call.target->function->name))
+                body->calls_outside = call.target->function->name;
+            continue;
+        }
+        add_callee(work, &callees, (uint32_t)(callee - work->bodies));
+    }
+    body->callees = callees.items;
+    body->callee_count = (uint32_t)callees.count;
+    body->touches = body->has_memory;
+}
+
+// Takes over what callees have, until nothing changes.
+static void spread(struct instrument_work *work)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = work->body_count; i-- > 0;) {
+            struct instrument_body *body = &work->bodies[i];
+            for (uint32_t k = 0; k < body->callee_count; k++) {
+                const struct instrument_body *callee = &work->bodies[body->callees[k]];
+                bool touches = body->touches || callee->touches;
+                bool may_exit = body->may_exit || callee->has_exit || callee->may_exit;
+                const char *outside =
+                    body->calls_outside ? body->calls_outside : callee->calls_outside;
+                changed |= touches != body->touches || may_exit != body->may_exit ||
+                           outside != body->calls_outside;
+                body->touches = touches;
+                body->may_exit = may_exit;
+                body->calls_outside = outside;
+            }
+        }
+    }
+}
+
+void instrument_find_calls(struct instrument_work *work)
+{
+    BASE_ARRAY(struct instrument_body) bodies = {0};
+    for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
+        if (item->kind != PTX_ITEM_FUNCTION || !item->function->has_body)
+            continue;
+        base_array_add(&bodies, &work->scratch)->function = item->function;
+        uint64_t *at = base_map_put_str(&work->by_name, base_str(item->function->name), NULL);
+        if (!at)
+            longjmp(work->escape, 1);
+        *at = bodies.count;
+    }
+    work->bodies = bodies.items;
+    work->body_count = (uint32_t)bodies.count;
+    find_taken(work);
+    for (uint32_t i = 0; i < work->body_count; i++)
+        look_at(work, &work->bodies[i]);
+    spread(work);
+}
+
+bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *instr)
+{
+    struct ptx_call call;
+    if (!ptx_call_parts(instr, &call) || call.target->kind != PTX_OPERAND_FUNCTION)
+        return false;
+    const struct instrument_body *callee = instrument_body_of(work, call.target->function->name);
+    return callee && callee->touches;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that clones call, as text: looking an address up in the table, and what is seldom
+// done or too long to stand at every access.
+#include <stddef.h>
+
+#include "work.h"
+
+#define TABLE(field)  (unsigned)offsetof(struct instrument_table, field)
+#define SLOT(field)   (unsigned)offsetof(struct instrument_slot, field)
+#define STRAYS(field) (unsigned)offsetof(struct instrument_strays, field)
+
+// Searches the table at %table for %address: %entry becomes 1 + the number of the entry that holds
+// it and %slot the entry's address. Where there is none, a stray is counted and %entry is 0. Uses
+// %p, %n, %m, %at; goes on behind itself.
+static void emit_search(struct base_buf *out)
+{
+    base_buf_printf(out,
+                    "ld.global.u32 %%m, [%%table+%u];\n"
+                    "mov.u32 %%entry, 0;\n"
+                    // Entries below entry start at the address or before it, those from m on after.
+                    "search:\n"
+                    ".pragma \"nounroll\";\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "setp.ge.u32 %%p, %%entry, %%m;\n"
+                    "@%%p bra found;\n"
+                    "add.u32 %%n, %%entry, %%m;\n"
+                    "shr.u32 %%n, %%n, 1;\n"
+                    "mad.wide.u32 %%slot, %%n, %u, %%at;\n"
+                    "ld.global.u32 %%lead, [%%slot+%u];\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "cvt.u64.u32 %%slot, %%lead;\n"
+                    "add.u64 %%at, %%at, %%slot;\n"
+                    "setp.gt.u64 %%p, %%at, %%address;\n"
+                    "@%%p mov.u32 %%m, %%n;\n"
+                    "@!%%p add.u32 %%entry, %%n, 1;\n"
+                    "bra search;\n"
+                    "found:\n"
+                    "mad.wide.u32 %%slot, %%entry, %u, %%at;\n"
+                    "sub.u64 %%slot, %%slot, %u;\n"
+                    "setp.eq.u32 %%p, %%entry, 0;\n"
+                    "@%%p bra stray;\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "sub.u64 %%at, %%address, %%at;\n"
+                    "ld.global.u64 %%room, [%%slot+%u];\n"
+                    "setp.lt.u64 %%p, %%at, %%room;\n"
+                    "@%%p bra searched;\n",
+                    TABLE(count), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
+                    SLOT(lead), SLOT(base), (unsigned)sizeof(struct instrument_slot),
+                    (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(bytes));
+    base_buf_printf(out,
+                    "stray:\n"
+                    "mov.u32 %%entry, 0;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "red.global.add.u64 [%%at+%u], 1;\n"
+                    "ld.global.u32 %%n, [%%at+%u];\n"
+                    "setp.ge.u32 %%p, %%n, %u;\n"
+                    "@%%p bra searched;\n"
+                    "atom.global.add.u64 %%room, [%%at+%u], 1;\n"
+                    "setp.ge.u64 %%p, %%room, %u;\n"
+                    "@%%p bra searched;\n"
+                    "mad.lo.u64 %%at, %%room, 8, %%at;\n"
+                    "st.global.u64 [%%at+%u], %%address;\n"
+                    "searched:\n",
+                    TABLE(strays), STRAYS(count), STRAYS(next), (unsigned)INSTRUMENT_STRAYS,
+                    STRAYS(next), (unsigned)INSTRUMENT_STRAYS, STRAYS(addresses));
+}
+
+#define SEARCH_REGISTERS                                                                         \
+    ".reg .pred %p;\n.reg .b32 %n, %m, %entry, %lead;\n.reg .b64 %table, %address, %slot, %at, " \
+    "%room;\n"
+
+// What of addresses the entry at %slot holds: from %first on %extent bytes.
+static void emit_extent(struct base_buf *out)
+{
+    base_buf_printf(out,
+                    "ld.global.u64 %%first, [%%slot+%u];\n"
+                    "ld.global.u32 %%n, [%%slot+%u];\n"
+                    "cvt.u64.u32 %%at, %%n;\n"
+                    "add.u64 %%first, %%first, %%at;\n"
+                    "sub.u64 %%extent, %%room, %%at;\n",
+                    SLOT(base), SLOT(lead));
+}
+
+// Objects: marks the entry of an address as read (0) or written (1); gives what addresses it holds.
+static void emit_touch(struct base_buf *out)
+{
+    base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[16]) glint$touch (\n"
+                       "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b32 glint$3\n)\n"
+                       "{\n" SEARCH_REGISTERS ".reg .b16 %h;\n.reg .b64 %first, %extent;\n"
+                       "ld.param.b64 %table, [glint$1];\n"
+                       "ld.param.b64 %address, [glint$2];\n"
+                       "mov.u64 %first, 0;\n"
+                       "mov.u64 %extent, 0;\n");
+    emit_search(out);
+    base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
+                       "@%p bra done;\n");
+    emit_extent(out);
+    base_buf_printf(out,
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%entry, 2, %%at;\n"
+                    "ld.param.b32 %%n, [glint$3];\n"
+                    "cvt.u64.u32 %%slot, %%n;\n"
+                    "add.u64 %%at, %%at, %%slot;\n"
+                    "ld.global.u8 %%h, [%%at+-2];\n"
+                    "setp.eq.u16 %%p, %%h, 0;\n"
+                    "mov.u16 %%h, 1;\n"
+                    "@%%p st.global.u8 [%%at+-2], %%h;\n"
+                    "done:\n"
+                    "st.param.b64 [glint$0], %%first;\n"
+                    "st.param.b64 [glint$0+8], %%extent;\n"
+                    "ret;\n}\n",
+                    TABLE(touched));
+}
+
+// Elements: adds bytes read and written to an entry's, which may be none.
+static void emit_leave(struct base_buf *out)
+{
+    base_buf_printf(out,
+                    "\n.func glint$leave (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+                    "\t.param .b64 glint$3,\n\t.param .b64 glint$4\n)\n"
+                    "{\n.reg .pred %%p;\n.reg .b16 %%h;\n"
+                    ".reg .b64 %%table, %%entry, %%read, %%written, %%moved, %%touched;\n"
+                    "ld.param.b64 %%entry, [glint$2];\n"
+                    "setp.eq.u64 %%p, %%entry, 0;\n"
+                    "@%%p bra done;\n"
+                    "ld.param.b64 %%table, [glint$1];\n"
+                    "ld.param.b64 %%read, [glint$3];\n"
+                    "ld.param.b64 %%written, [glint$4];\n"
+                    "ld.global.u64 %%moved, [%%table+%u];\n"
+                    "ld.global.u64 %%touched, [%%table+%u];\n"
+                    "mad.lo.u64 %%moved, %%entry, 16, %%moved;\n"
+                    "mad.lo.u64 %%touched, %%entry, 2, %%touched;\n"
+                    "mov.u16 %%h, 1;\n"
+                    "setp.ne.u64 %%p, %%read, 0;\n"
+                    "@%%p red.global.add.u64 [%%moved+-16], %%read;\n"
+                    "@%%p st.global.u8 [%%touched+-2], %%h;\n"
+                    "setp.ne.u64 %%p, %%written, 0;\n"
+                    "@%%p red.global.add.u64 [%%moved+-8], %%written;\n"
+                    "@%%p st.global.u8 [%%touched+-1], %%h;\n"
+                    "done:\n"
+                    "ret;\n}\n",
+                    TABLE(moved), TABLE(touched));
+}
+
+// Elements: leaves an entry for that of an address; gives it, its slot, and what addresses it
+// holds.
+static void emit_enter(struct base_buf *out)
+{
+    base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[32]) glint$enter (\n"
+                       "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b64 glint$3,\n"
+                       "\t.param .b64 glint$4,\n\t.param .b64 glint$5\n)\n"
+                       "{\n" SEARCH_REGISTERS ".reg .b64 %first, %extent, %old, %read, %written;\n"
+                       "ld.param.b64 %table, [glint$1];\n"
+                       "ld.param.b64 %address, [glint$2];\n"
+                       "ld.param.b64 %old, [glint$3];\n"
+                       "ld.param.b64 %read, [glint$4];\n"
+                       "ld.param.b64 %written, [glint$5];\n"
+                       "{\n.param .b64 l1;\n.param .b64 l2;\n.param .b64 l3;\n.param .b64 l4;\n"
+                       "st.param.b64 [l1], %table;\n"
+                       "st.param.b64 [l2], %old;\n"
+                       "st.param.b64 [l3], %read;\n"
+                       "st.param.b64 [l4], %written;\n"
+                       "call glint$leave, (l1, l2, l3, l4);\n}\n"
+                       "mov.u64 %first, 0;\n"
+                       "mov.u64 %extent, 0;\n");
+    emit_search(out);
+    base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
+                       "@%p bra done;\n");
+    emit_extent(out);
+    base_buf_puts(out, "done:\n"
+                       "cvt.u64.u32 %old, %entry;\n"
+                       "st.param.b64 [glint$0], %old;\n"
+                       "st.param.b64 [glint$0+8], %slot;\n"
+                       "st.param.b64 [glint$0+16], %first;\n"
+                       "st.param.b64 [glint$0+24], %extent;\n"
+                       "ret;\n}\n");
+}
+
+// Elements: one access of any number of bytes, looked up. Its last argument is 1 for a load, 2 for
+// a store, 3 for both, and 4 times the root, or less than 0. What belongs to a root is told by
+// tallies, unless it turns out to be in another object than the one of the slot's base.
+static void emit_access(struct base_buf *out, const struct instrument_work *work)
+{
+    base_buf_puts(out, "\n.func glint$access (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+                       "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5\n)\n"
+                       "{\n" SEARCH_REGISTERS
+                       ".reg .pred %reads, %writes, %some;\n.reg .b16 %h;\n.reg .b32 %what;\n"
+                       "ld.param.b64 %table, [glint$1];\n"
+                       "ld.param.b64 %address, [glint$2];\n");
+    emit_search(out);
+    base_buf_printf(out,
+                    "ld.param.b32 %%what, [glint$5];\n"
+                    "and.b32 %%n, %%what, 1;\n"
+                    "setp.ne.u32 %%reads, %%n, 0;\n"
+                    "and.b32 %%n, %%what, 2;\n"
+                    "setp.ne.u32 %%writes, %%n, 0;\n"
+                    "setp.ne.u32 %%some, %%entry, 0;\n"
+                    "@!%%some bra elsewhere;\n"
+                    "ld.param.b64 %%room, [glint$3];\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "setp.eq.u64 %%p, %%at, %%room;\n"
+                    "@%%p bra mark;\n"
+                    "elsewhere:\n"
+                    "ld.param.b32 %%n, [glint$4];\n"
+                    "cvt.u64.u32 %%room, %%n;\n"
+                    "setp.lt.s32 %%p, %%what, 0;\n"
+                    "@%%p bra moved;\n"
+                    "shr.u32 %%n, %%what, 2;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%n, 16, %%at;\n"
+                    "@%%reads red.global.add.u64 [%%at], %%room;\n"
+                    "@%%writes red.global.add.u64 [%%at+8], %%room;\n"
+                    "moved:\n"
+                    "@!%%some bra done;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%entry, 16, %%at;\n"
+                    "@%%reads red.global.add.u64 [%%at+-16], %%room;\n"
+                    "@%%writes red.global.add.u64 [%%at+-8], %%room;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%entry, 2, %%at;\n"
+                    "mov.u16 %%h, 1;\n"
+                    "@%%reads st.global.u8 [%%at+-2], %%h;\n"
+                    "@%%writes st.global.u8 [%%at+-1], %%h;\n",
+                    SLOT(base), TABLE(strayed), TABLE(moved), TABLE(touched));
+    // Element by element: %m of them behind the first, but for what reaches past the object's end.
+    base_buf_printf(out,
+                    "mark:\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "sub.u64 %%address, %%address, %%at;\n"
+                    "ld.global.u32 %%entry, [%%slot+%u];\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "ld.param.b32 %%n, [glint$4];\n"
+                    "cvt.u64.u32 %%room, %%n;\n"
+                    "add.u64 %%room, %%room, %%address;\n"
+                    "min.u64 %%room, %%room, %%at;\n"
+                    "sub.u64 %%room, %%room, 1;\n"
+                    "shr.u64 %%room, %%room, %%entry;\n"
+                    "shr.u64 %%address, %%address, %%entry;\n"
+                    "elements:\n"
+                    ".pragma \"nounroll\";\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "shr.u64 %%table, %%address, 5;\n"
+                    "mad.lo.u64 %%at, %%table, 4, %%at;\n"
+                    "cvt.u32.u64 %%n, %%address;\n"
+                    "%s"
+                    "ld.global.u32 %%m, [%%at];\n"
+                    "and.b32 %%m, %%m, %%n;\n"
+                    "setp.eq.u32 %%p, %%m, 0;\n"
+                    "@%%p red.global.or.b32 [%%at], %%n;\n",
+                    SLOT(base), SLOT(shift), SLOT(bytes), SLOT(bits),
+                    work->counts ? "mov.u32 %n, 0x80000000;\n" : "shf.l.wrap.b32 %n, 0, 1, %n;\n");
+    if (work->counts)
+        base_buf_printf(out,
+                        "ld.global.u64 %%at, [%%slot+%u];\n"
+                        "mad.lo.u64 %%at, %%address, 4, %%at;\n"
+                        "red.global.add.u32 [%%at], 1;\n",
+                        SLOT(counts));
+    base_buf_puts(out, "add.u64 %address, %address, 1;\n"
+                       "setp.le.u64 %p, %address, %room;\n"
+                       "@%p bra elements;\n"
+                       "done:\n"
+                       "ret;\n}\n");
+}
+
+// Elements: sets the bits of a run of bytes: the address of the slot's words, the run's distance
+// from the slot's base, the shift, and the bytes. All lanes of the warp call it, and each takes one
+// word.
+static void emit_run(struct base_buf *out)
+{
+    base_buf_puts(out, "\n.func glint$run (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+                       "\t.param .b32 glint$3,\n\t.param .b32 glint$4\n)\n"
+                       "{\n.reg .pred %p, %q;\n.reg .b32 %shift, %from, %to, %lane, %n;\n"
+                       ".reg .b64 %bits, %first, %last;\n"
+                       "ld.param.b64 %bits, [glint$1];\n"
+                       "ld.param.b64 %first, [glint$2];\n"
+                       "ld.param.b32 %shift, [glint$3];\n"
+                       "ld.param.b32 %n, [glint$4];\n"
+                       "cvt.u64.u32 %last, %n;\n"
+                       "add.u64 %last, %last, %first;\n"
+                       "sub.u64 %last, %last, 1;\n"
+                       "shr.u64 %first, %first, %shift;\n"
+                       "shr.u64 %last, %last, %shift;\n"
+                       "cvt.u32.u64 %from, %first;\n"
+                       "cvt.u32.u64 %to, %last;\n"
+                       "mov.u32 %lane, %laneid;\n"
+                       "shr.u64 %first, %first, 5;\n"
+                       "cvt.u32.u64 %n, %first;\n"
+                       "add.u32 %n, %n, %lane;\n"
+                       "mad.wide.u32 %bits, %n, 4, %bits;\n"
+                       // From and to which bit of the lane's word.
+                       "and.b32 %n, %from, 31;\n"
+                       "sub.u32 %to, %to, %from;\n"
+                       "add.u32 %to, %to, %n;\n"
+                       "shl.b32 %lane, %lane, 5;\n"
+                       "sub.s32 %from, %n, %lane;\n"
+                       "sub.s32 %to, %to, %lane;\n"
+                       "setp.lt.s32 %p, %to, 0;\n"
+                       "@%p bra done;\n"
+                       "max.s32 %from, %from, 0;\n"
+                       "min.s32 %to, %to, 31;\n"
+                       "sub.s32 %to, 31, %to;\n"
+                       "mov.u32 %n, -1;\n"
+                       "shl.b32 %from, %n, %from;\n"
+                       "shr.u32 %to, %n, %to;\n"
+                       "and.b32 %to, %to, %from;\n"
+                       "red.global.or.b32 [%bits], %to;\n"
+                       "done:\n"
+                       "ret;\n}\n");
+}
+
+void instrument_emit_library(const struct instrument_work *work, struct base_buf *out)
+{
+    if (work->helpers & HELPER_TOUCH)
+        emit_touch(out);
+    if (work->helpers & HELPER_LEAVE)
+        emit_leave(out);
+    if (work->helpers & HELPER_ENTER)
+        emit_enter(out);
+    if (work->helpers & HELPER_ACCESS)
+        emit_access(out, work);
+    if (work->helpers & HELPER_RUN)
+        emit_run(out);
+    if (work->helpers & HELPER_SWEEP)
+        instrument_emit_sweep_function(out, work->counts);
+}
