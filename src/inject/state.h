@@ -134,6 +134,7 @@ struct context {
     double base_ns; // when
     BASE_ARRAY(CUevent) spare_events;
     size_t made_events;
+    struct shadow *_Atomic shadow; // see shadow.h; NULL: nothing of it was watched yet
 };
 
 // The current context's; NULL where there is none.
