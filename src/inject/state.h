@@ -134,6 +134,7 @@ struct context {
     double base_ns; // when
     BASE_ARRAY(CUevent) spare_events;
     size_t made_events;
+    struct shadow *_Atomic shadow; // see shadow.h; NULL: nothing of it was watched yet
 };
 
 // The current context's; NULL where there is none.
@@ -256,6 +257,7 @@ struct state {
     _Atomic bool no_place;      // said that a region of NVTX is left out
     _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
     _Atomic uint64_t estimated; // launches whose beginning on the GPU was
+    _Atomic uint32_t shadows;   // contexts in which launches were watched
     struct latency_errors latency_errors;
     struct clock_rate clock;
     struct objects objects;
