@@ -4,6 +4,7 @@
 // to be watched launches the clone, with memory for what its probes find (shadow.h).
 //
 //   probe_module.c  what is asked for; modules and what they are loaded from
+//   probe_image.c   the PTX of an image, and an image with other PTX
 //   probe_link.c    code that is linked before it is loaded
 //   probe_kernel.c  kernels and their clones, whatever handle the program has
 //   probe_launch.c  launches
@@ -18,6 +19,7 @@
 #include <regex.h>
 
 #include "call.h"
+#include "fatbin/fatbin.h"
 #include "graph_nodes.h"
 #include "instrument/instrument.h"
 #include "shadow.h"
@@ -99,6 +101,11 @@ void probe_load_refused(struct probe_load *load, CUresult result);
 void probe_load_end(struct probe_load *load, uint32_t module);
 void probe_module_end(uint32_t module);
 
+// What is to be loaded in the image's place, which the module holds with what was rewritten; NULL:
+// nothing, for the module's reason. memory: where the image is, if it is in memory.
+const void *probe_image_rewrite(struct probe_module *module, const void *memory,
+                                const struct fatbin_image *image, const struct context *context,
+                                bool library);
 // What is to be loaded in place of a text; NULL: it cannot have probes, for the reason.
 struct probe_text *probe_rewrite(const char *text, size_t length, unsigned arch, char *reason,
                                  size_t reason_bytes);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked of probes, and modules: the PTX of an image that is about to be loaded is rewritten
-// and loaded in its place. Where anything is in the way, the program's own image is loaded, and the
-// reason is kept for when its kernels are launched.
+// (probe_image.c says which) and loaded in its place. Where anything is in the way, the program's
+// own image is loaded, and the reason is kept for when its kernels are launched.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "code.h"
 #include "probe.h"
 
 enum {
-    MOST_TEXT_BYTES = 256 * 1024 * 1024,
     MOST_REWRITE_BYTES = 1 << 30, // of memory while a text is rewritten
-    MOST_DEVICES = 32,
 };
 
 // --- What is asked for ---------------------------------------------------------------------------
@@ -184,6 +181,15 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned arch, 
     return text;
 }
 
+bool probe_text_has_clones(const struct probe_text *text)
+{
+    for (uint32_t i = 0; i < text->module->kernel_count; i++) {
+        if (text->module->kernels[i].clone)
+            return true;
+    }
+    return false;
+}
+
 bool probe_module_add(struct probe_module *module, struct probe_text *text)
 {
     struct probe_text **texts =
@@ -195,127 +201,7 @@ bool probe_module_add(struct probe_module *module, struct probe_text *text)
     return true;
 }
 
-// --- Images --------------------------------------------------------------------------------------
-
-struct devices { // that are to take the code; the first decides what is best
-    unsigned major[MOST_DEVICES], minor[MOST_DEVICES];
-    int count;
-};
-
-static void add_device(struct devices *devices, CUdevice device)
-{
-    int major = 0, minor = 0;
-    if (devices->count == MOST_DEVICES ||
-        REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) !=
-            CUDA_SUCCESS ||
-        REAL(cuDeviceGetAttribute)(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) !=
-            CUDA_SUCCESS)
-        return;
-    devices->major[devices->count] = (unsigned)major;
-    devices->minor[devices->count++] = (unsigned)minor;
-}
-
-static struct devices devices_for(const struct context *context, bool library)
-{
-    struct devices devices = {.count = 0};
-    const CUdevice own = context && context->device ? (CUdevice)context->device - 1 : 0;
-    int count = 0;
-    add_device(&devices, own);
-    if (library && REAL(cuDeviceGetCount)(&count) == CUDA_SUCCESS) {
-        for (CUdevice device = 0; device < count; device++) {
-            if (device != own)
-                add_device(&devices, device);
-        }
-    }
-    return devices;
-}
-
-static unsigned fitness(const struct fatbin_entry *entry, const struct devices *devices)
-{
-    for (int i = 1; i < devices->count; i++) {
-        if (!code_fitness(entry, devices->major[i], devices->minor[i]))
-            return 0;
-    }
-    return devices->count ? code_fitness(entry, devices->major[0], devices->minor[0]) : 0;
-}
-
-// The PTX that fits best of the fatbin, of an image of one or several; NULL: none does.
-static const struct fatbin_entry *best_of(const struct fatbin_image *image, size_t fatbin,
-                                          const struct devices *devices)
-{
-    const struct fatbin_entry *best = NULL;
-    for (size_t i = 0; i < image->entries.count; i++) {
-        const struct fatbin_entry *entry = &image->entries.items[i];
-        if (entry->fatbin_index == fatbin && entry->kind == FATBIN_PTX && !entry->from_debug_info &&
-            fitness(entry, devices) > (best ? fitness(best, devices) : 0))
-            best = entry;
-    }
-    return best;
-}
-
-bool probe_text_has_clones(const struct probe_text *text)
-{
-    for (uint32_t i = 0; i < text->module->kernel_count; i++) {
-        if (text->module->kernels[i].clone)
-            return true;
-    }
-    return false;
-}
-
-static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
-                                        const struct devices *devices, struct probe_module *module)
-{
-    struct base_error error = {0};
-    struct probe_text *text = NULL;
-    char *ptx;
-    size_t length;
-    if (entry->full_bytes > MOST_TEXT_BYTES || entry->payload_bytes > MOST_TEXT_BYTES) {
-        snprintf(module->reason, sizeof(module->reason), "its PTX is larger than %d MiB",
-                 MOST_TEXT_BYTES >> 20);
-        return NULL;
-    }
-    if (fatbin_entry_text(entry, &ptx, &length, &error) != BASE_OK) {
-        base_error_text(&error, module->reason, sizeof(module->reason));
-        return NULL;
-    }
-    text = probe_rewrite(ptx, length, devices->major[0] * 10 + devices->minor[0], module->reason,
-                         sizeof(module->reason));
-    free(ptx);
-    return text;
-}
-
-static bool holds_code(const struct fatbin_image *image, size_t fatbin)
-{
-    for (size_t i = 0; i < image->entries.count; i++) {
-        if (image->entries.items[i].fatbin_index == fatbin)
-            return true;
-    }
-    return false;
-}
-
-static void read_image(struct probe_load *load, const struct fatbin_image *image,
-                       const struct devices *devices)
-{
-    struct probe_module *module = load->module;
-    size_t fatbins = 0, only = 0;
-    for (size_t i = 0; i < image->fatbin_count || i == 0; i++) {
-        if (holds_code(image, i)) {
-            fatbins++;
-            only = i;
-        }
-    }
-    const struct fatbin_entry *best = fatbins == 1 ? best_of(image, only, devices) : NULL;
-    if (fatbins > 1)
-        snprintf(module->reason, sizeof(module->reason),
-                 "its module is linked from several parts when it is loaded");
-    else if (!best)
-        snprintf(module->reason, sizeof(module->reason), "no PTX");
-    struct probe_text *text = best ? rewrite_entry(best, devices, module) : NULL;
-    if (!text || !probe_module_add(module, text))
-        return;
-    if (probe_text_has_clones(text))
-        load->replacement = text->module->ptx;
-}
+// --- Loading -------------------------------------------------------------------------------------
 
 void probe_load_begin(struct probe_load *load, const struct call *call, const void *image,
                       const char *path, bool library)
@@ -341,11 +227,11 @@ void probe_load_begin(struct probe_load *load, const struct call *call, const vo
         base_error_text(&error, load->module->reason, sizeof(load->module->reason));
         return;
     }
-    const struct devices devices = devices_for(call->context, library);
     // The driver takes no other files.
     if (opened->form == FATBIN_FORM_PTX || opened->form == FATBIN_FORM_FATBIN ||
         opened->form == FATBIN_FORM_CUBIN)
-        read_image(load, opened, &devices);
+        load->replacement =
+            probe_image_rewrite(load->module, image, opened, call->context, library);
     fatbin_close(opened);
 }
 
