@@ -38,8 +38,8 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void *context);
 // An executable graph is about to be launched on the stream, and was: enqueues what its watched
 // nodes need before, and behind it the read-back of all of them, which are then ready for the next
-// replay. nodes: 1 + index of each. The same thread calls both, or with launched == false where the
-// launch failed.
+// replay. nodes: 1 + index of each. The same thread calls both, with the same tickets; launched ==
+// false: the launch failed.
 void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, size_t count);
 void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets,
                      const uint32_t *nodes, size_t count, uint64_t call, bool launched);

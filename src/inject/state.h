@@ -266,6 +266,7 @@ struct state {
     _Atomic bool no_place;      // said that a region of NVTX is left out
     _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
     _Atomic uint64_t estimated; // launches whose beginning on the GPU was
+    _Atomic uint32_t shadows;   // contexts in which launches were watched
     struct latency_errors latency_errors;
     struct clock_rate clock;
     struct objects objects;

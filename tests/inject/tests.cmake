@@ -41,6 +41,17 @@ if(TARGET test_inject_pool) # which is part of the library only
     target_sources(test_inject_pool PRIVATE ${PROJECT_SOURCE_DIR}/src/inject/pool.c)
 endif()
 
+# Shadow memory alone, on the simulated GPU: see shadow_harness.h.
+foreach(name IN ITEMS shadow)
+    if(TARGET test_inject_${name} AND TARGET glint_libcuda)
+        file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow*.c)
+        target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c ${shadow_sources})
+        target_compile_definitions(test_inject_${name} PRIVATE HARNESS_DRIVER="$<TARGET_FILE:glint_libcuda>")
+        target_link_libraries(test_inject_${name} PRIVATE ${CMAKE_DL_LIBS} pthread)
+        add_dependencies(test_inject_${name} glint_libcuda)
+    endif()
+endforeach()
+
 if(NOT TARGET glint_inject_preload)
     return()
 endif()

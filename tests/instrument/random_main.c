@@ -72,7 +72,7 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
 // Leaves out what is not needed for it to fail, features first, then statements.
 static void shrink(uint64_t seed, uint32_t off)
 {
-    static uint64_t without[4096];
+    static uint64_t without[4097];
     size_t count = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     struct random_kernel kernel;
