@@ -73,18 +73,17 @@ static bool take_analyses(struct watching_request *request, const char *list)
     for (unsigned i = 0; i < ANALYSES; i++)
         request->probes |= wanted >> i & 1 ? analyses[i].probes : 0;
     // What one implies was asked for too.
-    request->analyses_text[0] = '\0';
-    for (unsigned i = 0; i < ANALYSES; i++) {
+    int length = snprintf(request->analyses_text, sizeof(request->analyses_text), "none");
+    for (unsigned i = 0, found = 0; i < ANALYSES; i++) {
         bool implied =
             analyses[i].probes && (analyses[i].probes & request->probes) == analyses[i].probes;
-        if (wanted >> i & 1 || implied) {
-            if (request->analyses_text[0])
-                strcat(request->analyses_text, ",");
-            strcat(request->analyses_text, analyses[i].name);
-        }
+        if (!(wanted >> i & 1) && !implied)
+            continue;
+        length = found ? length : 0;
+        length += snprintf(request->analyses_text + length,
+                           sizeof(request->analyses_text) - (size_t)length, "%s%s",
+                           found++ ? "," : "", analyses[i].name);
     }
-    if (!request->analyses_text[0])
-        strcpy(request->analyses_text, "none");
     return true;
 }
 
