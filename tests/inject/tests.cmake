@@ -164,4 +164,5 @@ if(GLINT_SANITIZE) # what a test builds has no sanitizer, which the simulated GP
 else()
     inject_test(nvcc test_nvcc.sh)
     inject_test(variables test_variables.sh)
+    inject_test(probes.parts test_parts.sh)
 endif()
