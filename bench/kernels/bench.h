@@ -92,12 +92,13 @@ struct buffer {
     bool is_variable = false;
     uint64_t read_bytes = 0, written_bytes = 0; // that threads moved, each as often as it was
     touched_bytes read, written;
+    std::vector<uint32_t> accesses[3]; // of each element, where it has 4, 8 or 16 bytes
 
     virtual void fetch() = 0;              // takes what the kernel left
     virtual uint64_t hash() const = 0;     // of it
     virtual size_t wrong_sums() const = 0; // what add() says, and is not there
 
-    void tell(const char *kernel) const // the line "expect" of kernels.cu
+    void tell(const char *kernel) const // the lines "expect" and "counts" of kernels.cu
     {
         const uint64_t numbers[] = {
             read_bytes,
@@ -112,6 +113,18 @@ struct buffer {
         for (uint64_t number : numbers)
             printf(" %llu", (unsigned long long)number);
         printf(" %p\n", memory);
+        for (int k = 0; k < 3; k++) {
+            const std::vector<uint32_t> &counts = accesses[k];
+            uint64_t sum = 0;
+            size_t most_at = 0;
+            for (size_t i = 0; i < counts.size(); i++) {
+                sum += counts[i];
+                if (counts[i] > counts[most_at])
+                    most_at = i;
+            }
+            printf("counts %s %s %d %llu %u %zu\n", kernel, name, 4 << k, (unsigned long long)sum,
+                   counts[most_at], most_at);
+        }
     }
 
   protected:
@@ -242,6 +255,8 @@ template <class T> struct array : buffer {
         if (b.expects) {
             read.words.resize(bytes / 64 + 1);
             written.words.resize(bytes / 64 + 1);
+            for (int k = 0; k < 3; k++)
+                accesses[k].resize((bytes >> (2 + k)) + 1);
         }
         b.buffers.push_back(this);
     }
@@ -268,24 +283,23 @@ template <class T> struct array : buffer {
     // One access of a thread each.
     T load(size_t i)
     {
-        note_read(i * sizeof(T), sizeof(T));
+        note(i * sizeof(T), sizeof(T), true, false);
         return is_result ? T() : given[i];
     }
     template <class F, class S> F load(size_t i, F S::*field) // S is T
     {
         size_t in_element = (size_t)((char *)&(given[i].*field) - (char *)&given[i]);
-        note_read(i * sizeof(T) + in_element, sizeof(F));
+        note(i * sizeof(T) + in_element, sizeof(F), true, false);
         return given[i].*field;
     }
     void store(size_t i, T value)
     {
-        note_written(i * sizeof(T), sizeof(T));
+        note(i * sizeof(T), sizeof(T), false, true);
         owner.wrong += !near(left[i], value);
     }
     void add(size_t i, T value) // atomically
     {
-        note_read(i * sizeof(T), sizeof(T));
-        note_written(i * sizeof(T), sizeof(T));
+        note(i * sizeof(T), sizeof(T), true, true);
         sums.resize(count);
         sums[i] += value;
     }
@@ -321,18 +335,22 @@ template <class T> struct array : buffer {
     bench &owner;
     std::vector<T> given, left, sums; // before, after, and what add() made
 
-    void note_read(size_t offset, size_t size)
+    void note(size_t offset, size_t size, bool reads, bool writes)
     {
-        if (owner.expects) {
+        if (!owner.expects)
+            return;
+        if (reads) {
             read_bytes += size;
             read.set(offset, size);
         }
-    }
-    void note_written(size_t offset, size_t size)
-    {
-        if (owner.expects) {
+        if (writes) {
             written_bytes += size;
             written.set(offset, size);
+        }
+        for (int k = 0; k < 3; k++) {
+            size_t last = (offset + size - 1) >> (2 + k);
+            for (size_t i = offset >> (2 + k); i <= last; i++)
+                accesses[k][i]++;
         }
     }
 };

@@ -15,7 +15,10 @@
 // watches; and with --expect for each array, which glint is told by that name, what one launch does:
 //   expect NAME NAME.ARRAY READ WRITTEN ELEMENTS4 ELEMENTS8 ELEMENTS16 READ_ONCE WRITTEN_ONCE ADDRESS
 // bytes read and written, each as often as it was, atomics being both; how many different pieces of
-// 4, 8 and 16 bytes were touched; and how many different bytes were read and written.
+// 4, 8 and 16 bytes were touched; and how many different bytes were read and written. And
+//   counts NAME NAME.ARRAY ELEMENT_BYTES SUM MAXIMUM MAXIMUM_AT
+// for elements of 4, 8 and 16 bytes how often they were accessed: in all, the one that was most often,
+// and which is the first such one.
 // Exit status 1: a result is not what the host computes.
 #include "bench.h"
 #include "blocks.h"

@@ -17,6 +17,9 @@ expect sum sum.b 4 4 1 1 1 4 4 0x2000
 expect sum sum.unused 0 0 0 0 0 0 0 0x3000
 kernel copy 0.1000 0123456789abcdef
 expect copy copy.c 16 0 4 2 1 16 0 0x1000
+counts sum sum.a 4 20 2 0
+counts sum sum.b 4 1 1 0
+counts copy copy.c 4 4 1 0
 END
 tr ' ' '\t' >found <<'END'
 launch 7 sum
@@ -27,6 +30,11 @@ use 7 sum sum.b 1 1 4 4 1 4 4 4
 use 9 copy copy.c 1 0 16 0 1 16 16 0
 use 12 sum sum.b 1 1 4 4 1 8 4 4
 use 12 sum sum.a 1 0 80 0 10 4 40 0
+counts 7 sum sum.a 4 20 2 0
+counts 7 sum sum.b 4 1 1 0
+counts 9 copy copy.c 4 4 1 0
+counts 12 sum sum.b 4 1 1 0
+counts 12 sum sum.a 4 20 2 0
 END
 
 # compare LEVEL STATUS LINE [SED]: with what sed makes of what was found.
@@ -41,7 +49,7 @@ compare() {
 }
 tab=$(printf '\t')
 
-for level in objects elements log; do
+for level in objects elements counts log; do
     compare $level 0 '2 kernels, 3 launches, 5 uses of arrays: as expected'
 done
 compare objects 0 '2 kernels, 3 launches, 5 uses of arrays: as expected' "s/${tab}80${tab}/${tab}-${tab}/"
@@ -56,8 +64,13 @@ compare objects 1 'launch 7 of sum, sum.unused: read 1, not 0' '/use.7.*a/s/sum\
 compare elements 1 'launch 7 of sum, sum.a: bytes read 40, not 80' "/use.7/s/${tab}80/${tab}40/"
 compare elements 1 'launch 12 of sum, sum.b: bytes written 0, not 4' "/use.12.*b/s/4${tab}4${tab}1/4${tab}0${tab}1/"
 compare elements 1 'launch 7 of sum, sum.a: elements of 8 bytes 6, not 5' "/use.7/s/${tab}5${tab}8/${tab}6${tab}8/"
-compare elements 1 'launch 9 of copy, copy.c: elements of 32 bytes' "/use.9/s/${tab}1${tab}16${tab}/${tab}1${tab}32${tab}/"
+compare elements 1 'launch 9 of copy, copy.c: elements of 32 bytes: nothing is expected of that' "/use.9/s/${tab}1${tab}16${tab}/${tab}1${tab}32${tab}/"
 compare elements 1 'launch 7 of sum, sum.a: bytes read -, not 80' "/use.7/s/${tab}80/${tab}-/"
+compare counts 1 'launch 7 of sum, sum.a: sum of counts of 4 bytes 19, not 20' "/counts.7/s/${tab}20/${tab}19/"
+compare counts 1 'launch 12 of sum, sum.a: highest count of 4 bytes 3, not 2' "/counts.12/s/${tab}2${tab}0/${tab}3${tab}0/"
+compare counts 1 'launch 7 of sum, sum.a: first highest count of 4 bytes 1, not 0' "/counts.7/s/2${tab}0/2${tab}1/"
+compare counts 1 'launch 12 of sum: does not count sum.b' '/counts.12.*b/d'
+compare elements 0 '2 kernels, 3 launches, 5 uses of arrays: as expected' '/counts.12.*b/d'
 compare log 1 'launch 9 of copy, copy.c: different bytes read 12, not 16' "/use.9/s/16${tab}0\$/12${tab}0/"
 compare log 0 '2 kernels, 3 launches, 5 uses of arrays: as expected' "s/sum\.a/0x1000/; s/copy\.c/0x1000/; s/sum\.b/0x2000/"
 compare log 1 "launch 9 of copy: uses 0x2000, which is not the kernel's" "s/copy\.c/0x2000/"
