@@ -38,7 +38,7 @@ extern "C" __global__ void reduction(int n, float *partial, const float *in)
 
 static void run_reduction(bench &bench)
 {
-    int n = bench.linear(64 << 20), grid = bench.linear(1024);
+    int n = bench.linear(128 << 20), grid = bench.linear(1024);
     array<float> partial(bench, "partial", grid), in(bench, "in", n);
     in.fill([](size_t i) { return unit_noise(i, 1); });
     bench.measure([&] { reduction<<<grid, BLOCK>>>(n, partial.device, in.device); });
@@ -173,7 +173,7 @@ extern "C" __global__ void async(int n, float4 *out, const float4 *in)
 
 static void run_async(bench &bench)
 {
-    int n = bench.linear(16 << 20), grid = bench.linear(1056);
+    int n = bench.linear(32 << 20), grid = bench.linear(1056);
     array<float4> out(bench, "out", n), in(bench, "in", n);
     in.fill([](size_t i) {
         return make_float4(unit_noise(i, 1), unit_noise(i, 2), unit_noise(i, 3), (float)(i % 1024));

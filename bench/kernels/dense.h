@@ -35,7 +35,7 @@ extern "C" __global__ void copy4(int n, float4 *out, const float4 *in)
 
 static void run_copy4(bench &bench)
 {
-    int n = bench.linear(16 << 20);
+    int n = bench.linear(32 << 20);
     array<float4> out(bench, "out", n), in(bench, "in", n);
     in.fill([](size_t i) {
         return make_float4(unit_noise(i, 1), unit_noise(i, 2), unit_noise(i, 3), (float)(i % 1024));
@@ -55,7 +55,7 @@ extern "C" __global__ void grey(int n, uint8_t *out, const uint8_t *__restrict__
 
 static void run_grey(bench &bench)
 {
-    int n = bench.linear(32 << 20);
+    int n = bench.linear(64 << 20);
     array<uint8_t> out(bench, "out", n), in(bench, "in", (size_t)n * 3);
     in.fill([](size_t i) { return (uint8_t)noise(i, 1); });
     bench.measure([&] { grey<<<blocks(n, 256), 256>>>(n, out.device, in.device); });
