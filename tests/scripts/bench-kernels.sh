@@ -77,4 +77,24 @@ compare log 1 "launch 9 of copy: uses 0x2000, which is not the kernel's" "s/copy
 : >expected
 compare log 1 'nothing is expected'
 
-"$root/bench/kernels/run" --log
+# expect STATUS PATTERN [ARGUMENT...]: the exit status, and what the last line of the output must match.
+expect() {
+    wanted=$1 pattern=$2
+    shift 2
+    "$root/bench/kernels/run" "$@" >log 2>&1 && status=0 || status=$?
+    if [ "$status" != "$wanted" ] || ! tail -n 1 log | grep -E -q -e "$pattern"; then
+        echo "run $*: exit status $status, expected $wanted and a line like '$pattern':"
+        cat log
+        exit 1
+    fi
+}
+expect 2 '^usage: ' --unknown
+expect 2 '^usage: ' --scale
+expect 2 '^usage: ' --device cpu
+expect 77 '^SKIP: no GPU whose times' --cost --device sim
+expect 77 '^SKIP: a GPU keeps no log' --log --device gpu
+(export NVCC= && expect 77 '^SKIP: no nvcc' --log)
+
+"$root/scripts/have" nvcc >/dev/null || exit 77
+(GLINT=nothing && expect 1 '^there is no glint that runs here' --log)
+expect 0 '^18 kernels, 36 launches, 96 uses of arrays: as expected$' --log
