@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// The side of the oracle that knows: reads the simulator's log of the launches, sums up what lanes
+// did to each buffer and variable, and compares.
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cudaabi/cudaabi.h"
+#include "gpusim/gpusim.h"
+#include "oracle.h"
+
+enum { MOST_COMPLAINTS = 6, SHARED_BYTES = 256 << 20 };
+
+struct truth {
+    bool read, written;
+    uint64_t read_bytes, written_bytes;
+    uint32_t *counts; // of elements from the slot's base on
+};
+
+// How often lanes passed a site of the kernel itself, without probes.
+struct passed {
+    const struct gpusim_log_site *site;
+    uint64_t times;
+};
+
+// One level: its launches of the log.
+struct judge {
+    const struct oracle_case *test;
+    const struct oracle_level *level;
+    const struct oracle_told *told;
+    FILE *complaints;
+    unsigned complained;
+    bool saw_original, saw_clone;
+    struct truth truth[ORACLE_OBJECTS];
+    BASE_ARRAY(struct passed) passed;
+};
+
+static void complain(struct judge *judge, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void complain(struct judge *judge, const char *format, ...)
+{
+    const uint32_t facts = judge->level->facts;
+    if (judge->complained++ >= MOST_COMPLAINTS)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(judge->complaints, "%s, %s%s%s, elements of %u bytes: ", judge->test->name,
+            facts & INSTRUMENT_OBJECTS ? "objects " : "",
+            facts & INSTRUMENT_ELEMENTS ? "elements " : "",
+            facts & INSTRUMENT_COUNTS ? "counts" : "", 1u << judge->level->shift);
+    vfprintf(judge->complaints, format, arguments);
+    fputc('\n', judge->complaints);
+    va_end(arguments);
+}
+
+static uint64_t elements_of(const struct oracle_object *object)
+{
+    return (object->slot.bytes + (1u << object->slot.shift) - 1) >> object->slot.shift;
+}
+
+// --- What the log says ---------------------------------------------------------------------------
+
+static void see_lane(struct judge *judge, const struct gpusim_log_access *access, uint64_t address)
+{
+    for (unsigned i = 0; i < judge->told->object_count; i++) {
+        const struct oracle_object *object = &judge->told->objects[i];
+        struct truth *truth = &judge->truth[i];
+        if (address < object->address || address - object->address >= object->bytes)
+            continue;
+        if (access->kind != GPUSIM_LOG_STORE) {
+            truth->read = true;
+            truth->read_bytes += access->bytes;
+        }
+        if (access->kind != GPUSIM_LOG_LOAD) {
+            truth->written = true;
+            truth->written_bytes += access->bytes;
+        }
+        const uint64_t at = address - object->slot.base;
+        for (uint64_t element = at >> object->slot.shift;
+             element <= (at + access->bytes - 1) >> object->slot.shift; element++)
+            truth->counts[element]++;
+        return;
+    }
+}
+
+static void see_site(struct judge *judge, const struct gpusim_log_access *access)
+{
+    struct passed *passed = NULL;
+    for (size_t i = 0; i < judge->passed.count && !passed; i++) {
+        if (judge->passed.items[i].site == access->site)
+            passed = &judge->passed.items[i];
+    }
+    if (!passed) {
+        passed = base_array_push(&judge->passed);
+        *passed = (struct passed){.site = access->site};
+    }
+    passed->times += (unsigned)__builtin_popcount(access->mask);
+}
+
+static void see(struct judge *judge, const struct gpusim_log_access *access)
+{
+    if (access->space != GPUSIM_LOG_GLOBAL)
+        return;
+    if (strcmp(access->launch->kernel, judge->told->clone) != 0) {
+        see_site(judge, access);
+        return;
+    }
+    for (uint32_t left = access->mask; left; left &= left - 1)
+        see_lane(judge, access, access->address[__builtin_ctz(left)]);
+}
+
+// --- Comparing -----------------------------------------------------------------------------------
+
+static void judge_elements(struct judge *judge, const struct oracle_object *object,
+                           const struct truth *truth)
+{
+    const uint64_t elements = elements_of(object);
+    for (uint64_t i = 0; i < (elements + 31) / 32 * 32; i++) {
+        const bool touched = i < elements && truth->counts[i];
+        const bool told = object->bits[i / 32] >> i % 32 & 1;
+        if (told != touched)
+            complain(judge, "%s: element %lld: touched %u, wanted %u", object->name,
+                     (long long)i - (object->slot.lead >> object->slot.shift), told, touched);
+    }
+    for (uint64_t i = 0; object->counts && i < elements; i++) {
+        if (object->counts[i] != truth->counts[i])
+            complain(judge, "%s: element %lld: count %u, wanted %u", object->name,
+                     (long long)i - (object->slot.lead >> object->slot.shift), object->counts[i],
+                     truth->counts[i]);
+    }
+}
+
+static void judge_object(struct judge *judge, const struct oracle_object *object,
+                         const struct truth *truth)
+{
+    if (object->read != truth->read || object->written != truth->written)
+        complain(judge, "%s: read %d, written %d, wanted %d, %d", object->name, object->read,
+                 object->written, truth->read, truth->written);
+    if (!(judge->level->facts & INSTRUMENT_ELEMENTS))
+        return;
+    if (object->read_bytes != truth->read_bytes || object->written_bytes != truth->written_bytes)
+        complain(judge, "%s: %lld bytes read, %lld written, wanted %lld, %lld", object->name,
+                 (long long)object->read_bytes, (long long)object->written_bytes,
+                 (long long)truth->read_bytes, (long long)truth->written_bytes);
+    judge_elements(judge, object, truth);
+}
+
+// Every site that touched global memory must be in the table of sites; those that tallies count, as
+// often as the log has it. Copies are two sites of one instruction, one of them not global.
+static void judge_sites(struct judge *judge)
+{
+    for (size_t i = 0; i < judge->passed.count; i++) {
+        const struct gpusim_log_site *site = judge->passed.items[i].site;
+        const struct oracle_site *found = NULL;
+        for (unsigned k = 0; k < judge->told->site_count && !found; k++) {
+            const struct oracle_site *one = &judge->told->sites[k];
+            if (one->index == site->index && strcmp(one->function, site->function) == 0)
+                found = one;
+        }
+        if (!found || strcmp(found->opcode, site->text) != 0)
+            complain(judge, "%s, instruction %u, %s: %s in the table of sites", site->function,
+                     site->index, site->text, found ? found->opcode : "not");
+        else if (found->counted && found->times != judge->passed.items[i].times)
+            complain(judge, "%s, instruction %u, %s: %llu times, wanted %llu", site->function,
+                     site->index, site->text, (unsigned long long)found->times,
+                     (unsigned long long)judge->passed.items[i].times);
+    }
+}
+
+static bool judge_level(struct judge *judge)
+{
+    const struct oracle_told *told = judge->told;
+    if (!told->done)
+        complain(judge, "%s", *told->problem ? told->problem : "the run failed");
+    else if (!judge->saw_original || !judge->saw_clone)
+        complain(judge, "the log has no such launches");
+    if (judge->complained)
+        return false;
+    if (*told->differs)
+        complain(judge, "%s", told->differs);
+    if (told->strays)
+        complain(judge, "%llu accesses strayed", (unsigned long long)told->strays);
+    for (unsigned i = 0; i < told->object_count; i++)
+        judge_object(judge, &told->objects[i], &judge->truth[i]);
+    judge_sites(judge);
+    return !judge->complained;
+}
+
+// Each level has two launches, the kernel's and the clone's.
+static bool read_log(struct judge *judges, unsigned count, const char *path)
+{
+    struct gpusim_log *log;
+    struct gpusim_log_record record;
+    struct base_error error = {0};
+    enum base_code code = gpusim_log_open(path, &log, &error);
+    if (code != BASE_OK)
+        return false;
+    // A level that was not launched has no launches.
+    unsigned level = 0;
+    while ((code = gpusim_log_next(log, &record, &error)) == BASE_OK) {
+        if (record.type == GPUSIM_LOG_LAUNCH) {
+            while (level < count && (!judges[level].told->done || judges[level].saw_clone))
+                level++;
+            if (level == count)
+                break;
+            judges[level].saw_clone = strcmp(record.launch->kernel, judges[level].told->clone) == 0;
+            judges[level].saw_original |= !judges[level].saw_clone;
+        }
+        if (record.type == GPUSIM_LOG_ACCESS && level < count)
+            see(&judges[level], &record.access);
+    }
+    const bool whole = code == BASE_NOT_FOUND && gpusim_log_state(log) == GPUSIM_LOG_COMPLETE;
+    for (unsigned i = 0; i < count; i++) {
+        if (judges[i].told->done)
+            judge_level(&judges[i]); // while the log's sites live
+    }
+    gpusim_log_close(log);
+    return whole;
+}
+
+bool oracle_compare(const struct oracle_case *test, const struct oracle_level *levels,
+                    unsigned count, const struct oracle_told *told, const char *log_path,
+                    FILE *complaints)
+{
+    struct judge *judges = calloc(count, sizeof(*judges));
+    bool good = true;
+    for (unsigned i = 0; i < count; i++) {
+        judges[i] = (struct judge){
+            .test = test, .level = &levels[i], .told = &told[i], .complaints = complaints};
+        for (unsigned k = 0; told[i].done && k < told[i].object_count; k++)
+            judges[i].truth[k].counts = calloc(elements_of(&told[i].objects[k]), 4);
+    }
+    if (!read_log(judges, count, log_path)) {
+        fprintf(complaints, "%s: the log is not whole\n", test->name);
+        good = false;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!told[i].done)
+            judge_level(&judges[i]);
+        good &= !judges[i].complained;
+        for (unsigned k = 0; k < ORACLE_OBJECTS; k++)
+            free(judges[i].truth[k].counts);
+        base_array_fini(&judges[i].passed);
+    }
+    free(judges);
+    return good;
+}
+
+// --- Both ----------------------------------------------------------------------------------------
+
+static _Noreturn void run(const struct oracle_case *test, const struct oracle_level *levels,
+                          unsigned count, struct oracle_shared *shared, struct oracle_told *told,
+                          const char *log_path)
+{
+    char workers[16];
+    CUcontext context;
+    snprintf(workers, sizeof(workers), "%u", levels[0].workers);
+    unsetenv("GLINT_SIM_DEVICE");
+    if (setenv("GLINT_SIM_LOG", log_path, 1) != 0 || setenv("GLINT_SIM_WORKERS", workers, 1) != 0 ||
+        cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v4(&context, NULL, 0, 0) != CUDA_SUCCESS)
+        exit(1);
+    for (unsigned i = 0; i < count; i++)
+        oracle_launch(test, &levels[i], shared, &told[i]);
+    cuCtxDestroy_v2(context);
+    exit(0); // the log ends as a program's does
+}
+
+bool oracle_holds(const struct oracle_case *test, const struct oracle_level *levels, unsigned count,
+                  FILE *complaints)
+{
+    char path[] = "/tmp/glint-oracle-XXXXXX";
+    struct oracle_shared shared = {.bytes = SHARED_BYTES};
+    int file = mkstemp(path), status = -1;
+    shared.memory = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (file < 0 || close(file) != 0 || shared.memory == MAP_FAILED)
+        return false;
+    struct oracle_told *told = oracle_take(&shared, count * sizeof(*told));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        run(test, levels, count, &shared, told, path);
+    bool good = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    if (!good)
+        fprintf(complaints, "%s: the process that launches ended with status 0x%x\n", test->name,
+                (unsigned)status);
+    good = oracle_compare(test, levels, count, told, path, complaints) && good;
+    unlink(path);
+    munmap(shared.memory, SHARED_BYTES);
+    return good;
+}

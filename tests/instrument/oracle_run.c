@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+// The side of the oracle that launches: loads the module with probes, runs the kernel and its clone
+// on the same memory with the same contents, and turns what the probes left in device memory into
+// what they told of each object.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudaabi/cudaabi.h"
+#include "oracle.h"
+
+// Device memory of one launch, all that a context points to.
+struct context {
+    unsigned char bytes[4096]; // struct instrument_context and the slots
+    CUdeviceptr flags, tallies, table, touched, moved, strayed, strays;
+};
+
+struct run {
+    const struct oracle_case *test;
+    const struct oracle_level *level;
+    struct oracle_shared *shared;
+    struct oracle_told *told;
+    struct instrument_module *instrumented;
+    const struct instrument_kernel *kernel;
+    CUmodule module;
+    CUfunction original, clone;
+    CUdeviceptr buffers[ORACLE_BUFFERS];
+    unsigned char params[ORACLE_PARAMS];
+    unsigned char *initial[ORACLE_OBJECTS], *result[ORACLE_OBJECTS]; // of buffers, of variables
+    struct context context;
+    unsigned roots[64]; // objects of the slots; ORACLE_OBJECTS: none
+};
+
+#define CALL(call) check((call), #call)
+
+static void check(CUresult result, const char *call)
+{
+    if (result != CUDA_SUCCESS) {
+        fprintf(stderr, "%s: %d\n", call, (int)result);
+        exit(1);
+    }
+}
+
+void *oracle_take(struct oracle_shared *shared, size_t bytes)
+{
+    const size_t at = shared->used;
+    shared->used += (bytes + 15) & ~(size_t)15;
+    if (shared->used > shared->bytes) {
+        fprintf(stderr, "the oracle's memory is too small\n");
+        exit(1);
+    }
+    return shared->memory + at;
+}
+
+// --- Memory --------------------------------------------------------------------------------------
+
+static CUdeviceptr zeros(uint64_t bytes)
+{
+    CUdeviceptr memory;
+    CALL(cuMemAlloc_v2(&memory, bytes ? bytes : 1));
+    CALL(cuMemsetD8_v2(memory, 0, bytes ? bytes : 1));
+    return memory;
+}
+
+static void *read_back(struct run *run, CUdeviceptr from, uint64_t bytes)
+{
+    void *to = oracle_take(run->shared, bytes);
+    if (bytes)
+        CALL(cuMemcpyDtoH_v2(to, from, bytes));
+    return to;
+}
+
+static void make_buffers(struct run *run)
+{
+    const struct oracle_case *test = run->test;
+    for (unsigned i = 0; i < test->buffer_count; i++) {
+        struct oracle_object *object = &run->told->objects[run->told->object_count++];
+        snprintf(object->name, sizeof(object->name), "buffer %u", i);
+        run->buffers[i] = zeros(test->buffer_bytes[i]);
+        object->address = run->buffers[i];
+        object->bytes = test->buffer_bytes[i];
+        run->initial[i] = oracle_take(run->shared, object->bytes);
+        if (test->buffers[i])
+            memcpy(run->initial[i], test->buffers[i], object->bytes);
+    }
+    memcpy(run->params, test->params, sizeof(run->params));
+    for (unsigned i = 0; i < test->pointer_count; i++) {
+        const struct oracle_pointer *pointer = &test->pointers[i];
+        const uint64_t address = run->buffers[pointer->to] + pointer->offset;
+        unsigned char *in =
+            pointer->in == ORACLE_IN_PARAMS ? run->params : run->initial[pointer->in];
+        memcpy(in + pointer->at, &address, sizeof(address));
+    }
+}
+
+static void find_variables(struct run *run)
+{
+    for (unsigned i = 0; i < run->test->variable_count; i++) {
+        const unsigned number = run->told->object_count++;
+        struct oracle_object *object = &run->told->objects[number];
+        CUdeviceptr address;
+        size_t bytes;
+        snprintf(object->name, sizeof(object->name), "variable %s", run->test->variables[i]);
+        CALL(cuModuleGetGlobal_v2(&address, &bytes, run->module, run->test->variables[i]));
+        object->address = address;
+        object->bytes = bytes;
+        run->initial[number] = read_back(run, address, bytes);
+    }
+}
+
+static void reset_memory(struct run *run)
+{
+    for (unsigned i = 0; i < run->told->object_count; i++) {
+        const struct oracle_object *object = &run->told->objects[i];
+        CALL(cuMemcpyHtoD_v2(object->address, run->initial[i], object->bytes));
+    }
+}
+
+static void launch(struct run *run, CUfunction function, void **params)
+{
+    const struct oracle_case *test = run->test;
+    CALL(cuLaunchKernel(function, test->grid[0], test->grid[1], test->grid[2], test->block[0],
+                        test->block[1], test->block[2], test->shared_bytes, NULL, params, NULL));
+    CALL(cuCtxSynchronize());
+}
+
+// The place of each parameter in the bytes, as the driver tells of the function.
+static void place_params(CUfunction function, unsigned char *bytes, unsigned count, void **params)
+{
+    for (unsigned i = 0; i < count; i++) {
+        size_t offset, size;
+        CALL(cuFuncGetParamInfo(function, i, &offset, &size));
+        params[i] = bytes + offset;
+    }
+}
+
+// --- The context ---------------------------------------------------------------------------------
+
+static void make_slot(const struct oracle_level *level, struct oracle_object *object)
+{
+    const uint64_t around = ((uint64_t)128 << level->shift) - 1;
+    struct instrument_slot *slot = &object->slot;
+    *slot = (struct instrument_slot){
+        .base = object->address & ~around,
+        .bytes = (object->address & around) + object->bytes,
+        .shift = level->shift,
+        .ones8 = level->shift == 2 ? 3 : 1,
+        .ones16 = level->shift == 2   ? 15
+                  : level->shift == 3 ? 3
+                                      : 1,
+        .lead = (uint32_t)(object->address & around),
+    };
+    if (!(level->facts & INSTRUMENT_ELEMENTS))
+        return;
+    const uint64_t elements = (slot->bytes + (1u << level->shift) - 1) >> level->shift;
+    slot->bits = zeros((elements + 31) / 32 * 4);
+    if (level->facts & INSTRUMENT_COUNTS)
+        slot->counts = zeros(elements * 4);
+}
+
+// The object that the root points into.
+static unsigned object_of(const struct run *run, const struct instrument_root *root)
+{
+    uint64_t address;
+    if (root->kind == INSTRUMENT_ROOT_PARAM) {
+        memcpy(&address, run->params + root->offset, sizeof(address));
+    } else {
+        CUdeviceptr variable;
+        CALL(cuModuleGetGlobal_v2(&variable, NULL, run->module, root->variable));
+        address = variable;
+    }
+    for (unsigned i = 0; i < run->told->object_count; i++) {
+        const struct oracle_object *object = &run->told->objects[i];
+        if (address >= object->address && address - object->address < object->bytes &&
+            !(run->level->spoil == ORACLE_WITHOUT_OBJECT && i == 0))
+            return i;
+    }
+    return ORACLE_OBJECTS;
+}
+
+static void make_table(struct run *run)
+{
+    const struct oracle_told *told = run->told;
+    struct instrument_slot entries[ORACLE_OBJECTS];
+    struct context *context = &run->context;
+    uint64_t after = 0, count = 0;
+    // Objects by address.
+    for (;;) {
+        const struct oracle_object *next = NULL;
+        for (unsigned i = 0; i < told->object_count; i++) {
+            const struct oracle_object *object = &told->objects[i];
+            if (object->address > after && (!next || object->address < next->address))
+                next = object;
+        }
+        if (!next)
+            break;
+        after = next->address;
+        if (run->level->spoil != ORACLE_WITHOUT_OBJECT || next != told->objects)
+            entries[count++] = next->slot;
+    }
+    context->touched = zeros(count * 2);
+    context->moved = zeros(count * 16);
+    context->strayed = zeros((uint64_t)run->kernel->root_count * 16);
+    context->strays = zeros(sizeof(struct instrument_strays));
+    struct instrument_table table = {.count = count,
+                                     .entries = zeros(sizeof(entries)),
+                                     .touched = context->touched,
+                                     .moved = context->moved,
+                                     .strayed = context->strayed,
+                                     .strays = context->strays};
+    CALL(cuMemcpyHtoD_v2(table.entries, entries, count * sizeof(entries[0])));
+    context->table = zeros(sizeof(table));
+    CALL(cuMemcpyHtoD_v2(context->table, &table, sizeof(table)));
+}
+
+static void make_context(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    const struct oracle_case *test = run->test;
+    struct context *context = &run->context;
+    for (unsigned i = 0; i < run->told->object_count; i++)
+        make_slot(run->level, &run->told->objects[i]);
+    for (unsigned i = 0; i < kernel->root_count; i++)
+        run->roots[i] = object_of(run, &kernel->roots[i]);
+    if (run->level->spoil == ORACLE_OTHER_SLOT && kernel->root_count)
+        run->roots[0] = test->buffer_count - 1;
+    make_table(run);
+    context->flags = zeros((uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
+    context->tallies = zeros((uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
+    struct instrument_context head = {
+        .flags = context->flags,
+        .tallies = context->tallies,
+        .table = kernel->needs_table ? context->table : 0,
+        .options = test->block[0] % 32 == 0 || (test->block[1] == 1 && test->block[2] == 1)
+                       ? INSTRUMENT_ROWS
+                       : 0,
+    };
+    memcpy(context->bytes, &head, sizeof(head));
+    for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
+        const struct instrument_slot none = {.shift = run->level->shift};
+        memcpy(context->bytes + sizeof(head) + i * sizeof(none),
+               run->roots[i] < ORACLE_OBJECTS ? &run->told->objects[run->roots[i]].slot : &none,
+               sizeof(none));
+    }
+}
+
+// --- What the probes told ------------------------------------------------------------------------
+
+static void told_by_flags(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    unsigned char *flags =
+        read_back(run, run->context.flags, (uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
+    if (run->level->spoil == ORACLE_ONE_FLAG && kernel->flag_count)
+        flags[0] = !flags[0];
+    for (unsigned i = 0; i < kernel->use_count; i++) {
+        const struct instrument_use *use = &kernel->uses[i];
+        bool set = use->flag == INSTRUMENT_NONE;
+        for (unsigned row = 0; !set && row < INSTRUMENT_FLAG_ROWS; row++)
+            set = flags[(size_t)row * kernel->flag_row_bytes + use->flag];
+        if (set && run->roots[use->root] < ORACLE_OBJECTS) {
+            run->told->objects[run->roots[use->root]].read |= use->read;
+            run->told->objects[run->roots[use->root]].written |= use->written;
+        }
+    }
+}
+
+static void told_by_tallies(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    const uint32_t *grid = run->test->grid, *block = run->test->block;
+    const uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    uint64_t *rows = read_back(run, run->context.tallies,
+                               (uint64_t)INSTRUMENT_TALLY_ROWS * kernel->tally_row_bytes);
+    if (run->level->spoil == ORACLE_ONE_TALLY && kernel->tally_count)
+        rows[0]++;
+    struct oracle_site *sites = oracle_take(run->shared, kernel->site_count * sizeof(*sites));
+    run->told->sites = sites;
+    run->told->site_count = kernel->site_count;
+    for (unsigned i = 0; i < kernel->site_count; i++) {
+        const struct instrument_site *site = &kernel->sites[i];
+        sites[i].index = site->index;
+        sites[i].counted =
+            site->root != INSTRUMENT_NONE && (run->level->facts & INSTRUMENT_ELEMENTS);
+        snprintf(sites[i].function, sizeof(sites[i].function), "%s", site->function);
+        snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
+        if (!sites[i].counted)
+            continue;
+        sites[i].times = site->tally == INSTRUMENT_NONE || site->tally_from_one ? threads : 0;
+        for (unsigned row = 0; site->tally != INSTRUMENT_NONE && row < INSTRUMENT_TALLY_ROWS; row++)
+            sites[i].times += rows[row * (kernel->tally_row_bytes / 8) + site->tally];
+        if (run->roots[site->root] >= ORACLE_OBJECTS)
+            continue;
+        struct oracle_object *object = &run->told->objects[run->roots[site->root]];
+        object->read_bytes += site->access != 1 ? sites[i].times * site->bytes : 0;
+        object->written_bytes += site->access != 0 ? sites[i].times * site->bytes : 0;
+    }
+    const uint64_t *strayed =
+        read_back(run, run->context.strayed, (uint64_t)kernel->root_count * 16);
+    for (unsigned i = 0; i < kernel->root_count; i++) {
+        if (run->roots[i] < ORACLE_OBJECTS) {
+            run->told->objects[run->roots[i]].read_bytes -= strayed[2 * i];
+            run->told->objects[run->roots[i]].written_bytes -= strayed[2 * i + 1];
+        }
+    }
+}
+
+static void told_by_table(struct run *run)
+{
+    struct instrument_table table;
+    CALL(cuMemcpyDtoH_v2(&table, run->context.table, sizeof(table)));
+    const struct instrument_slot *entries =
+        read_back(run, table.entries, table.count * sizeof(*entries));
+    const uint8_t *touched = read_back(run, table.touched, table.count * 2);
+    const uint64_t *moved = read_back(run, table.moved, table.count * 16);
+    const struct instrument_strays *strays = read_back(run, table.strays, sizeof(*strays));
+    run->told->strays = strays->count;
+    for (uint64_t entry = 0; entry < table.count; entry++) {
+        const uint64_t address = entries[entry].base + entries[entry].lead;
+        for (unsigned i = 0; i < run->told->object_count; i++) {
+            struct oracle_object *object = &run->told->objects[i];
+            if (object->address != address)
+                continue;
+            object->read |= touched[2 * entry] != 0;
+            object->written |= touched[2 * entry + 1] != 0;
+            object->read_bytes += moved[2 * entry];
+            object->written_bytes += moved[2 * entry + 1];
+        }
+    }
+}
+
+// From words that count, and counters of elements, to bits and counts of elements.
+static void count_elements(struct oracle_object *object, uint64_t elements)
+{
+    for (uint64_t i = 0; i < elements; i++) {
+        const uint32_t word = object->bits[i / 32];
+        object->counts[i] = (word & 0x7fffffff) + (word >> 31 ? object->counts[i] : 0);
+    }
+    for (uint64_t i = 0; i < elements; i += 32) {
+        object->bits[i / 32] = 0;
+        for (unsigned k = 0; k < 32 && i + k < elements; k++)
+            object->bits[i / 32] |= (uint32_t)(object->counts[i + k] != 0) << k;
+    }
+}
+
+static void told_by_maps(struct run *run)
+{
+    for (unsigned i = 0; i < run->told->object_count; i++) {
+        struct oracle_object *object = &run->told->objects[i];
+        const uint64_t elements =
+            (object->slot.bytes + (1u << object->slot.shift) - 1) >> object->slot.shift;
+        object->bits = read_back(run, object->slot.bits, (elements + 31) / 32 * 4);
+        if (run->level->facts & INSTRUMENT_COUNTS) {
+            object->counts = read_back(run, object->slot.counts, elements * 4);
+            count_elements(object, elements);
+        }
+        // Elements tell of objects too.
+        object->read |= object->read_bytes != 0;
+        object->written |= object->written_bytes != 0;
+    }
+    if (run->level->spoil == ORACLE_ONE_BIT)
+        run->told->objects[0].bits[run->told->objects[0].slot.lead >> run->level->shift >> 5] ^= 1;
+    if (run->level->spoil == ORACLE_ONE_COUNT)
+        run->told->objects[0].counts[run->told->objects[0].slot.lead >> run->level->shift]++;
+}
+
+// --- One level -----------------------------------------------------------------------------------
+
+// Takes one store or reduction out of the clone's text, the nth, where `which` is n.
+static void leave_out(struct run *run)
+{
+    char *at = strstr(run->instrumented->ptx, run->kernel->clone);
+    for (unsigned n = 0; at; at++) {
+        char *store = strstr(at, "st.global"), *add = strstr(at, "red.global");
+        at = !store || (add && add < store) ? add : store;
+        if (!at)
+            break;
+        if (n++ == run->level->which) {
+            char *end = strchr(at, ';');
+            memset(at, ' ', (size_t)(end - at));
+            return;
+        }
+    }
+    snprintf(run->told->problem, sizeof(run->told->problem), "there is no probe %u",
+             run->level->which);
+}
+
+static bool load(struct run *run)
+{
+    const struct instrument_request request = {.facts = run->level->facts};
+    struct base_error error = {0};
+    char *problem = run->told->problem;
+    const size_t room = sizeof(run->told->problem);
+    if (instrument_ptx(run->test->ptx, run->test->ptx_bytes, &request, &run->instrumented,
+                       &error) != BASE_OK) {
+        base_error_text(&error, problem, room);
+        return false;
+    }
+    for (unsigned i = 0; i < run->instrumented->kernel_count; i++) {
+        if (strcmp(run->instrumented->kernels[i].name, run->test->kernel) == 0)
+            run->kernel = &run->instrumented->kernels[i];
+    }
+    if (!run->kernel || !run->kernel->clone || run->kernel->reason) {
+        snprintf(problem, room, "%s", !run->kernel ? "no kernel" : run->kernel->reason);
+        return false;
+    }
+    snprintf(run->told->clone, sizeof(run->told->clone), "%s", run->kernel->clone);
+    if (run->level->spoil == ORACLE_WITHOUT_PROBE)
+        leave_out(run);
+    char log[400] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof(log)}; // NOLINT(performance-no-int-to-ptr)
+    if (!*problem &&
+        cuModuleLoadDataEx(&run->module, run->instrumented->ptx, 2, options, values) != 0)
+        snprintf(problem, room, "the rewritten module is refused: %s", log);
+    if (*problem)
+        return false;
+    CALL(cuModuleGetFunction(&run->original, run->module, run->kernel->name));
+    CALL(cuModuleGetFunction(&run->clone, run->module, run->kernel->clone));
+    return true;
+}
+
+// What the table of the kernel says of its parameters must be what the driver says.
+static bool check_params(struct run *run)
+{
+    const struct instrument_kernel *kernel = run->kernel;
+    size_t offset = 0, bytes = 0;
+    const bool slots = run->level->facts & INSTRUMENT_ELEMENTS;
+    const uint64_t wanted =
+        sizeof(struct instrument_context) +
+        (slots ? kernel->root_count * (uint64_t)sizeof(struct instrument_slot) : 0);
+    const CUresult last = cuFuncGetParamInfo(run->clone, kernel->param_count, &offset, &bytes);
+    if (last == CUDA_SUCCESS && offset == kernel->context_offset &&
+        bytes == kernel->context_bytes && bytes == wanted && wanted <= sizeof(run->context.bytes) &&
+        cuFuncGetParamInfo(run->clone, kernel->param_count + 1, &offset, &bytes) != CUDA_SUCCESS)
+        return true;
+    snprintf(run->told->problem, sizeof(run->told->problem),
+             "the clone's last parameter: %zu bytes at %zu, told %u at %u, and %u slots", bytes,
+             offset, kernel->context_bytes, kernel->context_offset, kernel->root_count);
+    return false;
+}
+
+static void compare_results(struct run *run)
+{
+    for (unsigned i = 0; i < run->told->object_count && !*run->told->differs; i++) {
+        const struct oracle_object *object = &run->told->objects[i];
+        unsigned char *now = read_back(run, object->address, object->bytes);
+        if (run->level->spoil == ORACLE_ONE_RESULT && i == 0)
+            now[0] ^= 1;
+        for (uint64_t at = 0; at < object->bytes; at++) {
+            if (now[at] == run->result[i][at])
+                continue;
+            snprintf(run->told->differs, sizeof(run->told->differs),
+                     "%s: byte %llu is 0x%02x, and 0x%02x without probes", object->name,
+                     (unsigned long long)at, now[at], run->result[i][at]);
+            break;
+        }
+    }
+}
+
+void oracle_launch(const struct oracle_case *test, const struct oracle_level *level,
+                   struct oracle_shared *shared, struct oracle_told *told)
+{
+    struct run run = {.test = test, .level = level, .shared = shared, .told = told};
+    void *params[ORACLE_PARAMS / 4 + 1];
+    make_buffers(&run);
+    if (!load(&run) || !check_params(&run))
+        return;
+    find_variables(&run);
+    reset_memory(&run);
+    place_params(run.original, run.params, run.kernel->param_count, params);
+    launch(&run, run.original, params);
+    for (unsigned i = 0; i < told->object_count; i++)
+        run.result[i] = read_back(&run, told->objects[i].address, told->objects[i].bytes);
+    reset_memory(&run);
+    make_context(&run);
+    params[run.kernel->param_count] = run.context.bytes;
+    launch(&run, run.clone, params);
+    compare_results(&run);
+    if (level->facts & INSTRUMENT_OBJECTS)
+        told_by_flags(&run);
+    told_by_tallies(&run);
+    told_by_table(&run);
+    if (level->facts & INSTRUMENT_ELEMENTS)
+        told_by_maps(&run);
+    told->done = true;
+    instrument_destroy(run.instrumented);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random kernels whose accesses stay within their buffers and whose results do not depend on the
+// order of threads, whatever races there are: what may be written by several threads is always
+// written with the same bytes, and what is read from there is used for nothing.
+//
+// A kernel is a tree of statements. Each has a number, made of its parent's and its place, from
+// which everything random in it comes. So leaving out one changes nothing in the others, and a
+// kernel that fails can be made smaller.
+#ifndef GLINT_TESTS_INSTRUMENT_RANDOM_KERNEL_H
+#define GLINT_TESTS_INSTRUMENT_RANDOM_KERNEL_H
+
+#include "base/base.h"
+#include "oracle.h"
+
+// What a kernel may have; a name each is in random_features.
+enum random_feature {
+    FEATURE_LOOPS = 1 << 0,     // counted, by constants and parameters
+    FEATURE_WHILE = 1 << 1,     // loops that data end, breaks and continues
+    FEATURE_BRANCHES = 1 << 2,  // if, else, switch
+    FEATURE_GUARDS = 1 << 3,    // if (i < n), predicated accesses
+    FEATURE_RETURNS = 1 << 4,   // before the end
+    FEATURE_FUNCTIONS = 1 << 5, // device functions, also recursive
+    FEATURE_VECTORS = 1 << 6,
+    FEATURE_TYPES = 1 << 7, // other than u32
+    FEATURE_ATOMICS = 1 << 8,
+    FEATURE_COPIES = 1 << 9,     // cp.async
+    FEATURE_GENERIC = 1 << 10,   // addresses, of global memory
+    FEATURE_MIXED = 1 << 11,     // addresses, of global, shared or local memory by turns
+    FEATURE_TABLES = 1 << 12,    // pointers from memory
+    FEATURE_CHOICES = 1 << 13,   // pointers chosen among several
+    FEATURE_VARIABLES = 1 << 14, // of the module
+    FEATURE_DATA = 1 << 15,      // indices from memory
+    FEATURE_STRIDES = 1 << 16,   // other than 1
+    FEATURE_POINTERS = 1 << 17,  // that loops move
+    FEATURE_SHAPES = 1 << 18,    // blocks of several dimensions and odd sizes
+    FEATURE_EXITS = 1 << 19,     // threads that end in a device function
+    FEATURES = 20,
+};
+extern const char *const random_features[FEATURES];
+
+struct random_kernel {
+    struct oracle_case test;
+    struct base_buf ptx;
+    unsigned char *memory[ORACLE_BUFFERS];
+    BASE_ARRAY(uint64_t) statements; // the numbers of those that it has
+};
+
+// The kernel of a seed, without the statements of the list and without what features are off.
+void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t off,
+                        const uint64_t *without, size_t without_count);
+void random_kernel_free(struct random_kernel *kernel);
+
+// --- Inside --------------------------------------------------------------------------------------
+
+enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 48, FUNCTION_ROOM = 2048 };
+
+// How memory may be used. In is only read; Out is written with one pattern of bytes, whatever the
+// type; Own is each thread's own; Sum and Fsum get small numbers added, integers and floats.
+enum place_class { PLACE_IN, PLACE_OUT, PLACE_SUM, PLACE_FSUM };
+
+// An address in a register: what may be used around it, in bytes. Aligned to 16.
+struct place {
+    char text[24]; // of a register, or of a variable
+    enum place_class class;
+    int64_t before, after;
+    bool generic; // may be shared, or
+    bool local;   // local
+};
+
+// A number in a register, of 32 bits and signed.
+struct var {
+    char text[16];
+    int64_t low, high;
+};
+
+// A pointer among the parameters, or in the table.
+struct pointer {
+    char param[32]; // "k_param_3", "s+8"
+    enum place_class class;
+    int64_t before, after;
+};
+
+struct loop {
+    unsigned next, end; // labels
+};
+
+// What is being written, and what may stand there.
+struct writer {
+    struct random_kernel *kernel;
+    const uint64_t *without;
+    size_t without_count;
+    uint32_t off;
+    struct base_buf text;                                  // of the body that is being written
+    unsigned words, wides, halves, floats, doubles, preds; // registers so far
+    unsigned labels;                                       // of the whole module
+    uint64_t random;                                       // of the statement
+    struct var vars[MOST_VARS];
+    unsigned var_count;
+    struct loop loops[MOST_NESTED];
+    unsigned loop_count, rounds, depth;
+    unsigned functions; // that may be called: the first ones
+    bool in_function, returned;
+    unsigned done; // label of the end
+    uint32_t threads, block_threads;
+    struct pointer pointers[12];
+    unsigned pointer_count;
+    struct pointer table[2]; // of all its pointers to In, to Out
+    unsigned own_words;      // of a thread
+    bool own_strided;
+};
+
+uint64_t random_hash(uint64_t seed, uint64_t more);
+unsigned below(struct writer *writer, unsigned limit);
+bool has(const struct writer *writer, uint32_t feature);
+void put(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Pointers, indices and accesses: random_access.c
+struct place take_place(struct writer *writer);
+struct place take_place_of(struct writer *writer, enum place_class class);
+struct var take_index(struct writer *writer, int64_t most); // of so many different values at most
+unsigned take_condition(struct writer *writer);             // a predicate
+void write_access(struct writer *writer);
+void write_access_at(struct writer *writer, const struct place *place, const struct var *index);
+void write_own(struct writer *writer);
+void write_copy(struct writer *writer);
+void write_shared(struct writer *writer);
+
+// Statements: random_flow.c
+void write_body(struct writer *writer, uint64_t number, unsigned most);
+
+#endif

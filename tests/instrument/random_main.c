@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// random COUNT [SEED]: COUNT random kernels from SEED on (1), at every level, against the log.
+// random --print SEED: the PTX of one. What fails is made smaller, and its PTX is kept in the
+// folder where the program runs, as seed-N.ptx and seed-N-small.ptx. GLINT_RANDOM_OFF names
+// features that kernels do not have ("loops,atomics"), GLINT_RANDOM_ONLY those that they have; see
+// random_features. Exit status: 0 all is as the log says, 1 not.
+#include <stdlib.h>
+#include <string.h>
+
+#include "random_kernel.h"
+
+static const struct oracle_level levels[] = {
+    {.facts = INSTRUMENT_OBJECTS, .shift = 2},
+    {.facts = INSTRUMENT_ELEMENTS, .shift = 2},
+    {.facts = INSTRUMENT_ELEMENTS, .shift = 5},
+    {.facts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, .shift = 2},
+    {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, .shift = 3},
+};
+enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
+
+static bool named(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t features_off(void)
+{
+    const char *off_list = getenv("GLINT_RANDOM_OFF"), *only = getenv("GLINT_RANDOM_ONLY");
+    uint32_t off = 0;
+    for (unsigned i = 0; i < FEATURES; i++) {
+        if (named(off_list, random_features[i]) || (only && !named(only, random_features[i])))
+            off |= 1u << i;
+    }
+    return off;
+}
+
+static void keep(const struct random_kernel *kernel, uint64_t seed, const char *suffix)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "seed-%llu%s.ptx", (unsigned long long)seed, suffix);
+    FILE *to = fopen(path, "w");
+    if (to) {
+        const struct oracle_case *test = &kernel->test;
+        fprintf(to, "// grid %u,%u,%u block %u,%u,%u\n", test->grid[0], test->grid[1],
+                test->grid[2], test->block[0], test->block[1], test->block[2]);
+        fputs(test->ptx, to);
+        fclose(to);
+        printf("kept %s\n", path);
+    }
+}
+
+static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
+                  FILE *complaints)
+{
+    struct random_kernel kernel;
+    // Some with workers that run at the same time, some with one.
+    struct oracle_level own[LEVELS];
+    memcpy(own, levels, sizeof(levels));
+    for (unsigned i = 0; i < LEVELS; i++)
+        own[i].workers = seed % 4 ? 1 : 3;
+    random_kernel_make(&kernel, seed, off, without, count);
+    const bool good = oracle_holds(&kernel.test, own, LEVELS, complaints);
+    random_kernel_free(&kernel);
+    return good;
+}
+
+// Leaves out what is not needed for it to fail, features first, then statements.
+static void shrink(uint64_t seed, uint32_t off)
+{
+    static uint64_t without[4097];
+    size_t count = 0;
+    FILE *nowhere = fopen("/dev/null", "w");
+    struct random_kernel kernel;
+    for (unsigned i = 0; nowhere && i < FEATURES; i++) {
+        if (!(off & 1u << i) && !holds(seed, off | 1u << i, NULL, 0, nowhere))
+            off |= 1u << i;
+    }
+    for (size_t i = 0; nowhere; i++) {
+        random_kernel_make(&kernel, seed, off, without, count);
+        const bool more = i < kernel.statements.count && count < 4096;
+        without[count] = more ? kernel.statements.items[i] : 0;
+        random_kernel_free(&kernel);
+        if (!more)
+            break;
+        if (!holds(seed, off, without, count + 1, nowhere)) {
+            count++;
+            i--;
+        }
+    }
+    random_kernel_make(&kernel, seed, off, without, count);
+    keep(&kernel, seed, "-small");
+    printf("smaller, without");
+    for (unsigned i = 0; i < FEATURES; i++)
+        printf("%s%s", off & 1u << i ? " " : "", off & 1u << i ? random_features[i] : "");
+    printf(" and without %zu statements:\n", count);
+    fflush(stdout);
+    holds(seed, off, without, count, stdout);
+    random_kernel_free(&kernel);
+    if (nowhere)
+        fclose(nowhere);
+}
+
+int main(int argc, char **argv)
+{
+    const uint32_t off = features_off();
+    struct random_kernel kernel;
+    if (argc == 3 && strcmp(argv[1], "--print") == 0) {
+        random_kernel_make(&kernel, strtoull(argv[2], NULL, 0), off, NULL, 0);
+        fputs(kernel.test.ptx, stdout);
+        random_kernel_free(&kernel);
+        return 0;
+    }
+    const unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 100;
+    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    unsigned failed = 0;
+    for (uint64_t seed = first; seed < first + count && failed < 3; seed++) {
+        if (holds(seed, off, NULL, 0, stdout))
+            continue;
+        failed++;
+        random_kernel_make(&kernel, seed, off, NULL, 0);
+        keep(&kernel, seed, "");
+        random_kernel_free(&kernel);
+        shrink(seed, off);
+    }
+    if (!failed)
+        printf("%u random kernels, seeds %llu to %llu: probes tell what the log says\n", count,
+               (unsigned long long)first, (unsigned long long)first + count - 1);
+    return failed != 0;
+}
