@@ -1,6 +1,6 @@
 #!/bin/sh
 # The kernels of the benchmark of probes (bench/kernels): what they expect of themselves is what the simulated
-# GPU's log says; and the comparison finds whatever differs, whoever told it.
+# GPU's log says, and what probes tell at each level; and the comparison finds whatever differs, whoever told it.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${GLINT_BUILD_DIR:-$root/build}
@@ -93,8 +93,16 @@ expect 2 '^usage: ' --scale
 expect 2 '^usage: ' --device cpu
 expect 77 '^SKIP: no GPU whose times' --cost --device sim
 expect 77 '^SKIP: a GPU keeps no log' --log --device gpu
-(export NVCC= && expect 77 '^SKIP: no nvcc' --log)
+(export NVCC= && expect 77 '^SKIP: no nvcc' --log --device sim)
 
 "$root/scripts/have" nvcc >/dev/null || exit 77
-(GLINT=nothing && expect 1 '^there is no glint that runs here' --log)
-expect 0 '^18 kernels, 36 launches, 96 uses of arrays: as expected$' --log
+(GLINT=nothing && expect 1 '^there is no glint that runs here' --log --device sim)
+all='18 kernels, 36 launches, 96 uses of arrays: as expected'
+expect 0 "^objects, elements and counts: $all\$" --log --compare --device sim
+diff log - <<END
+$all
+objects: $all
+elements: $all
+elements,counts: $all
+objects, elements and counts: $all
+END
