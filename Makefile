@@ -37,10 +37,11 @@ lint: deps configure # check layout, include law and source
 	@scripts/lint
 
 bench: configure # run the benchmarks
-	@cmake --build build --target bench-programs
-	@found=; for program in build/bench/bench_*; do \
-	    [ -x "$$program" ] || continue; found=1; echo "== $${program##*/}"; "$$program" || exit 1; \
-	done; [ "$$found" ] || echo "no benchmarks yet"
+	@cmake --build build --target bench-programs --target glint --target simulator --target glint_inject_preload
+	@for program in build/bench/bench_*; do \
+	    [ -x "$$program" ] || continue; echo "== $${program##*/}"; "$$program" || exit 1; \
+	done
+	@echo "== kernels"; bench/kernels/run || [ $$? = 77 ]
 
 fuzz: deps # fuzz every target for FUZZ_SECONDS (60)
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz

@@ -55,6 +55,7 @@ grep -q '^1 passed, 0 failed, 0 skipped$' table && grep -q '^GPU: NVIDIA H200' t
 expect 0 '^examples/saxpy +skip +no nvcc' --only '^examples/saxpy$'
 expect 0 '^matrix/driver +pass +gpu sim, recorded and not: the same from plain graphs' --only '^matrix/driver$'
 expect 0 '^matrix/static +skip +no nvcc' --only '^matrix/static$'
+expect 0 '^probes/kernels +skip +no nvcc' --only '^probes/kernels$'
 
 GLINT=$work/nothing
 expect 1 'none of these runs here: .*/nothing' --only driver_api

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of a tool of the vendor's Sanitizer API that does nothing: patches the accesses
+// to global memory of every module that is loaded with noop_access, of the file that NOOP_PATCH
+// names. To be preloaded, or named by CUDA_INJECTION64_PATH. bench/kernels/run builds it where the
+// vendor's headers are. Says last how many modules have the patch, or what went wrong.
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sanitizer.h>
+
+static struct {
+    bool started;
+    CUcontext context; // where the patch was loaded last
+    unsigned modules;
+    const char *failed; // the call that did
+    int status;
+} tool;
+
+static bool succeeded(SanitizerResult status, const char *call)
+{
+    if (status != SANITIZER_SUCCESS && !tool.failed) {
+        tool.failed = call;
+        tool.status = (int)status;
+    }
+    return status == SANITIZER_SUCCESS;
+}
+
+static void patch(const Sanitizer_ResourceModuleData *loaded)
+{
+    if (tool.context != loaded->context) {
+        if (!succeeded(sanitizerAddPatchesFromFile(getenv("NOOP_PATCH"), loaded->context),
+                       "sanitizerAddPatchesFromFile"))
+            return;
+        tool.context = loaded->context;
+    }
+    if (succeeded(sanitizerPatchInstructions(SANITIZER_INSTRUCTION_GLOBAL_MEMORY_ACCESS,
+                                             loaded->module, "noop_access"),
+                  "sanitizerPatchInstructions") &&
+        succeeded(sanitizerPatchModule(loaded->module), "sanitizerPatchModule"))
+        tool.modules++;
+}
+
+static void called(void *user, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id,
+                   const void *data)
+{
+    (void)user;
+    if (domain == SANITIZER_CB_DOMAIN_RESOURCE && id == SANITIZER_CBID_RESOURCE_MODULE_LOADED)
+        patch(data);
+}
+
+static void say(void)
+{
+    if (tool.failed)
+        fprintf(stderr, "noop_sanitizer: %s failed with %d\n", tool.failed, tool.status);
+    fprintf(stderr, "noop_sanitizer: %u modules patched\n", tool.modules);
+}
+
+// Called by the loader, and by the driver where it was told of the library; the first one counts.
+__attribute__((constructor, visibility("default"))) int InitializeInjection(void)
+{
+    if (tool.started)
+        return 1;
+    tool.started = true;
+    atexit(say);
+    Sanitizer_SubscriberHandle subscriber;
+    if (succeeded(sanitizerSubscribe(&subscriber, called, NULL), "sanitizerSubscribe"))
+        succeeded(sanitizerEnableDomain(1, subscriber, SANITIZER_CB_DOMAIN_RESOURCE),
+                  "sanitizerEnableDomain");
+    return 1;
+}
