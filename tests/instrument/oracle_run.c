@@ -359,8 +359,9 @@ static void leave_out(struct run *run)
         if (!at)
             break;
         if (n++ == run->level->which) {
-            char *end = strchr(at, ';');
-            memset(at, ' ', (size_t)(end - at));
+            while (!strchr(";{}:\n", at[-1])) // with its guard
+                at--;
+            memset(at, ' ', strcspn(at, ";") + 1);
             return;
         }
     }

@@ -70,9 +70,9 @@ void put(struct writer *writer, const char *format, ...)
 
 static void make_shape(struct writer *writer)
 {
-    static const uint32_t blocks[][3] = {{32, 1, 1},  {64, 1, 1}, {128, 1, 1}, {33, 7, 1},
-                                         {16, 16, 1}, {8, 4, 2},  {1, 1, 1},   {100, 1, 1},
-                                         {31, 1, 1},  {7, 5, 3},  {32, 4, 1},  {64, 2, 1}};
+    static const uint32_t blocks[][3] = {{32, 1, 1}, {64, 1, 1}, {96, 1, 1}, {33, 3, 1},
+                                         {16, 6, 1}, {8, 4, 2},  {1, 1, 1},  {100, 1, 1},
+                                         {31, 1, 1}, {7, 5, 3},  {32, 3, 1}, {64, 2, 1}};
     static const uint32_t grids[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1}};
     struct oracle_case *test = &writer->kernel->test;
     const bool any = has(writer, FEATURE_SHAPES);
@@ -315,7 +315,7 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     if (has(&writer, FEATURE_FUNCTIONS))
         write_functions(&writer, seed);
     start_body(&writer);
-    write_body(&writer, random_hash(seed, 2), 14);
+    write_body(&writer, random_hash(seed, 2), 12);
     put(&writer, "L%u:", writer.done);
     write_own(&writer);
     put(&writer, "ret;");

@@ -52,7 +52,7 @@ void random_kernel_free(struct random_kernel *kernel);
 
 // --- Inside --------------------------------------------------------------------------------------
 
-enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 48, FUNCTION_ROOM = 2048 };
+enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 24, FUNCTION_ROOM = 2048 };
 
 // How memory may be used. In is only read; Out is written with one pattern of bytes, whatever the
 // type; Own is each thread's own; Sum and Fsum get small numbers added, integers and floats.

@@ -9,14 +9,19 @@
 
 #include "random_kernel.h"
 
-static const struct oracle_level levels[] = {
-    {.facts = INSTRUMENT_OBJECTS, .shift = 2},
-    {.facts = INSTRUMENT_ELEMENTS, .shift = 2},
-    {.facts = INSTRUMENT_ELEMENTS, .shift = 5},
-    {.facts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, .shift = 2},
-    {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, .shift = 3},
-};
-enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
+// Objects; elements; and counts: at granularities that change from seed to seed, some of them with
+// workers that run at the same time.
+enum { LEVELS = 3 };
+static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
+{
+    static const uint32_t shifts[] = {2, 3, 2, 5};
+    const uint32_t counts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS;
+    levels[0] = (struct oracle_level){.facts = INSTRUMENT_OBJECTS, .shift = 2};
+    levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
+    levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
+                                      .shift = shifts[seed / 4 % 4]};
+    levels[0].workers = seed % 3 ? 1 : 3;
+}
 
 static bool named(const char *list, const char *name)
 {
@@ -58,13 +63,10 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
                   FILE *complaints)
 {
     struct random_kernel kernel;
-    // Some with workers that run at the same time, some with one.
-    struct oracle_level own[LEVELS];
-    memcpy(own, levels, sizeof(levels));
-    for (unsigned i = 0; i < LEVELS; i++)
-        own[i].workers = seed % 4 ? 1 : 3;
+    struct oracle_level levels[LEVELS];
+    make_levels(seed, levels);
     random_kernel_make(&kernel, seed, off, without, count);
-    const bool good = oracle_holds(&kernel.test, own, LEVELS, complaints);
+    const bool good = oracle_holds(&kernel.test, levels, LEVELS, complaints);
     random_kernel_free(&kernel);
     return good;
 }
