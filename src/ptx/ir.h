@@ -336,7 +336,11 @@ size_t ptx_module_bytes(const struct ptx_module *module);
 // Appends the module's text. buffer->failed tells that memory ran out.
 void ptx_print(const struct ptx_module *module, struct base_buf *buffer);
 
-// Appends one statement, instruction or operand, for messages and tables; no newline.
+// Appends a function as it is declared: all before its body, or before the semicolon.
+void ptx_print_head(const struct ptx_function *function, struct base_buf *buffer);
+
+// Appends one statement, instruction or operand; no newline.
+void ptx_print_stmt(const struct ptx_stmt *stmt, struct base_buf *buffer);
 void ptx_print_instr(const struct ptx_instr *instr, struct base_buf *buffer);
 void ptx_print_operand(const struct ptx_operand *operand, struct base_buf *buffer);
 

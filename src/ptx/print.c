@@ -311,37 +311,44 @@ static void print_regs(struct base_buf *out, const struct ptx_regs *regs)
     base_buf_putc(out, ';');
 }
 
+void ptx_print_stmt(const struct ptx_stmt *stmt, struct base_buf *out)
+{
+    switch ((enum ptx_stmt_kind)stmt->kind) {
+    case PTX_STMT_INSTR: ptx_print_instr((const struct ptx_instr *)stmt, out); break;
+    case PTX_STMT_LABEL: print_label(out, (const struct ptx_label *)stmt); break;
+    case PTX_STMT_LOC: print_loc(out, (const struct ptx_loc *)stmt); break;
+    case PTX_STMT_REGS:
+        if (((const struct ptx_regs *)stmt)->count) // else %r<0>: nothing to declare
+            print_regs(out, (const struct ptx_regs *)stmt);
+        break;
+    case PTX_STMT_VAR:
+        print_var(out, ((const struct ptx_var_stmt *)stmt)->var);
+        base_buf_putc(out, ';');
+        break;
+    case PTX_STMT_OPEN: base_buf_putc(out, '{'); break;
+    case PTX_STMT_CLOSE: base_buf_putc(out, '}'); break;
+    case PTX_STMT_PRAGMA:
+        base_buf_printf(out, ".pragma %s;", ((const struct ptx_pragma *)stmt)->text);
+        break;
+    }
+}
+
 static void print_body(struct base_buf *out, const struct ptx_function *function)
 {
     base_buf_puts(out, "{\n");
     for (const struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
         if (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count)
-            continue; // %r<0>: nothing to declare
+            continue;
         if (stmt->kind != PTX_STMT_LABEL)
             base_buf_putc(out, '\t');
-        switch ((enum ptx_stmt_kind)stmt->kind) {
-        case PTX_STMT_INSTR: ptx_print_instr((const struct ptx_instr *)stmt, out); break;
-        case PTX_STMT_LABEL: print_label(out, (const struct ptx_label *)stmt); break;
-        case PTX_STMT_LOC: print_loc(out, (const struct ptx_loc *)stmt); break;
-        case PTX_STMT_REGS: print_regs(out, (const struct ptx_regs *)stmt); break;
-        case PTX_STMT_VAR:
-            print_var(out, ((const struct ptx_var_stmt *)stmt)->var);
-            base_buf_putc(out, ';');
-            break;
-        case PTX_STMT_OPEN: base_buf_putc(out, '{'); break;
-        case PTX_STMT_CLOSE: base_buf_putc(out, '}'); break;
-        case PTX_STMT_PRAGMA:
-            base_buf_printf(out, ".pragma %s;", ((const struct ptx_pragma *)stmt)->text);
-            break;
-        }
+        ptx_print_stmt(stmt, out);
         base_buf_putc(out, '\n');
     }
     base_buf_puts(out, "}\n");
 }
 
-static void print_function(struct base_buf *out, const struct ptx_function *function)
+void ptx_print_head(const struct ptx_function *function, struct base_buf *out)
 {
-    base_buf_putc(out, '\n');
     print_linkage(out, function->linkage);
     base_buf_puts(out, function->is_entry ? ".entry " : ".func ");
     if (function->attributes)
@@ -356,6 +363,12 @@ static void print_function(struct base_buf *out, const struct ptx_function *func
         print_params(out, function->params, function->param_count);
     }
     print_attrs(out, function);
+}
+
+static void print_function(struct base_buf *out, const struct ptx_function *function)
+{
+    base_buf_putc(out, '\n');
+    ptx_print_head(function, out);
     if (!function->has_body) {
         base_buf_puts(out, ";\n");
         return;

@@ -5,6 +5,12 @@ if(NOT TARGET glint_instrument)
     return()
 endif()
 
+# Writes a PTX file with probes, for tests that look at the result as text.
+add_executable(instrument_rewrite instrument/rewrite.c)
+set_target_properties(instrument_rewrite PROPERTIES
+    OUTPUT_NAME rewrite RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/instrument)
+target_link_libraries(instrument_rewrite PRIVATE glint_instrument)
+
 # The oracle: probes against the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)

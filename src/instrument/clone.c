@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints the clone of a function: its statements with probes between them, calls led to clones, and
+// what must be done before threads leave.
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "work.h"
+
+static void print_head(struct instrument_work *work, const struct instrument_body *body,
+                       struct base_buf *out)
+{
+    struct ptx_function head = *body->function;
+    struct ptx_var extra = {.space = PTX_SPACE_PARAM, .type = PTX_B64, .vec = 1};
+    uint64_t bytes = 0;
+    size_t length = strlen(head.name) + sizeof(GLINT_SUFFIX);
+    char *name = base_alloc(work->arena, length);
+    snprintf(name, length, "%s" GLINT_SUFFIX, head.name);
+    if (body->kernel) {
+        body->kernel->clone = name;
+        extra.name = "glint$context";
+        extra.type = PTX_B8;
+        extra.align = 8;
+        bytes = body->kernel->context_bytes;
+        extra.dim_count = 1;
+        extra.dims = &bytes;
+    } else {
+        extra.name = "glint$table";
+        head.linkage = 0;
+    }
+    struct ptx_var **params =
+        base_new_array(&work->scratch, struct ptx_var *, (size_t)head.param_count + 1);
+    for (uint32_t i = 0; i < head.param_count; i++)
+        params[i] = head.params[i];
+    params[head.param_count++] = &extra;
+    head.params = params;
+    head.name = name;
+    head.attributes = NULL;
+    base_buf_putc(out, '\n');
+    ptx_print_head(&head, out);
+}
+
+void instrument_emit_declaration(struct instrument_work *work, const struct instrument_body *body,
+                                 struct base_buf *out)
+{
+    print_head(work, body, out);
+    base_buf_puts(out, ";\n");
+}
+
+static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
+{
+    return work->elements && (body->looks_up || (body->kernel && body->kernel->tally_count));
+}
+
+static void emit_end(struct instrument_work *work, const struct instrument_body *body)
+{
+    instrument_emit_leave(work, body);
+    instrument_emit_tallies(work, body);
+}
+
+// Registers that last through the function.
+static void emit_registers(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    if (body->looks_up)
+        base_buf_puts(out, work->elements
+                               ? ".reg .b64 %glint$e, %glint$s, %glint$f, %glint$x, %glint$m0, "
+                                 "%glint$m1;\n"
+                               : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
+    if (work->elements && body->kernel && body->kernel->tally_count)
+        base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
+}
+
+static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    if (body->looks_up)
+        base_buf_puts(out, work->elements ? "mov.u64 %glint$e, 0;\nmov.u64 %glint$s, 0;\n"
+                                            "mov.u64 %glint$f, 0;\nmov.u64 %glint$x, 0;\n"
+                                            "mov.u64 %glint$m0, 0;\nmov.u64 %glint$m1, 0;\n"
+                                          : "mov.u64 %glint$f0, 0;\nmov.u64 %glint$x0, 0;\n"
+                                            "mov.u64 %glint$f1, 0;\nmov.u64 %glint$x1, 0;\n");
+    if (!work->elements || !body->kernel)
+        return;
+    for (uint32_t i = 0; i < body->kernel->tally_count; i++)
+        base_buf_printf(out, "mov.u32 %%glint$n%u, 0;\n", i);
+}
+
+// A call of the clone, which takes one thing more: where the table is.
+static void emit_call(struct instrument_work *work, const struct instrument_body *body,
+                      const struct ptx_instr *instr)
+{
+    struct base_buf *out = &work->out;
+    struct ptx_call call;
+    ptx_call_parts(instr, &call);
+    uint32_t number = work->labels++;
+    char guard[128] = "";
+    if (instr->guard)
+        snprintf(guard, sizeof(guard), "%s%.100s ", instr->guard_negated ? "@!" : "@",
+                 instr->guard->name);
+    base_buf_printf(out, ".reg .b64 %%glint$c%u;\n.param .b64 glint$c%u;\n", number, number);
+    if (body->kernel)
+        base_buf_printf(out, "ld.param.u64 %%glint$c%u, [glint$context+%zu];\n", number,
+                        offsetof(struct instrument_context, table));
+    else
+        base_buf_printf(out, "ld.param.u64 %%glint$c%u, [glint$table];\n", number);
+    base_buf_printf(out, "%sst.param.b64 [glint$c%u], %%glint$c%u;\n%s%s ", guard, number, number,
+                    guard, instr->form->text);
+    if (call.returns) {
+        ptx_print_operand(call.returns, out);
+        base_buf_puts(out, ", ");
+    }
+    base_buf_printf(out, "%s" GLINT_SUFFIX ", (", call.target->function->name);
+    for (uint16_t i = 0; call.arguments && i < call.arguments->count; i++) {
+        ptx_print_operand(&call.arguments->elements[i], out);
+        base_buf_puts(out, ", ");
+    }
+    base_buf_printf(out, "glint$c%u);\n", number);
+}
+
+// The end of a thread or of the function: what is left to do comes first, under the same guard.
+static void emit_ending(struct instrument_work *work, const struct instrument_body *body,
+                        const struct ptx_instr *instr)
+{
+    struct base_buf *out = &work->out;
+    uint32_t past = work->labels++;
+    if (instr->guard)
+        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
+                        instr->guard->name, past);
+    emit_end(work, body);
+    base_buf_printf(out, "%s;\n", instr->form->text);
+    if (instr->guard)
+        base_buf_printf(out, "$glint$%u:\n", past);
+}
+
+struct walk {
+    struct instrument_work *work;
+    struct instrument_body *body;
+    uint32_t probe; // the next one
+    uint32_t done;  // 1 + the last instruction before which all was put
+};
+
+// What comes before an instruction.
+static void emit_before(struct walk *walk, const struct ptx_instr *instr)
+{
+    struct instrument_work *work = walk->work;
+    struct instrument_body *body = walk->body;
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    if (walk->done == instr->index + 1)
+        return;
+    walk->done = instr->index + 1;
+    uint32_t block = cfg->block_of[instr->index];
+    if (instr == cfg->blocks[block].instrs[0]) {
+        if (body->flag_at && body->flag_at[block])
+            instrument_emit_flag(work, body->flag_at[block] - 1);
+        if (body->tally_at && body->tally_at[block])
+            base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n",
+                            body->tally_at[block] - 1, body->tally_at[block] - 1);
+    }
+    while (walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr)
+        instrument_emit_probe(work, body, &body->probes[walk->probe++]);
+}
+
+static bool is_label_of_code(const struct ptx_stmt *stmt)
+{
+    return stmt->kind == PTX_STMT_LABEL && ((const struct ptx_label *)stmt)->kind == PTX_LABEL_CODE;
+}
+
+// True where control may come to the end of the body.
+static bool falls_off(const struct ptx_function *function)
+{
+    for (const struct ptx_stmt *stmt = function->last; stmt; stmt = stmt->prev) {
+        if (is_label_of_code(stmt))
+            return true;
+        if (stmt->kind != PTX_STMT_INSTR)
+            continue;
+        const struct ptx_instr *instr = (const struct ptx_instr *)stmt;
+        return instr->guard || !(ptx_flags(instr) & (PTX_FLAG_BRANCH | PTX_FLAG_END));
+    }
+    return true;
+}
+
+static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
+{
+    struct instrument_work *work = walk->work;
+    struct base_buf *out = &work->out;
+    const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+    if (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count)
+        return;
+    // A pragma that belongs to an instruction stays with it.
+    if (stmt->kind == PTX_STMT_PRAGMA && stmt->next && stmt->next->kind == PTX_STMT_INSTR &&
+        strncmp(((const struct ptx_pragma *)stmt)->text, "\"used_bytes_mask", 16) == 0)
+        emit_before(walk, (const struct ptx_instr *)stmt->next);
+    if (instr) {
+        emit_before(walk, instr);
+        bool ends = ptx_op(instr) == PTX_OP_RET || ptx_op(instr) == PTX_OP_EXIT;
+        if (ends && leaves_something(work, walk->body)) {
+            emit_ending(work, walk->body, instr);
+            return;
+        }
+        if (instrument_is_led(work, instr)) {
+            emit_call(work, walk->body, instr);
+            return;
+        }
+    }
+    ptx_print_stmt(stmt, out);
+    base_buf_putc(out, '\n');
+}
+
+void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    struct ptx_stmt *entry = ptx_place_entry(body->function);
+    struct walk walk = {.work = work, .body = body};
+    print_head(work, body, out);
+    base_buf_puts(out, "\n{\n");
+    emit_registers(work, body);
+    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
+        if (stmt == entry)
+            emit_entry(work, body);
+        emit_statement(&walk, stmt);
+    }
+    if (leaves_something(work, body) && falls_off(body->function)) {
+        emit_end(work, body);
+        base_buf_puts(out, "ret;\n");
+    }
+    base_buf_puts(out, "}\n");
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Object level: which uses of roots hold in any case, and where a flag must tell. A flag stands for
+// a block that runs if and only if the block of the access does, as far out of loops as there is
+// one.
+#include <string.h>
+
+#include "work.h"
+
+// Something that says: in this block, if it is reached, the root is read or written.
+struct claim {
+    uint32_t root, place;
+    bool read, written;
+    struct instrument_probe *own; // only under the condition of one instruction
+    bool dropped;
+};
+
+struct claims {
+    struct claim *items;
+    size_t count, capacity;
+};
+
+static uint32_t depth_of(const struct ptx_cfg *cfg, uint32_t block)
+{
+    uint32_t loop = cfg->blocks[block].loop;
+    return loop == PTX_NO_LOOP ? 0 : cfg->loops[loop].depth;
+}
+
+// The block to watch instead of this one.
+static uint32_t place_of(const struct instrument_body *body, uint32_t block)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint32_t best = block;
+    if (body->may_exit)
+        return best;
+    for (uint32_t at = cfg->blocks[block].idom; at != PTX_NO_BLOCK; at = cfg->blocks[at].idom) {
+        if (depth_of(cfg, at) <= depth_of(cfg, best) && ptx_postdominates(cfg, block, at))
+            best = at;
+    }
+    return best;
+}
+
+// True where whenever the one block runs, the other does too.
+static bool implies(const struct instrument_body *body, uint32_t one, uint32_t other)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    return one == other || ptx_dominates(cfg, other, one) ||
+           (!body->may_exit && ptx_postdominates(cfg, other, one));
+}
+
+static void add_claim(struct instrument_work *work, struct instrument_body *body,
+                      struct claims *claims, struct instrument_probe *probe)
+{
+    const struct ptx_site *site = probe->site;
+    bool read = site->access != PTX_ACCESS_STORE, written = site->access != PTX_ACCESS_LOAD;
+    bool own = site->instr->guard || probe->shape != SHAPE_FIXED;
+    uint32_t place = own ? site->block : place_of(body, site->block);
+    for (size_t i = 0; i < claims->count && !own; i++) {
+        struct claim *have = &claims->items[i];
+        if (have->root == probe->root && have->place == place && !have->own) {
+            have->read |= read;
+            have->written |= written;
+            return;
+        }
+    }
+    *base_array_add(claims, &work->scratch) = (struct claim){.root = probe->root,
+                                                             .place = place,
+                                                             .read = read,
+                                                             .written = written,
+                                                             .own = own ? probe : NULL};
+}
+
+// Takes from each claim what others say already. Taken one by one from those that are left, so that
+// of several that say the same one stays.
+static void drop_implied(const struct instrument_body *body, struct claims *claims)
+{
+    for (size_t i = 0; i < claims->count; i++) {
+        struct claim *claim = &claims->items[i];
+        for (size_t k = 0; k < claims->count && !claim->dropped; k++) {
+            const struct claim *other = &claims->items[k];
+            if (k == i || other->dropped || other->own || other->root != claim->root ||
+                !implies(body, claim->place, other->place))
+                continue;
+            claim->read &= !other->read;
+            claim->written &= !other->written;
+            claim->dropped = !claim->read && !claim->written;
+        }
+    }
+}
+
+void instrument_place_flags(struct instrument_work *work, struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    struct instrument_kernel *kernel = body->kernel;
+    struct claims claims = {0};
+    BASE_ARRAY(struct instrument_use) uses = {0};
+    body->flag_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        if (body->probes[i].how == HOW_ROOT)
+            add_claim(work, body, &claims, &body->probes[i]);
+    }
+    drop_implied(body, &claims);
+    for (size_t i = 0; i < claims.count; i++) {
+        const struct claim *claim = &claims.items[i];
+        if (claim->dropped)
+            continue;
+        uint32_t flag = INSTRUMENT_NONE;
+        if (claim->own) {
+            claim->own->flag = flag = kernel->flag_count++;
+        } else if (claim->place != cfg->order[0]) {
+            uint32_t *at = &body->flag_at[claim->place];
+            if (!*at)
+                *at = ++kernel->flag_count;
+            flag = *at - 1;
+        }
+        *base_array_add(&uses, work->arena) = (struct instrument_use){
+            .root = claim->root, .flag = flag, .read = claim->read, .written = claim->written};
+    }
+    kernel->uses = uses.items;
+    kernel->use_count = (uint32_t)uses.count;
+    kernel->flag_row_bytes = (kernel->flag_count + 127) / 128 * 128;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// One module from its text to its text with clones: which functions are cloned, in which order the
+// work is done, and how the pieces are put together. The original text stays as it is, but for the
+// number of its version where probes need a newer one.
+#include "instrument.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "work.h"
+
+static bool wants(const struct instrument_request *request, const char *name)
+{
+    return !request->wants || request->wants(request->user, name);
+}
+
+// The number of the target: 75 of "sm_75", 90 of "sm_90a"; 0: there is none.
+static uint32_t target_number(const char *target)
+{
+    while (*target && !isdigit((unsigned char)*target))
+        target++;
+    return (uint32_t)strtoul(target, NULL, 10);
+}
+
+// A reason that holds for the whole module, or NULL.
+static const char *module_reason(const struct instrument_work *work)
+{
+    if (work->ptx->address_size != 64)
+        return "its addresses have 32 bits";
+    if (work->sm < 30)
+        return "its target is older than sm_30";
+    if (memmem(work->text, work->length, GLINT_PREFIX, strlen(GLINT_PREFIX)) ||
+        memmem(work->text, work->length, GLINT_SUFFIX, strlen(GLINT_SUFFIX)))
+        return "its text has names of glint's own";
+    return NULL;
+}
+
+static void list_kernels(struct instrument_work *work)
+{
+    struct instrument_module *module = work->module;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < work->body_count; i++)
+        count += work->bodies[i].function->is_entry &&
+                 wants(work->request, work->bodies[i].function->name);
+    module->kernels = base_new_array(work->arena, struct instrument_kernel, count);
+    for (uint32_t i = 0; i < work->body_count && module->kernel_count < count; i++) {
+        struct instrument_body *body = &work->bodies[i];
+        const char *name = body->function->name;
+        if (!body->function->is_entry || !wants(work->request, name))
+            continue;
+        body->kernel = &module->kernels[module->kernel_count++];
+        body->kernel->name = base_alloc_text(work->arena, name, strlen(name));
+        body->kernel->param_count = body->function->param_count;
+    }
+}
+
+static void forget(struct instrument_body *body)
+{
+    ptx_facts_destroy(body->facts);
+    body->facts = NULL;
+    body->probes = NULL;
+    body->probe_count = 0;
+    body->flag_at = body->tally_at = NULL;
+}
+
+static void clone_function(struct instrument_work *work, struct instrument_body *body)
+{
+    instrument_plan(work, body);
+    if (work->elements && (body->has_exit || body->may_exit) && !body->why_not)
+        instrument_add_reason(work, &body->why_not, "it ends its thread");
+    instrument_list_sites(work, body);
+    body->start = work->out.length;
+    if (!body->why_not)
+        instrument_emit_clone(work, body);
+    body->end = work->out.length;
+    body->failed = body->why_not != NULL;
+    forget(body);
+}
+
+// A function that calls one of which there is no clone has none either.
+static void spread_failures(struct instrument_work *work)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < work->body_count; i++) {
+            struct instrument_body *body = &work->bodies[i];
+            for (uint32_t k = 0; k < body->callee_count && body->cloned && !body->failed; k++)
+                changed |= body->failed = work->bodies[body->callees[k]].failed;
+        }
+    }
+}
+
+// Marks the device functions that clones of the body call.
+static void mark_cloned(struct instrument_work *work, const struct instrument_body *body)
+{
+    for (uint32_t i = 0; i < body->callee_count; i++) {
+        struct instrument_body *callee = &work->bodies[body->callees[i]];
+        if (callee->cloned || !callee->touches)
+            continue;
+        callee->cloned = true;
+        mark_cloned(work, callee);
+    }
+}
+
+static void clone_kernel(struct instrument_work *work, struct instrument_body *body)
+{
+    struct instrument_kernel *kernel = body->kernel;
+    instrument_plan(work, body);
+    if (work->elements)
+        instrument_place_tallies(work, body);
+    else
+        instrument_place_flags(work, body);
+    instrument_list_sites(work, body);
+    bool calls_clones = false;
+    for (uint32_t i = 0; i < body->callee_count; i++)
+        calls_clones |= work->bodies[body->callees[i]].touches;
+    kernel->needs_table =
+        body->looks_up || calls_clones || (work->elements && kernel->root_count > 0);
+    if (body->why_not)
+        instrument_add_reason(work, &kernel->reason, "%s", body->why_not);
+    instrument_join_sites(work, body);
+    body->start = work->out.length;
+    if (!kernel->reason)
+        instrument_emit_clone(work, body);
+    body->end = work->out.length;
+    if (body->calls_pointers)
+        instrument_add_reason(work, &kernel->reason,
+                              "accesses of functions that are called by pointer are not seen");
+    if (body->calls_outside)
+        instrument_add_reason(work, &kernel->reason,
+                              "accesses of %s, which is not in the module, are not seen",
+                              body->calls_outside);
+    forget(body);
+}
+
+// The text's first .version with its number raised, where it is older; else nothing. Sets *from to
+// where the number begins and *to to where it ends.
+static bool find_version(const struct instrument_work *work, const char **from, const char **to)
+{
+    const char *at = memmem(work->text, work->length, ".version", 8);
+    const char *end = work->text + work->length;
+    if (!at)
+        return false;
+    for (at += 8; at < end && isspace((unsigned char)*at); at++)
+        ;
+    *from = at;
+    while (at < end && (isdigit((unsigned char)*at) || *at == '.'))
+        at++;
+    *to = at;
+    return *to > *from;
+}
+
+static void put_together(struct instrument_work *work)
+{
+    struct base_buf whole = {0};
+    const char *rest = work->text, *from, *to;
+    bool cloned = false;
+    for (uint32_t i = 0; i < work->module->kernel_count; i++)
+        cloned |= work->module->kernels[i].clone != NULL;
+    base_buf_reserve(&whole, work->length + work->out.length + 16384);
+    // activemask came with ISA 6.2.
+    bool old = work->ptx->version_major < 6 ||
+               (work->ptx->version_major == 6 && work->ptx->version_minor < 2);
+    if (cloned && work->elements && old && find_version(work, &from, &to)) {
+        base_buf_add(&whole, rest, (size_t)(from - rest));
+        base_buf_puts(&whole, "6.2");
+        rest = to;
+    }
+    base_buf_add(&whole, rest, (size_t)(work->text + work->length - rest));
+    if (cloned) {
+        base_buf_putc(&whole, '\n');
+        instrument_emit_library(work, &whole);
+        for (uint32_t i = 0; i < work->body_count; i++) {
+            if (work->bodies[i].cloned && !work->bodies[i].failed)
+                instrument_emit_declaration(work, &work->bodies[i], &whole);
+        }
+        for (uint32_t i = 0; i < work->body_count; i++) {
+            const struct instrument_body *body = &work->bodies[i];
+            if (!body->failed && body->end > body->start)
+                base_buf_add(&whole, work->out.text + body->start, body->end - body->start);
+        }
+    }
+    size_t limit = work->request->limit_bytes;
+    if (whole.failed || work->out.failed || (limit && whole.length > limit)) {
+        base_buf_fini(&whole);
+        longjmp(work->escape, 1);
+    }
+    work->heap = whole.text;
+    work->module->ptx = base_alloc_text(work->arena, whole.text ? whole.text : "", whole.length);
+    work->module->ptx_bytes = whole.length;
+    work->heap = NULL;
+    base_buf_fini(&whole);
+}
+
+static void run(struct instrument_work *work)
+{
+    const char *reason = module_reason(work);
+    instrument_find_calls(work);
+    list_kernels(work);
+    for (uint32_t i = 0; i < work->module->kernel_count && reason; i++)
+        work->module->kernels[i].reason = base_alloc_text(work->arena, reason, strlen(reason));
+    if (!reason) {
+        for (uint32_t i = 0; i < work->body_count; i++) {
+            if (work->bodies[i].kernel)
+                mark_cloned(work, &work->bodies[i]);
+        }
+        for (uint32_t i = 0; i < work->body_count; i++) {
+            if (work->bodies[i].cloned)
+                clone_function(work, &work->bodies[i]);
+        }
+        spread_failures(work);
+        for (uint32_t i = 0; i < work->body_count; i++) {
+            if (work->bodies[i].kernel)
+                clone_kernel(work, &work->bodies[i]);
+        }
+    }
+    put_together(work);
+}
+
+static void release(struct instrument_work *work)
+{
+    for (uint32_t i = 0; i < work->body_count; i++)
+        ptx_facts_destroy(work->bodies[i].facts);
+    ptx_module_destroy(work->ptx);
+    base_map_fini(&work->by_name);
+    base_map_fini(&work->texts);
+    base_map_fini(&work->names);
+    base_buf_fini(&work->out);
+    free(work->heap);
+    base_arena_fini(&work->scratch);
+}
+
+static bool version_from(const struct ptx_module *ptx, uint32_t major, uint32_t minor)
+{
+    return ptx->version_major > major ||
+           (ptx->version_major == major && ptx->version_minor >= minor);
+}
+
+enum base_code instrument_ptx(const char *text, size_t length,
+                              const struct instrument_request *request,
+                              struct instrument_module **module, struct base_error *error)
+{
+    struct base_error own = {0};
+    *module = NULL;
+    struct instrument_work *work = calloc(1, sizeof(*work));
+    struct instrument_module *made = calloc(1, sizeof(*made));
+    if (!work || !made) {
+        free(work);
+        free(made);
+        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+    }
+    *work = (struct instrument_work){.text = text,
+                                     .length = length,
+                                     .request = request,
+                                     .module = made,
+                                     .arena = &made->arena,
+                                     .error = error ? error : &own};
+    work->elements = request->facts & INSTRUMENT_ELEMENTS;
+    work->counts = work->elements && request->facts & INSTRUMENT_COUNTS;
+    base_arena_init(&made->arena, request->limit_bytes);
+    base_arena_init(&work->scratch, request->limit_bytes);
+    enum base_code code =
+        ptx_parse_within(text, length, "the module", request->limit_bytes, &work->ptx, work->error);
+    if (code == BASE_OK) {
+        work->sm = target_number(work->ptx->target);
+        work->clusters = work->sm >= 90 && version_from(work->ptx, 7, 8);
+        work->param_addresses = version_from(work->ptx, 7, 7) && work->sm >= 70 &&
+                                memmem(text, length, "cvta.param", 10);
+        made->arena.escape = work->scratch.escape = &work->escape;
+        if (setjmp(work->escape) == 0)
+            run(work);
+        else
+            code =
+                base_fail(work->error, BASE_NO_MEMORY, "out of memory for the clones of kernels");
+        made->arena.escape = NULL;
+    }
+    release(work);
+    free(work);
+    if (code != BASE_OK) {
+        instrument_destroy(made);
+        return code;
+    }
+    *module = made;
+    return BASE_OK;
+}
+
+void instrument_destroy(struct instrument_module *module)
+{
+    if (!module)
+        return;
+    base_arena_fini(&module->arena);
+    free(module);
+}

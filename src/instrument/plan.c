@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan for each memory instruction of a function: whether it is probed at all, from which root
+// its address comes, and which bytes it touches.
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "work.h"
+
+void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
+                           ...)
+{
+    char text[512];
+    int start = 0;
+    if (*reason)
+        start = snprintf(text, sizeof(text), "%.250s; ", *reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + start, sizeof(text) - (size_t)start, format, arguments);
+    va_end(arguments);
+    if (*reason && strstr(*reason, text + start))
+        return;
+    *reason = base_alloc_text(work->arena, text, strlen(text));
+}
+
+// Offsets of parameters as the driver lays them out.
+static uint32_t param_align(const struct ptx_var *var)
+{
+    uint32_t natural = ptx_type_bytes((enum ptx_type)var->type) * var->vec;
+    return var->align > natural ? var->align : natural;
+}
+
+static uint32_t params_end(const struct ptx_function *function, uint32_t count)
+{
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t align = param_align(function->params[i]);
+        end = (end + align - 1) / align * align + (uint32_t)function->params[i]->size_bytes;
+    }
+    return end;
+}
+
+static uint32_t param_offset(const struct ptx_function *function, uint32_t index)
+{
+    uint32_t align = param_align(function->params[index]);
+    return (params_end(function, index) + align - 1) / align * align;
+}
+
+// The smallest scalar that the site moves.
+static uint32_t scalar_bytes(const struct ptx_site *site)
+{
+    const struct ptx_type_info *info = ptx_type_info((enum ptx_type)site->type.type);
+    uint32_t bytes = info->bits / 8u / (info->packed ? info->packed : 1);
+    if (!bytes)
+        bytes = 1;
+    return site->type.type == PTX_TYPE_NONE ? 4 : bytes;
+}
+
+static bool same_root(const struct instrument_root *a, const struct instrument_root *b)
+{
+    return a->kind == b->kind && a->offset == b->offset &&
+           (a->kind == INSTRUMENT_ROOT_PARAM || strcmp(a->variable, b->variable) == 0);
+}
+
+struct roots {
+    struct instrument_root *items;
+    size_t count, capacity;
+};
+
+// The number of the root from which the site's address surely comes; INSTRUMENT_NONE: there is none
+// such.
+static uint32_t find_root(struct instrument_work *work, const struct instrument_body *body,
+                          const struct ptx_site *site, struct roots *roots)
+{
+    const struct ptx_root *only = ptx_origin_only(&site->origin);
+    struct instrument_root root = {.element_bytes = scalar_bytes(site)};
+    if (!only || !body->kernel)
+        return INSTRUMENT_NONE;
+    if (only->kind == PTX_ROOT_PARAM && only->index < body->function->param_count) {
+        root.kind = INSTRUMENT_ROOT_PARAM;
+        root.offset = param_offset(body->function, only->index) + only->offset;
+    } else if (only->kind == PTX_ROOT_VAR && only->var->space == PTX_SPACE_GLOBAL) {
+        root.kind = INSTRUMENT_ROOT_VARIABLE;
+        root.variable = base_alloc_text(work->arena, only->var->name, strlen(only->var->name));
+    } else {
+        return INSTRUMENT_NONE;
+    }
+    for (size_t i = 0; i < roots->count; i++) {
+        struct instrument_root *have = &roots->items[i];
+        if (!same_root(have, &root))
+            continue;
+        if (root.element_bytes < have->element_bytes)
+            have->element_bytes = root.element_bytes;
+        return (uint32_t)i;
+    }
+    *base_array_add(roots, work->arena) = root;
+    return (uint32_t)roots->count - 1;
+}
+
+// True where the probe's text can compute the address.
+static bool has_address(const struct ptx_operand *address)
+{
+    if (address->kind == PTX_OPERAND_VAR)
+        return true;
+    if (address->kind != PTX_OPERAND_ADDRESS || address->flags & PTX_OPERAND_INDEXED ||
+        address->count != 1)
+        return false;
+    const struct ptx_operand *base = &address->elements[0];
+    return base->kind == PTX_OPERAND_REG || base->kind == PTX_OPERAND_VAR ||
+           base->kind == PTX_OPERAND_INT;
+}
+
+static bool is_power(uint32_t bytes)
+{
+    return bytes && !(bytes & (bytes - 1)) && bytes <= 32;
+}
+
+// Which bytes the instruction touches; false where that is not known here.
+static bool find_shape(const struct ptx_site *site, struct instrument_probe *probe)
+{
+    const struct ptx_instr *instr = site->instr;
+    switch (ptx_op(instr)) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_ST:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED: probe->shape = SHAPE_FIXED; return is_power(site->bytes);
+    case PTX_OP_CP_ASYNC:
+        // Behind the size: how many bytes of it are read, or a predicate under which none is.
+        probe->shape =
+            instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3)
+                ? SHAPE_SIZED
+                : SHAPE_FIXED;
+        return is_power(site->bytes) && site->bytes <= 16;
+    default: return false;
+    }
+}
+
+static void plan_site(struct instrument_work *work, struct instrument_body *body,
+                      const struct ptx_site *site, struct instrument_probe *probe,
+                      struct roots *roots)
+{
+    *probe = (struct instrument_probe){
+        .site = site, .root = INSTRUMENT_NONE, .flag = INSTRUMENT_NONE, .tally = INSTRUMENT_NONE};
+    if (!site->reachable ||
+        (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
+        return;
+    if (!has_address(site->address) || !find_shape(site, probe)) {
+        if (!body->why_not)
+            instrument_add_reason(work, &body->why_not,
+                                  "%s at line %u of the PTX is not understood",
+                                  site->instr->form->text, site->instr->stmt.line);
+        return;
+    }
+    probe->check_space = site->actual_space == PTX_SPACE_GENERIC;
+    // The bytes of an access of no fixed size cannot be told from how often it happens.
+    bool rooted = !probe->check_space && (probe->shape == SHAPE_FIXED || !work->elements);
+    probe->root = rooted ? find_root(work, body, site, roots) : INSTRUMENT_NONE;
+    probe->how = probe->root == INSTRUMENT_NONE ? HOW_LOOKUP : HOW_ROOT;
+    body->looks_up |= probe->how == HOW_LOOKUP;
+}
+
+void instrument_plan(struct instrument_work *work, struct instrument_body *body)
+{
+    struct ptx_site *sites;
+    uint32_t count;
+    struct roots roots = {0};
+    if (ptx_facts_create(body->function, work->request->limit_bytes, &body->facts, work->error) !=
+            BASE_OK ||
+        ptx_sites_find(body->facts, &sites, &count, work->error) != BASE_OK)
+        longjmp(work->escape, 1);
+    body->probes = base_new_array(&work->scratch, struct instrument_probe, count);
+    body->probe_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        plan_site(work, body, &sites[i], &body->probes[i], &roots);
+    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        if (instr && ptx_op(instr) == PTX_OP_UNKNOWN && !body->why_not)
+            instrument_add_reason(work, &body->why_not, "%s at line %u of the PTX is not known",
+                                  instr->form->text, stmt->line);
+        if (stmt->kind == PTX_STMT_VAR) {
+            const struct ptx_var *var = ((const struct ptx_var_stmt *)stmt)->var;
+            if ((var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST) && !body->why_not)
+                instrument_add_reason(work, &body->why_not,
+                                      "%s is a variable of the function's own", var->name);
+        }
+    }
+    struct instrument_kernel *kernel = body->kernel;
+    if (!kernel)
+        return;
+    kernel->roots = roots.items;
+    kernel->root_count = (uint32_t)roots.count;
+    kernel->param_count = body->function->param_count;
+    uint32_t end = params_end(body->function, body->function->param_count);
+    kernel->context_offset = (end + 7) / 8 * 8;
+    kernel->context_bytes = work->elements ? instrument_slot_offset(kernel->root_count)
+                                           : (uint32_t)sizeof(struct instrument_context);
+    if (kernel->context_offset + kernel->context_bytes > 4096 && !body->why_not)
+        instrument_add_reason(work, &body->why_not,
+                              "its parameters and the context of the probes take %u bytes, of 4096",
+                              kernel->context_offset + kernel->context_bytes);
+}

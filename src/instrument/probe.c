@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of one site's probe, which stands just before its instruction, in a scope of its own:
+// whether the instruction is executed, its address, and then what the level asks for.
+#include <stddef.h>
+
+#include "work.h"
+
+static uint32_t new_label(struct instrument_work *work)
+{
+    return work->labels++;
+}
+
+static uint32_t kinds_of(const struct ptx_site *site)
+{
+    return site->access == PTX_ACCESS_LOAD ? 1 : site->access == PTX_ACCESS_STORE ? 2 : 3;
+}
+
+// The address into %glint$a.
+static void emit_address(struct base_buf *out, const struct ptx_operand *address)
+{
+    const struct ptx_operand *base =
+        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+    bool narrow =
+        base->kind == PTX_OPERAND_REG && ptx_type_info((enum ptx_type)base->reg->type)->bits == 32;
+    struct ptx_operand plain = *base;
+    plain.flags &= (uint8_t)~PTX_OPERAND_OFFSET;
+    base_buf_puts(out, narrow ? "cvt.u64.u32 %glint$a, " : "mov.b64 %glint$a, ");
+    ptx_print_operand(&plain, out);
+    base_buf_puts(out, ";\n");
+    if (address->kind == PTX_OPERAND_ADDRESS && address->offset)
+        base_buf_printf(out, "add.s64 %%glint$a, %%glint$a, %lld;\n", (long long)address->offset);
+}
+
+// Where the table is, into a register.
+static void emit_table(struct base_buf *out, const struct instrument_body *body, const char *into)
+{
+    if (body->kernel)
+        base_buf_printf(out, "ld.param.u64 %s, [glint$context+%zu];\n", into,
+                        offsetof(struct instrument_context, table));
+    else
+        base_buf_printf(out, "ld.param.u64 %s, [glint$table];\n", into);
+}
+
+// Past the label where the address is in a space that has no objects.
+static void emit_space_check(struct instrument_work *work, uint32_t past)
+{
+    struct base_buf *out = &work->out;
+    static const char *const spaces[] = {"shared", "local", "const"};
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+        base_buf_printf(out,
+                        "isspacep.%s%s %%glint$p0, %%glint$a;\n"
+                        "@%%glint$p0 bra $glint$%u;\n",
+                        spaces[i], i == 0 && work->clusters ? "::cluster" : "", past);
+    if (work->param_addresses)
+        base_buf_printf(out,
+                        "isspacep.param::entry %%glint$p0, %%glint$a;\n"
+                        "@%%glint$p0 bra $glint$%u;\n",
+                        past);
+}
+
+// The bytes that an instruction of no fixed size touches, into %glint$d4; past the label where
+// there are none.
+static void emit_size(struct instrument_work *work, const struct ptx_instr *instr, uint32_t past)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_operand *operand = &instr->operands[3];
+    if (operand->kind == PTX_OPERAND_REG && operand->reg->type == PTX_PRED) {
+        base_buf_puts(out, operand->flags & PTX_OPERAND_NOT ? "@!" : "@");
+        base_buf_printf(out, "%s bra $glint$%u;\n", operand->reg->name, past);
+        operand = &instr->operands[2];
+    }
+    base_buf_puts(out, "mov.b32 %glint$r0, ");
+    ptx_print_operand(operand, out);
+    base_buf_printf(out,
+                    ";\ncvt.u64.u32 %%glint$d4, %%glint$r0;\n"
+                    "setp.eq.u64 %%glint$p0, %%glint$d4, 0;\n"
+                    "@%%glint$p0 bra $glint$%u;\n",
+                    past);
+}
+
+// --- Objects -------------------------------------------------------------------------------------
+
+static void emit_touch(struct instrument_work *work, const struct instrument_body *body,
+                       uint32_t kind)
+{
+    struct base_buf *out = &work->out;
+    uint32_t known = new_label(work);
+    work->helpers |= HELPER_TOUCH;
+    base_buf_printf(out,
+                    "sub.u64 %%glint$d0, %%glint$a, %%glint$f%u;\n"
+                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$x%u;\n"
+                    "@%%glint$p0 bra $glint$%u;\n",
+                    kind, kind, known);
+    emit_table(out, body, "%glint$d0");
+    base_buf_printf(out,
+                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b32 glint$3;\n"
+                    ".param .align 8 .b8 glint$0[16];\n"
+                    "st.param.b64 [glint$1], %%glint$d0;\n"
+                    "st.param.b64 [glint$2], %%glint$a;\n"
+                    "st.param.b32 [glint$3], %u;\n"
+                    "call (glint$0), glint$touch, (glint$1, glint$2, glint$3);\n"
+                    "ld.param.b64 %%glint$f%u, [glint$0];\n"
+                    "ld.param.b64 %%glint$x%u, [glint$0+8];\n}\n"
+                    "$glint$%u:\n",
+                    kind, kind, kind, known);
+}
+
+void instrument_emit_flag(struct instrument_work *work, uint32_t flag)
+{
+    base_buf_printf(&work->out,
+                    "{\n.reg .pred %%glint$p0;\n.reg .b16 %%glint$h;\n.reg .b64 %%glint$d0;\n"
+                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+                    "ld.global.u8 %%glint$h, [%%glint$d0+%u];\n"
+                    "setp.eq.u16 %%glint$p0, %%glint$h, 0;\n"
+                    "mov.u16 %%glint$h, 1;\n"
+                    "@%%glint$p0 st.global.u8 [%%glint$d0+%u], %%glint$h;\n}\n",
+                    offsetof(struct instrument_context, flags), flag, flag);
+}
+_Static_assert(INSTRUMENT_FLAG_ROWS == 1, "the flag's address has no row");
+
+static void emit_object(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_probe *probe, uint32_t past)
+{
+    if (probe->shape == SHAPE_SIZED)
+        emit_size(work, probe->site->instr, past);
+    if (probe->how == HOW_ROOT) {
+        instrument_emit_flag(work, probe->flag);
+        return;
+    }
+    emit_address(&work->out, probe->site->address);
+    if (probe->check_space)
+        emit_space_check(work, past);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        if (kinds_of(probe->site) & 1u << kind)
+            emit_touch(work, body, kind);
+    }
+}
+
+// --- Elements ------------------------------------------------------------------------------------
+
+// An access of which nothing but the address is known: %glint$d4 has its bytes.
+static void emit_access(struct instrument_work *work, const struct instrument_body *body,
+                        uint32_t kinds, uint32_t root)
+{
+    struct base_buf *out = &work->out;
+    work->helpers |= HELPER_ACCESS | HELPER_LEAVE;
+    emit_table(out, body, "%glint$d0");
+    base_buf_printf(out,
+                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
+                    ".param .b32 glint$4;\n.param .b32 glint$5;\n"
+                    "st.param.b64 [glint$1], %%glint$d0;\n"
+                    "st.param.b64 [glint$2], %%glint$a;\n"
+                    "st.param.b64 [glint$3], %%glint$d4;\n"
+                    "st.param.b32 [glint$4], %u;\n"
+                    "st.param.b32 [glint$5], %d;\n"
+                    "call glint$access, (glint$1, glint$2, glint$3, glint$4, glint$5);\n}\n",
+                    kinds, root == INSTRUMENT_NONE ? -1 : (int)root);
+}
+
+// Past the slot's object: looked up.
+static void emit_rooted(struct instrument_work *work, const struct instrument_body *body,
+                        const struct instrument_probe *probe, uint32_t bytes)
+{
+    struct base_buf *out = &work->out;
+    struct instrument_fields slot = {"ld.param", "glint$context",
+                                     instrument_slot_offset(probe->root)};
+    uint32_t outside = new_label(work), done = new_label(work);
+    base_buf_printf(out,
+                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+                    "ld.param.u32 %%glint$r0, [glint$context+%zu];\n"
+                    "cvt.u64.u32 %%glint$d1, %%glint$r0;\n"
+                    "add.u64 %%glint$d0, %%glint$d0, %%glint$d1;\n"
+                    "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n"
+                    "ld.param.u64 %%glint$d2, [glint$context+%zu];\n"
+                    "sub.u64 %%glint$d2, %%glint$d2, %%glint$d1;\n"
+                    "setp.ge.u64 %%glint$p0, %%glint$d0, %%glint$d2;\n"
+                    "@%%glint$p0 bra $glint$%u;\n",
+                    slot.offset + offsetof(struct instrument_slot, base),
+                    slot.offset + offsetof(struct instrument_slot, lead),
+                    slot.offset + offsetof(struct instrument_slot, bytes), outside);
+    instrument_emit_mark(work, &slot, "%glint$a", bytes);
+    base_buf_printf(out,
+                    "bra $glint$%u;\n$glint$%u:\n"
+                    "mov.u64 %%glint$d4, %u;\n",
+                    done, outside, bytes);
+    emit_access(work, body, kinds_of(probe->site), probe->root);
+    base_buf_printf(out, "$glint$%u:\n", done);
+}
+
+// An address of no root: the entry at hand first, then the table.
+static void emit_looked_up(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe, uint32_t bytes)
+{
+    struct base_buf *out = &work->out;
+    struct instrument_fields slot = {"ld.global", "%glint$s", 0};
+    uint32_t inside = new_label(work), done = new_label(work), kinds = kinds_of(probe->site);
+    work->helpers |= HELPER_ENTER | HELPER_LEAVE;
+    base_buf_printf(out,
+                    "sub.u64 %%glint$d0, %%glint$a, %%glint$f;\n"
+                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$x;\n"
+                    "@%%glint$p0 bra $glint$%u;\n",
+                    inside);
+    emit_table(out, body, "%glint$d0");
+    base_buf_printf(out,
+                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
+                    ".param .b64 glint$4;\n.param .b64 glint$5;\n"
+                    ".param .align 8 .b8 glint$0[32];\n"
+                    "st.param.b64 [glint$1], %%glint$d0;\n"
+                    "st.param.b64 [glint$2], %%glint$a;\n"
+                    "st.param.b64 [glint$3], %%glint$e;\n"
+                    "st.param.b64 [glint$4], %%glint$m0;\n"
+                    "st.param.b64 [glint$5], %%glint$m1;\n"
+                    "call (glint$0), glint$enter, (glint$1, glint$2, glint$3, glint$4, glint$5);\n"
+                    "ld.param.b64 %%glint$e, [glint$0];\n"
+                    "ld.param.b64 %%glint$s, [glint$0+8];\n"
+                    "ld.param.b64 %%glint$f, [glint$0+16];\n"
+                    "ld.param.b64 %%glint$x, [glint$0+24];\n}\n"
+                    "mov.u64 %%glint$m0, 0;\nmov.u64 %%glint$m1, 0;\n"
+                    "setp.eq.u64 %%glint$p0, %%glint$e, 0;\n"
+                    "@%%glint$p0 bra $glint$%u;\n$glint$%u:\n",
+                    done, inside);
+    instrument_emit_mark(work, &slot, "%glint$a", bytes);
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        if (kinds & 1u << kind)
+            base_buf_printf(out, "add.u64 %%glint$m%u, %%glint$m%u, %u;\n", kind, kind, bytes);
+    }
+    base_buf_printf(out, "$glint$%u:\n", done);
+}
+
+static void emit_element(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe, uint32_t past)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_site *site = probe->site;
+    if (site->instr->guard && probe->tally != INSTRUMENT_NONE)
+        base_buf_printf(out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n", probe->tally, probe->tally);
+    emit_address(out, site->address);
+    if (probe->check_space)
+        emit_space_check(work, past);
+    if (probe->shape == SHAPE_SIZED) {
+        emit_size(work, site->instr, past);
+        emit_access(work, body, kinds_of(site), INSTRUMENT_NONE);
+        return;
+    }
+    for (uint32_t at = 0; at < site->bytes; at += 16) {
+        uint32_t bytes = site->bytes < 16 ? site->bytes : 16;
+        if (at)
+            base_buf_puts(out, "add.u64 %glint$a, %glint$a, 16;\n");
+        if (probe->how == HOW_ROOT)
+            emit_rooted(work, body, probe, bytes);
+        else
+            emit_looked_up(work, body, probe, bytes);
+    }
+}
+
+void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    if (!work->elements || !body->looks_up)
+        return;
+    work->helpers |= HELPER_LEAVE;
+    base_buf_puts(out, "{\n.reg .b64 %glint$d0;\n");
+    emit_table(out, body, "%glint$d0");
+    base_buf_puts(out, ".param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
+                       ".param .b64 glint$4;\n"
+                       "st.param.b64 [glint$1], %glint$d0;\n"
+                       "st.param.b64 [glint$2], %glint$e;\n"
+                       "st.param.b64 [glint$3], %glint$m0;\n"
+                       "st.param.b64 [glint$4], %glint$m1;\n"
+                       "call glint$leave, (glint$1, glint$2, glint$3, glint$4);\n}\n");
+}
+
+void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_instr *instr = probe->site->instr;
+    if (probe->how == HOW_NOT ||
+        (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE))
+        return;
+    uint32_t past = new_label(work);
+    base_buf_puts(out, "{\n.reg .pred %glint$p<2>;\n.reg .b32 %glint$r<4>;\n"
+                       ".reg .b64 %glint$a, %glint$d<5>;\n");
+    if (instr->guard)
+        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
+                        instr->guard->name, past);
+    if (work->elements)
+        emit_element(work, body, probe, past);
+    else
+        emit_object(work, body, probe, past);
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
+}

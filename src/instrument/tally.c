@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element level: how often threads pass each access, counted in registers, one for each class of
+// blocks that run equally often, and added up when threads leave.
+#include <string.h>
+
+#include "work.h"
+
+// A search that takes more steps than this is given up: the block gets a tally of its own.
+enum { STEPS_MOST = 4096 };
+
+// True where some way leads from the block back to it without passing the other, or where that
+// would take too long to tell.
+static bool returns_without(const struct ptx_cfg *cfg, uint32_t block, uint32_t other,
+                            uint32_t *seen, uint32_t mark, uint32_t *stack)
+{
+    uint32_t depth = 0, steps = 0;
+    stack[depth++] = block;
+    while (depth) {
+        const struct ptx_block *at = &cfg->blocks[stack[--depth]];
+        for (uint32_t i = 0; i < at->succ_count; i++) {
+            uint32_t to = at->succs[i];
+            if (to == block || ++steps > STEPS_MOST)
+                return true;
+            if (to == other || seen[to] == mark)
+                continue;
+            seen[to] = mark;
+            stack[depth++] = to;
+        }
+    }
+    return false;
+}
+
+// For each block the first one that runs just as often in every thread. One block dominates
+// another, which post-dominates it, in the same loop, and is not reached again before the other is:
+// then the one is followed by the other each time, and the other does not run again without the one
+// because only a loop that does not hold the one could lead there.
+static uint32_t *find_classes(struct instrument_work *work, const struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint32_t *class = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    uint32_t *seen = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    uint32_t *stack = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    for (uint32_t i = 0; i < cfg->block_count; i++)
+        class[i] = i;
+    for (uint32_t i = 0; i < cfg->order_count && !cfg->irreducible; i++) {
+        uint32_t block = cfg->order[i], at = cfg->blocks[block].idom;
+        while (at != PTX_NO_BLOCK && (cfg->blocks[at].loop != cfg->blocks[block].loop ||
+                                      !ptx_postdominates(cfg, block, at)))
+            at = cfg->blocks[at].idom;
+        if (at != PTX_NO_BLOCK && !returns_without(cfg, at, block, seen, i + 1, stack))
+            class[block] = class[at];
+    }
+    return class;
+}
+
+void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    struct instrument_kernel *kernel = body->kernel;
+    uint32_t *class = find_classes(work, body);
+    uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        uint32_t block = probe->site->block;
+        if (probe->how != HOW_ROOT)
+            continue;
+        if (probe->site->instr->guard) {
+            probe->tally = kernel->tally_count++;
+        } else if (class[block] != cfg->order[0]) {
+            uint32_t *tally = &tally_of[class[block]];
+            if (!*tally) {
+                *tally = ++kernel->tally_count;
+                body->tally_at[block] = *tally;
+            }
+            probe->tally = *tally - 1;
+        }
+    }
+    kernel->tally_row_bytes = (kernel->tally_count * 8 + 127) / 128 * 128;
+}
+
+// The sum of one counter over the threads that are here goes to memory. Halves of 16 bits are
+// summed apart, so that nothing overflows.
+static void emit_sum(struct instrument_work *work, uint32_t tally)
+{
+    struct base_buf *out = &work->out;
+    uint32_t label = work->labels;
+    work->labels += 3;
+    if (work->sm >= 80) {
+        base_buf_printf(out,
+                        "and.b32 %%glint$r1, %%glint$n%u, 65535;\n"
+                        "shr.u32 %%glint$r2, %%glint$n%u, 16;\n"
+                        "redux.sync.add.u32 %%glint$r1, %%glint$r1, %%glint$r0;\n"
+                        "redux.sync.add.u32 %%glint$r2, %%glint$r2, %%glint$r0;\n"
+                        "mul.wide.u32 %%glint$d1, %%glint$r2, 65536;\n"
+                        "cvt.u64.u32 %%glint$d2, %%glint$r1;\n"
+                        "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n",
+                        tally, tally);
+    } else {
+        // Bit by bit, from the highest that any thread has set.
+        base_buf_printf(out,
+                        "mov.u64 %%glint$d1, 0;\n"
+                        "mov.u32 %%glint$r1, %%glint$n%u;\n"
+                        "mov.u32 %%glint$r2, 0;\n"
+                        "$glint$%u:\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
+                        "vote.sync.any.pred %%glint$p2, %%glint$p1, %%glint$r0;\n"
+                        "@!%%glint$p2 bra $glint$%u;\n"
+                        "and.b32 %%glint$r3, %%glint$r1, 1;\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$r3, 0;\n"
+                        "vote.sync.ballot.b32 %%glint$r3, %%glint$p1, %%glint$r0;\n"
+                        "popc.b32 %%glint$r3, %%glint$r3;\n"
+                        "cvt.u64.u32 %%glint$d2, %%glint$r3;\n"
+                        "shl.b64 %%glint$d2, %%glint$d2, %%glint$r2;\n"
+                        "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n"
+                        "shr.u32 %%glint$r1, %%glint$r1, 1;\n"
+                        "add.u32 %%glint$r2, %%glint$r2, 1;\n"
+                        "bra $glint$%u;\n"
+                        "$glint$%u:\n",
+                        tally, label, label + 1, label, label + 1);
+    }
+    base_buf_printf(out,
+                    "setp.ne.and.u64 %%glint$p1, %%glint$d1, 0, %%glint$p0;\n"
+                    "@%%glint$p1 red.global.add.u64 [%%glint$d0+%u], %%glint$d1;\n",
+                    tally * 8);
+}
+
+void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    const struct instrument_kernel *kernel = body->kernel;
+    if (!kernel || !kernel->tally_count)
+        return;
+    base_buf_printf(out,
+                    "{\n.reg .pred %%glint$p<3>;\n.reg .b32 %%glint$r<4>;\n.reg .b64 "
+                    "%%glint$d<3>;\n"
+                    "activemask.b32 %%glint$r0;\n"
+                    "mov.u32 %%glint$r1, %%lanemask_lt;\n"
+                    "and.b32 %%glint$r1, %%glint$r1, %%glint$r0;\n"
+                    "setp.eq.u32 %%glint$p0, %%glint$r1, 0;\n"
+                    "mov.u32 %%glint$r1, %%smid;\n"
+                    "and.b32 %%glint$r1, %%glint$r1, %u;\n"
+                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+                    "mad.wide.u32 %%glint$d0, %%glint$r1, %u, %%glint$d0;\n",
+                    INSTRUMENT_TALLY_ROWS - 1, offsetof(struct instrument_context, tallies),
+                    kernel->tally_row_bytes);
+    for (uint32_t i = 0; i < kernel->tally_count; i++)
+        emit_sum(work, i);
+    base_buf_puts(out, "}\n");
+}
+_Static_assert((INSTRUMENT_TALLY_ROWS & (INSTRUMENT_TALLY_ROWS - 1)) == 0, "taken by a mask");

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of src/instrument share: one call's work, the functions that are cloned in it, and
+// what is planned for each of their memory instructions. Internal to src/instrument.
+//
+// A clone is the original's statements printed again with text between them; nothing is inserted
+// into the IR, so that one parse serves the analyses and all clones. Names in that text begin with
+// "glint$"; a module that has such names already gets no clones.
+#ifndef GLINT_INSTRUMENT_WORK_H
+#define GLINT_INSTRUMENT_WORK_H
+
+#include "instrument.h"
+#include "ptx/ptx.h"
+
+#define GLINT_SUFFIX "$glint"
+#define GLINT_PREFIX "glint$"
+
+// Functions of glint's own that a module may need; see library.c.
+enum instrument_helper {
+    HELPER_TOUCH = 1 << 0,  // objects: marks the entry of an address
+    HELPER_LEAVE = 1 << 1,  // elements: adds bytes to an entry's
+    HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
+    HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
+};
+
+enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
+
+// Which bytes an instruction touches from its address on.
+enum instrument_shape {
+    SHAPE_FIXED,  // site->bytes
+    SHAPE_SIZED,  // so many as an operand says, 16 at most: cp.async
+    SHAPE_RANGE,  // so many as an operand says: bulk copies
+    SHAPE_MATRIX, // rows: wmma
+};
+
+struct instrument_probe {
+    const struct ptx_site *site;
+    uint8_t how;      // enum instrument_how
+    uint8_t shape;    // enum instrument_shape
+    bool check_space; // a generic address that may be shared or local
+    uint32_t root;    // HOW_ROOT
+    uint32_t flag;    // objects: a guarded site's own
+    uint32_t tally;   // elements: INSTRUMENT_NONE where every thread passes once
+};
+
+// A function of the module that has a body.
+struct instrument_body {
+    struct ptx_function *function;
+    // What its text says, and, but for the first two, what it calls too; see calls.c.
+    bool has_memory; // global or generic accesses
+    bool has_exit;   // ends its thread
+    bool touches;    // a clone is needed to see its accesses
+    bool may_exit;   // what it calls may end the thread
+    bool calls_pointers;
+    const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
+    uint32_t *callees;         // bodies, each once
+    uint32_t callee_count;
+
+    struct instrument_kernel *kernel; // of an entry that is wanted
+    bool cloned;                      // a device function that clones call
+    bool failed;                      // for which, or for what it calls, there is no clone
+    size_t start, end;                // of its clone in work->out
+    struct instrument_site *sites;    // its rows
+    uint32_t site_count;
+
+    // From here on only while it is worked on.
+    struct ptx_facts *facts;
+    struct instrument_probe *probes; // one for each site, in text order
+    uint32_t probe_count;
+    const char *why_not; // no clone can be made, for this reason
+    bool looks_up;       // some probe
+    uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there
+    uint32_t *tally_at;  // elements, by block: 1 + the tally that is counted there
+};
+
+struct instrument_work {
+    const char *text;
+    size_t length;
+    const struct instrument_request *request;
+    struct instrument_module *module;
+    struct base_arena *arena;  // the module's: what is told
+    struct base_arena scratch; // what is not
+    struct ptx_module *ptx;
+    struct instrument_body *bodies;
+    uint32_t body_count;
+    struct base_map by_name; // 1 + the body of that name
+    struct base_buf out;     // the clones
+    struct base_map texts;   // those that rows have, once
+    struct base_map names;   // by .loc: the name of the function that was inlined
+    void *heap;              // freed at the end
+    uint32_t sm;             // of the target: 75
+    uint32_t helpers;        // enum instrument_helper
+    uint32_t labels;         // given so far
+    bool elements, counts;
+    bool clusters;        // shared memory of other blocks has addresses
+    bool param_addresses; // kernel parameters have
+    struct base_error *error;
+    jmp_buf escape;
+};
+
+// calls.c: every function with a body, and what calls what. Fills work->bodies.
+void instrument_find_calls(struct instrument_work *work);
+// The body of the function of that name, or NULL.
+struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
+// True where clones call a clone of it instead.
+bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
+
+// Adds a sentence to what a kernel's probes do not see.
+void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
+
+// plan.c: roots, and how each site is probed; fills body->probes, and the kernel's roots.
+void instrument_plan(struct instrument_work *work, struct instrument_body *body);
+// table.c: the rows of a body's sites; then a kernel's, with those of what it calls.
+void instrument_list_sites(struct instrument_work *work, struct instrument_body *body);
+void instrument_join_sites(struct instrument_work *work, const struct instrument_body *body);
+// flags.c: which uses need flags, and where.
+void instrument_place_flags(struct instrument_work *work, struct instrument_body *body);
+// tally.c: what is counted where.
+void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
+void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body);
+
+// probe.c: the text of one site's probe.
+void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *probe);
+// Sets a flag.
+void instrument_emit_flag(struct instrument_work *work, uint32_t flag);
+// The bytes that were counted in registers for the entry at hand go to memory.
+void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body);
+
+// mark.c: the text that sets the bits of an access. See there.
+struct instrument_fields {
+    const char *from; // "ld.param" or "ld.global"
+    const char *base; // inside the brackets: "glint$context", a register
+    uint32_t offset;  // of the slot there
+};
+void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
+                          const char *address, uint32_t bytes);
+
+// clone.c: prints the clone.
+void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);
+// The declaration of a device function's clone, which may be called before it is defined.
+void instrument_emit_declaration(struct instrument_work *work, const struct instrument_body *body,
+                                 struct base_buf *out);
+
+// library.c: the functions of glint's own that are needed.
+void instrument_emit_library(const struct instrument_work *work, struct base_buf *out);
+
+static inline uint32_t instrument_slot_offset(uint32_t root)
+{
+    return (uint32_t)sizeof(struct instrument_context) +
+           root * (uint32_t)sizeof(struct instrument_slot);
+}
+
+#endif
