@@ -385,7 +385,9 @@ static bool load(struct run *run)
             run->kernel = &run->instrumented->kernels[i];
     }
     if (!run->kernel || !run->kernel->clone || run->kernel->reason) {
-        snprintf(problem, room, "%s", !run->kernel ? "no kernel" : run->kernel->reason);
+        const char *reason = run->kernel ? run->kernel->reason : "no kernel";
+        run->told->refused = run->test->may_refuse && strstr(reason, run->test->may_refuse);
+        snprintf(problem, room, "%s", reason);
         return false;
     }
     snprintf(run->told->clone, sizeof(run->told->clone), "%s", run->kernel->clone);

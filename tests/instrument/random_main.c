@@ -11,7 +11,7 @@
 
 // Objects; elements; and counts: at granularities that change from seed to seed, some of them with
 // workers that run at the same time.
-enum { LEVELS = 3 };
+enum { LEVELS = 3, MOST_LEFT_OUT = 4096 };
 static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
 {
     static const uint32_t shifts[] = {2, 3, 2, 5};
@@ -74,7 +74,7 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
 // Leaves out what is not needed for it to fail, features first, then statements.
 static void shrink(uint64_t seed, uint32_t off)
 {
-    static uint64_t without[4096];
+    static uint64_t without[MOST_LEFT_OUT];
     size_t count = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     struct random_kernel kernel;
@@ -84,8 +84,9 @@ static void shrink(uint64_t seed, uint32_t off)
     }
     for (size_t i = 0; nowhere; i++) {
         random_kernel_make(&kernel, seed, off, without, count);
-        const bool more = i < kernel.statements.count && count < 4096;
-        without[count] = more ? kernel.statements.items[i] : 0;
+        const bool more = i < kernel.statements.count && count < MOST_LEFT_OUT;
+        if (more)
+            without[count] = kernel.statements.items[i];
         random_kernel_free(&kernel);
         if (!more)
             break;
