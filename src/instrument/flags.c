@@ -52,7 +52,8 @@ static void add_claim(struct instrument_work *work, struct instrument_body *body
 {
     const struct ptx_site *site = probe->site;
     bool read = site->access != PTX_ACCESS_STORE, written = site->access != PTX_ACCESS_LOAD;
-    bool own = site->instr->guard || probe->shape != SHAPE_FIXED;
+    // A call in the middle of the block may be the thread's end.
+    bool own = site->instr->guard || probe->shape != SHAPE_FIXED || body->may_exit;
     uint32_t place = own ? site->block : place_of(body, site->block);
     for (size_t i = 0; i < claims->count && !own; i++) {
         struct claim *have = &claims->items[i];

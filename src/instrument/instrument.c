@@ -108,6 +108,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
 {
     struct instrument_kernel *kernel = body->kernel;
     instrument_plan(work, body);
+    if (work->elements && body->may_exit && !body->why_not)
+        instrument_add_reason(work, &body->why_not, "a function that it calls ends its thread");
     if (work->elements)
         instrument_place_tallies(work, body);
     else
