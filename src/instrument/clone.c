@@ -83,7 +83,24 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
     if (!work->elements || !body->kernel)
         return;
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
-        base_buf_printf(out, "mov.u32 %%glint$n%u, 0;\n", i);
+        base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
+}
+
+// Before a call from which a thread may not come back, all that it has in registers goes to memory.
+static void emit_before_call(struct instrument_work *work, const struct instrument_body *body,
+                             const struct ptx_instr *instr)
+{
+    struct ptx_call call;
+    if (!leaves_something(work, body) || !body->may_exit || !ptx_call_parts(instr, &call))
+        return;
+    if (call.target->kind == PTX_OPERAND_FUNCTION) {
+        const struct instrument_body *callee =
+            instrument_body_of(work, call.target->function->name);
+        if (!callee || !(callee->has_exit || callee->may_exit))
+            return;
+    }
+    emit_end(work, body);
+    emit_entry(work, body);
 }
 
 // A call of the clone, which takes one thing more: where the table is.
@@ -152,7 +169,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     uint32_t block = cfg->block_of[instr->index];
     if (instr == cfg->blocks[block].instrs[0]) {
         if (body->flag_at && body->flag_at[block])
-            instrument_emit_flag(work, body->flag_at[block] - 1);
+            instrument_emit_flag(work, body, body->flag_at[block] - 1);
         if (body->tally_at && body->tally_at[block])
             base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n",
                             body->tally_at[block] - 1, body->tally_at[block] - 1);
@@ -198,6 +215,7 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
             emit_ending(work, walk->body, instr);
             return;
         }
+        emit_before_call(work, walk->body, instr);
         if (instrument_is_led(work, instr)) {
             emit_call(work, walk->body, instr);
             return;

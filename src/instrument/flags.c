@@ -30,8 +30,6 @@ static uint32_t place_of(const struct instrument_body *body, uint32_t block)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
     uint32_t best = block;
-    if (body->may_exit)
-        return best;
     for (uint32_t at = cfg->blocks[block].idom; at != PTX_NO_BLOCK; at = cfg->blocks[at].idom) {
         if (depth_of(cfg, at) <= depth_of(cfg, best) && ptx_postdominates(cfg, block, at))
             best = at;
@@ -43,8 +41,7 @@ static uint32_t place_of(const struct instrument_body *body, uint32_t block)
 static bool implies(const struct instrument_body *body, uint32_t one, uint32_t other)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
-    return one == other || ptx_dominates(cfg, other, one) ||
-           (!body->may_exit && ptx_postdominates(cfg, other, one));
+    return ptx_dominates(cfg, other, one) || ptx_postdominates(cfg, other, one);
 }
 
 static void add_claim(struct instrument_work *work, struct instrument_body *body,
@@ -52,7 +49,8 @@ static void add_claim(struct instrument_work *work, struct instrument_body *body
 {
     const struct ptx_site *site = probe->site;
     bool read = site->access != PTX_ACCESS_STORE, written = site->access != PTX_ACCESS_LOAD;
-    // A call in the middle of the block may be the thread's end.
+    // Where a call may end the thread, running one instruction of a block says nothing of the
+    // others.
     bool own = site->instr->guard || probe->shape != SHAPE_FIXED || body->may_exit;
     uint32_t place = own ? site->block : place_of(body, site->block);
     for (size_t i = 0; i < claims->count && !own; i++) {

@@ -68,8 +68,6 @@ static void forget(struct instrument_body *body)
 static void clone_function(struct instrument_work *work, struct instrument_body *body)
 {
     instrument_plan(work, body);
-    if (work->elements && (body->has_exit || body->may_exit) && !body->why_not)
-        instrument_add_reason(work, &body->why_not, "it ends its thread");
     instrument_list_sites(work, body);
     body->start = work->out.length;
     if (!body->why_not)
@@ -108,8 +106,6 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
 {
     struct instrument_kernel *kernel = body->kernel;
     instrument_plan(work, body);
-    if (work->elements && body->may_exit && !body->why_not)
-        instrument_add_reason(work, &body->why_not, "a function that it calls ends its thread");
     if (work->elements)
         instrument_place_tallies(work, body);
     else
@@ -137,40 +133,66 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     forget(body);
 }
 
-// The text's first .version with its number raised, where it is older; else nothing. Sets *from to
-// where the number begins and *to to where it ends.
-static bool find_version(const struct instrument_work *work, const char **from, const char **to)
+// Where a directive's argument stands in the text: the number behind .version, the name behind
+// .target up to a comma or space.
+static bool find_argument(const struct instrument_work *work, const char *directive,
+                          const char **from, const char **to)
 {
-    const char *at = memmem(work->text, work->length, ".version", 8);
+    const char *at = memmem(work->text, work->length, directive, strlen(directive));
     const char *end = work->text + work->length;
     if (!at)
         return false;
-    for (at += 8; at < end && isspace((unsigned char)*at); at++)
+    for (at += strlen(directive); at < end && isspace((unsigned char)*at); at++)
         ;
     *from = at;
-    while (at < end && (isdigit((unsigned char)*at) || *at == '.'))
+    while (at < end && (isalnum((unsigned char)*at) || *at == '.' || *at == '_'))
         at++;
     *to = at;
     return *to > *from;
 }
 
+static void add_up_to(struct base_buf *out, const char **rest, const char *to)
+{
+    base_buf_add(out, *rest, (size_t)(to - *rest));
+    *rest = to;
+}
+
+static bool version_from(const struct ptx_module *ptx, uint32_t major, uint32_t minor)
+{
+    return ptx->version_major > major ||
+           (ptx->version_major == major && ptx->version_minor >= minor);
+}
+
+// The original text, its version and target raised where that must be.
+static void put_original(const struct instrument_work *work, struct base_buf *out, bool cloned)
+{
+    const char *rest = work->text, *from, *to;
+    const char *version = NULL;
+    if (work->raised && !version_from(work->ptx, 7, 0))
+        version = "7.0"; // the first that knows sm_80
+    else if (work->elements && !version_from(work->ptx, 6, 2))
+        version = "6.2"; // the first with activemask
+    if (cloned && version && find_argument(work, ".version", &from, &to)) {
+        add_up_to(out, &rest, from);
+        base_buf_puts(out, version);
+        rest = to;
+    }
+    if (cloned && work->raised && find_argument(work, ".target", &from, &to) && from >= rest) {
+        add_up_to(out, &rest, from);
+        base_buf_puts(out, "sm_80");
+        rest = to;
+    }
+    add_up_to(out, &rest, work->text + work->length);
+}
+
 static void put_together(struct instrument_work *work)
 {
     struct base_buf whole = {0};
-    const char *rest = work->text, *from, *to;
     bool cloned = false;
     for (uint32_t i = 0; i < work->module->kernel_count; i++)
         cloned |= work->module->kernels[i].clone != NULL;
     base_buf_reserve(&whole, work->length + work->out.length + 16384);
-    // activemask came with ISA 6.2.
-    bool old = work->ptx->version_major < 6 ||
-               (work->ptx->version_major == 6 && work->ptx->version_minor < 2);
-    if (cloned && work->elements && old && find_version(work, &from, &to)) {
-        base_buf_add(&whole, rest, (size_t)(from - rest));
-        base_buf_puts(&whole, "6.2");
-        rest = to;
-    }
-    base_buf_add(&whole, rest, (size_t)(work->text + work->length - rest));
+    put_original(work, &whole, cloned);
     if (cloned) {
         base_buf_putc(&whole, '\n');
         instrument_emit_library(work, &whole);
@@ -234,12 +256,6 @@ static void release(struct instrument_work *work)
     base_arena_fini(&work->scratch);
 }
 
-static bool version_from(const struct ptx_module *ptx, uint32_t major, uint32_t minor)
-{
-    return ptx->version_major > major ||
-           (ptx->version_major == major && ptx->version_minor >= minor);
-}
-
 enum base_code instrument_ptx(const char *text, size_t length,
                               const struct instrument_request *request,
                               struct instrument_module **module, struct base_error *error)
@@ -267,6 +283,11 @@ enum base_code instrument_ptx(const char *text, size_t length,
         ptx_parse_within(text, length, "the module", request->limit_bytes, &work->ptx, work->error);
     if (code == BASE_OK) {
         work->sm = target_number(work->ptx->target);
+        // Sums over a warp are cheap from sm_80 on. Below sm_70 threads of a warp run in step,
+        // which programs may rest on.
+        work->raised = work->elements && work->sm >= 70 && work->sm < 80 && request->gpu >= 80;
+        if (work->raised)
+            work->sm = 80;
         work->clusters = work->sm >= 90 && version_from(work->ptx, 7, 8);
         work->param_addresses = version_from(work->ptx, 7, 7) && work->sm >= 70 &&
                                 memmem(text, length, "cvta.param", 10);

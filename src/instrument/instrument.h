@@ -19,7 +19,8 @@
 // - elements: each root has a *slot* in the context, the object it points into with its shadow
 //   memory, where every access sets the bits of the elements that it touches; addresses outside the
 //   slot's object are looked up in the table. *Tallies* count how often threads came by; sites say
-//   which tally counts them, so bytes follow.
+//   which tally counts them, so bytes follow, and with them which objects were read or written:
+//   there are no uses beside them.
 // - counts: every access adds one to the counter of each element that it touches.
 // Generic addresses that turn out to be shared or local are not counted.
 #ifndef GLINT_INSTRUMENT_INSTRUMENT_H
@@ -45,11 +46,17 @@ enum instrument_facts {
 // touches elements (a - base) >> shift to (a + n - 1 - base) >> shift. Accesses are aligned to
 // their size and base to 128 elements' bytes or more, so the bits of one access lie in one 32-bit
 // word.
+//
+// A word stands for 32 elements. Without counts it has a bit for each, set where it was touched.
+// With counts its low 31 bits say how often all 32 were touched together, and where its top bit is
+// set, some were also touched apart, as their own counters say; where it is not, those are 0:
+//     count(e) = (word[e / 32] & 0x7fffffff) + (word[e / 32] >> 31 ? counts[e] : 0)
 struct instrument_slot {
     uint64_t base;   // at or below the object's first byte, a multiple of 128 << shift
     uint64_t bytes;  // from base to the object's end; 0: no object
-    uint64_t bits;   // address of a 32-bit word for each 32 elements from base
-    uint64_t counts; // address of a 32-bit counter for each element from base; 0 without counts
+    uint64_t bits;   // address of a 32-bit word for each 32 elements from base, zeroed
+    uint64_t counts; // address of a 32-bit counter for each element from base, zeroed, a multiple
+                     // of 8; 0 without counts
     uint32_t shift;  // of the element's size, at least 2
     uint32_t ones8;  // the bits of an aligned access of 8 bytes: 3 where shift is 2, else 1
     uint32_t ones16; // of 16 bytes: 15 where shift is 2, 3 where it is 3, else 1
@@ -87,7 +94,7 @@ struct instrument_context {
     uint64_t flags;   // address of the launch's flags, zeroed: rows of bytes, INSTRUMENT_FLAG_ROWS
                       // of them, kernel->flag_row_bytes apart; set where any row has it set
     uint64_t tallies; // address of rows of uint64_t, zeroed: INSTRUMENT_TALLY_ROWS of them,
-                      // kernel->tally_row_bytes apart; a tally is the sum over rows
+                      // kernel->tally_row_bytes apart; a tally is the sum over rows, modulo 2^64
     uint64_t table; // address of a struct instrument_table; 0 only if kernel->needs_table is false
     uint32_t options; // INSTRUMENT_ROWS
     uint32_t reserved;
@@ -95,7 +102,7 @@ struct instrument_context {
 
 // Rows are there so that multiprocessors do not wait for one another's cache lines; which is
 // written is the probes' affair.
-enum { INSTRUMENT_FLAG_ROWS = 1, INSTRUMENT_TALLY_ROWS = 64 };
+enum { INSTRUMENT_FLAG_ROWS = 16, INSTRUMENT_TALLY_ROWS = 128 };
 
 // --- What is told of a module --------------------------------------------------------------------
 
@@ -126,8 +133,10 @@ struct instrument_site {
     bool generic;
     uint32_t bytes; // that a thread moves; 0: not fixed by the instruction
     uint32_t root;  // INSTRUMENT_NONE: looked up, and told by the table
-    uint32_t tally; // how often; INSTRUMENT_NONE: once by every thread of the launch. Holds where
-                    // root is one
+    // How often threads came by: the tally, and once more for every thread of the launch where
+    // tally_from_one is set; INSTRUMENT_NONE: once by every thread. Holds where root is one.
+    uint32_t tally;
+    bool tally_from_one;
     // Where it is in the source; file NULL: not known. Inlined code has where it was inlined.
     const char *file;
     uint32_t line, column;
@@ -167,6 +176,8 @@ struct instrument_request {
     bool (*wants)(void *user, const char *kernel); // by mangled name; NULL: all
     void *user;
     size_t limit_bytes; // of memory; 0: none
+    uint32_t gpu; // compute capability of the GPU that will run it, 90 for 9.0; 0: not known. PTX
+                  // for sm_70 to sm_79 is then raised to sm_80 where that is at least 80
 };
 
 // Fails where the text is no PTX or memory runs out. Kernels that cannot have probes are in the

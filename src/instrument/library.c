@@ -266,6 +266,7 @@ static void emit_access(struct base_buf *out, bool counts)
                     "mov.u32 %%have, -1;\n"
                     "@%%p shr.u32 %%have, %%have, %%n;\n"
                     "and.b32 %%mask, %%mask, %%have;\n"
+                    "%s"
                     "mad.lo.u64 %%at, %%word, 4, %%to;\n"
                     "ld.global.u32 %%have, [%%at];\n"
                     "and.b32 %%have, %%have, %%mask;\n"
@@ -274,7 +275,8 @@ static void emit_access(struct base_buf *out, bool counts)
                     "add.u64 %%word, %%word, 1;\n"
                     "bra words;\n"
                     "marked:\n",
-                    SLOT(base), SLOT(bytes), SLOT(shift), SLOT(bits));
+                    SLOT(base), SLOT(bytes), SLOT(shift), SLOT(bits),
+                    counts ? "mov.u32 %mask, 0x80000000;\n" : "");
     if (counts)
         base_buf_printf(out,
                         "ld.global.u64 %%to, [%%slot+%u];\n"

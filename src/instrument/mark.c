@@ -39,24 +39,27 @@ void instrument_emit_mark(struct instrument_work *work, const struct instrument_
     struct base_buf *out = &work->out;
     emit_field(out, slot, "u64", "%glint$d1", offsetof(struct instrument_slot, base));
     emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, shift));
-    base_buf_printf(out,
-                    "sub.u64 %%glint$d1, %s, %%glint$d1;\n"
-                    "shr.u64 %%glint$d1, %%glint$d1, %%glint$r0;\n"
-                    "cvt.u32.u64 %%glint$r1, %%glint$d1;\n"
-                    "and.b32 %%glint$r1, %%glint$r1, 31;\n",
-                    address);
-    if (bytes <= 4)
-        base_buf_puts(out, "mov.u32 %glint$r3, 1;\n");
-    else
+    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
+    if (bytes > 4)
         emit_field(out, slot, "u32", "%glint$r3",
                    bytes <= 8 ? offsetof(struct instrument_slot, ones8)
                               : offsetof(struct instrument_slot, ones16));
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
-    base_buf_puts(out, "shl.b32 %glint$r2, %glint$r3, %glint$r1;\n"
-                       "shr.u64 %glint$d3, %glint$d1, 3;\n"
-                       "and.b64 %glint$d3, %glint$d3, -4;\n"
-                       "add.u64 %glint$d2, %glint$d2, %glint$d3;\n"
-                       "ld.global.u32 %glint$r1, [%glint$d2];\n"
+    else
+        base_buf_puts(out, "mov.u32 %glint$r3, 1;\n");
+    base_buf_printf(out,
+                    "sub.u64 %%glint$d1, %s, %%glint$d1;\n"
+                    "shr.u64 %%glint$d1, %%glint$d1, %%glint$r0;\n"
+                    "shr.u64 %%glint$d3, %%glint$d1, 3;\n"
+                    "and.b64 %%glint$d3, %%glint$d3, -4;\n"
+                    "add.u64 %%glint$d2, %%glint$d2, %%glint$d3;\n",
+                    address);
+    if (work->counts)
+        base_buf_puts(out, "mov.u32 %glint$r2, 0x80000000;\n");
+    else
+        base_buf_puts(out, "cvt.u32.u64 %glint$r1, %glint$d1;\n"
+                           "and.b32 %glint$r1, %glint$r1, 31;\n"
+                           "shl.b32 %glint$r2, %glint$r3, %glint$r1;\n");
+    base_buf_puts(out, "ld.global.u32 %glint$r1, [%glint$d2];\n"
                        "and.b32 %glint$r1, %glint$r1, %glint$r2;\n"
                        "setp.ne.u32 %glint$p1, %glint$r1, %glint$r2;\n"
                        "@%glint$p1 red.global.or.b32 [%glint$d2], %glint$r2;\n");

@@ -58,6 +58,7 @@ static void fill(struct instrument_work *work, const struct instrument_body *bod
         .bytes = probe->shape == SHAPE_FIXED ? site->bytes : 0,
         .root = probe->root,
         .tally = probe->tally,
+        .tally_from_one = probe->from_one,
     };
     if (!loc)
         return;

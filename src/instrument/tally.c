@@ -60,13 +60,16 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
     uint32_t *class = find_classes(work, body);
     uint32_t *tally_of = base_new_array(&work->scratch, uint32_t, cfg->block_count);
     body->tally_at = base_new_array(&work->scratch, uint32_t, cfg->block_count);
+    body->from_one = base_new_array(&work->scratch, bool, body->probe_count);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
         uint32_t block = probe->site->block;
         if (probe->how != HOW_ROOT)
             continue;
-        if (probe->site->instr->guard) {
+        // Where a call may end the thread, instructions of one block need not run equally often.
+        if (probe->site->instr->guard || body->may_exit) {
             probe->tally = kernel->tally_count++;
+            probe->counts_itself = true;
         } else if (class[block] != cfg->order[0]) {
             uint32_t *tally = &tally_of[class[block]];
             if (!*tally) {
@@ -75,17 +78,21 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             }
             probe->tally = *tally - 1;
         }
+        // Outside of loops most threads come by just once.
+        if (probe->tally != INSTRUMENT_NONE && !body->may_exit && !cfg->irreducible &&
+            cfg->blocks[block].loop == PTX_NO_LOOP)
+            body->from_one[probe->tally] = probe->from_one = true;
     }
     kernel->tally_row_bytes = (kernel->tally_count * 8 + 127) / 128 * 128;
 }
 
-// The sum of one counter over the threads that are here goes to memory. Halves of 16 bits are
+// The sum of one counter over the threads that are here, into %glint$d1. Halves of 16 bits are
 // summed apart, so that nothing overflows.
 static void emit_sum(struct instrument_work *work, uint32_t tally)
 {
     struct base_buf *out = &work->out;
     uint32_t label = work->labels;
-    work->labels += 3;
+    work->labels += 2;
     if (work->sm >= 80) {
         base_buf_printf(out,
                         "and.b32 %%glint$r1, %%glint$n%u, 65535;\n"
@@ -96,33 +103,41 @@ static void emit_sum(struct instrument_work *work, uint32_t tally)
                         "cvt.u64.u32 %%glint$d2, %%glint$r1;\n"
                         "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n",
                         tally, tally);
-    } else {
-        // Bit by bit, from the highest that any thread has set.
-        base_buf_printf(out,
-                        "mov.u64 %%glint$d1, 0;\n"
-                        "mov.u32 %%glint$r1, %%glint$n%u;\n"
-                        "mov.u32 %%glint$r2, 0;\n"
-                        "$glint$%u:\n"
-                        "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
-                        "vote.sync.any.pred %%glint$p2, %%glint$p1, %%glint$r0;\n"
-                        "@!%%glint$p2 bra $glint$%u;\n"
-                        "and.b32 %%glint$r3, %%glint$r1, 1;\n"
-                        "setp.ne.u32 %%glint$p1, %%glint$r3, 0;\n"
-                        "vote.sync.ballot.b32 %%glint$r3, %%glint$p1, %%glint$r0;\n"
-                        "popc.b32 %%glint$r3, %%glint$r3;\n"
-                        "cvt.u64.u32 %%glint$d2, %%glint$r3;\n"
-                        "shl.b64 %%glint$d2, %%glint$d2, %%glint$r2;\n"
-                        "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n"
-                        "shr.u32 %%glint$r1, %%glint$r1, 1;\n"
-                        "add.u32 %%glint$r2, %%glint$r2, 1;\n"
-                        "bra $glint$%u;\n"
-                        "$glint$%u:\n",
-                        tally, label, label + 1, label, label + 1);
+        return;
     }
+    // Bit by bit, up to the highest that any thread has set.
     base_buf_printf(out,
-                    "setp.ne.and.u64 %%glint$p1, %%glint$d1, 0, %%glint$p0;\n"
-                    "@%%glint$p1 red.global.add.u64 [%%glint$d0+%u], %%glint$d1;\n",
-                    tally * 8);
+                    "mov.u64 %%glint$d1, 0;\n"
+                    "mov.u32 %%glint$r1, %%glint$n%u;\n"
+                    "mov.u32 %%glint$r2, 0;\n"
+                    "$glint$%u:\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
+                    "vote.sync.any.pred %%glint$p2, %%glint$p1, %%glint$r0;\n"
+                    "@!%%glint$p2 bra $glint$%u;\n"
+                    "and.b32 %%glint$r3, %%glint$r1, 1;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$r3, 0;\n"
+                    "vote.sync.ballot.b32 %%glint$r3, %%glint$p1, %%glint$r0;\n"
+                    "popc.b32 %%glint$r3, %%glint$r3;\n"
+                    "cvt.u64.u32 %%glint$d2, %%glint$r3;\n"
+                    "shl.b64 %%glint$d2, %%glint$d2, %%glint$r2;\n"
+                    "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n"
+                    "shr.u32 %%glint$r1, %%glint$r1, 1;\n"
+                    "add.u32 %%glint$r2, %%glint$r2, 1;\n"
+                    "bra $glint$%u;\n"
+                    "$glint$%u:\n",
+                    tally, label, label + 1, label, label + 1);
+}
+
+// The same of a counter that is -1 or 0 in each thread.
+static void emit_deviation(struct base_buf *out, uint32_t tally)
+{
+    base_buf_printf(out,
+                    "setp.ne.u32 %%glint$p1, %%glint$n%u, 0;\n"
+                    "vote.sync.ballot.b32 %%glint$r1, %%glint$p1, %%glint$r0;\n"
+                    "popc.b32 %%glint$r1, %%glint$r1;\n"
+                    "cvt.u64.u32 %%glint$d1, %%glint$r1;\n"
+                    "neg.s64 %%glint$d1, %%glint$d1;\n",
+                    tally);
 }
 
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body)
@@ -131,10 +146,18 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     const struct instrument_kernel *kernel = body->kernel;
     if (!kernel || !kernel->tally_count)
         return;
+    uint32_t past = work->labels++;
+    base_buf_puts(out, "{\n.reg .pred %glint$p<3>;\n.reg .b32 %glint$r<4>;\n"
+                       ".reg .b64 %glint$d<3>;\n"
+                       "activemask.b32 %glint$r0;\n"
+                       "mov.u32 %glint$r1, 0;\n");
+    // Most often there is nothing to tell.
+    for (uint32_t i = 0; i < kernel->tally_count; i++)
+        base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);
     base_buf_printf(out,
-                    "{\n.reg .pred %%glint$p<3>;\n.reg .b32 %%glint$r<4>;\n.reg .b64 "
-                    "%%glint$d<3>;\n"
-                    "activemask.b32 %%glint$r0;\n"
+                    "setp.ne.u32 %%glint$p0, %%glint$r1, 0;\n"
+                    "vote.sync.any.pred %%glint$p0, %%glint$p0, %%glint$r0;\n"
+                    "@!%%glint$p0 bra $glint$%u;\n"
                     "mov.u32 %%glint$r1, %%lanemask_lt;\n"
                     "and.b32 %%glint$r1, %%glint$r1, %%glint$r0;\n"
                     "setp.eq.u32 %%glint$p0, %%glint$r1, 0;\n"
@@ -142,10 +165,18 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
                     "and.b32 %%glint$r1, %%glint$r1, %u;\n"
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
                     "mad.wide.u32 %%glint$d0, %%glint$r1, %u, %%glint$d0;\n",
-                    INSTRUMENT_TALLY_ROWS - 1, offsetof(struct instrument_context, tallies),
+                    past, INSTRUMENT_TALLY_ROWS - 1, offsetof(struct instrument_context, tallies),
                     kernel->tally_row_bytes);
-    for (uint32_t i = 0; i < kernel->tally_count; i++)
-        emit_sum(work, i);
-    base_buf_puts(out, "}\n");
+    for (uint32_t i = 0; i < kernel->tally_count; i++) {
+        if (body->from_one[i])
+            emit_deviation(out, i);
+        else
+            emit_sum(work, i);
+        base_buf_printf(out,
+                        "setp.ne.and.u64 %%glint$p1, %%glint$d1, 0, %%glint$p0;\n"
+                        "@%%glint$p1 red.global.add.u64 [%%glint$d0+%u], %%glint$d1;\n",
+                        i * 8);
+    }
+    base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
 _Static_assert((INSTRUMENT_TALLY_ROWS & (INSTRUMENT_TALLY_ROWS - 1)) == 0, "taken by a mask");

@@ -34,12 +34,14 @@ enum instrument_shape {
 
 struct instrument_probe {
     const struct ptx_site *site;
-    uint8_t how;      // enum instrument_how
-    uint8_t shape;    // enum instrument_shape
-    bool check_space; // a generic address that may be shared or local
-    uint32_t root;    // HOW_ROOT
-    uint32_t flag;    // objects: a guarded site's own
-    uint32_t tally;   // elements: INSTRUMENT_NONE where every thread passes once
+    uint8_t how;        // enum instrument_how
+    uint8_t shape;      // enum instrument_shape
+    bool check_space;   // a generic address that may be shared or local
+    uint32_t root;      // HOW_ROOT
+    uint32_t flag;      // objects: a guarded site's own
+    uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
+    bool from_one;      // its tally holds one less for every thread
+    bool counts_itself; // its tally is counted at the instruction, not at its block
 };
 
 // A function of the module that has a body.
@@ -70,6 +72,7 @@ struct instrument_body {
     bool looks_up;       // some probe
     uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there
     uint32_t *tally_at;  // elements, by block: 1 + the tally that is counted there
+    bool *from_one;      // by tally
 };
 
 struct instrument_work {
@@ -91,6 +94,7 @@ struct instrument_work {
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // given so far
     bool elements, counts;
+    bool raised;          // the target is made sm_80
     bool clusters;        // shared memory of other blocks has addresses
     bool param_addresses; // kernel parameters have
     struct base_error *error;
@@ -123,7 +127,8 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
 void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
                            const struct instrument_probe *probe);
 // Sets a flag.
-void instrument_emit_flag(struct instrument_work *work, uint32_t flag);
+void instrument_emit_flag(struct instrument_work *work, const struct instrument_body *body,
+                          uint32_t flag);
 // The bytes that were counted in registers for the entry at hand go to memory.
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body);
 

@@ -39,8 +39,6 @@ struct oracle_case {
     unsigned variable_count;
     struct oracle_pointer pointers[ORACLE_POINTERS];
     unsigned pointer_count;
-    const char *may_refuse; // for a reason with these words the kernel may have no probes that are
-                            // exact; NULL: for none
 };
 
 // Ways to spoil a run, to show that the comparison finds it.
@@ -95,7 +93,6 @@ struct oracle_site {
 // Of one level, made by the process that launches, in memory that both have.
 struct oracle_told {
     bool done;
-    bool refused;      // for the reason that may be
     char problem[512]; // what went wrong before there was anything to compare; "": nothing
     char clone[128];
     struct oracle_object objects[ORACLE_OBJECTS];

@@ -173,8 +173,6 @@ static void judge_sites(struct judge *judge)
 static bool judge_level(struct judge *judge)
 {
     const struct oracle_told *told = judge->told;
-    if (told->refused)
-        return true;
     if (!told->done)
         complain(judge, "%s", *told->problem ? told->problem : "the run failed");
     else if (!judge->saw_original || !judge->saw_clone)

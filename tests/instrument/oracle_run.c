@@ -250,13 +250,12 @@ static void told_by_flags(struct run *run)
     const struct instrument_kernel *kernel = run->kernel;
     unsigned char *flags =
         read_back(run, run->context.flags, (uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
-    if (run->level->spoil == ORACLE_ONE_FLAG && kernel->flag_count)
-        flags[0] = !flags[0];
     for (unsigned i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
         bool set = use->flag == INSTRUMENT_NONE;
         for (unsigned row = 0; !set && row < INSTRUMENT_FLAG_ROWS; row++)
             set = flags[(size_t)row * kernel->flag_row_bytes + use->flag];
+        set ^= run->level->spoil == ORACLE_ONE_FLAG && use->flag == 0;
         if (set && run->roots[use->root] < ORACLE_OBJECTS) {
             run->told->objects[run->roots[use->root]].read |= use->read;
             run->told->objects[run->roots[use->root]].written |= use->written;
@@ -285,7 +284,7 @@ static void told_by_tallies(struct run *run)
         snprintf(sites[i].opcode, sizeof(sites[i].opcode), "%s", site->opcode);
         if (!sites[i].counted)
             continue;
-        sites[i].times = site->tally == INSTRUMENT_NONE ? threads : 0;
+        sites[i].times = site->tally == INSTRUMENT_NONE || site->tally_from_one ? threads : 0;
         for (unsigned row = 0; site->tally != INSTRUMENT_NONE && row < INSTRUMENT_TALLY_ROWS; row++)
             sites[i].times += rows[row * (kernel->tally_row_bytes / 8) + site->tally];
         if (run->roots[site->root] >= ORACLE_OBJECTS)
@@ -328,6 +327,21 @@ static void told_by_table(struct run *run)
     }
 }
 
+// From words that count, and counters of elements, to bits and counts of elements.
+static void count_elements(struct oracle_object *object, uint64_t elements)
+{
+    for (uint64_t i = 0; i < elements; i++) {
+        const uint32_t word = object->bits[i / 32];
+        const bool stale = object->counts[i] && !(word >> 31); // nobody would ever clear it
+        object->counts[i] = stale ? UINT32_MAX : (word & 0x7fffffff) + object->counts[i];
+    }
+    for (uint64_t i = 0; i < elements; i += 32) {
+        object->bits[i / 32] = 0;
+        for (unsigned k = 0; k < 32 && i + k < elements; k++)
+            object->bits[i / 32] |= (uint32_t)(object->counts[i + k] != 0) << k;
+    }
+}
+
 static void told_by_maps(struct run *run)
 {
     for (unsigned i = 0; i < run->told->object_count; i++) {
@@ -335,8 +349,10 @@ static void told_by_maps(struct run *run)
         const uint64_t elements =
             (object->slot.bytes + (1u << object->slot.shift) - 1) >> object->slot.shift;
         object->bits = read_back(run, object->slot.bits, (elements + 31) / 32 * 4);
-        if (run->level->facts & INSTRUMENT_COUNTS)
+        if (run->level->facts & INSTRUMENT_COUNTS) {
             object->counts = read_back(run, object->slot.counts, elements * 4);
+            count_elements(object, elements);
+        }
         // Elements tell of objects too.
         object->read |= object->read_bytes != 0;
         object->written |= object->written_bytes != 0;
@@ -385,9 +401,7 @@ static bool load(struct run *run)
             run->kernel = &run->instrumented->kernels[i];
     }
     if (!run->kernel || !run->kernel->clone || run->kernel->reason) {
-        const char *reason = run->kernel ? run->kernel->reason : "no kernel";
-        run->told->refused = run->test->may_refuse && strstr(reason, run->test->may_refuse);
-        snprintf(problem, room, "%s", reason);
+        snprintf(problem, room, "%s", run->kernel ? run->kernel->reason : "no kernel");
         return false;
     }
     snprintf(run->told->clone, sizeof(run->told->clone), "%s", run->kernel->clone);

@@ -325,7 +325,6 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     kernel->test.ptx = kernel->ptx.text;
     kernel->test.ptx_bytes = kernel->ptx.length - 1;
     kernel->test.kernel = "k";
-    kernel->test.may_refuse = has(&writer, FEATURE_EXITS) ? "ends its thread" : NULL;
     snprintf(kernel->test.name, sizeof(kernel->test.name), "seed %llu", (unsigned long long)seed);
 }
 

@@ -334,7 +334,7 @@ static void functions_are_called(void **state)
     assert_exact(__func__, text, 2, 30, 0);
 }
 
-static void functions_end_threads_or_are_refused(void **state)
+static void functions_end_threads(void **state)
 {
     (void)state;
     struct oracle_case test = make_case(
@@ -346,7 +346,6 @@ static void functions_end_threads_or_are_refused(void **state)
                          "st.param.b64 [a], %d0; st.param.b32 [b], %r0; call.uni (c), f, (a, b);\n"
                          "ld.param.b32 %r1, [c]; }\nst.global.u32 [%d1], 7; ret; }\n",
         2, 30, 0);
-    test.may_refuse = "ends its thread";
     assert_exact_from(&test, 0);
 }
 
@@ -363,7 +362,6 @@ static void functions_without_accesses_end_threads(void **state)
         "mov.u32 %r0, %tid.x; ld.global.u32 %r1, [%d0]; { .param .b32 a;\n"
         "st.param.b32 [a], %r0; call.uni f, (a); }\nst.global.u32 [%d1], 7; ret; }\n",
         2, 30, 0);
-    test.may_refuse = "ends its thread";
     snprintf(test.name, sizeof(test.name), "%s", __func__);
     assert_exact_from(&test, 0);
 }
@@ -495,7 +493,7 @@ int main(void)
         cmocka_unit_test(pointers_stand_in_the_middle),
         cmocka_unit_test(variables_lie_side_by_side),
         cmocka_unit_test(functions_are_called),
-        cmocka_unit_test(functions_end_threads_or_are_refused),
+        cmocka_unit_test(functions_end_threads),
         cmocka_unit_test(functions_without_accesses_end_threads),
         cmocka_unit_test(functions_called_by_pointer_are_seen_or_refused),
         cmocka_unit_test(what_is_sound_holds),
