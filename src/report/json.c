@@ -81,6 +81,11 @@ static void put_program(struct base_json *json, const struct report_data *data)
     put_string(json, "glint", meta->glint);
     put_number(json, "major", meta->major);
     put_number(json, "minor", meta->minor);
+    base_json_key(json, "settings");
+    base_json_begin_object(json);
+    for (size_t i = 0; i < data->settings.count; i++)
+        put_string(json, data->settings.items[i].name, data->settings.items[i].value);
+    base_json_end_object(json);
     base_json_end_object(json);
 }
 
@@ -167,7 +172,35 @@ static void put_frames(struct base_json *json, const struct report_data *data,
 struct writing {
     struct base_json json;
     const struct report_data *data;
+    struct profile_accesses *accesses;   // beside the calls
+    const struct profile_access *access; // the next; NULL: there is none
+    BASE_ARRAY(struct profile_probe) probes;
+    BASE_ARRAY(struct profile_kernel_site) sites; // by kernel
+    size_t next_probe, next_site;
+    bool failed; // memory ran out
 };
+
+// What kernels did to the object in all.
+static void put_use(struct base_json *json, const struct report_object *object)
+{
+    const struct report_use *use = &object->use;
+    base_json_key(json, "accesses");
+    if (use->reads + use->writes == 0) {
+        base_json_null(json);
+        return;
+    }
+    const bool elements = use->element_bytes && !use->mixed;
+    base_json_begin_object(json);
+    put_number(json, "reads", use->reads);
+    put_number(json, "writes", use->writes);
+    put_number_or_null(json, "bytes_read", use->bytes_read, use->moved);
+    put_number_or_null(json, "bytes_written", use->bytes_written, use->moved);
+    put_number_or_null(json, "element_bytes", use->element_bytes, elements);
+    put_number_or_null(json, "elements", report_elements(object), elements);
+    put_number_or_null(json, "touched", use->touched, elements);
+    put_number_or_null(json, "shared", use->shared, elements);
+    base_json_end_object(json);
+}
 
 // Beside what report_data keeps of an object, what only this report shows.
 static bool put_object(struct writing *writing, const struct report_object *object,
@@ -195,6 +228,7 @@ static bool put_object(struct writing *writing, const struct report_object *obje
     put_number(json, "stream", row->stream);
     put_number_or_null(json, "parent", row->parent, row->parent);
     put_bool(json, "counted", object->counts);
+    put_use(json, object);
     base_json_end_object(json);
     return !json->failed;
 }
@@ -224,6 +258,7 @@ static void put_launch(struct writing *writing, const struct profile_launch *lau
     put_triple(json, "block", launch->block);
     put_number(json, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
     put_bool(json, "cooperative", launch->flags & PROFILE_LAUNCH_COOPERATIVE);
+    put_number_or_null(json, "kernel_id", launch->kernel, launch->kernel);
 }
 
 static void put_word(struct base_json *json, const char *key, const char *word, bool known)
@@ -304,6 +339,42 @@ static void put_details(struct writing *writing, const struct profile_call *call
     }
 }
 
+static void put_access(struct base_json *json, const struct profile_access *access)
+{
+    base_json_begin_object(json);
+    put_number(json, "object", access->object);
+    put_number_or_null(json, "node", access->node, access->node);
+    put_bool(json, "read", access->read);
+    put_bool(json, "written", access->written);
+    put_number_or_null(json, "bytes_read", access->bytes_read,
+                       access->bytes_read != PROFILE_UNKNOWN);
+    put_number_or_null(json, "bytes_written", access->bytes_written,
+                       access->bytes_written != PROFILE_UNKNOWN);
+    put_number_or_null(json, "element_bytes", access->element_bytes, access->element_bytes);
+    put_number_or_null(json, "elements", access->elements, access->elements != PROFILE_UNKNOWN);
+    put_number_or_null(json, "new_elements", access->new_elements,
+                       access->new_elements != PROFILE_UNKNOWN);
+    put_number_or_null(json, "shared_elements", access->shared_elements,
+                       access->shared_elements != PROFILE_UNKNOWN);
+    base_json_end_object(json);
+}
+
+// Of the call, where probes told any.
+static void put_accesses(struct writing *writing, uint64_t call)
+{
+    struct base_json *json = &writing->json;
+    while (writing->access && writing->access->call < call) // of one that was lost
+        writing->access = profile_accesses_next(writing->accesses);
+    if (!writing->access || writing->access->call != call)
+        return;
+    base_json_key(json, "accesses");
+    base_json_begin_array(json);
+    for (; writing->access && writing->access->call == call;
+         writing->access = profile_accesses_next(writing->accesses))
+        put_access(json, writing->access);
+    base_json_end_array(json);
+}
+
 static bool each_call(void *user, const struct profile_call *call)
 {
     struct writing *writing = user;
@@ -327,6 +398,7 @@ static bool each_call(void *user, const struct profile_call *call)
     put_bool(json, "captured", call->flags & PROFILE_CALL_CAPTURED);
     put_number_or_null(json, "path", call->path, call->path);
     put_details(writing, call);
+    put_accesses(writing, call->number);
     base_json_end_object(json);
     return !json->failed;
 }
@@ -376,6 +448,105 @@ static bool each_path(void *user, const struct profile_path *path)
     return !json->failed;
 }
 
+// --- Kernels -------------------------------------------------------------------------------------
+
+static bool keep_probe(void *user, const struct profile_probe *probe)
+{
+    struct writing *writing = user;
+    struct profile_probe *row = base_array_push(&writing->probes);
+    if (row)
+        *row = *probe;
+    writing->failed |= !row;
+    return row != NULL;
+}
+
+static bool keep_site(void *user, const struct profile_kernel_site *site)
+{
+    struct writing *writing = user;
+    struct profile_kernel_site *row = base_array_push(&writing->sites);
+    if (row)
+        *row = *site;
+    writing->failed |= !row;
+    return row != NULL;
+}
+
+static void put_place(struct base_json *json, const char *file, uint32_t line, uint32_t column)
+{
+    put_string(json, "file", file);
+    put_number_or_null(json, "line", line, line);
+    put_number_or_null(json, "column", column, column);
+}
+
+static void put_site(struct base_json *json, const struct profile_kernel_site *site)
+{
+    base_json_begin_object(json);
+    put_number(json, "id", site->number);
+    put_string(json, "function", site->function);
+    put_string(json, "opcode", site->opcode);
+    put_string(json, "access", profile_site_access_word(site->access));
+    put_string(json, "type", site->type);
+    put_number(json, "type_count", site->type_count);
+    put_number_or_null(json, "bytes", site->bytes, site->bytes);
+    put_bool(json, "generic", site->generic);
+    put_place(json, site->file, site->line, site->column);
+    put_string(json, "inlined_function", site->inlined_function);
+    base_json_key(json, "inlined_at");
+    if (site->at_file) {
+        base_json_begin_object(json);
+        put_place(json, site->at_file, site->at_line, site->at_column);
+        base_json_end_object(json);
+    } else {
+        base_json_null(json);
+    }
+    base_json_end_object(json);
+}
+
+// Probes and sites are in the order of kernels, too.
+static bool each_kernel(void *user, const struct profile_kernel *kernel)
+{
+    struct writing *writing = user;
+    struct base_json *json = &writing->json;
+    const struct profile_probe *probe = NULL;
+    for (; writing->next_probe < writing->probes.count; writing->next_probe++) {
+        probe = &writing->probes.items[writing->next_probe];
+        if (probe->kernel >= kernel->number)
+            break;
+    }
+    if (probe && probe->kernel != kernel->number)
+        probe = NULL;
+    base_json_begin_object(json);
+    put_number(json, "id", kernel->number);
+    put_string(json, "name", kernel->name);
+    put_string(json, "mangled", kernel->mangled);
+    put_number_or_null(json, "module", kernel->module, kernel->module);
+    put_number(json, "registers", kernel->registers);
+    put_number(json, "static_shared_bytes", kernel->static_shared_bytes);
+    put_number(json, "local_bytes", kernel->local_bytes);
+    base_json_key(json, "probes");
+    if (probe) {
+        base_json_begin_object(json);
+        put_bool(json, "objects", probe->facts & PROFILE_PROBE_OBJECTS);
+        put_bool(json, "elements", probe->facts & PROFILE_PROBE_ELEMENTS);
+        put_bool(json, "counts", probe->facts & PROFILE_PROBE_COUNTS);
+        put_string(json, "reason", probe->reason);
+        base_json_end_object(json);
+    } else {
+        base_json_null(json);
+    }
+    base_json_key(json, "sites");
+    base_json_begin_array(json);
+    for (; writing->next_site < writing->sites.count; writing->next_site++) {
+        const struct profile_kernel_site *site = &writing->sites.items[writing->next_site];
+        if (site->kernel > kernel->number)
+            break;
+        if (site->kernel == kernel->number)
+            put_site(json, site);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+    return !json->failed;
+}
+
 // --- The document --------------------------------------------------------------------------------
 
 static void put_notes(struct base_json *json, const struct report_data *data)
@@ -409,6 +580,9 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
     base_json_begin_array(json);
     enum base_code code = profile_each_object(profile, each_object, &objects, error);
     base_json_end_array(json);
+    if (code == BASE_OK)
+        code = profile_accesses_begin(profile, &writing->accesses, error);
+    writing->access = profile_accesses_next(writing->accesses);
 #define ROWS(key, what)                                                   \
     if (code == BASE_OK && !json->failed) {                               \
         base_json_key(json, key);                                         \
@@ -417,9 +591,20 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
         base_json_end_array(json);                                        \
     }
     ROWS("calls", call)
+    enum base_code ended = profile_accesses_end(writing->accesses, code == BASE_OK ? error : NULL);
+    code = code == BASE_OK ? ended : code;
     ROWS("graphs", graph)
     ROWS("paths", path)
+    if (code == BASE_OK)
+        code = profile_each_probe(profile, keep_probe, writing, error);
+    if (code == BASE_OK)
+        code = profile_each_kernel_site(profile, keep_site, writing, error);
+    ROWS("kernels", kernel)
 #undef ROWS
+    if (code == BASE_OK && writing->failed)
+        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    base_array_fini(&writing->probes);
+    base_array_fini(&writing->sites);
     return code;
 }
 

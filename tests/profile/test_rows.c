@@ -445,7 +445,7 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|0|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|1|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",
@@ -512,7 +512,8 @@ static void views_tell_the_same(void **state)
                 "4|||pinned|4000|196608||1|||||0|||||||\n"
                 "5|tensor|program|part|256|262400|1|1|||||0|||||||3\n"
                 "6|||graph|64|589824|1||||||0|||||||\n");
-    check_query(profile, "SELECT * FROM v_accesses", "");
+    check_query(profile, "SELECT * FROM v_settings ORDER BY name",
+                "analyses|objects,elements,counts\nsample|10\n");
     check_query(profile, "SELECT * FROM v_notes WHERE number = 1",
                 "1|warning|kernel foo: no PTX\n");
     check_query(profile, "SELECT * FROM v_dropped ORDER BY kind", "call|3\ntime|12\n");
