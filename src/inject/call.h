@@ -13,6 +13,9 @@
 
 enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call waited
 
+struct probe_launch;
+struct probe_exec;
+
 struct call {
     enum hook hook;
     struct unwind_registers caller;
@@ -31,7 +34,9 @@ struct call {
     bool quiet;             // make no record
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
-    CUevent event; // that is waited for instead of streams
+    CUevent event;              // that is waited for instead of streams
+    struct probe_launch *probe; // of a launch that is watched
+    struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
         struct event_alloc alloc;

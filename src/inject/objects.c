@@ -14,6 +14,7 @@ void objects_init(struct objects *objects)
     objects->spare = NULL;
     atomic_store(&objects->made, 0);
     atomic_store(&objects->parts, 0);
+    atomic_store(&objects->changes, 0);
 }
 
 static struct object *pointer(uint64_t value)
@@ -78,6 +79,13 @@ uint64_t objects_number(struct objects *objects)
     return number;
 }
 
+// With the lock held, likewise.
+static void changed_locked(struct objects *objects)
+{
+    const uint64_t changes = atomic_load_explicit(&objects->changes, memory_order_relaxed) + 1;
+    atomic_store_explicit(&objects->changes, changes, memory_order_relaxed);
+}
+
 static bool add_locked(struct objects *objects, enum objects_layer layer,
                        const struct object *object)
 {
@@ -85,11 +93,14 @@ static bool add_locked(struct objects *objects, enum objects_layer layer,
     const bool good =
         copy && base_intervals_insert(&objects->layers[layer], copy->start, copy->bytes,
                                       (uint64_t)(uintptr_t)copy, NULL) == BASE_OK;
-    if (!good)
+    if (!good) {
         give(objects, copy);
-    else if (layer == OBJECTS_PARTS)
+        return false;
+    }
+    if (layer == OBJECTS_PARTS)
         atomic_fetch_add_explicit(&objects->parts, 1, memory_order_relaxed);
-    return good;
+    changed_locked(objects);
+    return true;
 }
 
 bool objects_add(struct objects *objects, enum objects_layer layer, const struct object *object)
@@ -153,12 +164,82 @@ bool objects_find_array(struct objects *objects, uint64_t handle, struct object 
     return value != NULL;
 }
 
+// --- Pieces --------------------------------------------------------------------------------------
+
+bool objects_find_piece(struct objects *objects, uint64_t address, struct objects_piece *found)
+{
+    const struct base_intervals *parts = &objects->layers[OBJECTS_PARTS];
+    *found = (struct objects_piece){0};
+    lock_take(&objects->lock);
+    const struct base_interval *range = parts->count ? base_intervals_find(parts, address) : NULL;
+    const bool part = range != NULL;
+    if (!range)
+        range = base_intervals_find(&objects->layers[OBJECTS_MEMORY], address);
+    if (range) {
+        uint64_t start = range->start, last = range->last;
+        found->object = *pointer(range->value);
+        if (!part && parts->count) { // of its neighbours only those in the same object cut it
+            const struct base_interval *below = base_intervals_before(parts, address);
+            const struct base_interval *above = base_intervals_after(parts, address);
+            if (below && below->last >= start)
+                start = below->last + 1;
+            if (above && above->start <= last)
+                last = above->start - 1;
+        }
+        found->start = start;
+        found->bytes = last - start + 1;
+    }
+    lock_give(&objects->lock);
+    return range != NULL;
+}
+
+static size_t add_piece(struct objects_piece *pieces, size_t room, size_t count, uint64_t start,
+                        uint64_t last, const struct object *object)
+{
+    if (count < room)
+        pieces[count] = (struct objects_piece){start, last - start + 1, *object};
+    return count + 1;
+}
+
+size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, size_t room,
+                      uint64_t *changes)
+{
+    const struct base_intervals *parts = &objects->layers[OBJECTS_PARTS];
+    struct base_intervals_walk walk, inner;
+    size_t count = 0;
+    lock_take(&objects->lock);
+    *changes = atomic_load_explicit(&objects->changes, memory_order_relaxed);
+    const struct base_interval *it = base_intervals_first(&objects->layers[OBJECTS_MEMORY], &walk);
+    for (; it; it = base_intervals_next(&walk)) {
+        const struct object *object = pointer(it->value);
+        uint64_t from = it->start;
+        bool left = true;
+        const struct base_interval *part =
+            parts->count ? base_intervals_first_overlap(parts, it->start, object->bytes, &inner)
+                         : NULL;
+        for (; part; part = base_intervals_next(&inner)) {
+            if (part->start > from)
+                count = add_piece(pieces, room, count, from, part->start - 1, object);
+            count = add_piece(pieces, room, count, part->start, part->last, pointer(part->value));
+            from = part->last + 1;
+            left = part->last < it->last;
+        }
+        if (left)
+            count = add_piece(pieces, room, count, from, it->last, object);
+    }
+    lock_give(&objects->lock);
+    return count;
+}
+
+// --- Taking away ---------------------------------------------------------------------------------
+
 // With the lock held: it was taken out of its layer.
 static void taken_locked(struct objects *objects, enum objects_layer layer, struct object *object,
                          struct object *taken)
 {
     *taken = *object;
     give(objects, object);
+    changed_locked(objects);
     if (layer == OBJECTS_PARTS)
         atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
 }

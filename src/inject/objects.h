@@ -30,8 +30,16 @@ struct objects {
     struct base_intervals layers[OBJECTS_LAYERS];
     struct base_map arrays; // handle to object
     struct object *spare;
-    _Atomic size_t parts;  // in their layer; anybody may look
-    _Atomic uint64_t made; // numbers that were given out; likewise
+    _Atomic size_t parts;     // in their layer; anybody may look
+    _Atomic uint64_t made;    // numbers that were given out; likewise
+    _Atomic uint64_t changes; // how often objects at addresses came or went; likewise
+};
+
+// Memory of which every byte is the same object's: a part, or what parts leave of the object that
+// they lie in. An object without parts is one piece.
+struct objects_piece {
+    uint64_t start, bytes;
+    struct object object;
 };
 
 void objects_init(struct objects *objects);
@@ -53,6 +61,12 @@ void objects_forget_aliases(struct objects *objects, uint64_t number);
 bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t address,
                   struct object *found);
 bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found);
+// The piece that holds the address. False: there is none, and *found is zeroed.
+bool objects_find_piece(struct objects *objects, uint64_t address, struct objects_piece *found);
+// All pieces, in the order of addresses: up to `room` of them. Returns how many there are, and in
+// *changes the value that objects->changes had then.
+size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, size_t room,
+                      uint64_t *changes);
 
 // Takes one away: that starts at the address exactly; that has the handle; any that overlaps the
 // range; the first at or above *from that is of the context (0: any) and the owner (0: any), with

@@ -136,6 +136,19 @@ static bool find_shape(const struct ptx_site *site, struct instrument_probe *pro
     }
 }
 
+// What lanes will probably do: the probes look whether they do.
+static void guess(const struct instrument_body *body, struct instrument_probe *probe)
+{
+    const struct ptx_site *site = probe->site;
+    const struct ptx_affine *affine = body->facts->affine;
+    int64_t step = ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_TID, 0, NULL) +
+                   ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_LANEID, 0, NULL);
+    probe->in_run = step == (int64_t)site->bytes;
+    probe->shared = !(site->deps & PTX_DEP_ANY_LANE) || step == 0;
+    // Blocks that differ in what they touch write words once.
+    probe->check = site->loop != PTX_NO_LOOP && !(site->deps & PTX_DEP_CTAID_X);
+}
+
 static void plan_site(struct instrument_work *work, struct instrument_body *body,
                       const struct ptx_site *site, struct instrument_probe *probe,
                       struct roots *roots)
@@ -158,6 +171,7 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     probe->root = rooted ? find_root(work, body, site, roots) : INSTRUMENT_NONE;
     probe->how = probe->root == INSTRUMENT_NONE ? HOW_LOOKUP : HOW_ROOT;
     body->looks_up |= probe->how == HOW_LOOKUP;
+    guess(body, probe);
 }
 
 void instrument_plan(struct instrument_work *work, struct instrument_body *body)

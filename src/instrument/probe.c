@@ -170,7 +170,7 @@ static void emit_rooted(struct instrument_work *work, const struct instrument_bo
 {
     struct base_buf *out = &work->out;
     struct instrument_fields slot = {"ld.param", "glint$context",
-                                     instrument_slot_offset(probe->root)};
+                                     instrument_slot_offset(probe->root), true};
     uint32_t outside = new_label(work), done = new_label(work);
     base_buf_printf(out,
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
@@ -180,12 +180,16 @@ static void emit_rooted(struct instrument_work *work, const struct instrument_bo
                     "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n"
                     "ld.param.u64 %%glint$d2, [glint$context+%zu];\n"
                     "sub.u64 %%glint$d2, %%glint$d2, %%glint$d1;\n"
-                    "setp.ge.u64 %%glint$p0, %%glint$d0, %%glint$d2;\n"
-                    "@%%glint$p0 bra $glint$%u;\n",
+                    "setp.ge.u64 %%glint$p0, %%glint$d0, %%glint$d2;\n",
                     slot.offset + offsetof(struct instrument_slot, base),
                     slot.offset + offsetof(struct instrument_slot, lead),
-                    slot.offset + offsetof(struct instrument_slot, bytes), outside);
-    instrument_emit_mark(work, &slot, "%glint$a", bytes);
+                    slot.offset + offsetof(struct instrument_slot, bytes));
+    if (probe->in_run && bytes == probe->site->bytes)
+        instrument_emit_run(work, &slot, bytes, probe->check, done);
+    base_buf_printf(out, "@%%glint$p0 bra $glint$%u;\n", outside);
+    if (probe->shared && work->counts)
+        instrument_emit_shared(work, &slot, bytes, done);
+    instrument_emit_mark(work, &slot, bytes);
     base_buf_printf(out,
                     "bra $glint$%u;\n$glint$%u:\n"
                     "mov.u64 %%glint$d4, %u;\n",
@@ -199,7 +203,7 @@ static void emit_looked_up(struct instrument_work *work, const struct instrument
                            const struct instrument_probe *probe, uint32_t bytes)
 {
     struct base_buf *out = &work->out;
-    struct instrument_fields slot = {"ld.global", "%glint$s", 0};
+    struct instrument_fields slot = {"ld.global", "%glint$s", 0, false};
     uint32_t inside = new_label(work), done = new_label(work), kinds = kinds_of(probe->site);
     work->helpers |= HELPER_ENTER | HELPER_LEAVE;
     base_buf_printf(out,
@@ -226,7 +230,7 @@ static void emit_looked_up(struct instrument_work *work, const struct instrument
                     "setp.eq.u64 %%glint$p0, %%glint$e, 0;\n"
                     "@%%glint$p0 bra $glint$%u;\n$glint$%u:\n",
                     done, inside);
-    instrument_emit_mark(work, &slot, "%glint$a", bytes);
+    instrument_emit_mark(work, &slot, bytes);
     for (uint32_t kind = 0; kind < 2; kind++) {
         if (kinds & 1u << kind)
             base_buf_printf(out, "add.u64 %%glint$m%u, %%glint$m%u, %u;\n", kind, kind, bytes);
@@ -286,7 +290,7 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
         (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE))
         return;
     uint32_t past = new_label(work);
-    base_buf_puts(out, "{\n.reg .pred %glint$p<2>;\n.reg .b32 %glint$r<4>;\n"
+    base_buf_puts(out, "{\n.reg .pred %glint$p<3>;\n.reg .b32 %glint$r<10>;\n"
                        ".reg .b64 %glint$a, %glint$d<5>;\n");
     if (instr->guard)
         base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",

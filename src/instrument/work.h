@@ -40,6 +40,9 @@ struct instrument_probe {
     uint32_t root;      // HOW_ROOT
     uint32_t flag;      // objects: a guarded site's own
     uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
+    bool in_run;        // lanes may well touch neighbouring bytes
+    bool shared;        // or one address
+    bool check;         // many warps may touch the same
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
 };
@@ -137,9 +140,17 @@ struct instrument_fields {
     const char *from; // "ld.param" or "ld.global"
     const char *base; // inside the brackets: "glint$context", a register
     uint32_t offset;  // of the slot there
+    bool one;         // the same for all lanes
 };
+// An access of each lane that is here.
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
-                          const char *address, uint32_t bytes);
+                          uint32_t bytes);
+// A run of a whole warp, where it is one; see there.
+void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
+                         uint32_t bytes, bool check, uint32_t done);
+// Counts of one address for all lanes, where it is one.
+void instrument_emit_shared(struct instrument_work *work, const struct instrument_fields *slot,
+                            uint32_t bytes, uint32_t done);
 
 // clone.c: prints the clone.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);

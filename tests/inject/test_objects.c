@@ -216,9 +216,50 @@ static void threads_share_the_map(void **unused)
     objects_fini(&objects);
 }
 
+static void pieces_are_objects_cut_by_their_parts(void **unused)
+{
+    (void)unused;
+    struct objects objects;
+    struct objects_piece pieces[8], piece;
+    uint64_t changes, later;
+    objects_init(&objects);
+    add(&objects, 1, 100, 50, 1);
+    add(&objects, 2, 150, 50, 1);
+    add(&objects, 3, UINT64_MAX - 9, 10, 1);
+    assert_int_equal(objects_pieces(&objects, pieces, 8, &changes), 3);
+    struct object part = make(4, 150, 10, 1), last = make(5, 190, 10, 1), top = make(6, 0, 4, 1);
+    top.start = UINT64_MAX - 3;
+    assert_true(objects_add(&objects, OBJECTS_PARTS, &part));
+    assert_true(objects_add(&objects, OBJECTS_PARTS, &last));
+    assert_true(objects_add(&objects, OBJECTS_PARTS, &top));
+    static const uint64_t expected[][3] = {{1, 100, 50},           {4, 150, 10},
+                                           {2, 160, 30},           {5, 190, 10},
+                                           {3, UINT64_MAX - 9, 6}, {6, UINT64_MAX - 3, 4}};
+    assert_int_equal(objects_pieces(&objects, pieces, 8, &later), 6);
+    assert_int_equal(later, changes + 3);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(pieces[i].object.number, expected[i][0]);
+        assert_int_equal(pieces[i].start, expected[i][1]);
+        assert_int_equal(pieces[i].bytes, expected[i][2]);
+        for (uint64_t at = 0; at < expected[i][2]; at++) { // and found by each of its bytes
+            assert_true(objects_find_piece(&objects, expected[i][1] + at, &piece));
+            assert_memory_equal(&piece, &pieces[i], sizeof(piece));
+        }
+    }
+    assert_int_equal(objects_pieces(&objects, pieces, 2, &later), 6);
+    assert_false(objects_find_piece(&objects, 99, &piece));
+    assert_false(objects_find_piece(&objects, 200, &piece));
+    struct object taken;
+    assert_true(objects_take(&objects, OBJECTS_PARTS, 150, &taken));
+    assert_int_equal(objects_pieces(&objects, pieces, 8, &changes), 5);
+    assert_int_equal(changes, later + 1);
+    objects_fini(&objects);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_objects_cut_by_their_parts),
         cmocka_unit_test(an_object_holds_its_bytes_and_no_other),
         cmocka_unit_test(what_overlaps_is_refused_until_it_is_taken_away),
         cmocka_unit_test(only_the_start_takes_an_object_away),

@@ -41,6 +41,17 @@ if(TARGET test_inject_pool) # which is part of the library only
     target_sources(test_inject_pool PRIVATE ${PROJECT_SOURCE_DIR}/src/inject/pool.c)
 endif()
 
+# Shadow memory alone, on the simulated GPU: see shadow_harness.h.
+foreach(name IN ITEMS shadow)
+    if(TARGET test_inject_${name} AND TARGET glint_libcuda)
+        file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow*.c)
+        target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c ${shadow_sources})
+        target_compile_definitions(test_inject_${name} PRIVATE HARNESS_DRIVER="$<TARGET_FILE:glint_libcuda>")
+        target_link_libraries(test_inject_${name} PRIVATE ${CMAKE_DL_LIBS} pthread)
+        add_dependencies(test_inject_${name} glint_libcuda)
+    endif()
+endforeach()
+
 if(NOT TARGET glint_inject_preload)
     return()
 endif()
@@ -65,6 +76,7 @@ function(inject_program name)
     target_link_libraries(inject_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
 endfunction()
 inject_program(nvtx)
+inject_program(probed)
 inject_program(shared)
 inject_program(variables)
 inject_program(waited)
@@ -111,6 +123,20 @@ inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_share
 inject_test(records.handles test_records.sh handles $<TARGET_FILE:inject_shared> handles)
 set_property(TEST inject.records.handles APPEND PROPERTY ENVIRONMENT
     GLINT_TEST_DRIVER=$<TARGET_FILE_DIR:inject_fake_driver>)
+# inject_probed(NAME MODE [VARIABLE=VALUE...]) holds probed.c to do the same with probes, and its records to
+# expected/probes-NAME.
+function(inject_probed name mode)
+    inject_test(probes.${name} test_records.sh probes-${name} $<TARGET_FILE:inject_probed> ${mode}
+        ${PROJECT_BINARY_DIR}/tests/inject/probed-${name}.ptx)
+    set_property(TEST inject.probes.${name} APPEND PROPERTY ENVIRONMENT GLINT_PROBES=1 GLINT_CACHE= ${ARGN})
+endfunction()
+inject_probed(launches launches)
+inject_probed(modules modules)
+inject_probed(links links)
+inject_probed(graphs graphs)
+inject_probed(samples samples GLINT_SAMPLE=3)
+inject_probed(kernels samples GLINT_KERNELS=^pi)
+inject_probed(elements launches GLINT_PROBES=3)
 inject_test(records.waited test_records.sh waited $<TARGET_FILE:inject_waited>)
 inject_test(waited test_waited.sh $<TARGET_FILE:inject_waited>)
 inject_test(records.doors test_records.sh doors $<TARGET_FILE:inject_doors> $<TARGET_FILE:inject_fake>

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watched launches from their beginning to where they are told, and the ends of streams, contexts
+// and the process. What a launch needs on the GPU is the lanes' affair.
+#include "shadow.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shadow_inner.h"
+
+enum {
+    SETTLED_MOST = 64,        // launches that wait to be told though nothing of them comes back
+    CLOSE_AFTER_NS = 1000000, // launches are asked for at least so often while somebody collects
+    // At an end, what is in flight is waited for so long at most: the program is done with the GPU,
+    // or leaves it work that nobody will see.
+    FINISH_NS = 1000000000,
+    FINISH_SIMULATED_S = 60, // the simulated GPU is as slow as the machine is
+};
+
+// --- Beginning -----------------------------------------------------------------------------------
+
+struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    struct shadow_ticket *ticket =
+        calloc(1, sizeof(*ticket) + kernel->root_count * sizeof(ticket->roots[0]));
+    if (!ticket) {
+        state_no_memory();
+        return NULL;
+    }
+    ticket->shadow = shadow;
+    ticket->stream = launch->stream;
+    ticket->kernel = kernel;
+    ticket->kernel_number = launch->kernel_number;
+    ticket->facts = launch->facts;
+    ticket->root_count = kernel->root_count;
+    for (uint32_t i = 0; i < kernel->root_count; i++) {
+        struct objects_piece piece;
+        if (launch->roots[i] && objects_find_piece(&state.objects, launch->roots[i], &piece))
+            ticket->roots[i].object = piece.object.number;
+    }
+    return ticket;
+}
+
+void shadow_ticket_free(struct shadow_ticket *ticket)
+{
+    struct shadow *shadow = ticket->shadow;
+    if (ticket->table) {
+        pthread_mutex_lock(&shadow->lock);
+        shadow_table_drop(shadow, ticket->table);
+        pthread_mutex_unlock(&shadow->lock);
+    }
+    free(ticket);
+}
+
+void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
+                            const struct instrument_kernel *kernel)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_kernel *about = shadow_kernel(shadow, kernel_number, kernel);
+    if (about)
+        about->unwatched++;
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    struct shadow *shadow = shadow_of(launch->stream->context);
+    if (!shadow || atomic_load(&shadow->failed))
+        return NULL;
+    struct instrument_context about = {0};
+    struct shadow_ticket *ticket = shadow_ticket_make(shadow, launch);
+    if (ticket && (kernel->flag_count || kernel->needs_table)) {
+        ticket->lane = shadow_lane_take(shadow, launch->stream);
+        if (!ticket->lane || !shadow_lane_enter(ticket->lane, ticket, &about)) {
+            if (ticket->lane)
+                shadow_lane_leave(ticket->lane);
+            shadow_ticket_free(ticket);
+            ticket = NULL;
+        }
+    }
+    if (!ticket) {
+        shadow_count_unwatched(shadow, launch->kernel_number, kernel);
+        return NULL;
+    }
+    memset(context, 0, kernel->context_bytes);
+    memcpy(context, &about, sizeof(about));
+    return ticket;
+}
+
+// --- Launched ------------------------------------------------------------------------------------
+
+static void tell_settled(struct shadow *shadow)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_ticket *ticket = shadow->settled;
+    shadow->settled = NULL;
+    shadow->settled_last = &shadow->settled;
+    shadow->settled_count = 0;
+    pthread_mutex_unlock(&shadow->lock);
+    while (ticket) {
+        struct shadow_ticket *next = ticket->next;
+        shadow_tell(ticket, NULL, NULL);
+        shadow_ticket_free(ticket);
+        ticket = next;
+    }
+}
+
+// Not at once, because the call's own record comes first.
+void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
+{
+    bool many;
+    pthread_mutex_lock(&shadow->lock);
+    many = shadow->settled_count >= SETTLED_MOST;
+    pthread_mutex_unlock(&shadow->lock);
+    if (many)
+        tell_settled(shadow);
+    pthread_mutex_lock(&shadow->lock);
+    *shadow->settled_last = ticket;
+    shadow->settled_last = &ticket->next;
+    shadow->settled_count++;
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
+{
+    struct shadow_lane *lane = ticket->lane;
+    ticket->call = call;
+    if (!lane) {
+        if (launched)
+            shadow_settle(ticket->shadow, ticket);
+        else
+            shadow_ticket_free(ticket);
+        return;
+    }
+    if (launched) {
+        shadow_batch_add(lane->open, ticket);
+        if (ticket->stream->foreign) // nobody will say when it is gone
+            shadow_lane_close(lane, lane->stream->handle);
+    } else {
+        shadow_ticket_free(ticket);
+    }
+    shadow_lane_leave(lane);
+}
+
+// --- Collecting ----------------------------------------------------------------------------------
+
+enum how { GENTLY, ALL };
+
+// The stream on which the lane's batch can be closed from this thread; NULL: none. A default stream
+// has no name outside of its context, nor a thread's own outside of the thread: at an end the
+// legacy stream, which orders with it, does instead. Whoever touches that while a stream is under
+// capture ends the capture.
+static CUstream nameable(const struct shadow_lane *lane, enum how how)
+{
+    const struct stream *stream = lane->stream;
+    if (stream->number != lane->stream_number || context_current() != lane->shadow->context)
+        return NULL;
+    CUstream handle = stream->handle;
+    if (stream->flags & EVENT_STREAM_PER_THREAD && stream->thread != thread_number())
+        handle = how == ALL ? CU_STREAM_LEGACY : NULL;
+    return handle == CU_STREAM_LEGACY && atomic_load(&state.captures) ? NULL : handle;
+}
+
+// False: something of it is still in flight.
+static bool collect_lane(struct shadow_lane *lane, enum how how)
+{
+    pthread_mutex_lock(&lane->shadow->lock);
+    const bool used = lane->stream_number;
+    if (used)
+        lane->users++;
+    pthread_mutex_unlock(&lane->shadow->lock);
+    if (!used)
+        return true;
+    if (pthread_mutex_trylock(&lane->lock)) { // a launch is being made on it
+        pthread_mutex_lock(&lane->shadow->lock);
+        lane->users--;
+        pthread_mutex_unlock(&lane->shadow->lock);
+        return false;
+    }
+    const bool due = how == ALL || now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
+    const CUstream stream =
+        lane->open && due && !atomic_load(&lane->shadow->failed) ? nameable(lane, how) : NULL;
+    if (stream)
+        shadow_lane_close(lane, stream);
+    const bool done = shadow_lane_tell(lane);
+    shadow_lane_leave(lane);
+    return done;
+}
+
+static bool collect(struct shadow *shadow, enum how how)
+{
+    bool done = true;
+    tell_settled(shadow);
+    for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
+        done &= collect_lane(lane, how);
+    return done;
+}
+
+void shadow_collect(struct context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    if (shadow)
+        collect(shadow, GENTLY);
+}
+
+void shadow_stream_end(struct stream *stream)
+{
+    struct shadow *shadow = atomic_load(&stream->context->shadow);
+    if (!shadow)
+        return;
+    struct shadow_lane *lane = shadow_lane_take(shadow, stream);
+    if (!lane)
+        return;
+    const CUstream handle = nameable(lane, GENTLY);
+    if (handle)
+        shadow_lane_close(lane, handle);
+    shadow_lane_leave(lane);
+}
+
+void shadow_object_ended(uint64_t object)
+{
+    (void)object;
+}
+
+// --- Ends ----------------------------------------------------------------------------------------
+
+static void collect_all(struct shadow *shadow)
+{
+    const uint64_t most_ns =
+        state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
+    const uint64_t until = now_ns() + most_ns;
+    while (!collect(shadow, ALL) && now_ns() < until)
+        sched_yield();
+    shadow_tell_notes(shadow);
+}
+
+void shadow_context_end(struct context *context)
+{
+    struct shadow *shadow = atomic_load(&context->shadow);
+    if (!shadow)
+        return;
+    CUcontext popped;
+    const bool push =
+        context_current() != context && REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS;
+    collect_all(shadow);
+    if (push)
+        REAL(cuCtxPopCurrent_v2)(&popped);
+}
+
+void shadow_finish(void)
+{
+    for (size_t i = 0; i < state.contexts.count; i++) {
+        const struct base_map_entry *entry = &state.contexts.entries[i];
+        if (!entry->removed)
+            shadow_context_end((struct context *)(uintptr_t)entry->value); // NOLINT
+    }
+}
+
+void shadow_context_gone(struct context *context)
+{
+    struct shadow *shadow = atomic_exchange(&context->shadow, NULL);
+    if (shadow)
+        atomic_store(&shadow->failed, true);
+}

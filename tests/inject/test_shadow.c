@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shadow memory at object level: what launches touched comes back whole and once, by flags, by
+// tables and without either, from many streams and threads, without waiting and in little memory.
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "inject/shadow_inner.h"
+#include "shadow_harness.h"
+
+static uint32_t random_next(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static struct context *context;
+
+static int start(void **unused)
+{
+    (void)unused;
+    context = harness_start();
+    return 0;
+}
+
+static int finish(void **unused)
+{
+    (void)unused;
+    harness_finish();
+    return 0;
+}
+
+static void synchronize(void)
+{
+    MUST(DRIVER(cuCtxSynchronize)());
+}
+
+// All that was launched is told after this.
+static void settle(void)
+{
+    synchronize();
+    shadow_context_end(context);
+}
+
+static uint64_t device_bytes(void)
+{
+    return atomic_load(&context->shadow)->device.slab_bytes;
+}
+
+// --- Expectations --------------------------------------------------------------------------------
+
+// What is expected, and what came, as sorted lists of call, object, flags.
+struct expected {
+    uint64_t call, object;
+    uint32_t flags;
+};
+
+static int by_call(const void *a, const void *b)
+{
+    const struct expected *one = a, *other = b;
+    if (one->call != other->call)
+        return one->call < other->call ? -1 : 1;
+    return one->object < other->object ? -1 : one->object > other->object;
+}
+
+static BASE_ARRAY(struct expected) wanted;
+
+static void expect(uint64_t call, uint64_t object, uint32_t flags)
+{
+    if (!flags)
+        return;
+    for (size_t i = 0; i < wanted.count; i++) {
+        if (wanted.items[i].call == call && wanted.items[i].object == object) {
+            wanted.items[i].flags |= flags;
+            return;
+        }
+    }
+    *base_array_push(&wanted) = (struct expected){call, object, flags};
+}
+
+static void check_accesses(void)
+{
+    const struct harness_record *records;
+    const size_t count = harness_records(EVENT_ACCESS, &records);
+    struct expected *came = calloc(count + 1, sizeof(*came));
+    for (size_t i = 0; i < count; i++) {
+        struct event_access access;
+        assert_int_equal(records[i].length, sizeof(access));
+        memcpy(&access, records[i].bytes, sizeof(access));
+        came[i] = (struct expected){access.call, access.object, access.flags};
+        assert_true(access.elements == EVENT_UNKNOWN && access.read_bytes == EVENT_UNKNOWN &&
+                    access.written_bytes == EVENT_UNKNOWN && !access.element_bytes);
+    }
+    if (count)
+        qsort(came, count, sizeof(*came), by_call);
+    if (wanted.count)
+        qsort(wanted.items, wanted.count, sizeof(*came), by_call);
+    assert_int_equal(count, wanted.count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(came[i].call, wanted.items[i].call);
+        assert_int_equal(came[i].object, wanted.items[i].object);
+        assert_int_equal(came[i].flags, wanted.items[i].flags);
+    }
+    free(came);
+    base_array_fini(&wanted);
+}
+
+// --- Without anything from the device ------------------------------------------------------------
+
+static void uses_that_always_hold_need_no_memory(void **unused)
+{
+    (void)unused;
+    struct object one = harness_object(1000, 0), other = harness_object(64, 0);
+    struct instrument_root roots[3] = {{0}};
+    struct instrument_use uses[] = {{0, INSTRUMENT_NONE, true, false},
+                                    {1, INSTRUMENT_NONE, false, true},
+                                    {2, INSTRUMENT_NONE, false, true},
+                                    {2, INSTRUMENT_NONE, true, false}};
+    const struct instrument_kernel kernel = {
+        .name = "settled",
+        .context_bytes = sizeof(struct instrument_context),
+        .roots = roots,
+        .root_count = 3,
+        .uses = uses,
+        .use_count = 4,
+    };
+    struct harness_run run = {.stream = context->legacy,
+                              .kernel = &kernel,
+                              .roots = {one.start, one.start + 999, other.start + 64},
+                              .facts = INSTRUMENT_OBJECTS,
+                              .accesses = NULL,
+                              .count = 1};
+    unsigned char words[sizeof(struct instrument_context)];
+    struct shadow_launch launch = {.stream = run.stream,
+                                   .kernel = &kernel,
+                                   .kernel_number = 1,
+                                   .roots = run.roots,
+                                   .grid = {1, 1, 1},
+                                   .block = {1, 1, 1},
+                                   .facts = INSTRUMENT_OBJECTS};
+    for (uint64_t call = 1; call <= 200; call++) {
+        struct shadow_ticket *ticket = shadow_begin(&launch, words);
+        assert_non_null(ticket);
+        const bool launched = call % 3 != 0;
+        shadow_launched(ticket, call, launched);
+        if (launched) // the third root points behind its object
+            expect(call, one.number, EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN);
+    }
+    assert_int_equal(device_bytes(), 0);
+    settle();
+    check_accesses();
+}
+
+// --- Flags ---------------------------------------------------------------------------------------
+
+static struct instrument_root four_roots[4];
+static struct instrument_use flag_uses[HARNESS_FLAGS];
+static const struct instrument_kernel flag_kernel = {
+    .name = "flags",
+    .context_bytes = sizeof(struct instrument_context),
+    .flag_count = HARNESS_FLAGS,
+    .flag_row_bytes = 2048 / INSTRUMENT_FLAG_ROWS,
+    .roots = four_roots,
+    .root_count = 4,
+    .uses = flag_uses,
+    .use_count = HARNESS_FLAGS,
+};
+
+static void make_uses(void)
+{
+    for (uint32_t i = 0; i < HARNESS_FLAGS; i++)
+        flag_uses[i] = (struct instrument_use){i % 4, i, i % 3 != 1, i % 3 != 0};
+}
+
+// A launch that sets some flags, each in some row.
+static void launch_flags(struct stream *stream, uint64_t call, const struct object objects[4],
+                         struct harness_access *list, uint32_t *seed, bool expects)
+{
+    enum { LIST = 8 };
+    struct harness_run run = {.stream = stream,
+                              .kernel = &flag_kernel,
+                              .accesses = list,
+                              .count = random_next(seed) % (LIST + 1),
+                              .call = call,
+                              .facts = INSTRUMENT_OBJECTS};
+    const struct object *of[4];
+    for (int i = 0; i < 4; i++) {
+        of[i] = &objects[random_next(seed) % 4];
+        run.roots[i] = of[i]->start + random_next(seed) % of[i]->bytes;
+    }
+    for (uint32_t i = 0; i < run.count; i++) {
+        const uint32_t flag = random_next(seed) % HARNESS_FLAGS;
+        list[i] = (struct harness_access){.flag = (int32_t)flag, .tally = -1, .root = 0};
+        const struct instrument_use *use = &flag_uses[flag];
+        if (expects)
+            expect(call, of[use->root]->number,
+                   (use->read ? EVENT_ACCESS_READ : 0u) |
+                       (use->written ? EVENT_ACCESS_WRITTEN : 0u));
+    }
+    if (!run.count) { // nothing to do, but a grid must not be empty
+        list[0] = (struct harness_access){.flag = -1, .tally = -1, .root = 0};
+        run.count = 1;
+    }
+    assert_true(harness_launch(&run));
+}
+
+static void flags_come_back_from_every_launch(void **unused)
+{
+    (void)unused;
+    enum { LAUNCHES = 3000, STREAMS = 3 };
+    uint32_t seed = 1;
+    struct object objects[4];
+    struct stream *streams[STREAMS] = {context->legacy, harness_stream(context, 0),
+                                       harness_stream(context, CU_STREAM_NON_BLOCKING)};
+    struct harness_access *lists = harness_pinned(LAUNCHES * 8 * sizeof(*lists));
+    make_uses();
+    for (int i = 0; i < 4; i++)
+        objects[i] = harness_object(100 + 1000 * (uint64_t)i, 0);
+    for (uint64_t call = 1; call <= LAUNCHES; call++) {
+        launch_flags(streams[random_next(&seed) % STREAMS], call, objects, lists + (call - 1) * 8,
+                     &seed, true);
+        if (random_next(&seed) % 64 == 0)
+            shadow_collect(context);
+        if (random_next(&seed) % 256 == 0)
+            synchronize();
+    }
+    settle();
+    check_accesses();
+    assert_true(device_bytes() <= 1 << 20);
+}
+
+static void what_a_destroyed_stream_left_comes_back(void **unused)
+{
+    (void)unused;
+    uint32_t seed = 7;
+    struct object objects[4];
+    struct harness_access *lists = harness_pinned(64 * 8 * sizeof(*lists));
+    make_uses();
+    for (int i = 0; i < 4; i++)
+        objects[i] = harness_object(400, 0);
+    for (uint64_t call = 1; call <= 64; call++) {
+        struct stream *stream = harness_stream(context, 0);
+        launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
+        shadow_stream_end(stream);
+        const CUstream handle = stream->handle;
+        stream->number = 0; // and so it is used again
+        MUST(DRIVER(cuStreamDestroy_v2)(handle));
+    }
+    settle();
+    check_accesses();
+}
+
+// --- Never waiting -------------------------------------------------------------------------------
+
+static void wait_for(void *flag)
+{
+    while (!atomic_load((_Atomic bool *)flag))
+        sched_yield();
+}
+
+static void a_stream_that_stands_still_holds_nobody_up(void **unused)
+{
+    (void)unused;
+    enum { LAUNCHES = 1000 };
+    static _Atomic bool go;
+    struct object objects[4];
+    struct stream *stream = harness_stream(context, 0);
+    struct harness_access *list = harness_pinned(8 * sizeof(*list));
+    make_uses();
+    for (int i = 0; i < 4; i++)
+        objects[i] = harness_object(400, 0);
+    struct harness_run run = {.stream = stream,
+                              .kernel = &flag_kernel,
+                              .accesses = list,
+                              .count = 1,
+                              .facts = INSTRUMENT_OBJECTS,
+                              .roots = {objects[0].start}};
+    list[0] = (struct harness_access){.flag = 0, .tally = -1, .root = 0};
+    shadow_of(context)->pinned.limit_bytes = 1 << 19; // less than the driver queues
+    atomic_store(&go, false);
+    MUST(DRIVER(cuLaunchHostFunc)(stream->handle, wait_for, &go));
+    uint64_t watched = 0;
+    for (uint64_t call = 1; call <= LAUNCHES; call++) {
+        run.call = call;
+        if (!harness_launch(&run))
+            break;
+        expect(call, objects[0].number, EVENT_ACCESS_READ);
+        watched++;
+        if (call % 100 == 0)
+            shadow_collect(context);
+    }
+    assert_true(watched > 100 && watched < LAUNCHES);
+    assert_false(harness_launch(&run));
+    atomic_store(&go, true);
+    settle();
+    check_accesses();
+    assert_true(harness_noted("kernel flags: 2 launches ran unwatched"));
+    // There is room again.
+    run.call = LAUNCHES + 1;
+    assert_true(harness_launch(&run));
+    expect(run.call, objects[0].number, EVENT_ACCESS_READ);
+    settle();
+    check_accesses();
+}
+
+// --- Tables --------------------------------------------------------------------------------------
+
+static const struct instrument_kernel table_kernel = {
+    .name = "table",
+    .context_bytes = sizeof(struct instrument_context),
+    .flag_count = HARNESS_FLAGS,
+    .flag_row_bytes = 2048 / INSTRUMENT_FLAG_ROWS,
+    .needs_table = true,
+    .roots = four_roots,
+    .root_count = 4,
+    .uses = flag_uses,
+    .use_count = HARNESS_FLAGS,
+};
+
+enum { OBJECTS = 40 };
+
+// The piece's object, as a reference that knows nothing of intervals.
+static uint64_t owner_of(const struct object *objects, const struct object *parts,
+                         size_t part_count, uint64_t address)
+{
+    for (size_t i = 0; i < part_count; i++) {
+        if (address >= parts[i].start && address < parts[i].start + parts[i].bytes)
+            return parts[i].number;
+    }
+    for (size_t i = 0; i < OBJECTS; i++) {
+        if (objects[i].number && address >= objects[i].start &&
+            address < objects[i].start + objects[i].bytes)
+            return objects[i].number;
+    }
+    return 0;
+}
+
+static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unused)
+{
+    (void)unused;
+    enum { LAUNCHES = 400, LIST = 6, PARTS = 3, STREAMS = 2 };
+    uint32_t seed = 11;
+    struct object objects[OBJECTS], parts[PARTS];
+    struct stream *streams[STREAMS] = {harness_stream(context, 0), context->legacy};
+    struct harness_access *lists = harness_pinned(LAUNCHES * LIST * sizeof(*lists));
+    uint64_t strays = 0;
+    for (int i = 0; i < OBJECTS; i++)
+        objects[i] = harness_object(1 + random_next(&seed) % 3000, random_next(&seed) % 60);
+    objects[0] = harness_object(4096, 0);
+    parts[0] = harness_part(objects[0].start, 16);
+    parts[1] = harness_part(objects[0].start + 16, 100);
+    parts[2] = harness_part(objects[0].start + 1000, 8);
+    for (uint64_t call = 1; call <= LAUNCHES; call++) {
+        struct harness_access *list = lists + (call - 1) * LIST;
+        if (random_next(&seed) % 8 == 0) { // another in its place
+            const uint32_t i = 1 + random_next(&seed) % (OBJECTS - 1);
+            synchronize(); // as freeing does
+            harness_end_object(&objects[i]);
+            objects[i] = harness_object(1 + random_next(&seed) % 3000, random_next(&seed) % 60);
+        }
+        for (int i = 0; i < LIST; i++) {
+            const struct object *of = &objects[random_next(&seed) % OBJECTS];
+            const bool inside = random_next(&seed) % 10 != 0;
+            list[i] = (struct harness_access){.address = inside ? of->start +
+                                                                      random_next(&seed) % of->bytes
+                                                                : 64 + random_next(&seed) % 1000,
+                                              .root = -1,
+                                              .bytes = 1,
+                                              .reads = random_next(&seed) & 1,
+                                              .tally = -1,
+                                              .flag = -1};
+            list[i].writes = !list[i].reads || (random_next(&seed) & 1);
+            const uint64_t owner = owner_of(objects, parts, PARTS, list[i].address);
+            strays += !owner;
+            if (owner)
+                expect(call, owner,
+                       (list[i].reads ? EVENT_ACCESS_READ : 0u) |
+                           (list[i].writes ? EVENT_ACCESS_WRITTEN : 0u));
+        }
+        struct harness_run run = {.stream = streams[random_next(&seed) % STREAMS],
+                                  .kernel = &table_kernel,
+                                  .accesses = list,
+                                  .count = LIST,
+                                  .call = call,
+                                  .facts = INSTRUMENT_OBJECTS};
+        assert_true(harness_launch(&run));
+        if (random_next(&seed) % 16 == 0)
+            shadow_collect(context);
+    }
+    settle();
+    check_accesses();
+    char text[64];
+    snprintf(text, sizeof(text), "kernel table: %u accesses to memory", (unsigned)strays);
+    assert_true(strays && harness_noted(text));
+    assert_true(device_bytes() <= 1 << 20);
+}
+
+// --- Threads -------------------------------------------------------------------------------------
+
+struct worker {
+    pthread_t thread;
+    uint32_t number;
+    struct stream *own, *common;
+    const struct object *objects;
+    struct harness_access *list;
+};
+
+enum { WORKERS = 4, EACH = 500 };
+
+// The flag of a launch follows from its call, so that what is expected is known without a lock.
+static void *work(void *about)
+{
+    const struct worker *worker = about;
+    MUST(DRIVER(cuCtxSetCurrent)(context->handle));
+    inject_thread.depth = 1;
+    for (uint32_t i = 0; i < EACH; i++) {
+        const uint64_t call = 1 + worker->number * EACH + i;
+        struct harness_access *list = worker->list + i;
+        *list = (struct harness_access){.flag = (int32_t)(call % HARNESS_FLAGS), .tally = -1};
+        struct harness_run run = {.stream = i % 2 ? worker->own : worker->common,
+                                  .kernel = &flag_kernel,
+                                  .accesses = list,
+                                  .count = 1,
+                                  .call = call,
+                                  .facts = INSTRUMENT_OBJECTS};
+        for (int root = 0; root < 4; root++)
+            run.roots[root] = worker->objects[root].start;
+        assert_true(harness_launch(&run));
+        if (i % 32 == 0)
+            shadow_collect(context);
+    }
+    return NULL;
+}
+
+static void threads_may_share_streams(void **unused)
+{
+    (void)unused;
+    struct object objects[4];
+    struct worker workers[WORKERS];
+    struct stream *common = harness_stream(context, 0);
+    make_uses();
+    for (int i = 0; i < 4; i++)
+        objects[i] = harness_object(400, 0);
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){.number = i,
+                                     .own = harness_stream(context, 0),
+                                     .common = common,
+                                     .objects = objects,
+                                     .list = harness_pinned(EACH * sizeof(struct harness_access))};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (uint32_t i = 0; i < WORKERS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (uint64_t call = 1; call <= WORKERS * EACH; call++) {
+        const struct instrument_use *use = &flag_uses[call % HARNESS_FLAGS];
+        expect(call, objects[use->root].number,
+               (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u));
+    }
+    settle();
+    check_accesses();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+    const struct CMUnitTest tests[] = {
+        TEST(uses_that_always_hold_need_no_memory),
+        TEST(flags_come_back_from_every_launch),
+        TEST(what_a_destroyed_stream_left_comes_back),
+        TEST(a_stream_that_stands_still_holds_nobody_up),
+        TEST(addresses_are_looked_up_among_the_objects_of_the_launch),
+        TEST(threads_may_share_streams),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
