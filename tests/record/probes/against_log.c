@@ -70,6 +70,7 @@ void story_free(struct story *story)
         free(story->lives.items[i].times);
     base_array_fini(&story->launches);
     base_array_fini(&story->lives);
+    base_map_fini(&story->addresses);
 }
 
 // --- Comparing -----------------------------------------------------------------------------------

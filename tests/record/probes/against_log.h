@@ -46,12 +46,14 @@ struct life {
 struct story {
     BASE_ARRAY(struct launch) launches;
     BASE_ARRAY(struct life) lives;
+    struct base_map addresses; // of the profile's objects
 };
 
 // From the profile; false after a message.
 bool told(const char *path, enum level level, struct story *story);
-// From the log. How fine elements are is taken from the other story: as they are in the same
-// launch's row of the same object, else in any.
+// From the log. Objects that the other story does not know are glint's own, which its probes write
+// to, or memory that kernels allocated. How fine elements are is taken from there too: as they are
+// in the same launch's row of the same object, else in any.
 bool logged(const char *path, enum level level, const struct story *other, struct story *story);
 
 // Sorts launches by order, and numbers launches and lives.

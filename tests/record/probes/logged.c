@@ -100,6 +100,8 @@ static void see_access(struct reader *reader, const struct gpusim_log_access *ac
         printf("an access to memory that has ended: nobody knows what it was\n");
         return;
     }
+    if (!base_map_get(&reader->other->addresses, access->object->address))
+        return;
     struct use *use = use_of(reader, running, access->object);
     const uint64_t lanes = (unsigned)__builtin_popcount(access->mask);
     if (access->kind != GPUSIM_LOG_STORE) {

@@ -50,7 +50,7 @@ static bool see_object(void *user, const struct profile_object *object)
     struct teller *teller = user;
     *(struct object *)base_array_push(&teller->objects) =
         (struct object){object->number, object->address, object->bytes};
-    return true;
+    return base_map_put(&teller->story->addresses, object->address, NULL) != NULL;
 }
 
 static bool see_graph(void *user, const struct profile_graph *graph)
