@@ -59,6 +59,7 @@ struct oracle_level {
     uint32_t shift;   // of elements
     unsigned workers; // of the simulated GPU, for all levels that run together: the first's
                       // holds; 0: as many as it wants
+    uint32_t gpu;     // as in struct instrument_request
     enum oracle_spoil spoil;
     unsigned which; // of the probes, for ORACLE_WITHOUT_PROBE
 };

@@ -387,7 +387,7 @@ static void leave_out(struct run *run)
 
 static bool load(struct run *run)
 {
-    const struct instrument_request request = {.facts = run->level->facts};
+    const struct instrument_request request = {.facts = run->level->facts, .gpu = run->level->gpu};
     struct base_error error = {0};
     char *problem = run->told->problem;
     const size_t room = sizeof(run->told->problem);

@@ -191,7 +191,7 @@ static void start_body(struct writer *writer)
 {
     writer->words = writer->wides = writer->halves = writer->floats = writer->doubles = 0;
     writer->preds = writer->depth = writer->loop_count = 0;
-    writer->rounds = 1;
+    writer->rounds = writer->in_function ? MOST_ROUNDS / 3 : 1;
     writer->returned = false;
     writer->done = writer->labels++;
     writer->text = (struct base_buf){0};
@@ -303,19 +303,24 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
                             .without_count = without_count,
                             .random = random_hash(seed, 1)};
     char head[512];
+    const bool old = seed % 3 == 0;
+    if (old)
+        writer.off |= FEATURE_COPIES;
     memset(kernel, 0, sizeof(*kernel));
     make_shape(&writer);
     make_buffers(&writer);
     make_params(&writer);
-    base_buf_puts(&kernel->ptx, ".version 8.0\n.target sm_90\n.address_size 64\n"
-                                ".shared .align 16 .b8 tile[256];\n");
+    base_buf_printf(&kernel->ptx,
+                    ".version %s\n.address_size 64\n"
+                    ".shared .align 16 .b8 tile[256];\n",
+                    old ? "6.5\n.target sm_75" : "8.0\n.target sm_90");
     base_buf_printf(&kernel->ptx, ".shared .align 16 .b8 copies[%u];\n", 16 * writer.block_threads);
     if (has(&writer, FEATURE_VARIABLES))
         write_variables(&writer);
     if (has(&writer, FEATURE_FUNCTIONS))
         write_functions(&writer, seed);
     start_body(&writer);
-    write_body(&writer, random_hash(seed, 2), 12);
+    write_body(&writer, random_hash(seed, 2), 20);
     put(&writer, "L%u:", writer.done);
     write_own(&writer);
     put(&writer, "ret;");

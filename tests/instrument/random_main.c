@@ -20,7 +20,9 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
     levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
     levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
                                       .shift = shifts[seed / 4 % 4]};
-    levels[0].workers = seed % 3 ? 1 : 3;
+    for (unsigned i = 0; i < LEVELS; i++)
+        levels[i].gpu = seed % 2 ? 90 : 0;
+    levels[0].workers = seed % 5 ? 1 : 3;
 }
 
 static bool named(const char *list, const char *name)
