@@ -3,7 +3,6 @@
 // clones must not be found among a module's kernels, and graphs stay while their executables are
 // watched. None is recorded.
 #include <stdlib.h>
-#include <string.h>
 
 #include "probe.h"
 
@@ -38,22 +37,18 @@ SETS(cuKernelSetCacheConfig, (CUkernel kernel, CUfunc_cache config, CUdevice dev
 
 // --- Enumerations --------------------------------------------------------------------------------
 
-static bool is_clone(const char *name)
-{
-    const size_t length = name ? strlen(name) : 0, ending = strlen(PROBE_ENDING);
-    return length > ending && strcmp(name + length - ending, PROBE_ENDING) == 0;
-}
-
-static bool is_clone_function(CUfunction function)
+static bool is_clone_function(uint32_t module, CUfunction function)
 {
     const char *name = NULL;
-    return REAL(cuFuncGetName)(&name, function) == CUDA_SUCCESS && is_clone(name);
+    return REAL(cuFuncGetName)(&name, function) == CUDA_SUCCESS && name &&
+           probe_module_hides(module, name);
 }
 
-static bool is_clone_kernel(CUkernel kernel)
+static bool is_clone_kernel(uint32_t module, CUkernel kernel)
 {
     const char *name = NULL;
-    return REAL(cuKernelGetName)(&name, kernel) == CUDA_SUCCESS && is_clone(name);
+    return REAL(cuKernelGetName)(&name, kernel) == CUDA_SUCCESS && name &&
+           probe_module_hides(module, name);
 }
 
 // How many there are without clones, and up to `room` of them (NULL: none are wanted).
@@ -61,12 +56,13 @@ static bool is_clone_kernel(CUkernel kernel)
     static CUresult what(type *out, unsigned room, unsigned *count, holder from)            \
     {                                                                                       \
         unsigned all = 0, kept = 0;                                                         \
+        const uint32_t module = module_of(from);                                            \
         CUresult result = REAL(counts)(&all, from);                                         \
         type *found = result == CUDA_SUCCESS ? calloc(all + 1, sizeof(*found)) : NULL;      \
         if (result == CUDA_SUCCESS)                                                         \
             result = found ? REAL(enumerates)(found, all, from) : CUDA_ERROR_OUT_OF_MEMORY; \
         for (unsigned i = 0; result == CUDA_SUCCESS && i < all; i++) {                      \
-            if (is_clone_##what(found[i]))                                                  \
+            if (is_clone_##what(module, found[i]))                                          \
                 continue;                                                                   \
             if (out && kept < room)                                                         \
                 out[kept] = found[i];                                                       \

@@ -24,8 +24,6 @@
 #include "instrument/instrument.h"
 #include "shadow.h"
 
-#define PROBE_ENDING "$glint" // of a clone's name
-
 // One text of PTX, rewritten. Never freed: launches and graphs refer to what it tells of kernels
 // for longer than a module lives. The same text, loaded again, is the same.
 struct probe_text {
@@ -100,6 +98,8 @@ void probe_load_refused(struct probe_load *load, CUresult result);
 // The program's module is loaded, from one or the other, or could not be.
 void probe_load_end(struct probe_load *load, uint32_t module);
 void probe_module_end(uint32_t module);
+// Whether the kernel is one that glint has put into the module.
+bool probe_module_hides(uint32_t module, const char *kernel);
 
 // What is to be loaded in the image's place, which the module holds with what was rewritten; NULL:
 // nothing, for the module's reason. memory: where the image is, if it is in memory.

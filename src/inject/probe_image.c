@@ -135,7 +135,7 @@ static const void *rewrite_parts(struct probe_module *module, const struct fatbi
                                  const struct devices *devices)
 {
     struct base_buf parts = {0};
-    size_t *places = calloc(count, sizeof(*places));
+    size_t *places = calloc(count + 1, sizeof(*places));
     bool any = false;
     for (size_t i = 0; places && i < count; i++) {
         places[i] = rewrite_part(module, image, i + 1, devices, &parts);

@@ -282,12 +282,36 @@ void probe_load_end(struct probe_load *load, uint32_t number)
     load->module = NULL;
 }
 
+static struct probe_module *find_locked(uint32_t number)
+{
+    const uint64_t *place = base_map_get(&state.probes->modules, number);
+    return place ? (struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
+}
+
+static bool is_clone_of(const struct instrument_module *text, const char *name)
+{
+    for (uint32_t i = 0; i < text->kernel_count; i++) {
+        if (text->kernels[i].clone && strcmp(text->kernels[i].clone, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool probe_module_hides(uint32_t number, const char *kernel)
+{
+    bool hides = false;
+    pthread_mutex_lock(&state.probes->lock);
+    const struct probe_module *module = find_locked(number);
+    for (size_t i = 0; module && !hides && i < module->text_count; i++)
+        hides = is_clone_of(module->texts[i]->module, kernel);
+    pthread_mutex_unlock(&state.probes->lock);
+    return hides;
+}
+
 void probe_module_end(uint32_t number)
 {
     pthread_mutex_lock(&state.probes->lock);
-    const uint64_t *place = base_map_get(&state.probes->modules, number);
-    struct probe_module *module = place ? (struct probe_module *)(uintptr_t)*place
-                                        : NULL; // NOLINT(performance-no-int-to-ptr)
+    struct probe_module *module = find_locked(number);
     base_map_remove(&state.probes->modules, number);
     pthread_mutex_unlock(&state.probes->lock);
     module_free(module);

@@ -35,6 +35,9 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     ticket->kernel_number = launch->kernel_number;
     ticket->facts = launch->facts;
     ticket->root_count = kernel->root_count;
+    ticket->threads = 1;
+    for (int i = 0; i < 3; i++)
+        ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         struct objects_piece piece;
         if (launch->roots[i] && objects_find_piece(&state.objects, launch->roots[i], &piece))
@@ -46,11 +49,14 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
 void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
-    if (ticket->table) {
+    if (ticket->table || ticket->begun) {
         pthread_mutex_lock(&shadow->lock);
         shadow_table_drop(shadow, ticket->table);
+        if (ticket->begun)
+            shadow_element_told(shadow, ticket);
         pthread_mutex_unlock(&shadow->lock);
     }
+    free(ticket->jobs);
     free(ticket);
 }
 
@@ -64,29 +70,62 @@ void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
     pthread_mutex_unlock(&shadow->lock);
 }
 
-struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
+static bool has_rows(const struct shadow_launch *launch)
+{
+    return launch->block[0] % 32 == 0 || (launch->block[1] == 1 && launch->block[2] == 1);
+}
+
+void shadow_context_fill(const struct shadow_launch *launch, struct instrument_context *about,
+                         const struct instrument_slot *slots, void *context)
 {
     const struct instrument_kernel *kernel = launch->kernel;
+    about->options = has_rows(launch) ? INSTRUMENT_ROWS : 0;
+    memset(context, 0, kernel->context_bytes);
+    memcpy(context, about, sizeof(*about));
+    if (launch->facts & INSTRUMENT_ELEMENTS)
+        memcpy((char *)context + sizeof(*about), slots, kernel->root_count * sizeof(*slots));
+}
+
+static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+                  struct instrument_context *about, struct instrument_slot *slots)
+{
+    struct shadow_lane *lane = shadow_lane_take(ticket->shadow, launch->stream);
+    if (!lane)
+        return false;
+    if (launch->facts & INSTRUMENT_ELEMENTS
+            ? shadow_reduce_enter(lane, ticket, launch->roots, about, slots)
+            : shadow_lane_enter(lane, ticket, about)) {
+        ticket->lane = lane;
+        return true;
+    }
+    shadow_lane_leave(lane);
+    return false;
+}
+
+struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
+{
+    enum { FEW = 16 };
+    const struct instrument_kernel *kernel = launch->kernel;
+    const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
     struct shadow *shadow = shadow_of(launch->stream->context);
     if (!shadow || atomic_load(&shadow->failed))
         return NULL;
     struct instrument_context about = {0};
-    struct shadow_ticket *ticket = shadow_ticket_make(shadow, launch);
-    if (ticket && (kernel->flag_count || kernel->needs_table)) {
-        ticket->lane = shadow_lane_take(shadow, launch->stream);
-        if (!ticket->lane || !shadow_lane_enter(ticket->lane, ticket, &about)) {
-            if (ticket->lane)
-                shadow_lane_leave(ticket->lane);
-            shadow_ticket_free(ticket);
-            ticket = NULL;
-        }
+    struct instrument_slot few[FEW] = {{0}};
+    struct instrument_slot *slots =
+        elements && kernel->root_count > FEW ? calloc(kernel->root_count, sizeof(*slots)) : few;
+    struct shadow_ticket *ticket = slots ? shadow_ticket_make(shadow, launch) : NULL;
+    if (ticket && (elements || kernel->flag_count || kernel->needs_table) &&
+        !enter(ticket, launch, &about, slots)) {
+        shadow_ticket_free(ticket);
+        ticket = NULL;
     }
-    if (!ticket) {
+    if (ticket)
+        shadow_context_fill(launch, &about, slots, context);
+    else
         shadow_count_unwatched(shadow, launch->kernel_number, kernel);
-        return NULL;
-    }
-    memset(context, 0, kernel->context_bytes);
-    memcpy(context, &about, sizeof(about));
+    if (slots != few)
+        free(slots);
     return ticket;
 }
 
@@ -135,7 +174,15 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
             shadow_ticket_free(ticket);
         return;
     }
-    if (launched) {
+    if (ticket->result) {
+        if (launched) {
+            shadow_reduce_launched(lane, ticket);
+        } else {
+            shadow_batch_free(lane->shadow, lane->reduced);
+            lane->reduced = NULL;
+            shadow_ticket_free(ticket);
+        }
+    } else if (launched) {
         shadow_batch_add(lane->open, ticket);
         if (ticket->stream->foreign) // nobody will say when it is gone
             shadow_lane_close(lane, lane->stream->handle);
@@ -196,6 +243,9 @@ static bool collect(struct shadow *shadow, enum how how)
     tell_settled(shadow);
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
         done &= collect_lane(lane, how);
+    pthread_mutex_lock(&shadow->lock);
+    shadow_element_trim(shadow);
+    pthread_mutex_unlock(&shadow->lock);
     return done;
 }
 
@@ -222,7 +272,20 @@ void shadow_stream_end(struct stream *stream)
 
 void shadow_object_ended(uint64_t object)
 {
-    (void)object;
+    if (!atomic_load_explicit(&state.shadows, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < state.contexts.count; i++) {
+        const struct base_map_entry *entry = &state.contexts.entries[i];
+        struct context *context = (struct context *)(uintptr_t)entry->value; // NOLINT
+        struct shadow *shadow = entry->removed ? NULL : atomic_load(&context->shadow);
+        if (!shadow)
+            continue;
+        pthread_mutex_lock(&shadow->lock);
+        shadow_element_ended(shadow, object);
+        pthread_mutex_unlock(&shadow->lock);
+    }
+    pthread_mutex_unlock(&state.lock);
 }
 
 // --- Ends ----------------------------------------------------------------------------------------

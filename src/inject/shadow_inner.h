@@ -7,11 +7,12 @@
 // back in *batches*: at object level one copy for many launches, at element level one reduction for
 // each. A batch lands in pinned memory, and is told in the order of its lane.
 //
-// Locks: a lane's lock, then shadow->lock. Tickets between shadow_begin and shadow_launched hold
-// their lane's.
+// Locks: a lane's lock, or state.lock, then shadow->lock, then that of the objects. Tickets between
+// shadow_begin and shadow_launched hold their lane's.
 #ifndef GLINT_INJECT_SHADOW_INNER_H
 #define GLINT_INJECT_SHADOW_INNER_H
 
+#include "device/device.h"
 #include "shadow.h"
 
 // --- Memory (shadow_memory.c) --------------------------------------------------------------------
@@ -46,6 +47,14 @@ struct shadow {
     struct shadow_ticket *settled, **settled_last; // launches of which nothing needs to come back
     size_t settled_count;
     struct base_map kernels; // number of a kernel to struct shadow_kernel
+    // Elements:
+    CUfunction reduce, reduce_many;        // NULL: not loaded yet
+    uint32_t most_blocks;                  // of a reduction
+    struct base_map objects;               // number to struct shadow_object
+    struct shadow_object *ended;           // whose memory launches in flight may use
+    uint64_t begun;                        // launches
+    struct shadow_ticket *oldest, *newest; // of those that were not told, at element level
+    uint64_t coarse;                       // objects whose elements are larger than they should be
 };
 
 // What is to be said of a kernel at the end.
@@ -101,6 +110,7 @@ struct shadow_table {
     uint32_t holders;
     uint32_t count;
     struct shadow_block entries; // at object level
+    struct shadow_grain *grains; // by piece, at element level: of its object; NULL: not known yet
     struct objects_piece pieces[];
 };
 
@@ -112,8 +122,22 @@ struct instrument_slot shadow_slot(const struct objects_piece *piece, uint32_t s
 
 // --- Lanes and batches (shadow_lane.c) -----------------------------------------------------------
 
+// What is told of an object's elements.
+struct shadow_grain {
+    uint32_t shift;
+    uint32_t piece;    // elements in each of the pieces that are compared
+    uint64_t elements; // of the object
+};
+
 struct shadow_root {
     uint64_t object; // 0: none
+    uint32_t job;    // at element level: whose sums are its object's
+};
+
+struct shadow_job { // of an object that some root points into
+    uint64_t object;
+    struct shadow_grain grain;
+    struct device_job job;
 };
 
 struct shadow_ticket {
@@ -123,21 +147,113 @@ struct shadow_ticket {
     struct stream *stream;
     const struct instrument_kernel *kernel;
     uint32_t kernel_number, facts;
+    uint64_t begun; // how many were when it was; 0: it is not of those, which are in this list
+    struct shadow_ticket *older, *newer; // of those, under shadow->lock
+    uint64_t threads;
     uint64_t call;
-    uint32_t node;               // of a graph launch
-    uint32_t flags_at, frame_at; // bytes from the start of what lands
-    struct shadow_table *table;  // held; NULL: none
+    uint32_t node;              // of a graph launch
+    struct shadow_table *table; // held; NULL: none
+    // Bytes from the start of what lands.
+    uint32_t flags_at, frame_at;  // at object level
+    struct device_result *result; // at element level
+    struct shadow_job *jobs;
+    uint32_t job_count;
     uint32_t root_count;
     struct shadow_root roots[];
 };
 
 struct shadow_batch {
     struct shadow_batch *next;
-    CUevent event; // behind its copies
+    CUevent event; // behind its copies; NULL: its results say themselves that they are there
     struct shadow_block landing;
     struct shadow_ticket *first, **last;
     BASE_ARRAY(struct shadow_block) leftovers; // device memory that is free once it has landed
 };
+
+// --- Elements (shadow_element.c) -----------------------------------------------------------------
+
+// What is known of an object's elements. Under shadow->lock.
+struct shadow_object {
+    struct shadow_object *next; // of those that have ended
+    uint64_t number, start, bytes;
+    uint64_t base, words;
+    uint32_t first; // element from base on that is the object's first
+    struct shadow_grain grain;
+    struct shadow_block known; // any, then multi
+    uint64_t ended;            // launches that were begun by then
+};
+
+// Memory in which launches that follow one another mark elements of one object.
+struct shadow_marks {
+    struct shadow_block bits;   // then struct device_sums
+    struct shadow_block counts; // then struct device_sums and struct device_counts; none: no counts
+};
+
+// All memory for launches that follow one another at element level. Zero between them, but for the
+// table. Under shadow->lock.
+struct shadow_pad {
+    struct shadow_block small;    // see shadow_element.c
+    struct shadow_table *table;   // held
+    struct shadow_block entries;  // struct instrument_table, slots, struct device_entry
+    struct shadow_block touched;  // then moved
+    struct instrument_table says; // as entries begin
+    uint64_t jobs_at;             // address of the struct device_entry
+    bool counts;                  // the entries have counters
+    uint64_t table_words;         // of all objects in it
+    struct base_map marks;        // number of an object to struct shadow_marks
+};
+
+// Where what is small lies in memory of a pad: bytes from its start.
+struct shadow_small {
+    uint64_t strayed, flags, tallies, bytes;
+};
+struct shadow_small shadow_small_of(const struct instrument_kernel *kernel);
+enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // in it, always
+
+// With shadow->lock held. NULL, false: no room.
+struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad *pad,
+                                       const struct object *object, uint32_t element_bytes,
+                                       bool counts);
+struct shadow_marks *shadow_marks_at(struct shadow *shadow, struct shadow_pad *pad,
+                                     const struct shadow_object *object, bool counts);
+// The slot of the piece, which is one of the object's.
+struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
+                                      const struct shadow_object *object,
+                                      const struct shadow_marks *marks, bool counts);
+struct device_job shadow_job_of(const struct shadow_object *object,
+                                const struct shadow_marks *marks, bool counts);
+// Gives the pad a table, with a struct instrument_table for it (of memory that is small and begins
+// there) in pinned memory and on the device. What it had before is left to the caller in old[2].
+bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shadow_table *table,
+                      bool counts, struct shadow_block old[2]);
+void shadow_pad_fini(struct shadow *shadow, struct shadow_pad *pad);
+// A launch is in flight from now on, until its ticket is free.
+void shadow_element_begun(struct shadow *shadow, struct shadow_ticket *ticket);
+void shadow_element_told(struct shadow *shadow, struct shadow_ticket *ticket);
+// The object has ended; and frees what such had, where no launch begun before is in flight.
+void shadow_element_ended(struct shadow *shadow, uint64_t object);
+void shadow_element_trim(struct shadow *shadow);
+
+// --- Reductions (shadow_reduce.c) ----------------------------------------------------------------
+
+// The code, loaded; with shadow->lock held.
+bool shadow_reduce_load(struct shadow *shadow);
+// The objects of the ticket's roots, with marks in the pad: jobs and slots. Likewise.
+bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
+                         const uint64_t *roots, struct instrument_slot *slots);
+// A launch at element level: fills the context, with its slots, and prepares its reduction. Its
+// lane is locked. And enqueues that; the ticket is the lane's then.
+bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                         const uint64_t *roots, struct instrument_context *context,
+                         struct instrument_slot *slots);
+void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket);
+// The reduction of a launch: its numbers, and the layout of its record, whose bytes it returns; and
+// where what it reads and writes lies. Its jobs are not filled in.
+uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct device_reduction *about);
+void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
+                         struct device_reduction *about);
+uint32_t shadow_reduce_blocks(const struct shadow *shadow, uint64_t words);
+bool shadow_reduce_landed(const struct shadow_batch *batch);
 
 struct shadow_lane {
     struct shadow *shadow;
@@ -153,8 +269,10 @@ struct shadow_lane {
     struct shadow_block frames; // a struct instrument_table for each frame, then the frames
     uint64_t frame_bytes;       // of each
     uint32_t frame_count, frames_used;
-    struct shadow_batch *open;   // launches that were not asked for yet
-    struct shadow_batch *flying; // the oldest first
+    struct shadow_pad pad;        // at element level
+    struct shadow_batch *open;    // launches that were not asked for yet
+    struct shadow_batch *reduced; // of the launch that is being made at element level
+    struct shadow_batch *flying;  // the oldest first
 };
 
 // The stream's lane, locked; NULL: none can be had. And done with it.
@@ -170,8 +288,12 @@ void shadow_lane_fly(struct shadow_lane *lane, struct shadow_batch *batch);
 // Tells what has landed. True: nothing is in flight.
 bool shadow_lane_tell(struct shadow_lane *lane);
 
-// A batch without tickets, with so much to land in; NULL: no room. With shadow->lock held.
-struct shadow_batch *shadow_batch_make(struct shadow *shadow, uint64_t bytes);
+// A batch without tickets, with so much to land in, and an event; NULL: no room. With shadow->lock
+// held.
+struct shadow_batch *shadow_batch_make(struct shadow *shadow, uint64_t bytes, bool event);
+// Device memory that launches in flight in the lane may use, or in the batch. Likewise.
+void shadow_lane_give(struct shadow_lane *lane, struct shadow_block *block);
+void shadow_batch_give(struct shadow_batch *batch, struct shadow_block *block);
 void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch); // without
 void shadow_batch_add(struct shadow_batch *batch, struct shadow_ticket *ticket);
 
@@ -180,6 +302,9 @@ void shadow_batch_add(struct shadow_batch *batch, struct shadow_ticket *ticket);
 // Of the launch, with the objects of its roots; NULL: no memory.
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch);
 void shadow_ticket_free(struct shadow_ticket *ticket);
+// The launch context as the clone takes it.
+void shadow_context_fill(const struct shadow_launch *launch, struct instrument_context *about,
+                         const struct instrument_slot *slots, void *context);
 // Nothing comes back of it, and it is told with the next ones.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
@@ -187,9 +312,11 @@ void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
 
 // --- Telling (shadow_tell.c) ---------------------------------------------------------------------
 
-// What a launch did, from what landed (NULL: its kernel has no flags; no table).
+// What a launch did, from what landed (NULL: its kernel has no flags; no table); and at element
+// level, from its record.
 void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
                  const unsigned char *frame);
+void shadow_tell_record(const struct shadow_ticket *ticket);
 // What is to be said at the end.
 void shadow_tell_notes(struct shadow *shadow);
 

@@ -82,18 +82,23 @@ void shadow_lane_leave(struct shadow_lane *lane)
 
 // --- Batches -------------------------------------------------------------------------------------
 
-// Device memory of the lane that launches in flight may still use. With shadow->lock held.
-static void give_later(struct shadow_lane *lane, struct shadow_block *block)
+void shadow_batch_give(struct shadow_batch *batch, struct shadow_block *block)
+{
+    struct shadow_block *place = block->address ? base_array_push(&batch->leftovers) : NULL;
+    if (place)
+        *place = *block; // else it is lost until the context's end
+    *block = (struct shadow_block){0};
+}
+
+void shadow_lane_give(struct shadow_lane *lane, struct shadow_block *block)
 {
     struct shadow_batch *last = lane->flying;
     while (last && last->next)
         last = last->next;
-    struct shadow_block *place = last && block->address ? base_array_push(&last->leftovers) : NULL;
-    if (place)
-        *place = *block;
-    else if (!last)
+    if (last)
+        shadow_batch_give(last, block);
+    else
         shadow_give(&lane->shadow->device, block);
-    *block = (struct shadow_block){0};
 }
 
 void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
@@ -113,14 +118,14 @@ void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
     free(batch);
 }
 
-struct shadow_batch *shadow_batch_make(struct shadow *shadow, uint64_t bytes)
+struct shadow_batch *shadow_batch_make(struct shadow *shadow, uint64_t bytes, bool event)
 {
     struct shadow_batch *batch = calloc(1, sizeof(*batch));
     if (!batch)
         return NULL;
     batch->last = &batch->first;
-    batch->event = shadow_event_take(shadow);
-    if (!batch->event || !shadow_take(shadow, &shadow->pinned, bytes, &batch->landing)) {
+    batch->event = event ? shadow_event_take(shadow) : NULL;
+    if ((event && !batch->event) || !shadow_take(shadow, &shadow->pinned, bytes, &batch->landing)) {
         shadow_event_give(shadow, batch->event);
         free(batch);
         return NULL;
@@ -185,17 +190,29 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
 static void tell_batch(const struct shadow_batch *batch)
 {
     const unsigned char *landed = shadow_host(batch->landing);
-    for (const struct shadow_ticket *ticket = batch->first; ticket; ticket = ticket->next)
-        shadow_tell(ticket, landed + ticket->flags_at, landed + ticket->frame_at);
+    for (const struct shadow_ticket *ticket = batch->first; ticket; ticket = ticket->next) {
+        if (ticket->result)
+            shadow_tell_record(ticket);
+        else
+            shadow_tell(ticket, landed + ticket->flags_at, landed + ticket->frame_at);
+    }
+}
+
+static CUresult has_landed(const struct shadow_batch *batch)
+{
+    if (!batch->event)
+        return shadow_reduce_landed(batch) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result = REAL(cuEventQuery)(batch->event);
+    shadow_restore(mode);
+    return result;
 }
 
 bool shadow_lane_tell(struct shadow_lane *lane)
 {
     while (lane->flying) {
         struct shadow_batch *batch = lane->flying;
-        const CUstreamCaptureMode mode = shadow_relax();
-        const CUresult result = REAL(cuEventQuery)(batch->event);
-        shadow_restore(mode);
+        const CUresult result = has_landed(batch);
         if (result == CUDA_ERROR_NOT_READY)
             return false;
         if (result == CUDA_SUCCESS)
@@ -214,7 +231,7 @@ bool shadow_lane_tell(struct shadow_lane *lane)
 static bool make_flags(struct shadow_lane *lane, uint64_t bytes)
 {
     struct shadow *shadow = lane->shadow;
-    give_later(lane, &lane->flags);
+    shadow_lane_give(lane, &lane->flags);
     return shadow_take(shadow, &shadow->device, bytes, &lane->flags) &&
            shadow_own_clear(shadow, lane->flags);
 }
@@ -224,7 +241,7 @@ static bool make_frames(struct shadow_lane *lane, struct shadow_table *table)
 {
     struct shadow *shadow = lane->shadow;
     struct shadow_block staging = {0};
-    give_later(lane, &lane->frames);
+    shadow_lane_give(lane, &lane->frames);
     shadow_table_drop(shadow, lane->table);
     lane->table = NULL;
     lane->frame_bytes = (sizeof(struct instrument_strays) + table->count * 2u + FRAME_ALIGN - 1) /
@@ -271,8 +288,8 @@ static bool make_room(struct shadow_lane *lane, uint64_t flag_bytes, struct shad
     if (table && lane->table != table && !make_frames(lane, table))
         return false;
     if (!lane->open)
-        lane->open = shadow_batch_make(lane->shadow,
-                                       lane->flags.bytes + lane->frame_count * lane->frame_bytes);
+        lane->open = shadow_batch_make(
+            lane->shadow, lane->flags.bytes + lane->frame_count * lane->frame_bytes, true);
     return lane->open;
 }
 

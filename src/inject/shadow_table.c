@@ -88,5 +88,6 @@ void shadow_table_drop(struct shadow *shadow, struct shadow_table *table)
     if (!table || --table->holders)
         return;
     shadow_give(&shadow->device, &table->entries);
+    free(table->grains);
     free(table);
 }

@@ -3,7 +3,11 @@
 // what was not watched.
 #include "data.h"
 
-enum { MOST_NOTES = 10, NATURAL_BYTES = 16 }; // no access moves a larger scalar
+enum {
+    MOST_REASONS = 10,
+    MOST_NAMES = 4,
+    NATURAL_BYTES = 16, // no access moves a larger scalar
+};
 
 // Adds a note and frees the text; false when memory ran out.
 static bool add_note(struct report_data *data, enum profile_severity severity,
@@ -21,31 +25,64 @@ static bool add_note(struct report_data *data, enum profile_severity severity,
     return kept != NULL;
 }
 
+// Kernels that were not watched, or not wholly, for one reason.
+struct blind {
+    const char *reason; // NULL: none is told
+    bool partly;
+    uint64_t count;
+    struct base_buf names; // of the first few
+};
+
+static void put_blind(struct base_buf *out, const struct blind *blind)
+{
+    const char *names = blind->names.text ? blind->names.text : "";
+    if (blind->count == 1)
+        base_buf_printf(out, "kernel %s was %s", names,
+                        blind->partly ? "watched in part" : "not watched");
+    else
+        base_buf_printf(out, "%llu kernels were %s", (unsigned long long)blind->count,
+                        blind->partly ? "watched in part" : "not watched");
+    if (blind->reason)
+        base_buf_printf(out, ": %s", blind->reason);
+    if (blind->count > 1)
+        base_buf_printf(out, " (%s%s)", names, blind->count > MOST_NAMES ? ", ..." : "");
+}
+
 static bool add_kernel_notes(struct report_data *data)
 {
-    struct base_buf text = {0};
-    uint64_t more = 0;
+    struct blind blinds[MOST_REASONS] = {{0}};
     unsigned count = 0;
+    uint64_t more = 0; // for other reasons
     bool good = true;
-    for (size_t i = 0; i < data->kernel_rows.count && good; i++) {
+    for (size_t i = 0; i < data->kernel_rows.count; i++) {
         const struct report_kernel *kernel = &data->kernel_rows.items[i];
         if (!kernel->probed || kernel->sum.count == 0 || (kernel->facts && !kernel->reason))
             continue;
-        if (count++ == MOST_NOTES) {
-            count--;
+        unsigned at = 0;
+        while (at < count && // texts of a profile stand in it once
+               (blinds[at].reason != kernel->reason || blinds[at].partly != (kernel->facts != 0)))
+            at++;
+        if (at == MOST_REASONS) {
             more++;
             continue;
         }
-        base_buf_printf(&text,
-                        kernel->facts ? "not all of what kernel %s does is seen"
-                                      : "kernel %s was not watched",
-                        kernel->name);
-        if (kernel->reason)
-            base_buf_printf(&text, ": %s", kernel->reason);
-        good &= add_note(data, PROFILE_WARNING, &text);
+        struct blind *blind = &blinds[at];
+        if (at == count)
+            count++;
+        blind->partly = kernel->facts != 0;
+        blind->reason = kernel->reason;
+        if (blind->count++ < MOST_NAMES)
+            base_buf_printf(&blind->names, "%s%s", blind->count > 1 ? ", " : "", kernel->name);
+        good &= !blind->names.failed;
     }
-    if (more && good) {
-        base_buf_printf(&text, "%llu more kernels were not watched, or not all of them",
+    struct base_buf text = {0};
+    for (unsigned i = 0; i < count; i++) {
+        put_blind(&text, &blinds[i]);
+        good &= add_note(data, PROFILE_WARNING, &text);
+        base_buf_fini(&blinds[i].names);
+    }
+    if (more) {
+        base_buf_printf(&text, "%llu more kernels were not watched, or only in part",
                         (unsigned long long)more);
         good &= add_note(data, PROFILE_WARNING, &text);
     }

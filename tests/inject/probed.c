@@ -160,6 +160,8 @@ static void launches(void)
     printf("ticks: %u\n", ticks);
 
     void *one[] = {&a};
+    printf("no room: %d\n",
+           (int)cuLaunchKernel(function("room"), 1, 1, 1, 1, 1, 1, 65536, NULL, one, NULL));
     CHECK(cuFuncSetAttribute(function("room"), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                              65536));
     CHECK(cuLaunchKernel(function("room"), 1, 1, 1, 1, 1, 1, 65536, NULL, one, NULL));
@@ -234,6 +236,25 @@ static void modules(const char *path)
     show("library's file");
     CHECK(cuLibraryUnload(library));
     printf("no PTX: %d\n", (int)cuModuleLoadData(&other, "no PTX at all") != CUDA_SUCCESS);
+}
+
+// Kernels whose names are those that clones would have.
+static const char taken[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                            ".visible .entry one(.param .u64 p)\n{\n    .reg .b64 %rd<2>;\n"
+                            "    ld.param.u64 %rd1, [p];\n    cvta.to.global.u64 %rd1, %rd1;\n"
+                            "    st.global.u32 [%rd1], 41;\n    ret;\n}\n"
+                            ".visible .entry one$glint(.param .u64 p)\n{\n    .reg .b64 %rd<2>;\n"
+                            "    ld.param.u64 %rd1, [p];\n    cvta.to.global.u64 %rd1, %rd1;\n"
+                            "    st.global.u32 [%rd1+4], 42;\n    ret;\n}\n";
+
+static void names(void)
+{
+    void *params[] = {&a};
+    CHECK(cuModuleLoadData(&module, taken));
+    list_kernels(module);
+    CHECK(cuLaunchKernel(function("one"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    CHECK(cuLaunchKernel(function("one$glint"), 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    show("names");
 }
 
 static const char outside[] =
@@ -418,6 +439,8 @@ int main(int argc, char **argv)
         launches();
     else if (strcmp(name, "modules") == 0 && argc > 2)
         modules(argv[2]);
+    else if (strcmp(name, "names") == 0)
+        names();
     else if (strcmp(name, "links") == 0)
         links();
     else if (strcmp(name, "graphs") == 0)

@@ -254,24 +254,22 @@ void harness_fill(const struct harness_run *run, struct harness_params *params)
     params->pointers[3] = params->context;
 }
 
-enum { BLOCK = 64 };
-
 bool harness_launch(const struct harness_run *run)
 {
     struct harness_params params;
-    const unsigned blocks = (run->count + BLOCK - 1) / BLOCK;
+    const unsigned blocks = (run->count + HARNESS_BLOCK - 1) / HARNESS_BLOCK;
     harness_fill(run, &params);
     struct shadow_launch launch = {.stream = run->stream,
                                    .kernel = run->kernel,
                                    .kernel_number = 1,
                                    .roots = run->roots,
                                    .grid = {blocks, 1, 1},
-                                   .block = {BLOCK, 1, 1},
+                                   .block = {HARNESS_BLOCK, 1, 1},
                                    .facts = run->facts};
     struct shadow_ticket *ticket = shadow_begin(&launch, params.context);
     if (!ticket)
         return false;
-    MUST(REAL(cuLaunchKernel)(harness_function(run->facts), blocks, 1, 1, BLOCK, 1, 1, 0,
+    MUST(REAL(cuLaunchKernel)(harness_function(run->facts), blocks, 1, 1, HARNESS_BLOCK, 1, 1, 0,
                               run->stream->handle, params.pointers, NULL));
     shadow_launched(ticket, run->call, true);
     return true;

@@ -32,7 +32,7 @@ bool harness_noted(const char *text);
 
 // --- The kernel of shadow_kernels.cu -------------------------------------------------------------
 
-enum { HARNESS_SLOTS = 4, HARNESS_FLAGS = 16, HARNESS_TALLIES = 12 };
+enum { HARNESS_SLOTS = 4, HARNESS_FLAGS = 16, HARNESS_BLOCK = 64 };
 
 struct harness_access {
     uint64_t address;

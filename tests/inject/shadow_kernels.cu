@@ -40,11 +40,15 @@ __device__ static void mark(const struct slot *slot, u64 address, unsigned bytes
 {
     const u64 first = (address - slot->base) >> slot->shift;
     const u64 last = (address + bytes - 1 - slot->base) >> slot->shift;
+    unsigned *words = (unsigned *)slot->bits;
+    if (slot->counts && first % 32 == 0 && last == first + 31) {
+        atomicAdd(&words[first / 32], 1u); // all touched together
+        return;
+    }
     for (u64 element = first; element <= last; element++) {
         if (slot->counts)
             atomicAdd((unsigned *)slot->counts + element, 1u);
-        else if (slot->bits)
-            atomicOr((unsigned *)slot->bits + element / 32, 1u << element % 32);
+        atomicOr(&words[element / 32], slot->counts ? 0x80000000u : 1u << element % 32);
     }
 }
 

@@ -319,6 +319,13 @@ static void write_flags(const char *folder)
     add_program(writer, "./flags");
     add_probe(writer, 1, "kernel", PROFILE_PROBE_OBJECTS, NULL);
     add_launch(writer, 1, 1);
+    for (uint32_t i = 2; i <= 14; i++) { // each for its own reason
+        char name[16], reason[16];
+        snprintf(name, sizeof(name), "blind_%u", i);
+        snprintf(reason, sizeof(reason), "reason %u", i);
+        add_probe(writer, i, name, i % 2, reason);
+        add_launch(writer, i, i);
+    }
     for (uint64_t i = 1; i <= 2; i++) {
         add_object(writer, (struct profile_object){
                                .number = i, .kind = PROFILE_OBJECT_DEVICE, .bytes = 8 * i});

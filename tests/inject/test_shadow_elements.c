@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shadow memory at element level, with and without counts: every number of every record equals what
+// a reference on the CPU says of the same accesses, drawn at random: of objects of all sizes and
+// alignments, by roots, by roots that stray, by the table, of parts.
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "inject/shadow_inner.h"
+#include "shadow_harness.h"
+
+static uint32_t random_next(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static struct context *context;
+
+static int start(void **unused)
+{
+    (void)unused;
+    context = harness_start();
+    return 0;
+}
+
+static int finish(void **unused)
+{
+    (void)unused;
+    harness_finish();
+    unsetenv(EVENT_MAX_SHADOW_VARIABLE);
+    return 0;
+}
+
+static void settle(void)
+{
+    MUST(DRIVER(cuCtxSynchronize)());
+    shadow_context_end(context);
+}
+
+// --- The kernel that is played -------------------------------------------------------------------
+
+// Sites: for each root, way and size one with a tally; then one that every thread passes, and one
+// whose tally counts from one.
+enum { SIZES = 6, WAYS = 3, TALLIES = HARNESS_SLOTS * WAYS * SIZES + 1, SITES = TALLIES + 1 };
+static const uint32_t sizes[SIZES] = {4, 8, 16, 128, 256, 512};
+static struct instrument_root roots[HARNESS_SLOTS] = {
+    {.element_bytes = 4}, {.element_bytes = 8}, {.element_bytes = 16}, {.element_bytes = 1}};
+static struct instrument_site sites[SITES];
+static struct instrument_kernel kernel = {
+    .name = "elements",
+    .context_bytes =
+        sizeof(struct instrument_context) + HARNESS_SLOTS * sizeof(struct instrument_slot),
+    .tally_count = TALLIES,
+    .tally_row_bytes = (TALLIES * 8 + 127) / 128 * 128,
+    .needs_table = true,
+    .roots = roots,
+    .root_count = HARNESS_SLOTS,
+    .sites = sites,
+    .site_count = SITES,
+};
+
+static void make_sites(void)
+{
+    for (uint32_t i = 0; i + 1 < TALLIES; i++)
+        sites[i] = (struct instrument_site){.root = i / (WAYS * SIZES),
+                                            .access = (uint8_t)(i / SIZES % WAYS),
+                                            .bytes = sizes[i % SIZES],
+                                            .tally = i};
+    sites[TALLIES - 1] = (struct instrument_site){
+        .root = 1, .access = 1, .bytes = 2, .tally = TALLIES - 1, .tally_from_one = true};
+    sites[TALLIES] =
+        (struct instrument_site){.root = 0, .access = 0, .bytes = 1, .tally = INSTRUMENT_NONE};
+}
+
+// --- The reference -------------------------------------------------------------------------------
+
+struct model { // of one object
+    struct object object;
+    uint32_t shift; // 0: not used yet
+    uint64_t elements;
+    unsigned char *known; // by element: how many launches touched it, 2 at most
+    uint32_t *counts;     // of the launch
+    uint64_t read, written;
+};
+
+static struct model *model_make(struct model *model, const struct object *object)
+{
+    *model = (struct model){.object = *object};
+    return model;
+}
+
+static void model_free(struct model *model)
+{
+    free(model->known);
+    free(model->counts);
+    *model = (struct model){0};
+}
+
+static void model_use(struct model *model, uint32_t shift)
+{
+    if (model->shift)
+        return;
+    const uint64_t start = model->object.start;
+    model->shift = shift;
+    model->elements = ((start + model->object.bytes - 1) >> shift) - (start >> shift) + 1;
+    model->known = calloc(model->elements, 1);
+    model->counts = calloc(model->elements, sizeof(*model->counts));
+}
+
+static void model_touch(struct model *model, const struct harness_access *access)
+{
+    const uint64_t start = model->object.start >> model->shift;
+    const uint64_t last = (access->address + access->bytes - 1) >> model->shift;
+    for (uint64_t i = access->address >> model->shift; i <= last; i++)
+        model->counts[i - start]++;
+    model->read += access->reads ? access->bytes : 0;
+    model->written += access->writes ? access->bytes : 0;
+}
+
+static unsigned bin_of(uint32_t count)
+{
+    unsigned bin = 0;
+    for (unsigned b = 1; b < EVENT_COUNT_BINS; b++) {
+        const double from = b % 2 ? 1.5 * (double)(1ull << (b - 1) / 2) : (double)(1ull << b / 2);
+        if ((double)count >= from)
+            bin = b;
+    }
+    return bin;
+}
+
+static void model_counts(const struct model *model, struct event_counts *record)
+{
+    unsigned __int128 squares = 0;
+    const uint64_t piece = (model->elements + 1023) / 1024;
+    uint64_t pieces[1024] = {0};
+    for (uint64_t i = 0; i < model->elements; i++) {
+        const uint32_t count = model->counts[i];
+        if (!count)
+            continue;
+        record->sum += count;
+        squares += (unsigned __int128)count * count;
+        if (count > record->most) {
+            record->most = count;
+            record->most_at = i;
+        }
+        record->bins[bin_of(count)]++;
+        pieces[i / piece] += count;
+    }
+    record->squares_low = (uint64_t)squares;
+    record->squares_high = (uint64_t)(squares >> 64);
+    for (int place = 0; place < EVENT_HOT_RANGES; place++) {
+        uint64_t best = 0;
+        for (uint64_t i = 0; i < 1024; i++)
+            best = pieces[i] > pieces[best] ? i : best;
+        if (!pieces[best])
+            break;
+        const uint64_t left = model->elements - best * piece;
+        record->hottest[place] =
+            (struct event_range){best * piece, left < piece ? left : piece, pieces[best]};
+        pieces[best] = 0;
+    }
+}
+
+// What the launch's records must be; and the launch is one that touched. False: nothing to tell.
+static bool model_told(struct model *model, uint64_t call, struct event_access *access,
+                       struct event_counts *counts)
+{
+    *access = (struct event_access){
+        .call = call,
+        .object = model->object.number,
+        .flags =
+            (model->read ? EVENT_ACCESS_READ : 0u) | (model->written ? EVENT_ACCESS_WRITTEN : 0u),
+        .read_bytes = model->read,
+        .written_bytes = model->written,
+        .element_bytes = 1u << model->shift,
+    };
+    *counts = (struct event_counts){.call = call, .object = model->object.number};
+    if (!model->shift)
+        return false;
+    model_counts(model, counts);
+    for (uint64_t i = 0; i < model->elements; i++) {
+        if (!model->counts[i])
+            continue;
+        access->elements++;
+        access->new_elements += model->known[i] == 0;
+        access->shared_elements += model->known[i] == 1;
+        model->known[i] += model->known[i] < 2;
+        model->counts[i] = 0;
+    }
+    model->read = model->written = 0;
+    return access->flags || access->elements;
+}
+
+// --- A world of objects --------------------------------------------------------------------------
+
+enum { OBJECTS = 24, PARTS = 4 };
+struct world {
+    struct model objects[OBJECTS];
+    struct model parts[PARTS]; // of the first object
+    uint32_t seed;
+    uint32_t facts;
+};
+
+static struct model *owner_of(struct world *world, uint64_t address)
+{
+    for (int i = 0; i < OBJECTS + PARTS; i++) {
+        struct model *model = i < PARTS ? &world->parts[i] : &world->objects[i - PARTS];
+        if (model->object.number && address >= model->object.start &&
+            address - model->object.start < model->object.bytes)
+            return model;
+    }
+    return NULL;
+}
+
+static struct object some_object(struct world *world)
+{
+    const uint32_t kind = random_next(&world->seed) % 8;
+    const uint64_t bytes = kind == 0   ? 1 + random_next(&world->seed) % 40
+                           : kind == 1 ? 600000 + random_next(&world->seed) % 3000000
+                                       : 1 + random_next(&world->seed) % 5000;
+    return harness_object(bytes, random_next(&world->seed) % 700);
+}
+
+static void world_start(struct world *world, uint32_t seed, uint32_t facts)
+{
+    *world = (struct world){.seed = seed, .facts = facts};
+    make_sites();
+    for (int i = 0; i < OBJECTS; i++) {
+        const struct object object = i ? some_object(world) : harness_object(20000, 36);
+        model_make(&world->objects[i], &object);
+    }
+    const uint64_t pool = world->objects[0].object.start;
+    static const uint64_t places[PARTS][2] = {{0, 256}, {256, 1000}, {3001, 517}, {19990, 10}};
+    for (int i = 0; i < PARTS; i++) {
+        const struct object part = harness_part(pool + places[i][0], places[i][1]);
+        model_make(&world->parts[i], &part);
+    }
+}
+
+static void world_finish(struct world *world)
+{
+    for (int i = 0; i < OBJECTS; i++)
+        model_free(&world->objects[i]);
+    for (int i = 0; i < PARTS; i++)
+        model_free(&world->parts[i]);
+}
+
+// An access somewhere in the object that lies in one piece, or one that hits nothing.
+static struct harness_access some_access(struct world *world, uint32_t near)
+{
+    for (;;) {
+        struct model *model = random_next(&world->seed) % 6 == 0
+                                  ? &world->parts[random_next(&world->seed) % PARTS]
+                                  : &world->objects[random_next(&world->seed) % OBJECTS];
+        if (near < OBJECTS && random_next(&world->seed) % 8)
+            model = &world->objects[near];
+        const uint32_t bytes = sizes[random_next(&world->seed) % SIZES];
+        const uint32_t at = (random_next(&world->seed) << 8 ^ random_next(&world->seed)) %
+                            (uint32_t)model->object.bytes;
+        struct harness_access access = {
+            .address = (model->object.start + at) & ~(uint64_t)(bytes - 1),
+            .bytes = bytes,
+            .reads = random_next(&world->seed) & 1,
+            .tally = -1,
+            .flag = -1,
+            .root = -1,
+        };
+        access.writes = !access.reads || (random_next(&world->seed) & 1);
+        if (random_next(&world->seed) % 20 == 0)
+            access.address = 4096 + 512 * (uint64_t)(random_next(&world->seed) % 100);
+        const struct model *owner = owner_of(world, access.address);
+        bool whole = true;
+        for (uint32_t i = 0; i < bytes; i++)
+            whole &= owner_of(world, access.address + i) == owner;
+        if (whole)
+            return access;
+    }
+}
+
+static void expect_access(struct world *world, const struct harness_access *access)
+{
+    struct model *owner = owner_of(world, access->address);
+    if (owner)
+        model_touch(owner, access);
+}
+
+// One launch of `count` accesses, expected to come out as the model says. Returns the strays.
+static uint64_t expect_launch(struct world *world, struct harness_run *run,
+                              struct harness_access *list, uint32_t count)
+{
+    uint64_t strays = 0;
+    struct model *of_root[HARNESS_SLOTS];
+    uint32_t near[HARNESS_SLOTS];
+    for (int i = 0; i < HARNESS_SLOTS; i++) {
+        near[i] = random_next(&world->seed) % OBJECTS;
+        struct model *model = &world->objects[near[i]];
+        run->roots[i] = model->object.start + random_next(&world->seed) % model->object.bytes;
+        if (random_next(&world->seed) % 8 == 0)
+            run->roots[i] = random_next(&world->seed) % 2 * 77;
+        of_root[i] = owner_of(world, run->roots[i]);
+        static const uint32_t shifts[HARNESS_SLOTS] = {2, 3, 4, 2};
+        if (of_root[i])
+            model_use(of_root[i], shifts[i]);
+    }
+    for (int i = 0; i < OBJECTS + PARTS; i++)
+        model_use(i < PARTS ? &world->parts[i] : &world->objects[i - PARTS], 2);
+    run->accesses = list;
+    run->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const int root = (int)(random_next(&world->seed) % (HARNESS_SLOTS + 1)) - 1;
+        list[i] = some_access(world, root < 0 ? OBJECTS : near[root]);
+        if (root >= 0) {
+            const uint32_t way = !list[i].writes ? 0 : !list[i].reads ? 1 : 2;
+            uint32_t size = 0;
+            while (sizes[size] != list[i].bytes)
+                size++;
+            list[i].root = root;
+            list[i].tally = (int32_t)((uint32_t)root * WAYS * SIZES + way * SIZES + size);
+        }
+        expect_access(world, &list[i]);
+        strays += !owner_of(world, list[i].address);
+    }
+    const uint64_t threads = (uint64_t)(count + HARNESS_BLOCK - 1) / HARNESS_BLOCK * HARNESS_BLOCK;
+    if (of_root[0])
+        of_root[0]->read += threads;
+    if (of_root[1])
+        of_root[1]->written += 2 * threads;
+    return strays;
+}
+
+static int by_object(const void *a, const void *b)
+{
+    const struct event_access *one = a, *other = b;
+    return one->object < other->object ? -1 : one->object > other->object;
+}
+
+// The records of one launch, which are all that have come.
+static void check_launch(struct world *world, uint64_t call)
+{
+    const struct harness_record *records, *count_records;
+    const size_t count = harness_records(EVENT_ACCESS, &records);
+    const size_t count_count = harness_records(EVENT_COUNTS, &count_records);
+    struct event_access wanted[OBJECTS + PARTS];
+    struct event_counts *counts = calloc(OBJECTS + PARTS, sizeof(*counts));
+    size_t wanted_count = 0, counted = 0;
+    for (int i = 0; i < OBJECTS + PARTS; i++) {
+        struct model *model = i < PARTS ? &world->parts[i] : &world->objects[i - PARTS];
+        struct event_counts told;
+        if (!model_told(model, call, &wanted[wanted_count], &told))
+            continue;
+        if (wanted[wanted_count].elements)
+            counts[counted++] = told;
+        wanted_count++;
+    }
+    qsort(wanted, wanted_count, sizeof(wanted[0]), by_object);
+    assert_int_equal(count, wanted_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(records[i].length, sizeof(wanted[i]));
+        assert_memory_equal(records[i].bytes, &wanted[i], sizeof(wanted[i]));
+    }
+    assert_int_equal(count_count, world->facts & INSTRUMENT_COUNTS ? counted : 0);
+    for (size_t i = 0; i < count_count; i++) {
+        struct event_counts came;
+        memcpy(&came, count_records[i].bytes, sizeof(came));
+        const struct event_counts *told = counts;
+        while (told->object != came.object)
+            assert_true(++told < counts + counted);
+        assert_memory_equal(&came, told, sizeof(came));
+    }
+    free(counts);
+}
+
+static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches)
+{
+    enum { LIST = 700, STREAMS = 3 };
+    struct world world;
+    struct harness_access *list = harness_pinned(LIST * sizeof(*list));
+    struct stream *streams[STREAMS] = {context->legacy, harness_stream(context, 0),
+                                       harness_stream(context, CU_STREAM_NON_BLOCKING)};
+    uint64_t strays = 0;
+    world_start(&world, seed, facts);
+    for (uint64_t call = 1; call <= (uint64_t)launches; call++) {
+        if (random_next(&world.seed) % 3 == 0) { // another object
+            struct model *model = &world.objects[1 + random_next(&world.seed) % (OBJECTS - 1)];
+            harness_end_object(&model->object);
+            model_free(model);
+            const struct object object = some_object(&world);
+            model_make(model, &object);
+        }
+        struct harness_run run = {.stream = streams[random_next(&world.seed) % STREAMS],
+                                  .kernel = &kernel,
+                                  .call = call,
+                                  .facts = facts};
+        strays += expect_launch(&world, &run, list, 1 + random_next(&world.seed) % LIST);
+        assert_true(harness_launch(&run));
+        settle();
+        check_launch(&world, call);
+    }
+    char text[64];
+    snprintf(text, sizeof(text), "accesses to memory that is no known object");
+    assert_true(strays && harness_noted(text));
+    world_finish(&world);
+}
+
+static void bits_and_bytes_are_exact(void **unused)
+{
+    (void)unused;
+    every_number_is_exact(1, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS, 30);
+}
+
+static void counts_are_exact(void **unused)
+{
+    (void)unused;
+    every_number_is_exact(2, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, 30);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+    const struct CMUnitTest tests[] = {
+        TEST(bits_and_bytes_are_exact),
+        TEST(counts_are_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
