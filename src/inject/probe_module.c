@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plain_name.h"
 #include "probe.h"
 
 enum {
@@ -71,35 +72,6 @@ void probe_start(void)
         state.probes = probes;
     else
         free(probes);
-}
-
-// The name of the function in a mangled name, with its scopes: "ns::kernel" of
-// "_ZN2ns6kernelIfEEvPT_". False: it is not mangled, or in another way.
-static bool plain_name(const char *mangled, char *out, size_t room)
-{
-    size_t used = 0;
-    if (strncmp(mangled, "_Z", 2) != 0)
-        return false;
-    const char *at = mangled + 2;
-    const bool nested = *at == 'N';
-    at += nested;
-    while (*at >= '1' && *at <= '9') {
-        char *name;
-        const size_t length = strtoul(at, &name, 10);
-        if (length > strnlen(name, length) || used + length + 3 > room)
-            return false;
-        if (used) {
-            memcpy(out + used, "::", 2);
-            used += 2;
-        }
-        memcpy(out + used, name, length);
-        used += length;
-        at = name + length;
-        if (!nested)
-            break;
-    }
-    out[used] = '\0';
-    return used > 0;
 }
 
 bool probe_wants(const char *kernel)
