@@ -49,11 +49,13 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
 void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
-    if (ticket->table || ticket->begun) {
+    if (ticket->table || ticket->begun || ticket->memory) {
         pthread_mutex_lock(&shadow->lock);
         shadow_table_drop(shadow, ticket->table);
         if (ticket->begun)
             shadow_element_told(shadow, ticket);
+        if (ticket->memory)
+            shadow_node_told(shadow, ticket->memory);
         pthread_mutex_unlock(&shadow->lock);
     }
     free(ticket->jobs);

@@ -269,44 +269,54 @@ static void lead_to_owners(const struct shadow_table *table, struct device_entry
     base_map_fini(&first);
 }
 
-bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shadow_table *table,
-                      bool counts, struct shadow_block old[2])
+// Slots and jobs of the table's objects, into memory of the host.
+static void fill_entries(const struct shadow *shadow, struct shadow_pad *pad,
+                         const struct shadow_table *table, bool counts,
+                         struct instrument_slot *slots, struct device_entry *entries)
 {
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct shadow_object *object = at(&shadow->objects, table->pieces[i].object.number);
+        const struct shadow_marks *marks = at(&pad->marks, object->number);
+        slots[i] = shadow_slot_of(&table->pieces[i], object, marks, counts);
+        entries[i].job = shadow_job_of(object, marks, counts);
+        pad->table_words += object->words;
+    }
+    lead_to_owners(table, entries);
+}
+
+bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shadow_table *table,
+                      uint32_t facts, struct shadow_block old[2])
+{
+    const bool elements = facts & INSTRUMENT_ELEMENTS, counts = facts & INSTRUMENT_COUNTS;
+    const uint64_t each = elements ? table->count : 0;
     const uint64_t slots_at = sizeof(struct instrument_table);
-    const uint64_t entries_at = slots_at + table->count * sizeof(struct instrument_slot);
-    const uint64_t bytes = entries_at + table->count * sizeof(struct device_entry);
-    const uint64_t touched_bytes = round_up(2 * (uint64_t)table->count, 16);
+    const uint64_t entries_at = slots_at + each * sizeof(struct instrument_slot);
+    const uint64_t bytes = entries_at + each * sizeof(struct device_entry);
+    const uint64_t touched_bytes = round_up(2 * (uint64_t)table->count + 1, 16);
     struct shadow_block staging = {0}, entries = {0}, touched = {0};
-    if (!furnish_table(shadow, pad, table, counts) ||
+    if ((elements && !furnish_table(shadow, pad, table, counts)) ||
         !shadow_take(shadow, &shadow->device, bytes, &entries) ||
-        !take_cleared(shadow, touched_bytes + 16 * (uint64_t)table->count + 16, &touched) ||
+        !take_cleared(shadow, touched_bytes + 2 * sizeof(uint64_t) * each, &touched) ||
         !shadow_take(shadow, &shadow->pinned, bytes, &staging)) {
         shadow_give(&shadow->device, &entries);
         shadow_give(&shadow->device, &touched);
         return false;
     }
     unsigned char *to = shadow_host(staging);
-    struct instrument_slot *slots = (struct instrument_slot *)(void *)(to + slots_at);
-    struct device_entry *jobs = (struct device_entry *)(void *)(to + entries_at);
     memset(to, 0, bytes);
     pad->table_words = 0;
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct shadow_object *object = at(&shadow->objects, table->pieces[i].object.number);
-        const struct shadow_marks *marks = at(&pad->marks, object->number);
-        slots[i] = shadow_slot_of(&table->pieces[i], object, marks, counts);
-        jobs[i].job = shadow_job_of(object, marks, counts);
-        pad->table_words += object->words;
-    }
-    lead_to_owners(table, jobs);
+    if (elements)
+        fill_entries(shadow, pad, table, counts, (void *)(to + slots_at),
+                     (void *)(to + entries_at));
     pad->says = (struct instrument_table){
         .count = table->count,
-        .entries = entries.address + slots_at,
+        .entries = elements ? entries.address + slots_at : table->entries.address,
         .touched = touched.address,
-        .moved = touched.address + touched_bytes,
+        .moved = elements ? touched.address + touched_bytes : 0,
         .strayed = pad->small.address + SHADOW_STRAYS_AT + sizeof(struct instrument_strays),
         .strays = pad->small.address + SHADOW_STRAYS_AT,
     };
-    pad->jobs_at = entries.address + entries_at;
+    pad->jobs_at = elements ? entries.address + entries_at : 0;
     memcpy(to, &pad->says, sizeof(pad->says));
     old[0] = pad->entries;
     old[1] = pad->touched;

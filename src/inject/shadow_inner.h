@@ -152,6 +152,7 @@ struct shadow_ticket {
     uint64_t threads;
     uint64_t call;
     uint32_t node;              // of a graph launch
+    struct shadow_node *memory; // of a node of a graph, and of each of its replays
     struct shadow_table *table; // held; NULL: none
     // Bytes from the start of what lands.
     uint32_t flags_at, frame_at;  // at object level
@@ -168,6 +169,8 @@ struct shadow_batch {
     struct shadow_block landing;
     struct shadow_ticket *first, **last;
     BASE_ARRAY(struct shadow_block) leftovers; // device memory that is free once it has landed
+    BASE_ARRAY(struct shadow_block) staging;   // likewise, pinned
+    bool untold;                               // there was no room for what it says
 };
 
 // --- Elements (shadow_element.c) -----------------------------------------------------------------
@@ -222,10 +225,10 @@ struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
                                       const struct shadow_marks *marks, bool counts);
 struct device_job shadow_job_of(const struct shadow_object *object,
                                 const struct shadow_marks *marks, bool counts);
-// Gives the pad a table, with a struct instrument_table for it (of memory that is small and begins
-// there) in pinned memory and on the device. What it had before is left to the caller in old[2].
+// Gives the pad a table for launches that tell these facts (enum instrument_facts). What it had
+// before is left to the caller in old[2].
 bool shadow_pad_table(struct shadow *shadow, struct shadow_pad *pad, struct shadow_table *table,
-                      bool counts, struct shadow_block old[2]);
+                      uint32_t facts, struct shadow_block old[2]);
 void shadow_pad_fini(struct shadow *shadow, struct shadow_pad *pad);
 // A launch is in flight from now on, until its ticket is free.
 void shadow_element_begun(struct shadow *shadow, struct shadow_ticket *ticket);
@@ -253,6 +256,8 @@ uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct devic
 void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
                          struct device_reduction *about);
 uint32_t shadow_reduce_blocks(const struct shadow *shadow, uint64_t words);
+CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
+                               uint64_t words, CUstream stream);
 bool shadow_reduce_landed(const struct shadow_batch *batch);
 
 struct shadow_lane {
@@ -272,11 +277,13 @@ struct shadow_lane {
     struct shadow_pad pad;        // at element level
     struct shadow_batch *open;    // launches that were not asked for yet
     struct shadow_batch *reduced; // of the launch that is being made at element level
+    struct shadow_replay *replay; // of the graph that is being launched
     struct shadow_batch *flying;  // the oldest first
 };
 
 // The stream's lane, locked; NULL: none can be had. And done with it.
 struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct stream *stream);
+struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct stream *stream); // by the caller
 void shadow_lane_leave(struct shadow_lane *lane);
 // Room for one more launch of the ticket's kernel at object level: fills the context.
 bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
@@ -296,6 +303,11 @@ void shadow_lane_give(struct shadow_lane *lane, struct shadow_block *block);
 void shadow_batch_give(struct shadow_batch *batch, struct shadow_block *block);
 void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch); // without
 void shadow_batch_add(struct shadow_batch *batch, struct shadow_ticket *ticket);
+
+// --- Nodes of graphs (shadow_graph.c) ------------------------------------------------------------
+
+// A replay of the node was told, or never will be. With shadow->lock held.
+void shadow_node_told(struct shadow *shadow, struct shadow_node *node);
 
 // --- Launches (shadow.c) -------------------------------------------------------------------------
 

@@ -67,6 +67,14 @@ struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct stream *strea
     return lane;
 }
 
+struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct stream *stream)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_lane *lane = lane_at(shadow, stream->number);
+    pthread_mutex_unlock(&shadow->lock);
+    return lane;
+}
+
 void shadow_lane_leave(struct shadow_lane *lane)
 {
     struct shadow *shadow = lane->shadow;
@@ -113,8 +121,11 @@ void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
     shadow_give(&shadow->pinned, &batch->landing);
     for (size_t i = 0; i < batch->leftovers.count; i++)
         shadow_give(&shadow->device, &batch->leftovers.items[i]);
+    for (size_t i = 0; i < batch->staging.count; i++)
+        shadow_give(&shadow->pinned, &batch->staging.items[i]);
     pthread_mutex_unlock(&shadow->lock);
     base_array_fini(&batch->leftovers);
+    base_array_fini(&batch->staging);
     free(batch);
 }
 
@@ -215,9 +226,9 @@ bool shadow_lane_tell(struct shadow_lane *lane)
         const CUresult result = has_landed(batch);
         if (result == CUDA_ERROR_NOT_READY)
             return false;
-        if (result == CUDA_SUCCESS)
+        if (result == CUDA_SUCCESS && !batch->untold)
             tell_batch(batch);
-        else
+        else if (result != CUDA_SUCCESS)
             shadow_fail(lane->shadow, "read-back", result);
         lane->flying = batch->next;
         shadow_batch_free(lane->shadow, batch);

@@ -167,7 +167,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
             return false;
         if (pad->table != ticket->table || pad->counts != counts) {
             struct shadow_block old[2] = {{0}};
-            const bool good = shadow_pad_table(shadow, pad, ticket->table, counts, old);
+            const bool good = shadow_pad_table(shadow, pad, ticket->table, ticket->facts, old);
             shadow_lane_give(lane, &old[0]);
             shadow_lane_give(lane, &old[1]);
             if (!good)
@@ -214,12 +214,12 @@ uint32_t shadow_reduce_blocks(const struct shadow *shadow, uint64_t words)
     return chunks < 1 ? 1 : chunks > shadow->most_blocks ? shadow->most_blocks : (uint32_t)chunks;
 }
 
-static CUresult enqueue(const struct shadow_lane *lane, struct device_reduction *about,
-                        uint64_t words)
+CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
+                               uint64_t words, CUstream stream)
 {
     void *params[] = {about};
-    return REAL(cuLaunchKernel)(lane->shadow->reduce, shadow_reduce_blocks(lane->shadow, words), 1,
-                                1, DEVICE_THREADS, 1, 1, 0, lane->stream->handle, params, NULL);
+    return REAL(cuLaunchKernel)(shadow->reduce, shadow_reduce_blocks(shadow, words), 1, 1,
+                                DEVICE_THREADS, 1, 1, 0, stream, params, NULL);
 }
 
 void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket)
@@ -247,7 +247,7 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
         about.job_counts_at = counts_at + from * (uint32_t)sizeof(struct device_counted);
         if (about.sequence && ticket->table)
             words += lane->pad.table_words;
-        result = enqueue(lane, &about, words);
+        result = shadow_reduce_enqueue(shadow, &about, words, lane->stream->handle);
         from += about.job_count;
         if (about.sequence)
             break;

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,45 +339,73 @@ static int by_object(const void *a, const void *b)
     return one->object < other->object ? -1 : one->object > other->object;
 }
 
-// The records of one launch, which are all that have come.
-static void check_launch(struct world *world, uint64_t call)
+// What one launch must tell, taken from the model.
+struct expected {
+    size_t count, counted;
+    struct event_access accesses[OBJECTS + PARTS];
+    struct event_counts counts[OBJECTS + PARTS];
+};
+
+static void take_expected(struct world *world, uint64_t call, uint32_t node,
+                          struct expected *expected)
+{
+    expected->count = expected->counted = 0;
+    for (int i = 0; i < OBJECTS + PARTS; i++) {
+        struct model *model = i < PARTS ? &world->parts[i] : &world->objects[i - PARTS];
+        struct event_access *access = &expected->accesses[expected->count];
+        struct event_counts *counts = &expected->counts[expected->counted];
+        if (!model_told(model, call, access, counts))
+            continue;
+        access->node = counts->node = node;
+        expected->counted += access->elements != 0;
+        expected->count++;
+    }
+    qsort(expected->accesses, expected->count, sizeof(expected->accesses[0]), by_object);
+}
+
+// The records that have come are those of these launches, in this order.
+static void check_records(const struct world *world, const struct expected *expected,
+                          size_t launches)
 {
     const struct harness_record *records, *count_records;
     const size_t count = harness_records(EVENT_ACCESS, &records);
     const size_t count_count = harness_records(EVENT_COUNTS, &count_records);
-    struct event_access wanted[OBJECTS + PARTS];
-    struct event_counts *counts = calloc(OBJECTS + PARTS, sizeof(*counts));
-    size_t wanted_count = 0, counted = 0;
-    for (int i = 0; i < OBJECTS + PARTS; i++) {
-        struct model *model = i < PARTS ? &world->parts[i] : &world->objects[i - PARTS];
-        struct event_counts told;
-        if (!model_told(model, call, &wanted[wanted_count], &told))
-            continue;
-        if (wanted[wanted_count].elements)
-            counts[counted++] = told;
-        wanted_count++;
+    size_t at = 0, counted_at = 0;
+    for (size_t launch = 0; launch < launches; launch++) {
+        for (size_t i = 0; i < expected[launch].count; i++) {
+            assert_true(at < count);
+            assert_memory_equal(records[at].bytes, &expected[launch].accesses[i],
+                                sizeof(struct event_access));
+            at++;
+        }
+        const size_t counted = world->facts & INSTRUMENT_COUNTS ? expected[launch].counted : 0;
+        for (size_t i = 0; i < counted; i++) {
+            struct event_counts came;
+            assert_true(counted_at < count_count);
+            memcpy(&came, count_records[counted_at++].bytes, sizeof(came));
+            const struct event_counts *told = expected[launch].counts;
+            while (told->object != came.object)
+                assert_true(++told < expected[launch].counts + counted);
+            assert_memory_equal(&came, told, sizeof(came));
+        }
     }
-    qsort(wanted, wanted_count, sizeof(wanted[0]), by_object);
-    assert_int_equal(count, wanted_count);
-    for (size_t i = 0; i < count; i++) {
-        assert_int_equal(records[i].length, sizeof(wanted[i]));
-        assert_memory_equal(records[i].bytes, &wanted[i], sizeof(wanted[i]));
-    }
-    assert_int_equal(count_count, world->facts & INSTRUMENT_COUNTS ? counted : 0);
-    for (size_t i = 0; i < count_count; i++) {
-        struct event_counts came;
-        memcpy(&came, count_records[i].bytes, sizeof(came));
-        const struct event_counts *told = counts;
-        while (told->object != came.object)
-            assert_true(++told < counts + counted);
-        assert_memory_equal(&came, told, sizeof(came));
-    }
-    free(counts);
+    assert_int_equal(at, count);
+    assert_int_equal(counted_at, count_count);
+}
+
+static void replace_object(struct world *world)
+{
+    struct model *model = &world->objects[1 + random_next(&world->seed) % (OBJECTS - 1)];
+    harness_end_object(&model->object);
+    model_free(model);
+    const struct object object = some_object(world);
+    model_make(model, &object);
 }
 
 static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches)
 {
     enum { LIST = 700, STREAMS = 3 };
+    static struct expected expected;
     struct world world;
     struct harness_access *list = harness_pinned(LIST * sizeof(*list));
     struct stream *streams[STREAMS] = {context->legacy, harness_stream(context, 0),
@@ -386,13 +413,8 @@ static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches)
     uint64_t strays = 0;
     world_start(&world, seed, facts);
     for (uint64_t call = 1; call <= (uint64_t)launches; call++) {
-        if (random_next(&world.seed) % 3 == 0) { // another object
-            struct model *model = &world.objects[1 + random_next(&world.seed) % (OBJECTS - 1)];
-            harness_end_object(&model->object);
-            model_free(model);
-            const struct object object = some_object(&world);
-            model_make(model, &object);
-        }
+        if (random_next(&world.seed) % 3 == 0)
+            replace_object(&world);
         struct harness_run run = {.stream = streams[random_next(&world.seed) % STREAMS],
                                   .kernel = &kernel,
                                   .call = call,
@@ -400,11 +422,10 @@ static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches)
         strays += expect_launch(&world, &run, list, 1 + random_next(&world.seed) % LIST);
         assert_true(harness_launch(&run));
         settle();
-        check_launch(&world, call);
+        take_expected(&world, call, 0, &expected);
+        check_records(&world, &expected, 1);
     }
-    char text[64];
-    snprintf(text, sizeof(text), "accesses to memory that is no known object");
-    assert_true(strays && harness_noted(text));
+    assert_true(strays && harness_noted("accesses to memory that is no known object"));
     world_finish(&world);
 }
 
@@ -420,12 +441,158 @@ static void counts_are_exact(void **unused)
     every_number_is_exact(2, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, 30);
 }
 
+// --- Graphs --------------------------------------------------------------------------------------
+
+enum { NODES = 3, LIST = 300 };
+
+struct node {
+    struct harness_run run;
+    struct harness_params params;
+    struct harness_access *list;
+    struct shadow_ticket *ticket;
+    uint64_t strays;
+};
+
+// The nodes run one after the other; what their roots point into is random.
+static CUgraphExec make_graph(struct world *world, struct node *nodes)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode last = NULL;
+    MUST(DRIVER(cuGraphCreate)(&graph, 0));
+    for (int i = 0; i < NODES; i++) {
+        struct node *node = &nodes[i];
+        node->list = harness_pinned(LIST * sizeof(*node->list));
+        node->run = (struct harness_run){
+            .stream = context->legacy, .kernel = &kernel, .facts = world->facts};
+        expect_launch(world, &node->run, node->list, LIST); // for roots
+        for (int k = 0; k < OBJECTS + PARTS; k++) {
+            struct model *model = k < PARTS ? &world->parts[k] : &world->objects[k - PARTS];
+            memset(model->counts, 0, model->elements * sizeof(*model->counts));
+            model->read = model->written = 0;
+        }
+        harness_fill(&node->run, &node->params);
+        struct shadow_launch launch = {.stream = node->run.stream,
+                                       .kernel = &kernel,
+                                       .kernel_number = 1,
+                                       .roots = node->run.roots,
+                                       .grid = {(LIST + HARNESS_BLOCK - 1) / HARNESS_BLOCK, 1, 1},
+                                       .block = {HARNESS_BLOCK, 1, 1},
+                                       .facts = world->facts};
+        node->ticket = shadow_begin_node(&launch, node->params.context);
+        assert_non_null(node->ticket);
+        CUDA_KERNEL_NODE_PARAMS params = {
+            .func = harness_function(world->facts),
+            .gridDimX = launch.grid[0],
+            .gridDimY = 1,
+            .gridDimZ = 1,
+            .blockDimX = HARNESS_BLOCK,
+            .blockDimY = 1,
+            .blockDimZ = 1,
+            .kernelParams = node->params.pointers,
+        };
+        CUgraphNode added;
+        MUST(DRIVER(cuGraphAddKernelNode_v2)(&added, graph, &last, last ? 1 : 0, &params));
+        last = added;
+    }
+    MUST(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    MUST(DRIVER(cuGraphDestroy)(graph));
+    return exec;
+}
+
+// Other accesses of the same roots, which the graph's node finds where it looks for them.
+static void renew_list(struct world *world, struct node *node)
+{
+    const struct harness_run before = node->run;
+    struct model *of_root[HARNESS_SLOTS];
+    for (int i = 0; i < HARNESS_SLOTS; i++)
+        of_root[i] = owner_of(world, before.roots[i]);
+    for (int i = 0; i < OBJECTS + PARTS; i++)
+        model_use(i < PARTS ? &world->parts[i] : &world->objects[i - PARTS], 2);
+    for (uint32_t i = 0; i < LIST; i++) {
+        const int root = (int)(random_next(&world->seed) % (HARNESS_SLOTS + 1)) - 1;
+        node->list[i] = some_access(world, OBJECTS);
+        struct harness_access *access = &node->list[i];
+        if (root >= 0) {
+            const uint32_t way = !access->writes ? 0 : !access->reads ? 1 : 2;
+            uint32_t size = 0;
+            while (sizes[size] != access->bytes)
+                size++;
+            access->root = root;
+            access->tally = (int32_t)((uint32_t)root * WAYS * SIZES + way * SIZES + size);
+        }
+        expect_access(world, access);
+    }
+    const uint64_t threads = (LIST + HARNESS_BLOCK - 1) / HARNESS_BLOCK * HARNESS_BLOCK;
+    if (of_root[0])
+        of_root[0]->read += threads;
+    if (of_root[1])
+        of_root[1]->written += 2 * threads;
+}
+
+static void replays_are_told_each(uint32_t seed, uint32_t facts)
+{
+    enum { REPLAYS = 10 };
+    static struct expected expected[NODES];
+    static struct node nodes[NODES];
+    struct world world;
+    struct stream *streams[2] = {harness_stream(context, 0), context->legacy};
+    world_start(&world, seed, facts);
+    CUgraphExec exec = make_graph(&world, nodes);
+    struct shadow_ticket *tickets[NODES];
+    uint32_t numbers[NODES];
+    for (int i = 0; i < NODES; i++) {
+        tickets[i] = nodes[i].ticket;
+        numbers[i] = 1 + 2 * (uint32_t)i;
+    }
+    for (uint64_t call = 1; call <= REPLAYS; call++) {
+        // Objects come and go, but for those that roots point into.
+        struct object more = harness_object(1000 * call, 0);
+        for (int i = 0; i < NODES; i++) {
+            renew_list(&world, &nodes[i]);
+            take_expected(&world, call, numbers[i], &expected[i]);
+        }
+        struct stream *stream = streams[call % 2];
+        shadow_replay(stream, tickets, NODES);
+        const bool launched = call % 4 != 0;
+        if (launched)
+            MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
+        shadow_replayed(stream, tickets, numbers, NODES, call, launched);
+        if (!launched) { // tried again
+            shadow_replay(stream, tickets, NODES);
+            MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
+            shadow_replayed(stream, tickets, numbers, NODES, call, true);
+        }
+        settle();
+        check_records(&world, expected, NODES);
+        harness_end_object(&more);
+    }
+    MUST(DRIVER(cuGraphExecDestroy)(exec));
+    for (int i = 0; i < NODES; i++)
+        shadow_release(tickets[i]);
+    world_finish(&world);
+}
+
+static void replays_are_told_each_time(void **unused)
+{
+    (void)unused;
+    replays_are_told_each(5, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS);
+}
+
+static void replays_are_told_with_counts(void **unused)
+{
+    (void)unused;
+    replays_are_told_each(6, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
         TEST(bits_and_bytes_are_exact),
         TEST(counts_are_exact),
+        TEST(replays_are_told_each_time),
+        TEST(replays_are_told_with_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
