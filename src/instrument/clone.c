@@ -52,8 +52,12 @@ static bool leaves_something(const struct instrument_work *work, const struct in
     return work->elements && (body->looks_up || (body->kernel && body->kernel->tally_count));
 }
 
-static void emit_end(struct instrument_work *work, const struct instrument_body *body)
+// What is left to do where control ends in a block.
+static void emit_end(struct instrument_work *work, const struct instrument_body *body,
+                     uint32_t block)
 {
+    if (block != PTX_NO_BLOCK)
+        instrument_emit_sweeps(work, body, block, PTX_NO_BLOCK);
     instrument_emit_leave(work, body);
     instrument_emit_tallies(work, body);
 }
@@ -84,6 +88,8 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         return;
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
         base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
+    if (body->sweeps.count)
+        instrument_emit_waiting_entry(work, body);
 }
 
 // Before a call from which a thread may not come back, all that it has in registers goes to memory.
@@ -99,7 +105,7 @@ static void emit_before_call(struct instrument_work *work, const struct instrume
         if (!callee || !(callee->has_exit || callee->may_exit))
             return;
     }
-    emit_end(work, body);
+    emit_end(work, body, PTX_NO_BLOCK);
     emit_entry(work, body);
 }
 
@@ -144,7 +150,7 @@ static void emit_ending(struct instrument_work *work, const struct instrument_bo
     if (instr->guard)
         base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
                         instr->guard->name, past);
-    emit_end(work, body);
+    emit_end(work, body, body->facts->cfg->block_of[instr->index]);
     base_buf_printf(out, "%s;\n", instr->form->text);
     if (instr->guard)
         base_buf_printf(out, "$glint$%u:\n", past);
@@ -168,6 +174,8 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     walk->done = instr->index + 1;
     uint32_t block = cfg->block_of[instr->index];
     if (instr == cfg->blocks[block].instrs[0]) {
+        if (body->leaves && body->leaves[block])
+            instrument_emit_sweeps(work, body, PTX_NO_BLOCK, block);
         if (body->flag_at && body->flag_at[block])
             instrument_emit_flag(work, body, body->flag_at[block] - 1);
         if (body->tally_at && body->tally_at[block])
@@ -239,7 +247,10 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
         emit_statement(&walk, stmt);
     }
     if (leaves_something(work, body) && falls_off(body->function)) {
-        emit_end(work, body);
+        uint32_t last = body->facts->cfg->block_count - 1;
+        if (!body->facts->cfg->blocks[last].instr_count && body->leaves && body->leaves[last])
+            instrument_emit_sweeps(work, body, PTX_NO_BLOCK, last);
+        emit_end(work, body, last);
         base_buf_puts(out, "ret;\n");
     }
     base_buf_puts(out, "}\n");

@@ -304,4 +304,6 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
         emit_enter(out);
     if (work->helpers & HELPER_ACCESS)
         emit_access(out, work->counts);
+    if (work->helpers & HELPER_SWEEP)
+        instrument_emit_sweep_function(out, work->counts);
 }

@@ -264,6 +264,27 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
     }
 }
 
+// An access that is marked where its loop is left, unless that cannot be.
+static void emit_waiting(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    if (probe->keeps)
+        base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept,
+                        probe->site->address->elements[0].reg->name);
+    if (!body->doubts[probe->root].exists)
+        return;
+    uint32_t past = new_label(work);
+    base_buf_printf(out,
+                    "@!%%glint$b%u bra $glint$%u;\n"
+                    "{\n.reg .b64 %%glint$a, %%glint$d<5>;\n",
+                    probe->root, past);
+    emit_address(out, probe->site->address);
+    base_buf_printf(out, "mov.u64 %%glint$d4, %u;\n", probe->site->bytes);
+    emit_access(work, body, kinds_of(probe->site), probe->root);
+    base_buf_printf(out, "}\n$glint$%u:\n", past);
+}
+
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
@@ -289,6 +310,10 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
     if (probe->how == HOW_NOT ||
         (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE))
         return;
+    if (probe->waits) {
+        emit_waiting(work, body, probe);
+        return;
+    }
     uint32_t past = new_label(work);
     base_buf_puts(out, "{\n.reg .pred %glint$p<3>;\n.reg .b32 %glint$r<10>;\n"
                        ".reg .b64 %glint$a, %glint$d<5>;\n");

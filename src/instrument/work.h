@@ -20,6 +20,7 @@ enum instrument_helper {
     HELPER_LEAVE = 1 << 1,  // elements: adds bytes to an entry's
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
+    HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -34,17 +35,41 @@ enum instrument_shape {
 
 struct instrument_probe {
     const struct ptx_site *site;
-    uint8_t how;        // enum instrument_how
-    uint8_t shape;      // enum instrument_shape
-    bool check_space;   // a generic address that may be shared or local
-    uint32_t root;      // HOW_ROOT
-    uint32_t flag;      // objects: a guarded site's own
-    uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
-    bool in_run;        // lanes may well touch neighbouring bytes
-    bool shared;        // or one address
-    bool check;         // many warps may touch the same
+    uint8_t how;      // enum instrument_how
+    uint8_t shape;    // enum instrument_shape
+    bool check_space; // a generic address that may be shared or local
+    uint32_t root;    // HOW_ROOT
+    uint32_t flag;    // objects: a guarded site's own
+    uint32_t tally;   // elements: INSTRUMENT_NONE where every thread passes once
+    bool in_run;      // lanes may well touch neighbouring bytes
+    bool shared;      // or one address
+    bool check;       // many warps may touch the same
+    bool waits;       // it is marked where its loop is left; see hoist.c
+    bool keeps;       // notes where it was, in the register that has the number `kept`
+    uint32_t kept;
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
+};
+
+// What one or more accesses of a block touch from round to round: `chunk` bytes each time.
+struct instrument_sweep {
+    uint32_t order; // in which they were found
+    uint32_t block, loop;
+    uint32_t value; // of ptx_ssa: the register of the address
+    uint32_t kept;  // the register that holds it in the last round
+    uint32_t root, tally;
+    uint8_t access;        // enum ptx_access
+    uint32_t bytes, chunk; // of an access, of all
+    int64_t offset;        // of the chunk's first byte from the register
+    struct ptx_linear step;
+    bool columns; // threads that differ in y and z only do the same
+    bool check;   // many warps may touch the same
+};
+
+// What must hold of a root, and of parameters, so that accesses may wait.
+struct instrument_doubt {
+    bool exists;
+    BASE_ARRAY(uint32_t) params; // must not be negative
 };
 
 // A function of the module that has a body.
@@ -76,6 +101,10 @@ struct instrument_body {
     uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there
     uint32_t *tally_at;  // elements, by block: 1 + the tally that is counted there
     bool *from_one;      // by tally
+    BASE_ARRAY(struct instrument_sweep) sweeps; // by tally
+    uint32_t kept_count;
+    struct instrument_doubt *doubts; // by root
+    bool *leaves;                    // by block: loops with sweeps are left for it
 };
 
 struct instrument_work {
@@ -125,6 +154,15 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
 // tally.c: what is counted where.
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body);
+
+// hoist.c: which accesses are marked where their loop is left, and the text for it.
+void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body *body);
+void instrument_emit_waiting_entry(struct instrument_work *work,
+                                   const struct instrument_body *body);
+void instrument_emit_sweeps(struct instrument_work *work, const struct instrument_body *body,
+                            uint32_t inside, uint32_t to);
+// sweep.c: the function that does it.
+void instrument_emit_sweep_function(struct base_buf *out, bool counts);
 
 // probe.c: the text of one site's probe.
 void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
