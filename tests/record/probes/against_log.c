@@ -95,6 +95,10 @@ static void print_row(struct base_buf *out, enum level level, const struct row *
             if (counts->bins[i])
                 base_buf_printf(out, " %u:%" PRIu64, i, counts->bins[i]);
         }
+        base_buf_puts(out, ", hottest");
+        for (unsigned i = 0; i < PROFILE_HOT_RANGES && counts->hottest[i].elements; i++)
+            base_buf_printf(out, " %" PRIu64 "+%" PRIu64 ":%" PRIu64, counts->hottest[i].first,
+                            counts->hottest[i].elements, counts->hottest[i].sum);
     }
     base_buf_putc(out, '\n');
 }
@@ -187,6 +191,50 @@ static unsigned compare_lives(const struct story *profile, const struct story *l
     return different;
 }
 
+// False: there is no such place.
+static bool spoil(const char *what, struct story *story)
+{
+    struct row *row = NULL;
+    struct life *life = story->lives.count ? &story->lives.items[0] : NULL;
+    for (size_t i = 0; i < story->launches.count && !row; i++) {
+        struct launch *launch = &story->launches.items[i];
+        row = launch->rows.count ? &launch->rows.items[0] : NULL;
+        if (row && strcmp(what, "row") == 0)
+            launch->rows.count--;
+        if (row && strcmp(what, "watched") == 0)
+            launch->watched = false;
+    }
+    if (!row)
+        return false;
+    if (strcmp(what, "read") == 0)
+        row->read = !row->read;
+    else if (strcmp(what, "written") == 0)
+        row->written = !row->written;
+    else if (strcmp(what, "bytes_read") == 0)
+        row->bytes_read++;
+    else if (strcmp(what, "bytes_written") == 0)
+        row->bytes_written++;
+    else if (strcmp(what, "elements") == 0)
+        row->elements--;
+    else if (strcmp(what, "sum") == 0)
+        row->counts.sum++;
+    else if (strcmp(what, "most_at") == 0)
+        row->counts.most_at++;
+    else if (strcmp(what, "bins") == 0)
+        row->counts.bins[7]++;
+    else if (strcmp(what, "hottest") == 0)
+        row->counts.hottest[0].sum--;
+    else if (strcmp(what, "touched") == 0 && life)
+        life->touched--;
+    else if (strcmp(what, "shared") == 0 && life)
+        life->more++;
+    else if (strcmp(what, "map") == 0 && life && life->times)
+        life->times[life->elements / 2] ^= 1;
+    else
+        return strcmp(what, "row") == 0 || strcmp(what, "watched") == 0;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const levels[] = {"objects", "elements", "counts"};
@@ -199,8 +247,11 @@ int main(int argc, char **argv)
         return 1;
     }
     const bool any_order = argc > 4 && strcmp(argv[4], "any-order") == 0;
+    const char *spoilt = getenv("SPOIL");
     if (told(argv[2], (enum level)level, &profile) &&
         logged(argv[3], (enum level)level, &profile, &log)) {
+        if (spoilt && !spoil(spoilt, &profile))
+            printf("there is nothing to be spoilt: %s\n", spoilt);
         different = compare_launches((enum level)level, &profile, &log, any_order);
         if (level >= LEVEL_ELEMENTS)
             different += compare_lives(&profile, &log);
@@ -213,8 +264,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < profile.lives.count; i++)
         maps += profile.lives.items[i].times != NULL;
     if (!different)
-        printf("%zu launches, %zu watched, %zu rows, %zu maps: as the log says\n",
-               log.launches.count, watched, rows, maps);
+        printf("%zu launches, %zu watched, %zu rows, %zu maps: as the log says; %" PRIu64
+               " accesses to memory of the kernels' own are not told\n",
+               log.launches.count, watched, rows, maps, log.heap);
     story_free(&profile);
     story_free(&log);
     return different != 0;

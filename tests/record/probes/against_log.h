@@ -19,7 +19,7 @@ struct row {
     bool read, written;
     uint64_t bytes_read, bytes_written, elements;
     uint32_t element_bytes;
-    struct profile_counts counts; // but for call, object, node and hot ranges
+    struct profile_counts counts; // but for call, object and node
 };
 
 struct launch {
@@ -47,6 +47,7 @@ struct story {
     BASE_ARRAY(struct launch) launches;
     BASE_ARRAY(struct life) lives;
     struct base_map addresses; // of the profile's objects
+    uint64_t heap;             // accesses to memory that kernels allocated, which nobody tells
 };
 
 // From the profile; false after a message.

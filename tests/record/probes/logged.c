@@ -11,8 +11,8 @@
 struct use {
     const struct gpusim_log_object *object;
     struct row row;
-    uint32_t *counts; // by element
-    uint64_t elements;
+    uint32_t *counts;  // by element
+    uint64_t elements; // of the object
 };
 
 struct running {
@@ -72,6 +72,24 @@ static uint32_t element_bytes_of(const struct reader *reader, const struct launc
     return found ? found : 4;
 }
 
+// How many elements of the object are summed up together where the hottest are looked for: as many
+// as in the largest range that is told.
+static uint64_t piece_of(const struct reader *reader, uint64_t address)
+{
+    uint64_t piece = 1;
+    for (size_t i = 0; i < reader->other->launches.count; i++) {
+        const struct launch *other = &reader->other->launches.items[i];
+        for (size_t k = 0; k < other->rows.count; k++) {
+            const struct row *row = &other->rows.items[k];
+            for (unsigned n = 0; row->address == address && n < PROFILE_HOT_RANGES; n++) {
+                if (row->counts.hottest[n].elements > piece)
+                    piece = row->counts.hottest[n].elements;
+            }
+        }
+    }
+    return piece;
+}
+
 static struct use *use_of(struct reader *reader, struct running *running,
                           const struct gpusim_log_object *object)
 {
@@ -100,8 +118,10 @@ static void see_access(struct reader *reader, const struct gpusim_log_access *ac
         printf("an access to memory that has ended: nobody knows what it was\n");
         return;
     }
-    if (!base_map_get(&reader->other->addresses, access->object->address))
+    if (!base_map_get(&reader->other->addresses, access->object->address)) {
+        reader->story->heap += access->object->kind == GPUSIM_LOG_HEAP;
         return;
+    }
     struct use *use = use_of(reader, running, access->object);
     const uint64_t lanes = (unsigned)__builtin_popcount(access->mask);
     if (access->kind != GPUSIM_LOG_STORE) {
@@ -150,6 +170,24 @@ static void count_up(const struct use *use, struct row *row)
     row->counts.squares_high = (uint64_t)(squares >> 64);
 }
 
+// The highest sums, and of equal ones the first.
+static void find_hottest(const struct use *use, uint64_t piece, struct profile_counts *counts)
+{
+    for (uint64_t first = 0; first < use->elements; first += piece) {
+        struct profile_hot_range range = {.first = first};
+        while (range.elements < piece && first + range.elements < use->elements)
+            range.sum += use->counts[first + range.elements++];
+        unsigned at = 0;
+        while (at < PROFILE_HOT_RANGES && range.sum <= counts->hottest[at].sum)
+            at++;
+        if (at == PROFILE_HOT_RANGES || !range.sum)
+            continue;
+        memmove(&counts->hottest[at + 1], &counts->hottest[at],
+                (PROFILE_HOT_RANGES - 1 - at) * sizeof(range));
+        counts->hottest[at] = range;
+    }
+}
+
 static void live_on(struct reader *reader, const struct use *use)
 {
     struct life *life = NULL;
@@ -182,6 +220,7 @@ static void see_end(struct reader *reader, uint64_t id)
     for (size_t i = 0; running && i < running->uses.count; i++) {
         struct use *use = &running->uses.items[i];
         count_up(use, &use->row);
+        find_hottest(use, piece_of(reader, use->row.address), &use->row.counts);
         if (launch->watched && reader->level >= LEVEL_ELEMENTS)
             live_on(reader, use);
         if (reader->level < LEVEL_COUNTS)

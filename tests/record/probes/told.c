@@ -161,7 +161,6 @@ static bool see_counts(void *user, const struct profile_counts *counts)
             continue;
         row->counts = *counts;
         row->counts.call = row->counts.object = row->counts.node = 0;
-        memset(row->counts.hottest, 0, sizeof(row->counts.hottest));
     }
     return true;
 }
