@@ -48,6 +48,7 @@ struct probes {
     char *expression;            // which is this; NULL: none
     char *cache;                 // the folder of rewritten modules; NULL: none
     _Atomic uint32_t launches;   // watched, in all: results are collected from time to time
+    _Atomic bool hidden;         // said that kernels of some graphs are not watched
     pthread_mutex_t lock;        // protects all below; the driver is not asked under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them

@@ -300,7 +300,7 @@ static void adopt_all(struct probe_exec *exec, const struct graph *nodes,
         const CUgraphNode handle = handles->nodes.items[i].handle;
         if (node->told.kind == EVENT_NODE_KERNEL)
             adopt_as(exec, (uint32_t)i, handle, NO_CHILD, node->handle);
-        else if (node->told.kind == EVENT_NODE_GRAPH && node->children &&
+        else if (node->told.kind == EVENT_NODE_GRAPH &&
                  REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) == CUDA_SUCCESS)
             adopt_child(exec, (uint32_t)i, handle, child, node + 1, node->children);
     }
@@ -341,6 +341,20 @@ static bool enter(struct probe_exec *exec)
     return place != NULL;
 }
 
+// A launch of another executable, that was captured, may be a node of which no more is known.
+static void look_for_hidden(const struct graph *nodes)
+{
+    CUgraph child;
+    for (size_t i = 0; i < nodes->nodes.count; i++) {
+        const struct node *node = &nodes->nodes.items[i];
+        if (node->told.kind == EVENT_NODE_GRAPH && !node->children &&
+            REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) != CUDA_SUCCESS &&
+            !atomic_exchange(&state.probes->hidden, true))
+            state_note(EVENT_WARNING, "the driver does not tell what some child graphs do: their "
+                                      "kernels are not watched");
+    }
+}
+
 // Launched from the device, its nodes cannot be changed as others can.
 static bool is_for_device(CUgraphExec handle)
 {
@@ -353,6 +367,7 @@ void probe_exec_made(const struct call *call, CUgraphExec handle, CUgraph graph,
                      const struct graph *nodes)
 {
     probe_exec_end(handle); // an old one of the same handle
+    look_for_hidden(nodes);
     if (!call->current || !has_kernels(nodes->nodes.items, nodes->nodes.count))
         return;
     if (is_for_device(handle)) {

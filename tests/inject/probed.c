@@ -64,6 +64,7 @@ static void start(void)
     CHECK(cuMemAlloc_v2(&b, BYTES));
     CHECK(cuMemsetD32_v2(a, 1, COUNT));
     CHECK(cuMemsetD32_v2(b, 2, COUNT));
+    CHECK(cuCtxSynchronize()); // for streams that do not wait for it
 }
 
 static CUfunction function(const char *name)

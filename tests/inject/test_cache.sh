@@ -32,10 +32,6 @@ entries() {
     find "$1" -type f | wc -l
 }
 
-inode() {
-    stat -c %i "$1"
-}
-
 "$programs/inject_watch" - - "$program" samples >"$work/plain" 2>&1
 
 cache=$work/a/b
@@ -43,10 +39,10 @@ run GLINT_CACHE="$cache"
 [ "$(entries "$cache")" = 1 ] || fail "$(entries "$cache") entries"
 entry=$(find "$cache" -type f)
 cp "$entry" "$work/good"
-before=$(inode "$entry")
+ln "$entry" "$work/same"
 touch -d 2001-01-01 "$entry"
 run GLINT_CACHE="$cache"
-[ "$(inode "$entry")" = "$before" ] || fail "a good entry is written again"
+[ "$work/same" -ef "$entry" ] || fail "a good entry is written again"
 [ "$(stat -c %Y "$entry")" -gt 1000000000 ] || fail "the use of an entry leaves no trace"
 
 # spoil COMMAND...: what it makes of the entry is not believed.
@@ -70,9 +66,8 @@ run GLINT_CACHE="$cache" GLINT_PROBES=3
 other=$(find "$cache" -type f)
 [ "$other" != "$entry" ] || fail "what is asked for is no part of the key"
 cp "$work/good" "$other"
-before=$(inode "$other")
 run GLINT_CACHE="$cache" GLINT_PROBES=3
-[ "$(inode "$other")" != "$before" ] || fail "the entry of another module is believed"
+! cmp -s "$work/good" "$other" || fail "the entry of another module is believed"
 rm -f "$work/first"
 run GLINT_CACHE="$cache" GLINT_KERNELS=add
 [ "$(entries "$cache")" = 2 ] || fail "the kernels are no part of the key"
@@ -98,7 +93,7 @@ run HOME="$work/home"
 run HOME="$work/home2" GLINT_CACHE=
 [ ! -e "$work/home2" ] || fail "an empty GLINT_CACHE keeps modules"
 
-# A folder that cannot be, a file in its place, and no way to write.
+# A folder that cannot be, a file in its place, and one that cannot be written.
 run GLINT_CACHE=/dev/null/glint
 : >"$work/file"
 run GLINT_CACHE="$work/file"
@@ -107,11 +102,6 @@ mkdir "$work/closed"
 chmod a-w "$work/closed"
 run GLINT_CACHE="$work/closed"
 chmod u+w "$work/closed"
-(
-    ulimit -f 8
-    run GLINT_CACHE="$work/limited"
-)
-[ ! -e "$work/limited" ] || [ "$(entries "$work/limited")" = 0 ] || fail "a limit for files is passed"
 
 # What was not used for longest makes room. What is no entry stays.
 rm -rf "$cache"
