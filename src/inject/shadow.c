@@ -247,6 +247,8 @@ static bool collect(struct shadow *shadow, enum how how)
         done &= collect_lane(lane, how);
     pthread_mutex_lock(&shadow->lock);
     shadow_element_trim(shadow);
+    if (context_current() == shadow->context)
+        done &= shadow_map_step(shadow);
     pthread_mutex_unlock(&shadow->lock);
     return done;
 }
@@ -292,13 +294,29 @@ void shadow_object_ended(uint64_t object)
 
 // --- Ends ----------------------------------------------------------------------------------------
 
-static void collect_all(struct shadow *shadow)
+static void collect_until_done(struct shadow *shadow)
 {
     const uint64_t most_ns =
         state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
     const uint64_t until = now_ns() + most_ns;
     while (!collect(shadow, ALL) && now_ns() < until)
         sched_yield();
+}
+
+static void collect_all(struct shadow *shadow)
+{
+    collect_until_done(shadow);
+    pthread_mutex_lock(&shadow->lock);
+    for (size_t i = 0; shadow->wants_maps && i < shadow->objects.count; i++) {
+        const struct base_map_entry *entry = &shadow->objects.entries[i];
+        if (!entry->removed)
+            shadow_map_add(shadow, (struct shadow_object *)(uintptr_t)entry->value, // NOLINT
+                           false);
+    }
+    const bool maps = shadow->maps;
+    pthread_mutex_unlock(&shadow->lock);
+    if (maps)
+        collect_until_done(shadow);
     shadow_tell_notes(shadow);
 }
 

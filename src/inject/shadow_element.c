@@ -377,7 +377,7 @@ void shadow_element_ended(struct shadow *shadow, uint64_t number)
     shadow->ended = object;
 }
 
-static void free_object(struct shadow *shadow, struct shadow_object *object)
+void shadow_element_free(struct shadow *shadow, struct shadow_object *object)
 {
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {
         struct shadow_marks *marks = at(&lane->pad.marks, object->number);
@@ -400,6 +400,7 @@ void shadow_element_trim(struct shadow *shadow)
             continue;
         }
         *place = object->next;
-        free_object(shadow, object);
+        if (!shadow->wants_maps || !shadow_map_add(shadow, object, true))
+            shadow_element_free(shadow, object);
     }
 }

@@ -537,6 +537,23 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
     shadow_batch_free(shadow, batch);
 }
 
+// The graph was not launched, but copies for it were enqueued.
+static void abandon(struct shadow_lane *lane, struct shadow_batch *batch)
+{
+    struct shadow *shadow = lane->shadow;
+    pthread_mutex_lock(&shadow->lock);
+    batch->event = shadow_event_take(shadow);
+    pthread_mutex_unlock(&shadow->lock);
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result =
+        batch->event ? REAL(cuEventRecord)(batch->event, lane->stream->handle) : CUDA_ERROR_UNKNOWN;
+    shadow_restore(mode);
+    batch->untold = true;
+    if (result != CUDA_SUCCESS)
+        shadow_fail(shadow, "an event", result); // nothing is given out any more
+    shadow_lane_fly(lane, batch);
+}
+
 void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets,
                      const uint32_t *nodes, size_t count, uint64_t call, bool launched)
 {
@@ -554,8 +571,8 @@ void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets
             if (replay->tickets.items[i])
                 shadow_ticket_free(replay->tickets.items[i]);
         }
-        if (replay->batch) // what the tables were before may still be in use by earlier replays
-            shadow_lane_fly(lane, replay->batch);
+        if (replay->batch)
+            abandon(lane, replay->batch);
     }
     replay_free(replay);
     shadow_lane_leave(lane);

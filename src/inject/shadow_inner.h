@@ -54,7 +54,9 @@ struct shadow {
     struct shadow_object *ended;           // whose memory launches in flight may use
     uint64_t begun;                        // launches
     struct shadow_ticket *oldest, *newest; // of those that were not told, at element level
-    uint64_t coarse;                       // objects whose elements are larger than they should be
+    bool wants_maps;
+    struct shadow_map *maps; // the first is coming
+    uint64_t coarse;         // objects whose elements are larger than they should be
 };
 
 // What is to be said of a kernel at the end.
@@ -85,6 +87,9 @@ bool shadow_own_clear(struct shadow *shadow, struct shadow_block block);
 bool shadow_own_copy(struct shadow *shadow, uint64_t to, struct shadow_block *staging,
                      uint64_t bytes);
 bool shadow_own_wait(struct shadow *shadow, CUstream stream);
+// Copies from the device, and records the event behind it. Likewise.
+bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t bytes,
+                      CUevent event);
 
 CUevent shadow_event_take(struct shadow *shadow);
 void shadow_event_give(struct shadow *shadow, CUevent event);
@@ -236,6 +241,15 @@ void shadow_element_told(struct shadow *shadow, struct shadow_ticket *ticket);
 // The object has ended; and frees what such had, where no launch begun before is in flight.
 void shadow_element_ended(struct shadow *shadow, uint64_t object);
 void shadow_element_trim(struct shadow *shadow);
+void shadow_element_free(struct shadow *shadow, struct shadow_object *object);
+
+// --- Maps (shadow_map.c) -------------------------------------------------------------------------
+
+// The object's maps are to be told; and it is free then, where it has ended. With shadow->lock
+// held, as below.
+bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool ended);
+// Tells what has come and asks for more. True: all is told, or never will be.
+bool shadow_map_step(struct shadow *shadow);
 
 // --- Reductions (shadow_reduce.c) ----------------------------------------------------------------
 

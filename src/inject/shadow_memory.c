@@ -48,6 +48,8 @@ struct shadow *shadow_of(struct context *context)
     made->context = context;
     pthread_mutex_init(&made->lock, NULL);
     made->settled_last = &made->settled;
+    const char *maps = getenv(EVENT_MAPS_VARIABLE);
+    made->wants_maps = maps && strcmp(maps, "1") == 0;
     made->pinned.pinned = true;
     made->pinned.limit_bytes = PINNED_LIMIT;
     const CUstreamCaptureMode mode = shadow_relax();
@@ -254,6 +256,19 @@ bool shadow_own_copy(struct shadow *shadow, uint64_t to, struct shadow_block *st
         *place = *staging;
     *staging = (struct shadow_block){0};
     return good;
+}
+
+bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t bytes, CUevent event)
+{
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = own_ready(shadow) ? REAL(cuMemcpyDtoHAsync_v2)(to, from, bytes, shadow->own)
+                                        : CUDA_ERROR_UNKNOWN;
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuEventRecord)(event, shadow->own);
+    shadow_restore(mode);
+    if (result != CUDA_SUCCESS)
+        shadow_fail(shadow, "read-back of maps", result);
+    return result == CUDA_SUCCESS;
 }
 
 bool shadow_own_wait(struct shadow *shadow, CUstream stream)

@@ -585,6 +585,83 @@ static void replays_are_told_with_counts(void **unused)
     replays_are_told_each(6, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS);
 }
 
+// --- Maps ----------------------------------------------------------------------------------------
+
+static int start_with_maps(void **unused)
+{
+    setenv(EVENT_MAPS_VARIABLE, "1", 1);
+    const int result = start(unused);
+    return result;
+}
+
+static int finish_with_maps(void **unused)
+{
+    unsetenv(EVENT_MAPS_VARIABLE);
+    return finish(unused);
+}
+
+// Maps of the object that have come, one after the other, are what the model knows.
+static void check_map(const struct model *model, const struct harness_record *records, size_t count)
+{
+    unsigned char *came = calloc(model->elements + 8, 1);
+    for (size_t i = 0; i < count; i++) {
+        struct event_map map;
+        memcpy(&map, records[i].bytes, sizeof(map));
+        if (map.object != model->object.number)
+            continue;
+        const unsigned char *bits = records[i].bytes + sizeof(map);
+        assert_int_equal(map.elements, model->elements);
+        assert_int_equal(map.element_bytes, 1u << model->shift);
+        assert_int_equal(map.first % 8, 0);
+        bool some = false;
+        for (uint64_t k = 0; k < 8 * (records[i].length - sizeof(map)); k++) {
+            if (!(bits[k / 8] >> k % 8 & 1))
+                continue;
+            assert_true(map.first + k < model->elements);
+            came[map.first + k] |= map.kind == EVENT_MAP_TOUCHED ? 1 : 2;
+            some = true;
+        }
+        assert_true(some);
+    }
+    static const unsigned char as[3] = {0, 1, 3};
+    for (uint64_t k = 0; k < model->elements; k++)
+        assert_int_equal(came[k], as[model->known[k]]);
+    free(came);
+}
+
+static void maps_hold_for_whole_lives(void **unused)
+{
+    (void)unused;
+    static struct expected expected;
+    struct harness_access *list = harness_pinned(2000 * sizeof(*list));
+    struct world world;
+    world_start(&world, 8, INSTRUMENT_ELEMENTS);
+    for (uint64_t call = 1; call <= 6; call++) {
+        struct harness_run run = {.stream = context->legacy,
+                                  .kernel = &kernel,
+                                  .call = call,
+                                  .facts = INSTRUMENT_ELEMENTS};
+        expect_launch(&world, &run, list, 2000);
+        assert_true(harness_launch(&run));
+        MUST(DRIVER(cuCtxSynchronize)());
+        take_expected(&world, call, 0, &expected);
+    }
+    const struct harness_record *records;
+    harness_end_object(&world.objects[3].object); // and the others with all
+    while (!harness_records(EVENT_MAP, &records))
+        shadow_collect(context);
+    size_t count = harness_records(EVENT_MAP, &records);
+    settle();
+    const size_t more = harness_records(EVENT_MAP, &records);
+    (void)count;
+    for (int i = 0; i < OBJECTS + PARTS; i++) {
+        const struct model *model = i < PARTS ? &world.parts[i] : &world.objects[i - PARTS];
+        if (model != &world.objects[3])
+            check_map(model, records, more);
+    }
+    world_finish(&world);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
@@ -593,6 +670,8 @@ int main(void)
         TEST(counts_are_exact),
         TEST(replays_are_told_each_time),
         TEST(replays_are_told_with_counts),
+        cmocka_unit_test_setup_teardown(maps_hold_for_whole_lives, start_with_maps,
+                                        finish_with_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
