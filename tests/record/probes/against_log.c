@@ -180,7 +180,10 @@ static unsigned compare_lives(const struct story *profile, const struct story *l
                    done->address, said ? said->touched : 0, said ? said->more : 0, done->touched,
                    done->more);
             different++;
-        } else if (said->times && (said->elements != done->elements ||
+        } else if (!said->times) {
+            printf("0x%" PRIx64 ": no map\n", done->address);
+            different++;
+        } else if ((said->elements != done->elements ||
                                    memcmp(said->times, done->times, done->elements) != 0)) {
             printf("0x%" PRIx64 ": another map of %" PRIu64 " elements than the log's of %" PRIu64
                    "\n",
