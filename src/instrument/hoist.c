@@ -304,7 +304,7 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
                     "{\n.param .b64 glint$1;\n.param .align 8 .b8 glint$2[%zu];\n"
                     ".param .b64 glint$3;\n.param .b64 glint$4;\n.param .b32 glint$5;\n"
                     ".param .b32 glint$6;\n.param .b32 glint$7;\n.param .b32 glint$8;\n"
-                    ".param .b32 glint$9;\n.param .b32 glint$10;\n"
+                    ".param .b32 glint$9;\n"
                     "st.param.b64 [glint$1], %%glint$d0;\n",
                     sweep->kept, (long long)sweep->offset,
                     offsetof(struct instrument_context, table), sizeof(struct instrument_slot));
@@ -321,15 +321,14 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
                     "st.param.b32 [glint$7], %u;\n"
                     "st.param.b32 [glint$8], %u;\n"
                     "st.param.b32 [glint$9], %u;\n"
-                    "st.param.b32 [glint$10], %u;\n"
                     "call glint$sweep, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6, "
-                    "glint$7, glint$8, glint$9, glint$10);\n}\n"
+                    "glint$7, glint$8, glint$9);\n}\n"
                     "$glint$%u:\n",
                     sweep->chunk, sweep->bytes,
-                    sweep->access == PTX_ACCESS_LOAD    ? 1
-                    : sweep->access == PTX_ACCESS_STORE ? 2
-                                                        : 3,
-                    sweep->root, (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0), past);
+                    sweep->root * 4 + (sweep->access == PTX_ACCESS_LOAD    ? 1
+                                       : sweep->access == PTX_ACCESS_STORE ? 2
+                                                                           : 3),
+                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0), past);
 }
 
 // Marks what waits in loops that hold `inside`, or, where that is PTX_NO_BLOCK, in loops that are

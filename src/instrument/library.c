@@ -25,6 +25,7 @@ static void emit_find(struct base_buf *out)
                     // Entries below low start at the address or before it, those from high on after
                     // it.
                     "search:\n"
+                    ".pragma \"nounroll\";\n"
                     "setp.ge.u64 %%p, %%low, %%high;\n"
                     "@%%p bra found;\n"
                     "add.u64 %%at, %%low, %%high;\n"
@@ -203,43 +204,54 @@ static void emit_enter(struct base_buf *out)
                        "ret;\n}\n");
 }
 
-// Elements: one access of any number of bytes, 1 for a load, 2 for a store, 3 for both. Where it
-// belongs to a root and left its slot, the slot is told.
-static void emit_access(struct base_buf *out, bool counts)
+// Elements: one access of any number of bytes, looked up. Its last argument is 1 for a load, 2 for
+// a store, 3 for both, and 4 times the root, or less than 0. What belongs to a root is told by
+// tallies, unless it turns out to be in another object than the one of the slot's base.
+static void emit_access(struct base_buf *out, const struct instrument_work *work)
 {
     base_buf_printf(out,
                     "\n.func glint$access (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
                     "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5\n)\n"
-                    "{\n.reg .pred %%p, %%q, %%reads, %%writes;\n.reg .b32 %%n, %%mask, %%have;\n"
+                    "{\n.reg .pred %%p, %%q;\n"
+                    ".reg .b32 %%n, %%m, %%mask, %%have, %%what, %%lanes;\n"
                     ".reg .b64 %%table, %%address, %%bytes, %%entry, %%slot, %%read, %%written,\n"
                     "\t%%first, %%last, %%end, %%word, %%at, %%to;\n"
                     "ld.param.b64 %%table, [glint$1];\n"
                     "ld.param.b64 %%address, [glint$2];\n"
-                    "ld.param.b64 %%bytes, [glint$3];\n"
                     "ld.param.b32 %%n, [glint$4];\n"
-                    "and.b32 %%have, %%n, 1;\n"
-                    "setp.ne.u32 %%reads, %%have, 0;\n"
-                    "and.b32 %%have, %%n, 2;\n"
-                    "setp.ne.u32 %%writes, %%have, 0;\n"
-                    "selp.u64 %%read, %%bytes, 0, %%reads;\n"
-                    "selp.u64 %%written, %%bytes, 0, %%writes;\n"
-                    "ld.param.b32 %%n, [glint$5];\n"
-                    "setp.lt.s32 %%p, %%n, 0;\n"
-                    "@%%p bra find;\n"
+                    "ld.param.b32 %%what, [glint$5];\n"
+                    "cvt.u64.u32 %%bytes, %%n;\n"
+                    "and.b32 %%n, %%what, 1;\n"
+                    "setp.ne.u32 %%p, %%n, 0;\n"
+                    "selp.u64 %%read, %%bytes, 0, %%p;\n"
+                    "and.b32 %%n, %%what, 2;\n"
+                    "setp.ne.u32 %%p, %%n, 0;\n"
+                    "selp.u64 %%written, %%bytes, 0, %%p;\n");
+    emit_call_of_find(out);
+    base_buf_printf(out,
+                    "mov.u64 %%to, -1;\n"
+                    "setp.ne.u64 %%q, %%entry, 0;\n"
+                    "@%%q ld.global.u64 %%to, [%%slot+%u];\n"
+                    "ld.param.b64 %%at, [glint$3];\n"
+                    "setp.eq.u64 %%p, %%to, %%at;\n"
+                    "@%%p bra mark;\n"
+                    "setp.lt.s32 %%p, %%what, 0;\n"
+                    "@%%p bra moved;\n"
+                    "shr.u32 %%n, %%what, 2;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "mad.wide.u32 %%at, %%n, 16, %%at;\n"
-                    "@%%reads red.global.add.u64 [%%at], %%bytes;\n"
-                    "@%%writes red.global.add.u64 [%%at+8], %%bytes;\n"
-                    "find:\n",
-                    TABLE(strayed));
-    emit_call_of_find(out);
-    base_buf_puts(out, "setp.eq.u64 %p, %entry, 0;\n"
-                       "@%p bra done;\n");
+                    "setp.ne.u64 %%p, %%read, 0;\n"
+                    "@%%p red.global.add.u64 [%%at], %%bytes;\n"
+                    "setp.ne.u64 %%p, %%written, 0;\n"
+                    "@%%p red.global.add.u64 [%%at+8], %%bytes;\n"
+                    "moved:\n"
+                    "@!%%q bra done;\n",
+                    SLOT(base), TABLE(strayed));
     emit_call_of_leave(out);
     // What reaches past the object's end has no bits.
     base_buf_printf(out,
-                    "ld.global.u64 %%first, [%%slot+%u];\n"
-                    "sub.u64 %%first, %%address, %%first;\n"
+                    "mark:\n"
+                    "sub.u64 %%first, %%address, %%to;\n"
                     "ld.global.u64 %%end, [%%slot+%u];\n"
                     "add.u64 %%last, %%first, %%bytes;\n"
                     "min.u64 %%last, %%last, %%end;\n"
@@ -251,36 +263,56 @@ static void emit_access(struct base_buf *out, bool counts)
                     "shr.u64 %%word, %%first, 5;\n"
                     "shr.u64 %%end, %%last, 5;\n"
                     "words:\n"
+                    ".pragma \"nounroll\";\n"
                     "setp.gt.u64 %%p, %%word, %%end;\n"
                     "@%%p bra marked;\n"
-                    "mov.u32 %%mask, -1;\n"
-                    "shr.u64 %%at, %%first, 5;\n"
-                    "setp.eq.u64 %%p, %%word, %%at;\n"
-                    "cvt.u32.u64 %%n, %%first;\n"
-                    "and.b32 %%n, %%n, 31;\n"
-                    "@%%p shl.b32 %%mask, %%mask, %%n;\n"
-                    "setp.eq.u64 %%p, %%word, %%end;\n"
-                    "cvt.u32.u64 %%n, %%last;\n"
-                    "not.b32 %%n, %%n;\n"
-                    "and.b32 %%n, %%n, 31;\n"
-                    "mov.u32 %%have, -1;\n"
-                    "@%%p shr.u32 %%have, %%have, %%n;\n"
-                    "and.b32 %%mask, %%mask, %%have;\n"
-                    "%s"
-                    "mad.lo.u64 %%at, %%word, 4, %%to;\n"
-                    "ld.global.u32 %%have, [%%at];\n"
-                    "and.b32 %%have, %%have, %%mask;\n"
-                    "setp.ne.u32 %%q, %%have, %%mask;\n"
-                    "@%%q red.global.or.b32 [%%at], %%mask;\n"
-                    "add.u64 %%word, %%word, 1;\n"
-                    "bra words;\n"
-                    "marked:\n",
-                    SLOT(base), SLOT(bytes), SLOT(shift), SLOT(bits),
-                    counts ? "mov.u32 %mask, 0x80000000;\n" : "");
-    if (counts)
+                    "mad.lo.u64 %%at, %%word, 4, %%to;\n",
+                    SLOT(bytes), SLOT(shift), SLOT(bits));
+    if (work->counts)
+        base_buf_puts(out, "mov.u32 %mask, 0x80000000;\n");
+    else
+        base_buf_puts(out, "mov.u32 %mask, -1;\n"
+                           "shr.u64 %bytes, %first, 5;\n"
+                           "setp.eq.u64 %p, %word, %bytes;\n"
+                           "cvt.u32.u64 %n, %first;\n"
+                           "and.b32 %n, %n, 31;\n"
+                           "@%p shl.b32 %mask, %mask, %n;\n"
+                           "setp.eq.u64 %p, %word, %end;\n"
+                           "cvt.u32.u64 %n, %last;\n"
+                           "not.b32 %n, %n;\n"
+                           "and.b32 %n, %n, 31;\n"
+                           "mov.u32 %have, -1;\n"
+                           "@%p shr.u32 %have, %have, %n;\n"
+                           "and.b32 %mask, %mask, %have;\n");
+    // Lanes that have one word make one operation of it.
+    if (work->sm >= 80)
+        base_buf_puts(out, "activemask.b32 %lanes;\n"
+                           "bfind.u32 %n, %lanes;\n"
+                           "cvt.u32.u64 %have, %at;\n"
+                           "shfl.sync.idx.b32 %m, %have, %n, 31, %lanes;\n"
+                           "setp.eq.u32 %p, %have, %m;\n"
+                           "shr.u64 %bytes, %at, 32;\n"
+                           "cvt.u32.u64 %have, %bytes;\n"
+                           "shfl.sync.idx.b32 %m, %have, %n, 31, %lanes;\n"
+                           "setp.eq.and.u32 %p, %have, %m, %p;\n"
+                           "vote.sync.all.pred %p, %p, %lanes;\n"
+                           "redux.sync.or.b32 %m, %mask, %lanes;\n"
+                           "mov.u32 %have, %laneid;\n"
+                           "setp.ne.and.u32 %q, %have, %n, %p;\n"
+                           "@%p mov.u32 %mask, %m;\n"
+                           "@%q mov.u32 %mask, 0;\n");
+    base_buf_puts(out, "ld.global.u32 %have, [%at];\n"
+                       "and.b32 %have, %have, %mask;\n"
+                       "setp.ne.u32 %q, %have, %mask;\n"
+                       "@%q red.global.or.b32 [%at], %mask;\n"
+                       "add.u64 %word, %word, 1;\n"
+                       "bra words;\n"
+                       "marked:\n");
+    if (work->counts)
         base_buf_printf(out,
                         "ld.global.u64 %%to, [%%slot+%u];\n"
                         "count:\n"
+                        ".pragma \"nounroll\";\n"
                         "setp.gt.u64 %%p, %%first, %%last;\n"
                         "@%%p bra done;\n"
                         "mad.lo.u64 %%at, %%first, 4, %%to;\n"
@@ -303,7 +335,7 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
     if (work->helpers & HELPER_ENTER)
         emit_enter(out);
     if (work->helpers & HELPER_ACCESS)
-        emit_access(out, work->counts);
+        emit_access(out, work);
     if (work->helpers & HELPER_SWEEP)
         instrument_emit_sweep_function(out, work->counts);
 }

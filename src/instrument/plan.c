@@ -143,8 +143,13 @@ static void guess(const struct instrument_body *body, struct instrument_probe *p
     const struct ptx_affine *affine = body->facts->affine;
     int64_t step = ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_TID, 0, NULL) +
                    ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_LANEID, 0, NULL);
-    probe->in_run = step == (int64_t)site->bytes;
-    probe->shared = !(site->deps & PTX_DEP_ANY_LANE) || step == 0;
+    if (!(site->deps & PTX_DEP_ANY_LANE))
+        probe->guess = GUESS_ONE;
+    else if (step == (int64_t)site->bytes && site->bytes <= 16)
+        probe->guess = GUESS_RUN;
+    else if (site->kind != PTX_SITE_INDIRECT)
+        probe->guess = GUESS_NEAR;
+    probe->behind = site->bytes;
     // Blocks that differ in what they touch write words once.
     probe->check = site->loop != PTX_NO_LOOP && !(site->deps & PTX_DEP_CTAID_X);
 }
@@ -174,6 +179,23 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     guess(body, probe);
 }
 
+// What cannot be cloned whatever its accesses are.
+static void refuse(struct instrument_work *work, struct instrument_body *body)
+{
+    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        if (instr && ptx_op(instr) == PTX_OP_UNKNOWN && !body->why_not)
+            instrument_add_reason(work, &body->why_not, "%s at line %u of the PTX is not known",
+                                  instr->form->text, stmt->line);
+        if (stmt->kind == PTX_STMT_VAR) {
+            const struct ptx_var *var = ((const struct ptx_var_stmt *)stmt)->var;
+            if ((var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST) && !body->why_not)
+                instrument_add_reason(work, &body->why_not,
+                                      "%s is a variable of the function's own", var->name);
+        }
+    }
+}
+
 void instrument_plan(struct instrument_work *work, struct instrument_body *body)
 {
     struct ptx_site *sites;
@@ -187,18 +209,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     body->probe_count = count;
     for (uint32_t i = 0; i < count; i++)
         plan_site(work, body, &sites[i], &body->probes[i], &roots);
-    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
-        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
-        if (instr && ptx_op(instr) == PTX_OP_UNKNOWN && !body->why_not)
-            instrument_add_reason(work, &body->why_not, "%s at line %u of the PTX is not known",
-                                  instr->form->text, stmt->line);
-        if (stmt->kind == PTX_STMT_VAR) {
-            const struct ptx_var *var = ((const struct ptx_var_stmt *)stmt)->var;
-            if ((var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST) && !body->why_not)
-                instrument_add_reason(work, &body->why_not,
-                                      "%s is a variable of the function's own", var->name);
-        }
-    }
+    refuse(work, body);
     struct instrument_kernel *kernel = body->kernel;
     if (!kernel)
         return;

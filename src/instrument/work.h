@@ -33,22 +33,34 @@ enum instrument_shape {
     SHAPE_MATRIX, // rows: wmma
 };
 
+// What the lanes of a warp will probably do; see mark.c.
+enum instrument_guess {
+    GUESS_NOTHING,
+    GUESS_NEAR, // touch neighbouring elements
+    GUESS_ONE,  // touch one element
+    GUESS_RUN,  // touch bytes one after the other, all lanes
+};
+
 struct instrument_probe {
     const struct ptx_site *site;
-    uint8_t how;      // enum instrument_how
-    uint8_t shape;    // enum instrument_shape
-    bool check_space; // a generic address that may be shared or local
-    uint32_t root;    // HOW_ROOT
-    uint32_t flag;    // objects: a guarded site's own
-    uint32_t tally;   // elements: INSTRUMENT_NONE where every thread passes once
-    bool in_run;      // lanes may well touch neighbouring bytes
-    bool shared;      // or one address
-    bool check;       // many warps may touch the same
-    bool waits;       // it is marked where its loop is left; see hoist.c
-    bool keeps;       // notes where it was, in the register that has the number `kept`
-    uint32_t kept;
+    uint8_t how;        // enum instrument_how
+    uint8_t shape;      // enum instrument_shape
+    bool check_space;   // a generic address that may be shared or local
+    uint32_t root;      // HOW_ROOT
+    uint32_t flag;      // objects: a guarded site's own
+    uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
+    uint8_t guess;      // enum instrument_guess
+    bool check;         // many warps may touch the same
+    // A run that other accesses of the block, at other offsets from the same register, have part
+    // in: so many bytes before the address, and from it on. Theirs are marked with it.
+    uint32_t before, behind;
+    uint32_t next; // 1 + the next access of the run
+    bool joined;   // marked with an earlier one
+    bool waits;    // marked where its loop is left; see hoist.c
+    bool keeps;    // notes where it was, in the register that has the number `kept`
+    uint32_t kept;
 };
 
 // What one or more accesses of a block touch from round to round: `chunk` bytes each time.
@@ -161,6 +173,8 @@ void instrument_emit_waiting_entry(struct instrument_work *work,
                                    const struct instrument_body *body);
 void instrument_emit_sweeps(struct instrument_work *work, const struct instrument_body *body,
                             uint32_t inside, uint32_t to);
+// unions.c: which accesses are marked together.
+void instrument_plan_unions(struct instrument_work *work, struct instrument_body *body);
 // sweep.c: the function that does it.
 void instrument_emit_sweep_function(struct base_buf *out, bool counts);
 
@@ -178,17 +192,17 @@ struct instrument_fields {
     const char *from; // "ld.param" or "ld.global"
     const char *base; // inside the brackets: "glint$context", a register
     uint32_t offset;  // of the slot there
-    bool one;         // the same for all lanes
 };
-// An access of each lane that is here.
+// An access of each lane that is here; d0 is its distance from the slot's base. May go on at
+// `done`.
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
-                          uint32_t bytes);
-// A run of a whole warp, where it is one; see there.
+                          uint32_t bytes, enum instrument_guess guess, uint32_t done);
+// Where the whole warp is here, its lanes' accesses are in the object (p0), and one follows the
+// other: marks the run and goes on at `done`, else at `no`. The run has `before` bytes before each
+// lane's address, and `behind` from it on.
 void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
-                         uint32_t bytes, bool check, uint32_t done);
-// Counts of one address for all lanes, where it is one.
-void instrument_emit_shared(struct instrument_work *work, const struct instrument_fields *slot,
-                            uint32_t bytes, uint32_t done);
+                         uint32_t bytes, uint32_t before, uint32_t behind, bool check, uint32_t no,
+                         uint32_t done);
 
 // clone.c: prints the clone.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);
