@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a module and what calls what, from the text alone: which functions must be
-// cloned so that no access of a kernel is missed, and which calls may end the thread.
+// cloned so that no access of a kernel is missed, and which calls may end the thread. What is
+// called by pointer may be every function whose address the module takes.
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +37,81 @@ static bool is_memory(const struct ptx_instr *instr)
            form->space2 == PTX_SPACE_GLOBAL;
 }
 
+static void take(struct instrument_work *work, const struct ptx_function *function)
+{
+    struct instrument_body *body = instrument_body_of(work, function->name);
+    if (body)
+        body->taken = true;
+    else if (!is_known(function->name))
+        work->takes_outside = true;
+}
+
+// Marks the functions whose addresses are taken, in code and in initial values.
+static void find_taken(struct instrument_work *work)
+{
+    for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
+        for (uint64_t i = 0; item->kind == PTX_ITEM_VAR && i < item->var->init_count; i++) {
+            if (item->var->init[i].kind == PTX_INIT_FUNCTION)
+                take(work, item->var->init[i].function);
+        }
+        // Others may hand over theirs.
+        if (item->kind == PTX_ITEM_FUNCTION && item->function->linkage & PTX_LINK_EXTERN &&
+            !item->function->has_body && !is_known(item->function->name))
+            work->takes_outside = true;
+    }
+    for (uint32_t i = 0; i < work->body_count; i++) {
+        for (struct ptx_stmt *stmt = work->bodies[i].function->first; stmt; stmt = stmt->next) {
+            const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+            struct ptx_call call;
+            if (!instr || ptx_call_parts(instr, &call))
+                continue;
+            for (uint32_t k = 0; k < instr->operand_count; k++) {
+                if (instr->operands[k].kind == PTX_OPERAND_FUNCTION)
+                    take(work, instr->operands[k].function);
+            }
+        }
+    }
+}
+
+static bool same_sizes(const struct ptx_operand *list, struct ptx_var *const *vars, uint32_t count)
+{
+    if ((list ? list->count : 0u) != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_operand *one = &list->elements[i];
+        if (one->kind != PTX_OPERAND_VAR || one->var->size_bytes != vars[i]->size_bytes)
+            return false;
+    }
+    return true;
+}
+
+bool instrument_may_call(const struct ptx_call *call, const struct instrument_body *body)
+{
+    const struct ptx_function *function = body->function;
+    return body->taken && !function->is_entry &&
+           same_sizes(call->arguments, function->params, function->param_count) &&
+           same_sizes(call->returns, function->returns, function->return_count);
+}
+
+struct callees {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
+static void add_callee(struct instrument_work *work, struct callees *callees,
+                       const struct instrument_body *callee)
+{
+    const uint32_t index = (uint32_t)(callee - work->bodies);
+    for (size_t i = 0; i < callees->count; i++) {
+        if (callees->items[i] == index)
+            return;
+    }
+    *base_array_add(callees, &work->scratch) = index;
+}
+
 static void look_at(struct instrument_work *work, struct instrument_body *body)
 {
-    BASE_ARRAY(uint32_t) callees = {0};
+    struct callees callees = {0};
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
         const struct ptx_instr *instr = ptx_stmt_instr(stmt);
         struct ptx_call call;
@@ -49,22 +122,19 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
-            body->calls_pointers = true;
+            body->calls_pointers |= work->takes_outside;
+            for (uint32_t i = 0; i < work->body_count; i++) {
+                if (instrument_may_call(&call, &work->bodies[i]))
+                    add_callee(work, &callees, &work->bodies[i]);
+            }
             continue;
         }
-        const struct instrument_body *callee =
-            instrument_body_of(work, call.target->function->name);
-        if (!callee) {
-            if (!is_known(call.target->function->name))
-                body->calls_outside = call.target->function->name;
-            continue;
-        }
-        uint32_t index = (uint32_t)(callee - work->bodies);
-        size_t k = 0;
-        while (k < callees.count && callees.items[k] != index)
-            k++;
-        if (k == callees.count)
-            *base_array_add(&callees, &work->scratch) = index;
+        const char *name = call.target->function->name;
+        const struct instrument_body *callee = instrument_body_of(work, name);
+        if (callee)
+            add_callee(work, &callees, callee);
+        else if (!is_known(name))
+            body->calls_outside = name;
     }
     body->callees = callees.items;
     body->callee_count = (uint32_t)callees.count;
@@ -115,6 +185,7 @@ void instrument_find_calls(struct instrument_work *work)
     }
     work->bodies = bodies.items;
     work->body_count = (uint32_t)bodies.count;
+    find_taken(work);
     for (uint32_t i = 0; i < work->body_count; i++)
         look_at(work, &work->bodies[i]);
     spread(work);
@@ -123,8 +194,16 @@ void instrument_find_calls(struct instrument_work *work)
 bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *instr)
 {
     struct ptx_call call;
-    if (!ptx_call_parts(instr, &call) || call.target->kind != PTX_OPERAND_FUNCTION)
+    if (!ptx_call_parts(instr, &call))
         return false;
-    const struct instrument_body *callee = instrument_body_of(work, call.target->function->name);
-    return callee && callee->touches;
+    if (call.target->kind == PTX_OPERAND_FUNCTION) {
+        const struct instrument_body *callee =
+            instrument_body_of(work, call.target->function->name);
+        return callee && callee->touches;
+    }
+    for (uint32_t i = 0; i < work->body_count; i++) {
+        if (work->bodies[i].touches && instrument_may_call(&call, &work->bodies[i]))
+            return true;
+    }
+    return false;
 }

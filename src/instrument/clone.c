@@ -126,6 +126,74 @@ static void emit_before_call(struct instrument_work *work, const struct instrume
     emit_entry(work, body);
 }
 
+// "(back), " before the target of a call, and "(a, b, " behind it.
+static void print_returns(struct base_buf *out, const struct ptx_call *call)
+{
+    if (!call->returns)
+        return;
+    ptx_print_operand(call->returns, out);
+    base_buf_puts(out, ", ");
+}
+
+static void print_arguments(struct base_buf *out, const struct ptx_call *call)
+{
+    base_buf_puts(out, ", (");
+    for (uint16_t i = 0; call->arguments && i < call->arguments->count; i++) {
+        ptx_print_operand(&call->arguments->elements[i], out);
+        base_buf_puts(out, ", ");
+    }
+}
+
+// A call by pointer: where it is that of a function which has a clone, the clone is called; else
+// what it leads to. Both under a condition of their own, so neither is uniform.
+static void emit_call_by_pointer(struct instrument_work *work, const struct ptx_instr *instr,
+                                 const struct ptx_call *call, uint32_t number)
+{
+    struct base_buf *out = &work->out;
+    struct base_buf targets = {0};
+    base_buf_printf(out,
+                    ".reg .b64 %%glint$u%u, %%glint$v%u;\n.reg .pred %%glint$p%u, %%glint$q%u;\n"
+                    "mov.u64 %%glint$u%u, 0;\n",
+                    number, number, number, number, number);
+    for (uint32_t i = 0; i < work->body_count; i++) {
+        const char *name = work->bodies[i].function->name;
+        if (!work->bodies[i].touches || !instrument_may_call(call, &work->bodies[i]))
+            continue;
+        base_buf_printf(&targets, "%s%s" GLINT_SUFFIX, targets.length ? ", " : "", name);
+        base_buf_printf(out, "mov.u64 %%glint$v%u, %s;\nsetp.eq.u64 %%glint$p%u, %%glint$v%u, ",
+                        number, name, number, number);
+        ptx_print_operand(call->target, out);
+        base_buf_printf(out,
+                        ";\nmov.u64 %%glint$v%u, %s" GLINT_SUFFIX ";\n"
+                        "@%%glint$p%u mov.u64 %%glint$u%u, %%glint$v%u;\n",
+                        number, name, number, number, number);
+    }
+    base_buf_printf(out, "setp.ne%s.u64 %%glint$p%u|%%glint$q%u, %%glint$u%u, 0%s%s%s;\n",
+                    instr->guard ? ".and" : "", number, number, number, instr->guard ? ", " : "",
+                    instr->guard && instr->guard_negated ? "!" : "",
+                    instr->guard ? instr->guard->name : "");
+    base_buf_printf(out, "glint$t%u: .calltargets %.*s;\n@%%glint$p%u call ", number,
+                    (int)targets.length, targets.text ? targets.text : "", number);
+    print_returns(out, call);
+    base_buf_printf(out, "%%glint$u%u", number);
+    print_arguments(out, call);
+    base_buf_printf(out, "glint$c%u), glint$t%u;\n@%%glint$q%u call ", number, number, number);
+    print_returns(out, call);
+    ptx_print_operand(call->target, out);
+    base_buf_puts(out, ", ");
+    if (call->arguments)
+        ptx_print_operand(call->arguments, out);
+    else
+        base_buf_puts(out, "()");
+    if (call->candidates) {
+        base_buf_puts(out, ", ");
+        ptx_print_operand(call->candidates, out);
+    }
+    base_buf_puts(out, ";\n");
+    out->failed |= targets.failed;
+    base_buf_fini(&targets);
+}
+
 // A call of the clone, which takes one thing more: where the table is.
 static void emit_call(struct instrument_work *work, const struct instrument_body *body,
                       const struct ptx_instr *instr)
@@ -144,17 +212,15 @@ static void emit_call(struct instrument_work *work, const struct instrument_body
                         offsetof(struct instrument_context, table));
     else
         base_buf_printf(out, "ld.param.u64 %%glint$c%u, [glint$table];\n", number);
-    base_buf_printf(out, "%sst.param.b64 [glint$c%u], %%glint$c%u;\n%s%s ", guard, number, number,
-                    guard, instr->form->text);
-    if (call.returns) {
-        ptx_print_operand(call.returns, out);
-        base_buf_puts(out, ", ");
+    base_buf_printf(out, "%sst.param.b64 [glint$c%u], %%glint$c%u;\n", guard, number, number);
+    if (call.target->kind != PTX_OPERAND_FUNCTION) {
+        emit_call_by_pointer(work, instr, &call, number);
+        return;
     }
-    base_buf_printf(out, "%s" GLINT_SUFFIX ", (", call.target->function->name);
-    for (uint16_t i = 0; call.arguments && i < call.arguments->count; i++) {
-        ptx_print_operand(&call.arguments->elements[i], out);
-        base_buf_puts(out, ", ");
-    }
+    base_buf_printf(out, "%s%s ", guard, instr->form->text);
+    print_returns(out, &call);
+    base_buf_printf(out, "%s" GLINT_SUFFIX, call.target->function->name);
+    print_arguments(out, &call);
     base_buf_printf(out, "glint$c%u);\n", number);
 }
 

@@ -87,12 +87,13 @@ struct instrument_doubt {
 // A function of the module that has a body.
 struct instrument_body {
     struct ptx_function *function;
-    // What its text says, and, but for the first two, what it calls too; see calls.c.
-    bool has_memory; // global or generic accesses
-    bool has_exit;   // ends its thread
-    bool touches;    // a clone is needed to see its accesses
-    bool may_exit;   // what it calls may end the thread
-    bool calls_pointers;
+    // What its text says, and, but for the first three, what it calls too; see calls.c.
+    bool has_memory;           // global or generic accesses
+    bool has_exit;             // ends its thread
+    bool taken;                // its address is
+    bool touches;              // a clone is needed to see its accesses
+    bool may_exit;             // what it calls may end the thread
+    bool calls_pointers;       // that may lead out of the module
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
@@ -138,6 +139,7 @@ struct instrument_work {
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // given so far
     bool elements, counts;
+    bool takes_outside;   // addresses of functions that are not in the module
     bool raised;          // the target is made sm_80
     bool clusters;        // shared memory of other blocks has addresses
     bool param_addresses; // kernel parameters have
@@ -149,6 +151,8 @@ struct instrument_work {
 void instrument_find_calls(struct instrument_work *work);
 // The body of the function of that name, or NULL.
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
+// True where the call by pointer may lead to the function, whose address is taken.
+bool instrument_may_call(const struct ptx_call *call, const struct instrument_body *body);
 // True where clones call a clone of it instead.
 bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
 
