@@ -251,6 +251,28 @@ static void write_switch(struct writer *writer, uint64_t number)
     label(writer, end);
 }
 
+// The address of a function, from the code or from memory, one for all threads or for each.
+static void take_function(struct writer *writer, unsigned callee, char *out, size_t out_bytes)
+{
+    const unsigned address = writer->wides++, other = writer->wides++;
+    snprintf(out, out_bytes, "%%d%u", address);
+    switch (below(writer, 3)) {
+    case 0: put(writer, "mov.u64 %%d%u, f%u;", address, callee); break;
+    case 1:
+        put(writer, "mov.u64 %%d%u, f%u;\nmov.u64 %%d%u, f%u;", address, callee, other,
+            below(writer, writer->functions));
+        put(writer, "@%%p%u mov.u64 %%d%u, %%d%u;", take_condition(writer), address, other);
+        break;
+    default: {
+        const struct var index = take_index(writer, 3);
+        put(writer, "mov.u64 %%d%u, v_functions;\nmad.wide.s32 %%d%u, %s, 8, %%d%u;", other, other,
+            index.text, other);
+        put(writer, "ld.global.u64 %%d%u, [%%d%u+%lld];", address, other,
+            (long long)(-8 * index.low));
+    }
+    }
+}
+
 static void write_call(struct writer *writer)
 {
     const struct place in = take_place_of(writer, PLACE_IN), out = take_place_of(writer, PLACE_OUT);
@@ -269,12 +291,22 @@ static void write_call(struct writer *writer)
     const unsigned a = writer->wides++, b = writer->wides++;
     put(writer, "add.s32 %%r%u, %s, %lld;\nmov.u64 %%d%u, %s;\nmov.u64 %%d%u, %s;", shifted,
         index.text, (long long)-index.low, a, in.text, b, out.text);
+    char target[16], prototype[16] = "";
+    snprintf(target, sizeof(target), "f%u", callee);
+    // Functions call only those before them, or nothing would end.
+    if (has(writer, FEATURE_INDIRECT) && !writer->in_function && below(writer, 3) == 0) {
+        take_function(writer, callee, target, sizeof(target));
+        snprintf(prototype, sizeof(prototype), ", P%u", writer->labels);
+        put(writer,
+            "P%u: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b64 _, .param .b32 _);",
+            writer->labels++);
+    }
     put(writer,
         "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b32 back;\n"
         "st.param.b64 [a], %%d%u; st.param.b64 [b], %%d%u; st.param.b32 [c], %%r%u;\n"
-        "call.uni (back), f%u, (a, b, c);\nld.param.b32 %%r%u, [back]; }\n"
+        "call%s (back), %s, (a, b, c)%s;\nld.param.b32 %%r%u, [back]; }\n"
         "add.u32 %%acc, %%acc, %%r%u;",
-        a, b, shifted, callee, result, result);
+        a, b, shifted, *prototype ? "" : ".uni", target, prototype, result, result);
     if (guarded)
         label(writer, end);
 }

@@ -10,7 +10,7 @@
 const char *const random_features[FEATURES] = {
     "loops",     "while",   "branches", "guards",   "returns", "functions", "vectors",
     "types",     "atomics", "copies",   "generic",  "mixed",   "tables",    "choices",
-    "variables", "data",    "strides",  "pointers", "shapes",  "exits"};
+    "variables", "data",    "strides",  "pointers", "shapes",  "exits",     "indirect"};
 
 // The buffers.
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
@@ -273,6 +273,12 @@ static void write_functions(struct writer *writer, uint64_t seed)
             write_recursive(writer, writer->functions);
         else
             write_function(writer, random_hash(seed, 60 + writer->functions));
+    }
+    if (has(writer, FEATURE_INDIRECT)) {
+        struct oracle_case *test = &writer->kernel->test;
+        base_buf_puts(&writer->kernel->ptx,
+                      ".visible .global .u64 v_functions[3] = {f0, f1, f2};\n");
+        test->variables[test->variable_count++] = "v_functions";
     }
 }
 

@@ -34,7 +34,8 @@ enum random_feature {
     FEATURE_POINTERS = 1 << 17,  // that loops move
     FEATURE_SHAPES = 1 << 18,    // blocks of several dimensions and odd sizes
     FEATURE_EXITS = 1 << 19,     // threads that end in a device function
-    FEATURES = 20,
+    FEATURE_INDIRECT = 1 << 20,  // functions that are called by pointer
+    FEATURES = 21,
 };
 extern const char *const random_features[FEATURES];
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // against_log LEVEL PROFILE LOG [any-order]: compares what probes told of a program, in its
-// profile, with what the simulated GPU's log of the same run says: launch by launch and object by
+// profile with maps, with what the simulated GPU's log of the same run says: launch by launch and object by
 // object, for equality, and what all launches together did to each object. LEVEL is objects,
 // elements or counts: what was asked for. Launches of a kernel are matched by their order; with
 // any-order, where threads launch the same kernel, by what they did. Exit status: 0 they say the
 // same, 1 not; what was compared, or what is not the same, is printed.
+//
+// With SPOIL in the environment, what it names is spoilt in the profile's story before: then they
+// must not say the same.
 #include "against_log.h"
 
 #include <inttypes.h>
