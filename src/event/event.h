@@ -160,7 +160,8 @@ struct event_launch {
     uint32_t dynamic_shared_bytes;
     uint32_t flags; // EVENT_LAUNCH_*
 };
-enum { EVENT_LAUNCH_COOPERATIVE = 1 };
+// Watched: with probes, so that objects of which nothing is told were not touched.
+enum { EVENT_LAUNCH_COOPERATIVE = 1, EVENT_LAUNCH_WATCHED = 2 };
 
 enum event_memory { // where an end of a copy is
     EVENT_MEMORY_PAGEABLE = 1,

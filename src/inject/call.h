@@ -104,6 +104,9 @@ struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint
 uint64_t array_element_bytes(CUarray_format format, unsigned channels);
 
 // GPU times (gpu_time.c).
+// Before work of glint's own goes ahead of the call's on its stream, which is the current
+// context's: later it may be too busy to fit its clock.
+void gpu_time_prepare(const struct call *call);
 void gpu_time_before(struct call *call);
 void gpu_time_after(struct call *call);
 // At a call's end: tells the times of what it has waited for, or of some where many are left.

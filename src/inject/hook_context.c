@@ -32,10 +32,10 @@ static void ends(struct call *call, struct context *context)
 {
     if (context)
         call->context = context;
-    if (state.timestamps && context)
-        gpu_time_collect_context(context);
     if (state.probes && context && context == call->current)
         shadow_context_end(context);
+    if (state.timestamps && context)
+        gpu_time_collect_context(context);
 }
 
 #define ENDED(symbol)                                              \

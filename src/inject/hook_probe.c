@@ -53,11 +53,15 @@ static bool is_clone_kernel(uint32_t module, CUkernel kernel)
 
 // How many there are without clones, and up to `room` of them (NULL: none are wanted).
 #define ENUMERATES(what, type, holder, counts, enumerates)                                  \
+    static CUresult what##_count(unsigned *count, holder from)                              \
+    {                                                                                       \
+        return REAL(counts)(count, from);                                                   \
+    }                                                                                       \
     static CUresult what(type *out, unsigned room, unsigned *count, holder from)            \
     {                                                                                       \
         unsigned all = 0, kept = 0;                                                         \
         const uint32_t module = module_of(from);                                            \
-        CUresult result = REAL(counts)(&all, from);                                         \
+        CUresult result = what##_count(&all, from);                                         \
         type *found = result == CUDA_SUCCESS ? calloc(all + 1, sizeof(*found)) : NULL;      \
         if (result == CUDA_SUCCESS)                                                         \
             result = found ? REAL(enumerates)(found, all, from) : CUDA_ERROR_OUT_OF_MEMORY; \

@@ -584,6 +584,8 @@ void probe_exec_launch(struct call *call, CUgraphExec handle)
         REAL(cuStreamWaitEvent)(call->stream->handle, exec->done, 0);
     if (!exec->watched)
         return;
+    if (state.timestamps)
+        gpu_time_prepare(call);
     shadow_replay(call->stream, exec->tickets, exec->watched);
     stream_work(call->stream);
     call->replays = exec;

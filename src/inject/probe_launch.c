@@ -48,6 +48,8 @@ void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfuncti
             .block = {shape->block[0], shape->block[1], shape->block[2]},
             .facts = state.probes->facts,
         };
+        if (state.timestamps)
+            gpu_time_prepare(call);
         launch->function = clone->function;
         launch->ticket = shadow_begin(&about, launch->params->context);
         if (launch->ticket) {

@@ -232,11 +232,16 @@ static CUresult link_again(struct probe_link *link, void **image, size_t *size)
     return result == CUDA_SUCCESS ? REAL(cuLinkComplete)(link->again, image, size) : result;
 }
 
+static CUresult link_rewritten(CUlinkState handle, void **image, size_t *size)
+{
+    return REAL(cuLinkComplete)(handle, image, size);
+}
+
 static CUresult complete(CUlinkState handle, void **image, size_t *size)
 {
     struct probe_link *link = find(handle);
     size_t length = 0;
-    CUresult result = REAL(cuLinkComplete)(handle, image, &length);
+    CUresult result = link_rewritten(handle, image, &length);
     if (link && link->made.text_count && result == CUDA_SUCCESS)
         came_out(link, *image, length);
     else if (link && link->made.text_count && !link->lost && !link->again)

@@ -218,7 +218,7 @@ static void join(struct told *to, const struct told *from)
     to->sums.shared += from->sums.shared;
     if (from->grain)
         to->grain = from->grain;
-    if (from->counts)
+    if (from->counts && from->counts->sum) // else another reduction has counted them before
         to->counts = from->counts;
 }
 

@@ -96,10 +96,10 @@ static void collect(void)
     if (atomic_load(state.phase) != PHASE_ON)
         return;
     inject_thread.depth++;
+    if (state.probes) // it may take a while, and so more has happened
+        shadow_finish();
     if (state.timestamps)
         gpu_time_finish();
-    if (state.probes)
-        shadow_finish();
     inject_thread.depth--;
 }
 

@@ -149,7 +149,7 @@ static void emit_access(struct instrument_work *work, const struct instrument_bo
                         uint32_t kinds, uint32_t root)
 {
     struct base_buf *out = &work->out;
-    work->helpers |= HELPER_ACCESS | HELPER_LEAVE;
+    work->helpers |= HELPER_ACCESS;
     base_buf_puts(out, "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
                        ".param .b32 glint$4;\n.param .b32 glint$5;\n");
     emit_table(out, body, "%glint$d1");
@@ -208,8 +208,9 @@ static void emit_rooted(struct instrument_work *work, const struct instrument_bo
                         probe->before + probe->behind - 1, probe->root);
     if (is_run) {
         uint32_t no = work->counts ? new_label(work) : slow;
-        instrument_emit_run(work, &slot, bytes, probe->before, probe->behind, probe->check, no,
-                            done);
+        uint32_t element = body->kernel->roots[probe->root].element_bytes;
+        instrument_emit_run(work, &slot, probe, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element),
+                            no, done);
         if (work->counts)
             base_buf_printf(out, "$glint$%u:\n", no);
     }

@@ -21,6 +21,7 @@ enum instrument_helper {
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
+    HELPER_RUN = 1 << 5,    // elements: bits of a run, by a whole warp
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -202,10 +203,10 @@ struct instrument_fields {
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
                           uint32_t bytes, enum instrument_guess guess, uint32_t done);
 // Where the whole warp is here, its lanes' accesses are in the object (p0), and one follows the
-// other: marks the run and goes on at `done`, else at `no`. The run has `before` bytes before each
-// lane's address, and `behind` from it on.
+// other: marks the run and goes on at `done`, else at `no`. Elements are expected to have 1 <<
+// shift bytes.
 void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
-                         uint32_t bytes, uint32_t before, uint32_t behind, bool check, uint32_t no,
+                         const struct instrument_probe *probe, uint32_t shift, uint32_t no,
                          uint32_t done);
 
 // clone.c: prints the clone.

@@ -117,7 +117,10 @@ struct profile_path {
     bool truncated; // there were more frames
 };
 
-enum { PROFILE_LAUNCH_COOPERATIVE = 1 };
+enum {
+    PROFILE_LAUNCH_COOPERATIVE = 1,
+    PROFILE_LAUNCH_WATCHED = 2, // with probes: objects without an access were not touched
+};
 
 struct profile_launch {
     uint32_t kernel;

@@ -372,11 +372,20 @@ static struct report_kernel *kernel_of(const struct report_data *data,
     return index ? &data->kernel_rows.items[*index - 1] : NULL;
 }
 
-// What probes told up to this call; NULL: all.
+// What probes told up to this call; NULL: all. A launch that touched nothing was watched all the
+// same.
 static void add_accesses(struct loading *loading, const struct profile_call *call)
 {
     struct report_data *data = loading->data;
     const struct profile_access *access;
+    if (call && call->kind == PROFILE_CALL_LAUNCH && call->result == 0 &&
+        call->launch.flags & PROFILE_LAUNCH_WATCHED && !(call->flags & PROFILE_CALL_CAPTURED)) {
+        struct report_kernel *kernel = kernel_of(data, call, 0);
+        if (kernel)
+            kernel->watched++;
+        loading->watched_call = call->number;
+        loading->watched_node = 0;
+    }
     while ((access = loading->access) && (!call || access->call <= call->number)) {
         report_add_access(data, access);
         bool again = access->call == loading->watched_call && access->node == loading->watched_node;

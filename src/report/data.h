@@ -43,7 +43,7 @@ struct report_kernel {
     bool probed;        // the three below are told
     uint32_t facts;     // sum of PROFILE_PROBE_*; those that it has in all modules
     const char *reason; // NULL: none
-    uint64_t watched;   // launches that touched something, as probes told
+    uint64_t watched;   // launches
 };
 
 struct report_wait { // synchronisations by one function from one place

@@ -316,29 +316,6 @@ static void put_sync(struct base_json *json, const struct profile_sync *sync)
     put_number_or_null(json, "sync_stream", sync->stream, sync->stream);
 }
 
-static void put_details(struct writing *writing, const struct profile_call *call)
-{
-    struct base_json *json = &writing->json;
-    switch (call->kind) {
-    case PROFILE_CALL_LAUNCH:
-        put_launch(writing, &call->launch);
-        put_bool(json, "gpu_start_estimated", call->gpu_start_estimated);
-        break;
-    case PROFILE_CALL_COPY: put_copy(json, &call->copy); break;
-    case PROFILE_CALL_SET: put_set(json, &call->set); break;
-    case PROFILE_CALL_ALLOC:
-    case PROFILE_CALL_FREE:
-    case PROFILE_CALL_MEMORY: put_range(json, &call->range); break;
-    case PROFILE_CALL_SYNC:
-    case PROFILE_CALL_EVENT_RECORD:
-    case PROFILE_CALL_EVENT_WAIT: put_sync(json, &call->sync); break;
-    case PROFILE_CALL_GRAPH_LAUNCH:
-        put_number_or_null(json, "graph", call->graph, call->graph);
-        break;
-    default: break;
-    }
-}
-
 static void put_access(struct base_json *json, const struct profile_access *access)
 {
     base_json_begin_object(json);
@@ -359,13 +336,19 @@ static void put_access(struct base_json *json, const struct profile_access *acce
     base_json_end_object(json);
 }
 
+// Whether probes told anything of the call.
+static bool has_access(struct writing *writing, uint64_t call)
+{
+    while (writing->access && writing->access->call < call) // of one that was lost
+        writing->access = profile_accesses_next(writing->accesses);
+    return writing->access && writing->access->call == call;
+}
+
 // Of the call, where probes told any.
 static void put_accesses(struct writing *writing, uint64_t call)
 {
     struct base_json *json = &writing->json;
-    while (writing->access && writing->access->call < call) // of one that was lost
-        writing->access = profile_accesses_next(writing->accesses);
-    if (!writing->access || writing->access->call != call)
+    if (!has_access(writing, call))
         return;
     base_json_key(json, "accesses");
     base_json_begin_array(json);
@@ -373,6 +356,31 @@ static void put_accesses(struct writing *writing, uint64_t call)
          writing->access = profile_accesses_next(writing->accesses))
         put_access(json, writing->access);
     base_json_end_array(json);
+}
+
+static void put_details(struct writing *writing, const struct profile_call *call)
+{
+    struct base_json *json = &writing->json;
+    switch (call->kind) {
+    case PROFILE_CALL_LAUNCH:
+        put_launch(writing, &call->launch);
+        put_bool(json, "gpu_start_estimated", call->gpu_start_estimated);
+        put_bool(json, "watched",
+                 call->launch.flags & PROFILE_LAUNCH_WATCHED || has_access(writing, call->number));
+        break;
+    case PROFILE_CALL_COPY: put_copy(json, &call->copy); break;
+    case PROFILE_CALL_SET: put_set(json, &call->set); break;
+    case PROFILE_CALL_ALLOC:
+    case PROFILE_CALL_FREE:
+    case PROFILE_CALL_MEMORY: put_range(json, &call->range); break;
+    case PROFILE_CALL_SYNC:
+    case PROFILE_CALL_EVENT_RECORD:
+    case PROFILE_CALL_EVENT_WAIT: put_sync(json, &call->sync); break;
+    case PROFILE_CALL_GRAPH_LAUNCH:
+        put_number_or_null(json, "graph", call->graph, call->graph);
+        break;
+    default: break;
+    }
 }
 
 static bool each_call(void *user, const struct profile_call *call)

@@ -32,7 +32,7 @@ bool harness_noted(const char *text);
 
 // --- The kernel of shadow_kernels.cu -------------------------------------------------------------
 
-enum { HARNESS_SLOTS = 4, HARNESS_FLAGS = 16, HARNESS_BLOCK = 64 };
+enum { HARNESS_SLOTS = 4, HARNESS_ROOTS = 40, HARNESS_FLAGS = 16, HARNESS_BLOCK = 64 };
 
 struct harness_access {
     uint64_t address;
@@ -47,7 +47,7 @@ struct harness_access {
 struct harness_run {
     struct stream *stream;
     const struct instrument_kernel *kernel;
-    uint64_t roots[HARNESS_SLOTS];
+    uint64_t roots[HARNESS_ROOTS];         // of more than the slots the kernel takes no notice
     const struct harness_access *accesses; // in memory that the device can read
     uint32_t count;
     uint64_t call;
@@ -62,7 +62,7 @@ struct harness_params {
         uint32_t flag_rows, flag_row_bytes, tally_rows, tally_row_bytes;
     } shape;
     unsigned char
-        context[sizeof(struct instrument_context) + HARNESS_SLOTS * sizeof(struct instrument_slot)];
+        context[sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_slot)];
     void *pointers[4];
 };
 void harness_fill(const struct harness_run *run, struct harness_params *params);

@@ -311,6 +311,30 @@ static void an_access_that_is_given_again_holds(void **state)
     profile_close(profile);
 }
 
+// By its own word, and by what was told of it.
+static void launches_say_whether_they_were_watched(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile_writer *writer = begin();
+    struct profile_call call = {.number = 1, .kind = PROFILE_CALL_LAUNCH, .launch = {.kernel = 1}};
+    check_good(profile_add_call(writer, &call, &error), &error);
+    call.number = 2;
+    check_good(profile_add_call(writer, &call, &error), &error);
+    struct profile_access access = {.call = 2, .object = 1, .read = true};
+    check_good(profile_add_access(writer, &access, &error), &error);
+    call.number = 3;
+    call.launch.flags = PROFILE_LAUNCH_WATCHED;
+    check_good(profile_add_call(writer, &call, &error), &error);
+    call.number = 4;
+    call.launch.flags = PROFILE_LAUNCH_COOPERATIVE;
+    check_good(profile_add_call(writer, &call, &error), &error);
+    struct profile *profile = finish(writer);
+    check_query(profile, "SELECT call, watched, cooperative FROM v_launches ORDER BY call",
+                "1|0|0\n2|1|0\n3|1|0\n4|0|1\n");
+    profile_close(profile);
+}
+
 static void accesses_can_be_taken_one_by_one(void **state)
 {
     (void)state;
@@ -518,6 +542,7 @@ int main(void)
         WITH_SAMPLE(all_that_touches_objects_is_in_one_view),
         WITH_FOLDER(accesses_that_repeat_stand_once),
         WITH_FOLDER(an_access_that_is_given_again_holds),
+        WITH_FOLDER(launches_say_whether_they_were_watched),
         WITH_SAMPLE(accesses_can_be_taken_one_by_one),
         cmocka_unit_test(bins_begin_where_they_say),
         cmocka_unit_test(variation_is_exact),

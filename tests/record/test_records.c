@@ -9,20 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../profile/reading.h"
+#include "feeding.h"
 #include "probe_records.h"
-#include "record/session.h"
 
 enum { SLOTS = 1 << 14 };
 
 static char path[64];
-static struct event_ring *ring;
-static struct session *session;
+static struct feeding feeding;
 
 static const struct profile_setting setting = {"analyses", "objects"};
 static const struct record_request request = {
@@ -30,25 +28,15 @@ static const struct record_request request = {
 
 static void begin(void)
 {
-    size_t bytes = event_ring_bytes(SLOTS);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(memory, MAP_FAILED);
-    ring = event_ring_make(memory, bytes);
-    session = session_open(ring, bytes, getpid(), path, &request);
-    assert_non_null(session);
-    const struct event_process process = {.version = EVENT_VERSION, .pid = 1};
-    assert_true(event_put(ring, EVENT_PROCESS, &process, sizeof(process), "a\0b\0a", 6));
+    feeding = feeding_begin(path, SLOTS, &request);
+    assert_non_null(feeding.session);
 }
 
 static struct profile *end(void)
 {
-    struct record_profile out;
     struct base_error error = {0};
     struct profile *profile;
-    session_close(session, PROFILE_EXITED, 0, &out);
-    assert_int_equal(out.error.code, BASE_OK);
-    assert_string_equal(out.path, path);
-    free(out.path);
+    assert_true(feeding_end(&feeding));
     if (profile_open(path, &profile, &error) != BASE_OK)
         fail_msg("%s", error.text[0]);
     return profile;
@@ -92,7 +80,7 @@ static void check_query(struct profile *profile, const char *sql, const char *wa
 // --- What probes tell ----------------------------------------------------------------------------
 
 #define PUT(kind, record, more, more_bytes) \
-    assert_true(event_put(ring, kind, &(record), sizeof(record), (more), (more_bytes)))
+    assert_true(event_put(feeding.ring, kind, &(record), sizeof(record), (more), (more_bytes)))
 
 static void records_of_probes_become_rows(void **state)
 {
@@ -176,7 +164,8 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };
     for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)
-        assert_true(event_put(ring, whole[i].kind, whole[i].record, whole[i].bytes - 1, NULL, 0));
+        assert_true(
+            event_put(feeding.ring, whole[i].kind, whole[i].record, whole[i].bytes - 1, NULL, 0));
     struct profile *profile = end();
     char wanted[32];
     snprintf(wanted, sizeof(wanted), "%u\n", bad);
@@ -223,9 +212,9 @@ static void any_records_leave_a_profile_that_can_be_read(void **state)
             enum event_kind kind =
                 (enum event_kind)(2 + random_bits(&seed) % (EVENT_KINDS - 2)); // not the process's
             size_t length = make_record(&seed, bytes, sizeof(bytes));
-            assert_true(event_put(ring, kind, bytes, length, NULL, 0));
+            assert_true(event_put(feeding.ring, kind, bytes, length, NULL, 0));
             if (i % 100 == 0)
-                session_drain(session, UINT32_MAX);
+                feeding_drain(&feeding);
         }
         struct profile *profile = end();
         check_query(profile, "SELECT count(*) > 100 FROM v_notes", "1\n");

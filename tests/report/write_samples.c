@@ -236,9 +236,9 @@ static void add_probe(struct profile_writer *writer, uint32_t kernel, const char
 }
 
 // A kernel that is watched in two of three launches, one that stands in two modules, one of which
-// cannot be, one that is not wholly seen, and twelve that are not watched, eleven of them launched.
-// Objects: touched in half, where no element begins, coarsely, at two granularities, not at all;
-// and accesses of a call and to an object that were lost.
+// cannot be, and that once touches nothing, one that is not wholly seen, and twelve that are not
+// watched, eleven of them launched. Objects: touched in half, where no element begins, coarsely, at
+// two granularities, not at all; and accesses of a call and to an object that were lost.
 static void write_probes(const char *folder)
 {
     enum { ELEMENTS = PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS };
@@ -275,6 +275,10 @@ static void write_probes(const char *folder)
         add_launch(writer, i, 1);
     add_launch(writer, 4, 2);
     add_launch(writer, 5, 4);
+    add_call(writer,
+             (struct profile_call){.number = 6,
+                                   .kind = PROFILE_CALL_LAUNCH,
+                                   .launch = {.kernel = 2, .flags = PROFILE_LAUNCH_WATCHED}});
     struct profile_access access = {.call = 1,
                                     .object = 1,
                                     .read = true,
