@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a module and what calls what, from the text alone: which functions must be
-// cloned so that no access of a kernel is missed, and which calls may end the thread. What is
-// called by pointer may be every function whose address the module takes.
+// cloned so that no access of a kernel is missed, and which calls may end the thread.
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,31 +40,25 @@ static void take(struct instrument_work *work, const struct ptx_function *functi
 {
     struct instrument_body *body = instrument_body_of(work, function->name);
     if (body)
-        body->taken = true;
-    else if (!is_known(function->name))
-        work->takes_outside = true;
+        body->is_taken = true;
 }
 
-// Marks the functions whose addresses are taken, in code and in initial values.
+// Notes the functions whose addresses the code or a variable has: pointers lead to no others.
 static void find_taken(struct instrument_work *work)
 {
     for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
-        for (uint64_t i = 0; item->kind == PTX_ITEM_VAR && i < item->var->init_count; i++) {
+        if (item->kind != PTX_ITEM_VAR)
+            continue;
+        for (uint64_t i = 0; i < item->var->init_count; i++) {
             if (item->var->init[i].kind == PTX_INIT_FUNCTION)
                 take(work, item->var->init[i].function);
         }
-        // Others may hand over theirs.
-        if (item->kind == PTX_ITEM_FUNCTION && item->function->linkage & PTX_LINK_EXTERN &&
-            !item->function->has_body && !is_known(item->function->name))
-            work->takes_outside = true;
     }
     for (uint32_t i = 0; i < work->body_count; i++) {
         for (struct ptx_stmt *stmt = work->bodies[i].function->first; stmt; stmt = stmt->next) {
             const struct ptx_instr *instr = ptx_stmt_instr(stmt);
-            struct ptx_call call;
-            if (!instr || ptx_call_parts(instr, &call))
-                continue;
-            for (uint32_t k = 0; k < instr->operand_count; k++) {
+            for (uint8_t k = 0; instr && ptx_op(instr) != PTX_OP_CALL && k < instr->operand_count;
+                 k++) {
                 if (instr->operands[k].kind == PTX_OPERAND_FUNCTION)
                     take(work, instr->operands[k].function);
             }
@@ -73,24 +66,35 @@ static void find_taken(struct instrument_work *work)
     }
 }
 
-static bool same_sizes(const struct ptx_operand *list, struct ptx_var *const *vars, uint32_t count)
+static bool same_params(struct ptx_var *const *a, uint32_t count, struct ptx_var *const *b,
+                        uint32_t other_count)
 {
-    if ((list ? list->count : 0u) != count)
+    if (count != other_count)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        const struct ptx_operand *one = &list->elements[i];
-        if (one->kind != PTX_OPERAND_VAR || one->var->size_bytes != vars[i]->size_bytes)
+        if (a[i]->size_bytes != b[i]->size_bytes || a[i]->space != b[i]->space)
             return false;
     }
     return true;
 }
 
-bool instrument_may_call(const struct ptx_call *call, const struct instrument_body *body)
+bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call)
 {
     const struct ptx_function *function = body->function;
-    return body->taken && !function->is_entry &&
-           same_sizes(call->arguments, function->params, function->param_count) &&
-           same_sizes(call->returns, function->returns, function->return_count);
+    if (!body->is_taken || !call->candidates || call->candidates->kind != PTX_OPERAND_LABEL)
+        return false;
+    const struct ptx_label *label = call->candidates->label;
+    for (uint32_t i = 0; i < label->target_count; i++) {
+        if (label->targets[i].kind == PTX_OPERAND_FUNCTION &&
+            strcmp(label->targets[i].function->name, function->name) == 0)
+            return true;
+    }
+    const struct ptx_function *prototype = label->prototype;
+    return label->kind == PTX_LABEL_PROTOTYPE && prototype &&
+           same_params(function->params, function->param_count, prototype->params,
+                       prototype->param_count) &&
+           same_params(function->returns, function->return_count, prototype->returns,
+                       prototype->return_count);
 }
 
 struct callees {
@@ -98,12 +102,10 @@ struct callees {
     size_t count, capacity;
 };
 
-static void add_callee(struct instrument_work *work, struct callees *callees,
-                       const struct instrument_body *callee)
+static void add_callee(struct instrument_work *work, struct callees *callees, uint32_t index)
 {
-    const uint32_t index = (uint32_t)(callee - work->bodies);
-    for (size_t i = 0; i < callees->count; i++) {
-        if (callees->items[i] == index)
+    for (size_t k = 0; k < callees->count; k++) {
+        if (callees->items[k] == index)
             return;
     }
     *base_array_add(callees, &work->scratch) = index;
@@ -122,19 +124,20 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
-            body->calls_pointers |= work->takes_outside;
             for (uint32_t i = 0; i < work->body_count; i++) {
-                if (instrument_may_call(&call, &work->bodies[i]))
-                    add_callee(work, &callees, &work->bodies[i]);
+                if (instrument_may_lead_to(&work->bodies[i], &call))
+                    add_callee(work, &callees, i);
             }
             continue;
         }
-        const char *name = call.target->function->name;
-        const struct instrument_body *callee = instrument_body_of(work, name);
-        if (callee)
-            add_callee(work, &callees, callee);
-        else if (!is_known(name))
-            body->calls_outside = name;
+        const struct instrument_body *callee =
+            instrument_body_of(work, call.target->function->name);
+        if (!callee) {
+            if (!is_known(call.target->function->name))
+                body->calls_outside = call.target->function->name;
+            continue;
+        }
+        add_callee(work, &callees, (uint32_t)(callee - work->bodies));
     }
     body->callees = callees.items;
     body->callee_count = (uint32_t)callees.count;
@@ -144,11 +147,6 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
 // Takes over what callees have, until nothing changes.
 static void spread(struct instrument_work *work)
 {
-    bool any_exit = false;
-    for (uint32_t i = 0; i < work->body_count; i++)
-        any_exit |= work->bodies[i].has_exit && !work->bodies[i].function->is_entry;
-    for (uint32_t i = 0; i < work->body_count; i++)
-        work->bodies[i].may_exit = work->bodies[i].calls_pointers && any_exit;
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = work->body_count; i-- > 0;) {
@@ -157,14 +155,12 @@ static void spread(struct instrument_work *work)
                 const struct instrument_body *callee = &work->bodies[body->callees[k]];
                 bool touches = body->touches || callee->touches;
                 bool may_exit = body->may_exit || callee->has_exit || callee->may_exit;
-                bool pointers = body->calls_pointers || callee->calls_pointers;
                 const char *outside =
                     body->calls_outside ? body->calls_outside : callee->calls_outside;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
-                           pointers != body->calls_pointers || outside != body->calls_outside;
+                           outside != body->calls_outside;
                 body->touches = touches;
                 body->may_exit = may_exit;
-                body->calls_pointers = pointers;
                 body->calls_outside = outside;
             }
         }
@@ -194,16 +190,8 @@ void instrument_find_calls(struct instrument_work *work)
 bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *instr)
 {
     struct ptx_call call;
-    if (!ptx_call_parts(instr, &call))
+    if (!ptx_call_parts(instr, &call) || call.target->kind != PTX_OPERAND_FUNCTION)
         return false;
-    if (call.target->kind == PTX_OPERAND_FUNCTION) {
-        const struct instrument_body *callee =
-            instrument_body_of(work, call.target->function->name);
-        return callee && callee->touches;
-    }
-    for (uint32_t i = 0; i < work->body_count; i++) {
-        if (work->bodies[i].touches && instrument_may_call(&call, &work->bodies[i]))
-            return true;
-    }
-    return false;
+    const struct instrument_body *callee = instrument_body_of(work, call.target->function->name);
+    return callee && callee->touches;
 }
