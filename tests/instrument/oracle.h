@@ -57,7 +57,9 @@ enum oracle_spoil {
 struct oracle_level {
     uint32_t facts;   // enum instrument_facts
     uint32_t shift;   // of elements
-    unsigned workers; // of the simulated GPU; 0: as many as it wants
+    unsigned workers; // of the simulated GPU, for all levels that run together: the first's
+                      // holds; 0: as many as it wants
+    uint32_t gpu;     // as in struct instrument_request
     enum oracle_spoil spoil;
     unsigned which; // of the probes, for ORACLE_WITHOUT_PROBE
 };

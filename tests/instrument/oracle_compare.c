@@ -12,7 +12,7 @@
 #include "gpusim/gpusim.h"
 #include "oracle.h"
 
-enum { MOST_COMPLAINTS = 6, SHARED_BYTES = 256 << 20 };
+enum { MOST_COMPLAINTS = 6, SHARED_BYTES = 256 << 20, MOST_SECONDS = 100 };
 
 struct truth {
     bool read, written;
@@ -257,6 +257,7 @@ static _Noreturn void run(const struct oracle_case *test, const struct oracle_le
 {
     char workers[16];
     CUcontext context;
+    alarm(MOST_SECONDS);
     snprintf(workers, sizeof(workers), "%u", levels[0].workers);
     unsetenv("GLINT_SIM_DEVICE");
     if (setenv("GLINT_SIM_LOG", log_path, 1) != 0 || setenv("GLINT_SIM_WORKERS", workers, 1) != 0 ||

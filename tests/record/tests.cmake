@@ -55,3 +55,5 @@ if(TARGET glint_inject_preload)
     set_target_properties(record_busy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
     target_link_libraries(record_busy PRIVATE glint_libcuda)
 endif()
+
+include(record/probes/tests.cmake)

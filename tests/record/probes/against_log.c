@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// against_log LEVEL PROFILE LOG [any-order]: compares what probes told of a program, in its
+// profile with maps, with what the simulated GPU's log of the same run says: launch by launch and object by
+// object, for equality, and what all launches together did to each object. LEVEL is objects,
+// elements or counts: what was asked for. Launches of a kernel are matched by their order; with
+// any-order, where threads launch the same kernel, by what they did. Exit status: 0 they say the
+// same, 1 not; what was compared, or what is not the same, is printed.
+//
+// With SPOIL in the environment, what it names is spoilt in the profile's story before: then they
+// must not say the same.
+#include "against_log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_COMPLAINTS = 20 };
+
+// --- Stories -------------------------------------------------------------------------------------
+
+static int by_order(const void *a, const void *b)
+{
+    const struct launch *one = a, *other = b;
+    return one->order < other->order ? -1 : one->order > other->order;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct row *one = a, *other = b;
+    return one->address < other->address ? -1 : one->address > other->address;
+}
+
+static int by_object(const void *a, const void *b)
+{
+    const struct life *one = a, *other = b;
+    return one->object < other->object ? -1 : one->object > other->object;
+}
+
+void story_number(struct story *story)
+{
+    if (story->launches.count)
+        qsort(story->launches.items, story->launches.count, sizeof(struct launch), by_order);
+    if (story->lives.count)
+        qsort(story->lives.items, story->lives.count, sizeof(struct life), by_object);
+    for (size_t i = 0; i < story->launches.count; i++) {
+        struct launch *launch = &story->launches.items[i];
+        launch->nth = 0;
+        for (size_t k = i; k-- > 0;) {
+            if (strcmp(story->launches.items[k].kernel, launch->kernel) == 0) {
+                launch->nth = story->launches.items[k].nth + 1;
+                break;
+            }
+        }
+        if (launch->rows.count)
+            qsort(launch->rows.items, launch->rows.count, sizeof(struct row), by_address);
+    }
+    for (size_t i = 0; i < story->lives.count; i++) {
+        story->lives.items[i].nth = 0;
+        for (size_t k = 0; k < i; k++)
+            story->lives.items[i].nth +=
+                story->lives.items[k].address == story->lives.items[i].address;
+    }
+}
+
+void story_free(struct story *story)
+{
+    for (size_t i = 0; i < story->launches.count; i++) {
+        free(story->launches.items[i].kernel);
+        base_array_fini(&story->launches.items[i].rows);
+    }
+    for (size_t i = 0; i < story->lives.count; i++)
+        free(story->lives.items[i].times);
+    base_array_fini(&story->launches);
+    base_array_fini(&story->lives);
+    base_map_fini(&story->addresses);
+}
+
+// --- Comparing -----------------------------------------------------------------------------------
+
+// Rows as text, which is compared and shown.
+static void print_row(struct base_buf *out, enum level level, const struct row *row)
+{
+    base_buf_printf(out, "  0x%" PRIx64 " of %" PRIu64 " bytes:%s%s", row->address, row->bytes,
+                    row->read ? " read" : "", row->written ? " written" : "");
+    if (level >= LEVEL_ELEMENTS)
+        base_buf_printf(
+            out, ", %" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " elements of %" PRIu32,
+            row->bytes_read, row->bytes_written, row->elements, row->element_bytes);
+    if (level >= LEVEL_COUNTS) {
+        const struct profile_counts *counts = &row->counts;
+        base_buf_printf(out,
+                        ", sum %" PRIu64 ", squares %" PRIu64 " %" PRIu64 ", most %" PRIu32
+                        " at %" PRIu64 ", bins",
+                        counts->sum, counts->squares_high, counts->squares_low, counts->most,
+                        counts->most_at);
+        for (unsigned i = 0; i < PROFILE_COUNT_BINS; i++) {
+            if (counts->bins[i])
+                base_buf_printf(out, " %u:%" PRIu64, i, counts->bins[i]);
+        }
+        base_buf_puts(out, ", hottest");
+        for (unsigned i = 0; i < PROFILE_HOT_RANGES && counts->hottest[i].elements; i++)
+            base_buf_printf(out, " %" PRIu64 "+%" PRIu64 ":%" PRIu64, counts->hottest[i].first,
+                            counts->hottest[i].elements, counts->hottest[i].sum);
+    }
+    base_buf_putc(out, '\n');
+}
+
+static char *launch_text(enum level level, const struct launch *launch)
+{
+    struct base_buf out = {0};
+    base_buf_printf(&out, "%s%s\n", launch->kernel, launch->watched ? "" : ", not watched");
+    for (size_t i = 0; launch->watched && i < launch->rows.count; i++)
+        print_row(&out, level, &launch->rows.items[i]);
+    base_buf_putc(&out, '\0');
+    return out.text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char **launch_texts(enum level level, const struct story *story, bool any_order)
+{
+    char **texts = calloc(story->launches.count + 1, sizeof(*texts));
+    for (size_t i = 0; i < story->launches.count; i++)
+        texts[i] = launch_text(level, &story->launches.items[i]);
+    if (any_order)
+        qsort(texts, story->launches.count, sizeof(*texts), by_text);
+    return texts;
+}
+
+static int by_kernel(const void *a, const void *b)
+{
+    const struct launch *one = a, *other = b;
+    const int names = strcmp(one->kernel, other->kernel);
+    return names ? names : one->nth < other->nth ? -1 : one->nth > other->nth;
+}
+
+static unsigned compare_launches(enum level level, struct story *profile, struct story *log,
+                                 bool any_order)
+{
+    unsigned different = 0;
+    if (profile->launches.count != log->launches.count) {
+        printf("%zu launches in the profile, %zu in the log\n", profile->launches.count,
+               log->launches.count);
+        return 1;
+    }
+    if (profile->launches.count) {
+        qsort(profile->launches.items, profile->launches.count, sizeof(struct launch), by_kernel);
+        qsort(log->launches.items, log->launches.count, sizeof(struct launch), by_kernel);
+    }
+    char **said = launch_texts(level, profile, any_order),
+         **done = launch_texts(level, log, any_order);
+    for (size_t i = 0; i < log->launches.count; i++) {
+        if (strcmp(said[i], done[i]) != 0 && different++ < MOST_COMPLAINTS)
+            printf("launch %u of the profile, %sof the log, %s", profile->launches.items[i].nth,
+                   said[i], done[i]);
+        free(said[i]);
+        free(done[i]);
+    }
+    free(said);
+    free(done);
+    return different;
+}
+
+static unsigned compare_lives(const struct story *profile, const struct story *log)
+{
+    unsigned different = 0;
+    for (size_t i = 0; i < log->lives.count; i++) {
+        const struct life *done = &log->lives.items[i], *said = NULL;
+        for (size_t k = 0; k < profile->lives.count && !said; k++) {
+            const struct life *life = &profile->lives.items[k];
+            if (life->address == done->address && life->nth == done->nth)
+                said = life;
+        }
+        if (said && (said->mixed || done->mixed))
+            continue;
+        if (!said || said->touched != done->touched || said->more != done->more) {
+            printf("0x%" PRIx64 ": %" PRIu64 " elements touched, %" PRIu64
+                   " by more than one launch; in the log %" PRIu64 ", %" PRIu64 "\n",
+                   done->address, said ? said->touched : 0, said ? said->more : 0, done->touched,
+                   done->more);
+            different++;
+        } else if (!said->times) {
+            printf("0x%" PRIx64 ": no map\n", done->address);
+            different++;
+        } else if ((said->elements != done->elements ||
+                                   memcmp(said->times, done->times, done->elements) != 0)) {
+            printf("0x%" PRIx64 ": another map of %" PRIu64 " elements than the log's of %" PRIu64
+                   "\n",
+                   done->address, said->elements, done->elements);
+            different++;
+        }
+    }
+    return different;
+}
+
+// False: there is no such place.
+static bool spoil(const char *what, struct story *story)
+{
+    struct row *row = NULL;
+    struct life *life = story->lives.count ? &story->lives.items[0] : NULL;
+    for (size_t i = 0; i < story->launches.count && !row; i++) {
+        struct launch *launch = &story->launches.items[i];
+        row = launch->rows.count ? &launch->rows.items[0] : NULL;
+        if (row && strcmp(what, "row") == 0)
+            launch->rows.count--;
+        if (row && strcmp(what, "watched") == 0)
+            launch->watched = false;
+    }
+    if (!row)
+        return false;
+    if (strcmp(what, "read") == 0)
+        row->read = !row->read;
+    else if (strcmp(what, "written") == 0)
+        row->written = !row->written;
+    else if (strcmp(what, "bytes_read") == 0)
+        row->bytes_read++;
+    else if (strcmp(what, "bytes_written") == 0)
+        row->bytes_written++;
+    else if (strcmp(what, "elements") == 0)
+        row->elements--;
+    else if (strcmp(what, "sum") == 0)
+        row->counts.sum++;
+    else if (strcmp(what, "most_at") == 0)
+        row->counts.most_at++;
+    else if (strcmp(what, "bins") == 0)
+        row->counts.bins[7]++;
+    else if (strcmp(what, "hottest") == 0)
+        row->counts.hottest[0].sum--;
+    else if (strcmp(what, "touched") == 0 && life)
+        life->touched--;
+    else if (strcmp(what, "shared") == 0 && life)
+        life->more++;
+    else if (strcmp(what, "map") == 0 && life && life->times)
+        life->times[life->elements / 2] ^= 1;
+    else
+        return strcmp(what, "row") == 0 || strcmp(what, "watched") == 0;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const levels[] = {"objects", "elements", "counts"};
+    struct story profile = {0}, log = {0};
+    unsigned level = 0, different = 1;
+    while (argc > 1 && level < 3 && strcmp(argv[1], levels[level]) != 0)
+        level++;
+    if (argc < 4 || level == 3) {
+        printf("against_log objects|elements|counts PROFILE LOG [any-order]\n");
+        return 1;
+    }
+    const bool any_order = argc > 4 && strcmp(argv[4], "any-order") == 0;
+    const char *spoilt = getenv("SPOIL");
+    if (told(argv[2], (enum level)level, &profile) &&
+        logged(argv[3], (enum level)level, &profile, &log)) {
+        if (spoilt && !spoil(spoilt, &profile))
+            printf("there is nothing to be spoilt: %s\n", spoilt);
+        different = compare_launches((enum level)level, &profile, &log, any_order);
+        if (level >= LEVEL_ELEMENTS)
+            different += compare_lives(&profile, &log);
+    }
+    size_t rows = 0, watched = 0, maps = 0;
+    for (size_t i = 0; i < log.launches.count; i++) {
+        watched += log.launches.items[i].watched;
+        rows += log.launches.items[i].rows.count;
+    }
+    for (size_t i = 0; i < profile.lives.count; i++)
+        maps += profile.lives.items[i].times != NULL;
+    if (!different)
+        printf("%zu launches, %zu watched, %zu rows, %zu maps: as the log says; %" PRIu64
+               " accesses to memory of the kernels' own are not told\n",
+               log.launches.count, watched, rows, maps, log.heap);
+    story_free(&profile);
+    story_free(&log);
+    return different != 0;
+}

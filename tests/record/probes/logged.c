@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The story as the simulated GPU's log has it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "against_log.h"
+#include "gpusim/gpusim.h"
+
+// A launch that runs: what it did to each object so far.
+struct use {
+    const struct gpusim_log_object *object;
+    struct row row;
+    uint32_t *counts;  // by element
+    uint64_t elements; // of the object
+};
+
+struct running {
+    uint64_t id;
+    BASE_ARRAY(struct use) uses;
+};
+
+struct reader {
+    enum level level;
+    const struct story *other;
+    struct story *story;
+    BASE_ARRAY(struct running) running;
+};
+
+// The program's own name of a kernel; NULL: it is one of glint's own.
+static char *own_name(const char *kernel, bool *watched)
+{
+    const char *suffix = strstr(kernel, "$glint");
+    *watched = suffix != NULL;
+    if (strncmp(kernel, "glint", 5) == 0)
+        return NULL;
+    return suffix ? strndup(kernel, (size_t)(suffix - kernel)) : strdup(kernel);
+}
+
+static struct launch *launch_of(const struct reader *reader, uint64_t id)
+{
+    for (size_t i = 0; i < reader->story->launches.count; i++) {
+        if (reader->story->launches.items[i].id == id)
+            return &reader->story->launches.items[i];
+    }
+    return NULL;
+}
+
+static struct running *running_of(const struct reader *reader, uint64_t id)
+{
+    for (size_t i = 0; i < reader->running.count; i++) {
+        if (reader->running.items[i].id == id)
+            return &reader->running.items[i];
+    }
+    return NULL;
+}
+
+// How fine the other story is there; 4 where it knows nothing of it.
+static uint32_t element_bytes_of(const struct reader *reader, const struct launch *launch,
+                                 uint64_t address)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < reader->other->launches.count; i++) {
+        const struct launch *other = &reader->other->launches.items[i];
+        const bool same = other->nth == launch->nth && strcmp(other->kernel, launch->kernel) == 0;
+        for (size_t k = 0; k < other->rows.count; k++) {
+            const struct row *row = &other->rows.items[k];
+            if (row->address == address && (same || !found))
+                found = row->element_bytes;
+        }
+    }
+    return found ? found : 4;
+}
+
+// How many elements of the object are summed up together where the hottest are looked for: as many
+// as in the largest range that is told.
+static uint64_t piece_of(const struct reader *reader, uint64_t address)
+{
+    uint64_t piece = 1;
+    for (size_t i = 0; i < reader->other->launches.count; i++) {
+        const struct launch *other = &reader->other->launches.items[i];
+        for (size_t k = 0; k < other->rows.count; k++) {
+            const struct row *row = &other->rows.items[k];
+            for (unsigned n = 0; row->address == address && n < PROFILE_HOT_RANGES; n++) {
+                if (row->counts.hottest[n].elements > piece)
+                    piece = row->counts.hottest[n].elements;
+            }
+        }
+    }
+    return piece;
+}
+
+static struct use *use_of(struct reader *reader, struct running *running,
+                          const struct gpusim_log_object *object)
+{
+    for (size_t i = 0; i < running->uses.count; i++) {
+        if (running->uses.items[i].object == object)
+            return &running->uses.items[i];
+    }
+    struct use *use = base_array_push(&running->uses);
+    const uint32_t fine = element_bytes_of(reader, launch_of(reader, running->id), object->address);
+    *use = (struct use){.object = object};
+    use->row = (struct row){
+        .address = object->address, .bytes = object->size_bytes, .element_bytes = fine};
+    use->elements = (object->address + object->size_bytes - 1) / fine - object->address / fine + 1;
+    use->counts = calloc(use->elements, sizeof(*use->counts));
+    return use;
+}
+
+static void see_access(struct reader *reader, const struct gpusim_log_access *access)
+{
+    struct running *running = running_of(reader, access->launch->number);
+    // Texts of printf are what the driver reads; constants and textures have no probes.
+    if (!running || access->space != GPUSIM_LOG_GLOBAL ||
+        strncmp(access->site->text, "call", 4) == 0)
+        return;
+    if (!access->object) {
+        printf("an access to memory that has ended: nobody knows what it was\n");
+        return;
+    }
+    if (!base_map_get(&reader->other->addresses, access->object->address)) {
+        reader->story->heap += access->object->kind == GPUSIM_LOG_HEAP;
+        return;
+    }
+    struct use *use = use_of(reader, running, access->object);
+    const uint64_t lanes = (unsigned)__builtin_popcount(access->mask);
+    if (access->kind != GPUSIM_LOG_STORE) {
+        use->row.read = true;
+        use->row.bytes_read += lanes * access->bytes;
+    }
+    if (access->kind != GPUSIM_LOG_LOAD) {
+        use->row.written = true;
+        use->row.bytes_written += lanes * access->bytes;
+    }
+    const uint64_t fine = use->row.element_bytes, base = use->object->address / fine;
+    for (uint32_t left = access->mask; left; left &= left - 1) {
+        const uint64_t at = access->address[__builtin_ctz(left)];
+        for (uint64_t i = at / fine; i <= (at + access->bytes - 1) / fine; i++)
+            use->counts[i - base]++;
+    }
+}
+
+// The bin of a count: 1, 1.5, 2, 3, 4, 6, ... and more are in bins 0, 1, 2, 3, 4, 5, ...
+static unsigned bin_of(uint64_t count)
+{
+    unsigned bin = 0;
+    while (bin + 1 < PROFILE_COUNT_BINS && 2 * count >= ((bin + 1) % 2 ? (uint64_t)3 : (uint64_t)2)
+                                                            << (bin + 1) / 2)
+        bin++;
+    return bin;
+}
+
+static void count_up(const struct use *use, struct row *row)
+{
+    unsigned __int128 squares = 0;
+    for (uint64_t i = 0; i < use->elements; i++) {
+        const uint32_t count = use->counts[i];
+        if (!count)
+            continue;
+        row->elements++;
+        row->counts.sum += count;
+        squares += (uint64_t)count * count;
+        if (count > row->counts.most) {
+            row->counts.most = count;
+            row->counts.most_at = i;
+        }
+        row->counts.bins[bin_of(count)]++;
+    }
+    row->counts.squares_low = (uint64_t)squares;
+    row->counts.squares_high = (uint64_t)(squares >> 64);
+}
+
+// The highest sums, and of equal ones the first.
+static void find_hottest(const struct use *use, uint64_t piece, struct profile_counts *counts)
+{
+    for (uint64_t first = 0; first < use->elements; first += piece) {
+        struct profile_hot_range range = {.first = first};
+        while (range.elements < piece && first + range.elements < use->elements)
+            range.sum += use->counts[first + range.elements++];
+        unsigned at = 0;
+        while (at < PROFILE_HOT_RANGES && range.sum <= counts->hottest[at].sum)
+            at++;
+        if (at == PROFILE_HOT_RANGES || !range.sum)
+            continue;
+        memmove(&counts->hottest[at + 1], &counts->hottest[at],
+                (PROFILE_HOT_RANGES - 1 - at) * sizeof(range));
+        counts->hottest[at] = range;
+    }
+}
+
+static void live_on(struct reader *reader, const struct use *use)
+{
+    struct life *life = NULL;
+    for (size_t i = 0; i < reader->story->lives.count && !life; i++) {
+        if (reader->story->lives.items[i].object == use->object->id)
+            life = &reader->story->lives.items[i];
+    }
+    if (!life) {
+        life = base_array_push(&reader->story->lives);
+        *life = (struct life){.object = use->object->id,
+                              .address = use->object->address,
+                              .element_bytes = use->row.element_bytes,
+                              .elements = use->elements,
+                              .times = calloc(1, use->elements)};
+    }
+    life->mixed |= life->element_bytes != use->row.element_bytes;
+    for (uint64_t i = 0; i < use->elements && !life->mixed; i++) {
+        if (!use->counts[i] || life->times[i] == 2)
+            continue;
+        life->touched += life->times[i] == 0;
+        life->more += life->times[i] == 1;
+        life->times[i]++;
+    }
+}
+
+static void see_end(struct reader *reader, uint64_t id)
+{
+    struct running *running = running_of(reader, id);
+    struct launch *launch = launch_of(reader, id);
+    for (size_t i = 0; running && i < running->uses.count; i++) {
+        struct use *use = &running->uses.items[i];
+        count_up(use, &use->row);
+        find_hottest(use, piece_of(reader, use->row.address), &use->row.counts);
+        if (launch->watched && reader->level >= LEVEL_ELEMENTS)
+            live_on(reader, use);
+        if (reader->level < LEVEL_COUNTS)
+            use->row.counts = (struct profile_counts){0};
+        if (reader->level < LEVEL_ELEMENTS)
+            use->row = (struct row){.address = use->row.address,
+                                    .bytes = use->row.bytes,
+                                    .read = use->row.read,
+                                    .written = use->row.written};
+        *(struct row *)base_array_push(&launch->rows) = use->row;
+        free(use->counts);
+    }
+    if (running) {
+        base_array_fini(&running->uses);
+        *running = reader->running.items[--reader->running.count];
+    }
+}
+
+// Launches alone, so that they can be numbered before their accesses are looked at.
+static enum base_code read_launches(struct reader *reader, struct gpusim_log *log,
+                                    struct base_error *error)
+{
+    struct gpusim_log_record record;
+    enum base_code code;
+    while ((code = gpusim_log_next(log, &record, error)) == BASE_OK) {
+        bool watched;
+        char *kernel =
+            record.type == GPUSIM_LOG_LAUNCH ? own_name(record.launch->kernel, &watched) : NULL;
+        if (kernel)
+            *(struct launch *)base_array_push(&reader->story->launches) =
+                (struct launch){.kernel = kernel,
+                                .id = record.launch->number,
+                                .order = record.launch->call << 24 | record.launch->number,
+                                .watched = watched};
+    }
+    story_number(reader->story);
+    return code;
+}
+
+static enum base_code read_accesses(struct reader *reader, struct gpusim_log *log,
+                                    struct base_error *error)
+{
+    struct gpusim_log_record record;
+    enum base_code code;
+    while ((code = gpusim_log_next(log, &record, error)) == BASE_OK) {
+        if (record.type == GPUSIM_LOG_LAUNCH && launch_of(reader, record.launch->number))
+            *(struct running *)base_array_push(&reader->running) =
+                (struct running){.id = record.launch->number};
+        else if (record.type == GPUSIM_LOG_ACCESS)
+            see_access(reader, &record.access);
+        else if (record.type == GPUSIM_LOG_LAUNCH_END)
+            see_end(reader, record.launch_end.number);
+    }
+    return code;
+}
+
+bool logged(const char *path, enum level level, const struct story *other, struct story *story)
+{
+    struct reader reader = {.level = level, .other = other, .story = story};
+    struct base_error error = {0};
+    bool good = true;
+    for (unsigned pass = 0; pass < 2 && good; pass++) {
+        struct gpusim_log *log;
+        good = gpusim_log_open(path, &log, &error) == BASE_OK;
+        if (!good)
+            break;
+        good = (pass ? read_accesses : read_launches)(&reader, log, &error) == BASE_NOT_FOUND &&
+               gpusim_log_state(log) == GPUSIM_LOG_COMPLETE;
+        gpusim_log_close(log);
+    }
+    base_array_fini(&reader.running);
+    if (!good)
+        printf("%s is not whole\n", path);
+    story_number(story);
+    return good;
+}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Recorded programs, and what probes told of them, against the simulated GPU's log.
+
+add_executable(record_against_log record/probes/against_log.c record/probes/told.c record/probes/logged.c)
+set_target_properties(record_against_log PROPERTIES
+    OUTPUT_NAME against_log RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+target_link_libraries(record_against_log PRIVATE glint_profile glint_gpusim)
+
+# What nvcc builds here has no sanitizer of its own, and runs on this processor.
+if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    file(STRINGS record/probes/programs rows REGEX "^[a-z]")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS record/probes/programs)
+    set(compares "AGAINST_LOG=$<TARGET_FILE:record_against_log>")
+    foreach(row IN LISTS rows)
+        string(REGEX MATCH "^[^ ]+" name "${row}")
+        glint_test(record.probes_${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run ${name})
+        set_property(TEST record.probes_${name} APPEND PROPERTY ENVIRONMENT ${compares})
+    endforeach()
+    glint_test(record.probes_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run --near-misses bfs)
+    set_property(TEST record.probes_near_misses APPEND PROPERTY ENVIRONMENT ${compares})
+endif()
