@@ -294,7 +294,7 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
 {
     struct base_buf *out = &work->out;
     uint32_t past = work->labels++;
-    work->helpers |= HELPER_SWEEP | HELPER_ACCESS | HELPER_LEAVE;
+    work->helpers |= HELPER_SWEEP | HELPER_ACCESS;
     if (body->doubts[sweep->root].exists)
         base_buf_printf(out, "@%%glint$b%u bra $glint$%u;\n", sweep->root, past);
     emit_step(out, body, &sweep->step);

@@ -143,43 +143,14 @@ void instrument_emit_mark(struct instrument_work *work, const struct instrument_
         emit_counts(&work->out, slot, bytes);
 }
 
-// Bits of a run: each lane takes a word of it, %glint$r6 being 32 times the lane; r1 and r2 are the
-// run's first and last element, in their low bits.
-static void emit_run_bits(struct base_buf *out, bool check)
-{
-    base_buf_puts(out, "and.b32 %glint$r3, %glint$r1, 31;\n"
-                       "sub.u32 %glint$r2, %glint$r2, %glint$r1;\n"
-                       "add.u32 %glint$r2, %glint$r2, %glint$r3;\n"
-                       "sub.s32 %glint$r3, %glint$r3, %glint$r6;\n"
-                       "sub.s32 %glint$r2, %glint$r2, %glint$r6;\n"
-                       "setp.ge.s32 %glint$p2, %glint$r2, 0;\n"
-                       "max.s32 %glint$r3, %glint$r3, 0;\n"
-                       "min.s32 %glint$r2, %glint$r2, 31;\n"
-                       "sub.s32 %glint$r2, 31, %glint$r2;\n"
-                       "shl.b32 %glint$r3, -1, %glint$r3;\n"
-                       "shr.u32 %glint$r2, -1, %glint$r2;\n"
-                       "and.b32 %glint$r2, %glint$r2, %glint$r3;\n");
-    if (check)
-        base_buf_puts(out, "mov.u32 %glint$r1, -1;\n"
-                           "@%glint$p2 ld.global.u32 %glint$r1, [%glint$d2];\n"
-                           "not.b32 %glint$r1, %glint$r1;\n"
-                           "and.b32 %glint$r1, %glint$r1, %glint$r2;\n"
-                           "setp.ne.and.u32 %glint$p2, %glint$r1, 0, %glint$p2;\n"
-                           "@%glint$p2 red.global.or.b32 [%glint$d2], %glint$r2;\n");
-    else
-        base_buf_puts(out, "setp.eq.and.u32 %glint$p1, %glint$r2, -1, %glint$p2;\n"
-                           "@%glint$p1 st.global.u32 [%glint$d2], %glint$r2;\n"
-                           "setp.ne.and.u32 %glint$p1, %glint$r2, -1, %glint$p2;\n"
-                           "@%glint$p1 red.global.or.b32 [%glint$d2], %glint$r2;\n");
-}
-
 void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
-                         uint32_t bytes, uint32_t before, uint32_t behind, bool check, uint32_t no,
+                         const struct instrument_probe *probe, uint32_t shift, uint32_t no,
                          uint32_t done)
 {
     struct base_buf *out = &work->out;
-    // Each lane's address less its place in the run: the same for all. d4 becomes the first byte of
-    // the run.
+    uint32_t bytes = probe->site->bytes, odd = work->labels++;
+    bool is_union = probe->before || probe->behind > bytes;
+    // Each lane's address less its place in the run: the same for all.
     base_buf_printf(out,
                     "activemask.b32 %%glint$r4;\n"
                     "setp.ne.u32 %%glint$p1, %%glint$r4, -1;\n"
@@ -194,40 +165,47 @@ void instrument_emit_run(struct instrument_work *work, const struct instrument_f
                     "vote.sync.all.pred %%glint$p1, %%glint$p1, -1;\n"
                     "@!%%glint$p1 bra $glint$%u;\n",
                     no, bytes, no);
-    if (before)
-        base_buf_printf(out, "sub.u64 %%glint$d4, %%glint$d4, %u;\n", before);
     emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, shift));
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
-    base_buf_printf(out,
-                    "add.u64 %%glint$d3, %%glint$d4, %u;\n"
-                    "shr.u64 %%glint$d1, %%glint$d4, %%glint$r0;\n"
-                    "shr.u64 %%glint$d3, %%glint$d3, %%glint$r0;\n"
-                    "cvt.u32.u64 %%glint$r1, %%glint$d1;\n"
-                    "cvt.u32.u64 %%glint$r2, %%glint$d3;\n"
-                    "shl.b32 %%glint$r6, %%glint$r5, 5;\n"
-                    "shr.u64 %%glint$d1, %%glint$d1, 5;\n"
-                    "cvt.u32.u64 %%glint$r7, %%glint$d1;\n"
-                    "add.u32 %%glint$r7, %%glint$r7, %%glint$r5;\n"
-                    "mad.wide.u32 %%glint$d2, %%glint$r7, 4, %%glint$d2;\n",
-                    31 * bytes + behind + before - 1);
-    if (!work->counts) {
-        emit_run_bits(out, check);
+    // Whole words, where elements are as large as expected.
+    uint32_t words = bytes >> shift;
+    if (words && !(is_union && !work->counts)) {
+        emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
+        base_buf_printf(out,
+                        "and.b32 %%glint$r1, %%glint$r1, %u;\n"
+                        "xor.b32 %%glint$r2, %%glint$r0, %u;\n"
+                        "or.b32 %%glint$r1, %%glint$r1, %%glint$r2;\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
+                        "@%%glint$p1 bra $glint$%u;\n"
+                        "shr.u64 %%glint$d3, %%glint$d4, %u;\n"
+                        "add.u64 %%glint$d2, %%glint$d2, %%glint$d3;\n"
+                        "mad.wide.u32 %%glint$d2, %%glint$r5, 4, %%glint$d2;\n"
+                        "setp.lt.u32 %%glint$p1, %%glint$r5, %u;\n",
+                        32 * bytes - 1, shift, work->counts ? no : odd, shift + 3, words);
+        base_buf_puts(out, work->counts   ? "@%glint$p1 red.global.add.u32 [%glint$d2], 1;\n"
+                           : probe->check ? "mov.u32 %glint$r2, -1;\n"
+                                            "@%glint$p1 ld.global.u32 %glint$r2, [%glint$d2];\n"
+                                            "setp.ne.u32 %glint$p1, %glint$r2, -1;\n"
+                                            "@%glint$p1 st.global.u32 [%glint$d2], -1;\n"
+                                          : "@%glint$p1 st.global.u32 [%glint$d2], -1;\n");
         base_buf_printf(out, "bra $glint$%u;\n", done);
+    }
+    base_buf_printf(out, "$glint$%u:\n", odd);
+    if (work->counts) {
+        base_buf_printf(out, "bra $glint$%u;\n", no);
         return;
     }
-    // Whole words, each element of which one access touches, are counted as words; of others, each
-    // lane counts its elements.
+    work->helpers |= HELPER_RUN;
+    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
+    if (probe->before)
+        base_buf_printf(out, "sub.u64 %%glint$d4, %%glint$d4, %u;\n", probe->before);
     base_buf_printf(out,
-                    "shl.b32 %%glint$r3, 1, %%glint$r0;\n"
-                    "setp.gt.u32 %%glint$p1, %%glint$r3, %u;\n"
-                    "not.b32 %%glint$r3, %%glint$r2;\n"
-                    "or.b32 %%glint$r3, %%glint$r3, %%glint$r1;\n"
-                    "and.b32 %%glint$r3, %%glint$r3, 31;\n"
-                    "setp.ne.or.u32 %%glint$p1, %%glint$r3, 0, %%glint$p1;\n"
-                    "@%%glint$p1 bra $glint$%u;\n"
-                    "sub.u32 %%glint$r2, %%glint$r2, %%glint$r1;\n"
-                    "setp.gt.u32 %%glint$p1, %%glint$r2, %%glint$r6;\n"
-                    "@%%glint$p1 red.global.add.u32 [%%glint$d2], 1;\n"
+                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b32 glint$3;\n"
+                    ".param .b32 glint$4;\n"
+                    "st.param.b64 [glint$1], %%glint$d2;\n"
+                    "st.param.b64 [glint$2], %%glint$d4;\n"
+                    "st.param.b32 [glint$3], %%glint$r0;\n"
+                    "st.param.b32 [glint$4], %u;\n"
+                    "call glint$run, (glint$1, glint$2, glint$3, glint$4);\n}\n"
                     "bra $glint$%u;\n",
-                    bytes, no, done);
+                    31 * bytes + probe->behind + probe->before, done);
 }

@@ -60,10 +60,12 @@ static void emit_space_check(struct instrument_work *work, uint32_t past)
 
 // The bytes that an instruction of no fixed size touches, into %glint$r0; past the label where
 // there are none.
-static void emit_size(struct instrument_work *work, const struct ptx_instr *instr, uint32_t past)
+static void emit_size(struct instrument_work *work, const struct instrument_probe *probe,
+                      uint32_t past)
 {
     struct base_buf *out = &work->out;
-    const struct ptx_operand *operand = &instr->operands[3];
+    const struct ptx_instr *instr = probe->site->instr;
+    const struct ptx_operand *operand = &instr->operands[probe->size];
     if (operand->kind == PTX_OPERAND_REG && operand->reg->type == PTX_PRED) {
         base_buf_puts(out, operand->flags & PTX_OPERAND_NOT ? "@!" : "@");
         base_buf_printf(out, "%s bra $glint$%u;\n", operand->reg->name, past);
@@ -108,7 +110,7 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
                         const struct instrument_probe *probe, uint32_t past)
 {
     if (probe->shape == SHAPE_SIZED)
-        emit_size(work, probe->site->instr, past);
+        emit_size(work, probe, past);
     if (probe->how == HOW_ROOT) {
         instrument_emit_flag(work, probe->flag);
         return;
@@ -129,7 +131,7 @@ static void emit_access(struct instrument_work *work, const struct instrument_bo
                         uint32_t kinds, uint32_t root)
 {
     struct base_buf *out = &work->out;
-    work->helpers |= HELPER_ACCESS | HELPER_LEAVE;
+    work->helpers |= HELPER_ACCESS;
     base_buf_puts(out, "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
                        ".param .b32 glint$4;\n.param .b32 glint$5;\n");
     emit_table(out, body, "%glint$d1");
@@ -188,8 +190,9 @@ static void emit_rooted(struct instrument_work *work, const struct instrument_bo
                         probe->before + probe->behind - 1, probe->root);
     if (is_run) {
         uint32_t no = work->counts ? new_label(work) : slow;
-        instrument_emit_run(work, &slot, bytes, probe->before, probe->behind, probe->check, no,
-                            done);
+        uint32_t element = body->kernel->roots[probe->root].element_bytes;
+        instrument_emit_run(work, &slot, probe, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element),
+                            no, done);
         if (work->counts)
             base_buf_printf(out, "$glint$%u:\n", no);
     }
@@ -258,7 +261,7 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
     if (probe->check_space)
         emit_space_check(work, past);
     if (probe->shape == SHAPE_SIZED) {
-        emit_size(work, site->instr, past);
+        emit_size(work, probe, past);
         emit_access(work, body, kinds_of(site), INSTRUMENT_NONE);
         return;
     }
