@@ -49,7 +49,9 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 
 static bool leaves_something(const struct instrument_work *work, const struct instrument_body *body)
 {
-    return work->elements && (body->looks_up || (body->kernel && body->kernel->tally_count));
+    if (!work->elements)
+        return body->kernel && body->kernel->flag_count;
+    return body->looks_up || (body->kernel && body->kernel->tally_count);
 }
 
 // What is left to do where control ends in a block.
@@ -58,6 +60,10 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
 {
     if (block != PTX_NO_BLOCK)
         instrument_emit_sweeps(work, body, block, PTX_NO_BLOCK);
+    if (!work->elements) {
+        instrument_emit_flags(work, body);
+        return;
+    }
     instrument_emit_leave(work, body);
     instrument_emit_tallies(work, body);
 }
@@ -71,6 +77,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                ? ".reg .b64 %glint$e, %glint$s, %glint$f, %glint$x, %glint$m0, "
                                  "%glint$m1;\n"
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
+    if (!work->elements && body->kernel && body->kernel->flag_count)
+        base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
     // Of each root's object: its first byte, and how many there are.
@@ -88,6 +96,9 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
                                             "mov.u64 %glint$m0, 0;\nmov.u64 %glint$m1, 0;\n"
                                           : "mov.u64 %glint$f0, 0;\nmov.u64 %glint$x0, 0;\n"
                                             "mov.u64 %glint$f1, 0;\nmov.u64 %glint$x1, 0;\n");
+    for (uint32_t i = 0; !work->elements && body->kernel && i < instrument_flag_words(body->kernel);
+         i++)
+        base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
     if (!work->elements || !body->kernel)
         return;
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
@@ -235,7 +246,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
         if (body->leaves && body->leaves[block])
             instrument_emit_sweeps(work, body, PTX_NO_BLOCK, block);
         if (body->flag_at && body->flag_at[block])
-            instrument_emit_flag(work, body, body->flag_at[block] - 1);
+            instrument_emit_flag(work, body->flag_at[block] - 1);
         if (body->tally_at && body->tally_at[block])
             base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n",
                             body->tally_at[block] - 1, body->tally_at[block] - 1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Object level: which uses of roots hold in any case, and where a flag must tell. A flag stands for
 // a block that runs if and only if the block of the access does, as far out of loops as there is
-// one.
+// one. A thread notes in registers where it came by, a byte for each flag as in memory, and tells
+// when it leaves: one look at memory for four flags, and a write only while they are not set.
+#include <stddef.h>
 #include <string.h>
 
 #include "work.h"
@@ -118,3 +120,38 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
     kernel->use_count = (uint32_t)uses.count;
     kernel->flag_row_bytes = (kernel->flag_count + 127) / 128 * 128;
 }
+
+void instrument_emit_flag(struct instrument_work *work, uint32_t flag)
+{
+    base_buf_printf(&work->out, "or.b32 %%glint$g%u, %%glint$g%u, %u;\n", flag / 4, flag / 4,
+                    1u << 8 * (flag % 4));
+}
+
+void instrument_emit_flags(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    const struct instrument_kernel *kernel = body->kernel;
+    if (!kernel || !kernel->flag_count)
+        return;
+    base_buf_printf(out,
+                    "{\n.reg .pred %%glint$p<2>;\n.reg .b32 %%glint$r<2>;\n"
+                    ".reg .b64 %%glint$d0;\n"
+                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+                    "mov.u32 %%glint$r0, %%smid;\n"
+                    "and.b32 %%glint$r0, %%glint$r0, %u;\n"
+                    "mad.wide.u32 %%glint$d0, %%glint$r0, %u, %%glint$d0;\n",
+                    offsetof(struct instrument_context, flags), INSTRUMENT_FLAG_ROWS - 1,
+                    kernel->flag_row_bytes);
+    for (uint32_t i = 0; i < instrument_flag_words(kernel); i++)
+        base_buf_printf(out,
+                        "setp.ne.u32 %%glint$p0, %%glint$g%u, 0;\n"
+                        "mov.u32 %%glint$r0, %%glint$g%u;\n"
+                        "@%%glint$p0 ld.global.u32 %%glint$r0, [%%glint$d0+%u];\n"
+                        "not.b32 %%glint$r0, %%glint$r0;\n"
+                        "and.b32 %%glint$r0, %%glint$r0, %%glint$g%u;\n"
+                        "setp.ne.and.u32 %%glint$p1, %%glint$r0, 0, %%glint$p0;\n"
+                        "@%%glint$p1 red.global.or.b32 [%%glint$d0+%u], %%glint$g%u;\n",
+                        i, i, i * 4, i, i * 4, i);
+    base_buf_puts(out, "}\n");
+}
+_Static_assert((INSTRUMENT_FLAG_ROWS & (INSTRUMENT_FLAG_ROWS - 1)) == 0, "taken by a mask");

@@ -106,33 +106,13 @@ static void emit_touch(struct instrument_work *work, const struct instrument_bod
                     kind, kind, kind, known);
 }
 
-void instrument_emit_flag(struct instrument_work *work, const struct instrument_body *body,
-                          uint32_t flag)
-{
-    base_buf_printf(
-        &work->out,
-        "{\n.reg .pred %%glint$p0;\n.reg .b16 %%glint$h;\n.reg .b32 %%glint$r0;\n.reg .b64 "
-        "%%glint$d0;\n"
-        "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-        "mov.u32 %%glint$r0, %%smid;\n"
-        "and.b32 %%glint$r0, %%glint$r0, %u;\n"
-        "mad.wide.u32 %%glint$d0, %%glint$r0, %u, %%glint$d0;\n"
-        "ld.global.u8 %%glint$h, [%%glint$d0+%u];\n"
-        "setp.eq.u16 %%glint$p0, %%glint$h, 0;\n"
-        "mov.u16 %%glint$h, 1;\n"
-        "@%%glint$p0 st.global.u8 [%%glint$d0+%u], %%glint$h;\n}\n",
-        offsetof(struct instrument_context, flags), INSTRUMENT_FLAG_ROWS - 1,
-        body->kernel->flag_row_bytes, flag, flag);
-}
-_Static_assert((INSTRUMENT_FLAG_ROWS & (INSTRUMENT_FLAG_ROWS - 1)) == 0, "taken by a mask");
-
 static void emit_object(struct instrument_work *work, const struct instrument_body *body,
                         const struct instrument_probe *probe, uint32_t past)
 {
     if (probe->shape == SHAPE_SIZED)
         emit_size(work, probe, past);
     if (probe->how == HOW_ROOT) {
-        instrument_emit_flag(work, body, probe->flag);
+        instrument_emit_flag(work, probe->flag);
         return;
     }
     emit_address(&work->out, probe->site->address);

@@ -165,6 +165,8 @@ void instrument_list_sites(struct instrument_work *work, struct instrument_body 
 void instrument_join_sites(struct instrument_work *work, const struct instrument_body *body);
 // flags.c: which uses need flags, and where.
 void instrument_place_flags(struct instrument_work *work, struct instrument_body *body);
+void instrument_emit_flag(struct instrument_work *work, uint32_t flag); // the thread came by
+void instrument_emit_flags(struct instrument_work *work, const struct instrument_body *body);
 // tally.c: what is counted where.
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body);
@@ -183,9 +185,6 @@ void instrument_emit_sweep_function(struct base_buf *out, bool counts);
 // probe.c: the text of one site's probe.
 void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
                            const struct instrument_probe *probe);
-// Sets a flag.
-void instrument_emit_flag(struct instrument_work *work, const struct instrument_body *body,
-                          uint32_t flag);
 // The bytes that were counted in registers for the entry at hand go to memory.
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body);
 
@@ -214,6 +213,12 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 
 // library.c: the functions of glint's own that are needed.
 void instrument_emit_library(const struct instrument_work *work, struct base_buf *out);
+
+// Registers that hold a thread's flags, a byte each.
+static inline uint32_t instrument_flag_words(const struct instrument_kernel *kernel)
+{
+    return (kernel->flag_count + 3) / 4;
+}
 
 static inline uint32_t instrument_slot_offset(uint32_t root)
 {
