@@ -198,9 +198,10 @@ static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
     assert_int_equal(kernel->uses[0].flag, 0);
     assert_int_equal(kernel->uses[1].flag, 0);
     assert_int_equal(kernel->flag_row_bytes, 128);
-    const char *probe = strstr(made->ptx, "st.global.u8"), *loop = strstr(made->ptx, "k$glint");
+    const char *noted = strstr(made->ptx, "or.b32 %glint$g0"), *loop = strstr(made->ptx, "k$glint");
+    const char *told = strstr(made->ptx, "red.global.or.b32");
     loop = strstr(loop, "\nL:");
-    assert_true(probe && loop && probe < loop);
+    assert_true(noted && loop && told && noted < loop && told > loop);
 }
 
 static void guards_and_calls_that_end_threads_have_flags_of_their_own(void **state)
