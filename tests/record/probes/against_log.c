@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // against_log LEVEL PROFILE LOG [any-order]: compares what probes told of a program, in its
-// profile with maps, with what the simulated GPU's log of the same run says: launch by launch and object by
-// object, for equality, and what all launches together did to each object. LEVEL is objects,
-// elements or counts: what was asked for. Launches of a kernel are matched by their order; with
-// any-order, where threads launch the same kernel, by what they did. Exit status: 0 they say the
-// same, 1 not; what was compared, or what is not the same, is printed.
+// profile with maps, with what the simulated GPU's log of the same run says: launch by launch and
+// object by object, for equality, and what all launches together did to each object. LEVEL is
+// objects, elements or counts: what was asked for. Launches of a kernel are matched by their order;
+// with any-order, where threads launch the same kernel, by what they did. Exit status: 0 they say
+// the same, 1 not; what was compared, or what is not the same, is printed.
 //
 // With SPOIL in the environment, what it names is spoilt in the profile's story before: then they
 // must not say the same.
@@ -123,7 +123,7 @@ static int by_text(const void *a, const void *b)
 
 static char **launch_texts(enum level level, const struct story *story, bool any_order)
 {
-    char **texts = calloc(story->launches.count + 1, sizeof(*texts));
+    char **texts = must(calloc(story->launches.count + 1, sizeof(*texts)));
     for (size_t i = 0; i < story->launches.count; i++)
         texts[i] = launch_text(level, &story->launches.items[i]);
     if (any_order)
@@ -187,7 +187,7 @@ static unsigned compare_lives(const struct story *profile, const struct story *l
             printf("0x%" PRIx64 ": no map\n", done->address);
             different++;
         } else if ((said->elements != done->elements ||
-                                   memcmp(said->times, done->times, done->elements) != 0)) {
+                    memcmp(said->times, done->times, done->elements) != 0)) {
             printf("0x%" PRIx64 ": another map of %" PRIu64 " elements than the log's of %" PRIu64
                    "\n",
                    done->address, said->elements, done->elements);
