@@ -129,9 +129,6 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     if (!kernel->reason)
         instrument_emit_clone(work, body);
     body->end = work->out.length;
-    if (body->calls_pointers)
-        instrument_add_reason(work, &kernel->reason,
-                              "accesses of functions that are called by pointer are not seen");
     if (body->calls_outside)
         instrument_add_reason(work, &kernel->reason,
                               "accesses of %s, which is not in the module, are not seen",

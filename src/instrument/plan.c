@@ -116,7 +116,8 @@ static bool is_power(uint32_t bytes)
 }
 
 // Which bytes the instruction touches; false where that is not known here.
-static bool find_shape(const struct ptx_site *site, struct instrument_probe *probe)
+static bool find_shape(const struct instrument_work *work, const struct ptx_site *site,
+                       struct instrument_probe *probe)
 {
     const struct ptx_instr *instr = site->instr;
     switch (ptx_op(instr)) {
@@ -124,16 +125,32 @@ static bool find_shape(const struct ptx_site *site, struct instrument_probe *pro
     case PTX_OP_LDU:
     case PTX_OP_ST:
     case PTX_OP_ATOM:
-    case PTX_OP_RED: probe->shape = SHAPE_FIXED; return is_power(site->bytes);
+    case PTX_OP_RED: return is_power(site->bytes);
     case PTX_OP_CP_ASYNC:
         // Behind the size: how many bytes of it are read, or a predicate under which none is.
-        probe->shape =
-            instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3)
-                ? SHAPE_SIZED
-                : SHAPE_FIXED;
+        if (instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3))
+            probe->shape = SHAPE_SIZED;
+        probe->size = 3;
         return is_power(site->bytes) && site->bytes <= 16;
+    case PTX_OP_CP_ASYNC_BULK:
+    case PTX_OP_CP_REDUCE_ASYNC_BULK:
+        probe->shape = SHAPE_SIZED;
+        probe->size = 2;
+        return instr->operand_count > 2;
+    case PTX_OP_WMMA_LOAD:
+    case PTX_OP_WMMA_STORE: return !work->elements;
     default: return false;
     }
+}
+
+// Instructions that only ever touch shared memory, whatever kind of address they take.
+static bool is_for_shared(const struct ptx_instr *instr)
+{
+    enum ptx_op op = ptx_op(instr);
+    return op == PTX_OP_LDMATRIX || op == PTX_OP_STMATRIX || op == PTX_OP_ST_BULK ||
+           op == PTX_OP_ST_ASYNC || op == PTX_OP_RED_ASYNC || op == PTX_OP_TCGEN05_ALLOC ||
+           op == PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL ||
+           (op >= PTX_OP_MBARRIER_INIT && op <= PTX_OP_MBARRIER_TRY_WAIT);
 }
 
 // What lanes will probably do: the probes look whether they do.
@@ -160,10 +177,10 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
 {
     *probe = (struct instrument_probe){
         .site = site, .root = INSTRUMENT_NONE, .flag = INSTRUMENT_NONE, .tally = INSTRUMENT_NONE};
-    if (!site->reachable ||
+    if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
-    if (!has_address(site->address) || !find_shape(site, probe)) {
+    if (!has_address(site->address) || !find_shape(work, site, probe)) {
         if (!body->why_not)
             instrument_add_reason(work, &body->why_not,
                                   "%s at line %u of the PTX is not understood",

@@ -60,10 +60,12 @@ static void emit_space_check(struct instrument_work *work, uint32_t past)
 
 // The bytes that an instruction of no fixed size touches, into %glint$r0; past the label where
 // there are none.
-static void emit_size(struct instrument_work *work, const struct ptx_instr *instr, uint32_t past)
+static void emit_size(struct instrument_work *work, const struct instrument_probe *probe,
+                      uint32_t past)
 {
     struct base_buf *out = &work->out;
-    const struct ptx_operand *operand = &instr->operands[3];
+    const struct ptx_instr *instr = probe->site->instr;
+    const struct ptx_operand *operand = &instr->operands[probe->size];
     if (operand->kind == PTX_OPERAND_REG && operand->reg->type == PTX_PRED) {
         base_buf_puts(out, operand->flags & PTX_OPERAND_NOT ? "@!" : "@");
         base_buf_printf(out, "%s bra $glint$%u;\n", operand->reg->name, past);
@@ -128,7 +130,7 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
                         const struct instrument_probe *probe, uint32_t past)
 {
     if (probe->shape == SHAPE_SIZED)
-        emit_size(work, probe->site->instr, past);
+        emit_size(work, probe, past);
     if (probe->how == HOW_ROOT) {
         instrument_emit_flag(work, body, probe->flag);
         return;
@@ -279,7 +281,7 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
     if (probe->check_space)
         emit_space_check(work, past);
     if (probe->shape == SHAPE_SIZED) {
-        emit_size(work, site->instr, past);
+        emit_size(work, probe, past);
         emit_access(work, body, kinds_of(site), INSTRUMENT_NONE);
         return;
     }

@@ -28,10 +28,8 @@ enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
 
 // Which bytes an instruction touches from its address on.
 enum instrument_shape {
-    SHAPE_FIXED,  // site->bytes
-    SHAPE_SIZED,  // so many as an operand says, 16 at most: cp.async
-    SHAPE_RANGE,  // so many as an operand says: bulk copies
-    SHAPE_MATRIX, // rows: wmma
+    SHAPE_FIXED, // site->bytes
+    SHAPE_SIZED, // so many as an operand says, or none, as a predicate there says
 };
 
 // What the lanes of a warp will probably do; see mark.c.
@@ -46,6 +44,7 @@ struct instrument_probe {
     const struct ptx_site *site;
     uint8_t how;        // enum instrument_how
     uint8_t shape;      // enum instrument_shape
+    uint8_t size;       // SHAPE_SIZED: the operand
     bool check_space;   // a generic address that may be shared or local
     uint32_t root;      // HOW_ROOT
     uint32_t flag;      // objects: a guarded site's own
@@ -89,11 +88,11 @@ struct instrument_doubt {
 struct instrument_body {
     struct ptx_function *function;
     // What its text says, and, but for the first two, what it calls too; see calls.c.
-    bool has_memory; // global or generic accesses
-    bool has_exit;   // ends its thread
-    bool touches;    // a clone is needed to see its accesses
-    bool may_exit;   // what it calls may end the thread
-    bool calls_pointers;
+    bool has_memory;           // global or generic accesses
+    bool has_exit;             // ends its thread
+    bool touches;              // a clone is needed to see its accesses
+    bool may_exit;             // what it calls may end the thread
+    bool is_taken;             // there are pointers to it
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
@@ -150,6 +149,8 @@ struct instrument_work {
 void instrument_find_calls(struct instrument_work *work);
 // The body of the function of that name, or NULL.
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
+// True where a call by pointer may lead to the function.
+bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call);
 // True where clones call a clone of it instead.
 bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
 
