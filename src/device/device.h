@@ -13,13 +13,14 @@
 #ifndef __CUDACC__
 extern const char device_ptx[]; // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY
 #endif
-#define DEVICE_REDUCE      "glint_reduce"      // (struct device_reduction)
-#define DEVICE_REDUCE_MANY "glint_reduce_many" // (struct device_reduction *): one for each of grid.y
+#define DEVICE_REDUCE "glint_reduce" // (struct device_reduction)
+#define DEVICE_REDUCE_MANY \
+    "glint_reduce_many" // (struct device_reduction *): one for each of grid.y
 
 enum {
-    DEVICE_THREADS = 256,       // of a block; the grid's width is free
-    DEVICE_CHUNK_WORDS = 4096,  // of a block at a time
-    DEVICE_JOBS = 32,           // of a reduction
+    DEVICE_THREADS = 256,      // of a block; the grid's width is free
+    DEVICE_CHUNK_WORDS = 4096, // of a block at a time
+    DEVICE_JOBS = 32,          // of a reduction
     DEVICE_BINS = 64,
     DEVICE_PIECES = 1024,
     DEVICE_HOTTEST = 8,
@@ -27,7 +28,7 @@ enum {
 
 // Addresses are uint64_t, so that the layout is one for host and device.
 
-struct device_sums { // zero between launches
+struct device_sums {                  // zero between launches
     uint64_t elements, fresh, shared; // touched; by no launch before; by one before
 };
 
@@ -59,8 +60,8 @@ struct device_entry {
 };
 
 struct device_reduction {
-    uint64_t done;   // address of a uint32_t: blocks that have ended; 0 between launches
-    uint64_t result; // of the record; offsets in bytes from it follow, multiples of 8
+    uint64_t done;     // address of a uint32_t: blocks that have ended; 0 between launches
+    uint64_t result;   // of the record; offsets in bytes from it follow, multiples of 8
     uint32_t sequence; // that is written to it last, never 0; 0: this is not all, and nothing is
                        // written but of the jobs
     uint32_t tallies_at, strayed_at, flags_at, jobs_at, entries_at, job_counts_at, entry_counts_at;

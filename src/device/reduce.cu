@@ -10,7 +10,11 @@
 
 typedef unsigned long long u64;
 
-enum { WARPS = DEVICE_THREADS / 32, VECTORS = DEVICE_CHUNK_WORDS / 4, UNROLL = VECTORS / DEVICE_THREADS };
+enum {
+    WARPS = DEVICE_THREADS / 32,
+    VECTORS = DEVICE_CHUNK_WORDS / 4,
+    UNROLL = VECTORS / DEVICE_THREADS
+};
 
 #define ALL 0xffffffffu
 
@@ -382,7 +386,8 @@ __device__ static void write_small(const struct device_reduction *about)
     for (unsigned i = threadIdx.x; i < about->flag_count; i += DEVICE_THREADS) {
         unsigned char any = 0;
         for (unsigned row = 0; row < about->flag_rows; row++) {
-            unsigned char *flag = at<unsigned char>(about->flags + (u64)row * about->flag_row_bytes) + i;
+            unsigned char *flag =
+                at<unsigned char>(about->flags + (u64)row * about->flag_row_bytes) + i;
             any |= *flag;
             *flag = 0;
         }
@@ -453,11 +458,10 @@ __device__ static void write_hottest(struct device_counts *from, struct device_c
         from->pieces[i] = 0;
 }
 
-__device__ static __noinline__ void write_counts(const struct device_job *job, struct device_counted *to,
-                                    struct workspace *shared)
+__device__ static __noinline__ void
+write_counts(const struct device_job *job, struct device_counted *to, struct workspace *shared)
 {
-    struct device_counts *from =
-        (struct device_counts *)(at<struct device_sums>(job->sums) + 1);
+    struct device_counts *from = (struct device_counts *)(at<struct device_sums>(job->sums) + 1);
     for (unsigned i = threadIdx.x; i < DEVICE_BINS; i += DEVICE_THREADS) {
         to->bins[i] = from->bins[i];
         from->bins[i] = 0;
@@ -476,8 +480,7 @@ __device__ static __noinline__ void write_counts(const struct device_job *job, s
 __device__ static void write_jobs(const struct device_reduction *about, struct workspace *shared)
 {
     struct device_sums *jobs = at<struct device_sums>(about->result + about->jobs_at);
-    struct device_counted *counts =
-        at<struct device_counted>(about->result + about->job_counts_at);
+    struct device_counted *counts = at<struct device_counted>(about->result + about->job_counts_at);
     for (unsigned i = threadIdx.x; i < about->job_count; i += DEVICE_THREADS)
         write_sums(&about->jobs[i], &jobs[i]);
     for (unsigned i = 0; i < about->job_count; i++) {
@@ -529,8 +532,7 @@ __device__ static void write_entries(const struct device_reduction *about, struc
         // Counts take the whole block each; their places are those of the list.
         if (there && wanted && entries[index].job.counts)
             shared->places[threadIdx.x] = place;
-        const unsigned counted =
-            __ballot_sync(ALL, there && wanted && entries[index].job.counts);
+        const unsigned counted = __ballot_sync(ALL, there && wanted && entries[index].job.counts);
         if (threadIdx.x % 32 == 0)
             shared->masks[threadIdx.x / 32] = counted;
         __syncthreads();

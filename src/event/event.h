@@ -449,8 +449,8 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 #define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 // What probes are to tell: a sum of EVENT_PROBE_*; and of which kernels (an extended regular
 // expression, found in the mangled name, or in the function's with its scopes but without template
-// arguments and parameters), of which launches of a kernel (each
-// so many), with how much shadow memory at most (bytes), and whether maps are wanted ("1").
+// arguments and parameters), of which launches of a kernel (each so many), with how much shadow
+// memory at most (bytes), and whether maps are wanted ("1").
 #define EVENT_PROBES_VARIABLE     "GLINT_PROBES"
 #define EVENT_KERNELS_VARIABLE    "GLINT_KERNELS"
 #define EVENT_SAMPLE_VARIABLE     "GLINT_SAMPLE"

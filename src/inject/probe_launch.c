@@ -54,6 +54,7 @@ void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfuncti
         launch->ticket = shadow_begin(&about, launch->params->context);
         if (launch->ticket) {
             call->probe = launch;
+            call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;
             stream_work(call->stream); // what prepares it is not the kernel's time
         } else {
             free(launch->params);
@@ -68,6 +69,7 @@ void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresu
     shadow_launched(launch->ticket, call->number, false);
     free(launch->params);
     call->probe = NULL;
+    call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
     if (result != CUDA_SUCCESS)
         return; // so it is not the clone's fault
     snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",

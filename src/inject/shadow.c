@@ -242,12 +242,13 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
 static bool collect(struct shadow *shadow, enum how how)
 {
     bool done = true;
+    const bool current = context_current() == shadow->context; // asked without the lock
     tell_settled(shadow);
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
         done &= collect_lane(lane, how);
     pthread_mutex_lock(&shadow->lock);
     shadow_element_trim(shadow);
-    if (context_current() == shadow->context)
+    if (current)
         done &= shadow_map_step(shadow);
     pthread_mutex_unlock(&shadow->lock);
     return done;

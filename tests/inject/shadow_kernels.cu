@@ -30,10 +30,10 @@ struct shape { // of the kernel that is played
 
 struct access {
     u64 address;
-    int root;            // < 0: looked up
+    int root; // < 0: looked up
     unsigned bytes;
     unsigned reads, writes;
-    int tally, flag;     // < 0: none
+    int tally, flag; // < 0: none
 };
 
 __device__ static void mark(const struct slot *slot, u64 address, unsigned bytes)
@@ -96,12 +96,13 @@ __device__ static void probe(const struct access *access, const struct shape *sh
                              const struct context *context, const struct slot *slots, unsigned row)
 {
     if (access->flag >= 0)
-        ((unsigned char *)context->flags)[row % shape->flag_rows * shape->flag_row_bytes +
-                                          access->flag] = 1;
+        ((unsigned char *)
+             context->flags)[row % shape->flag_rows * shape->flag_row_bytes + access->flag] = 1;
     if (access->tally >= 0)
-        atomicAdd((u64 *)(context->tallies + (u64)(row % shape->tally_rows) * shape->tally_row_bytes) +
-                      access->tally,
-                  1ull);
+        atomicAdd(
+            (u64 *)(context->tallies + (u64)(row % shape->tally_rows) * shape->tally_row_bytes) +
+                access->tally,
+            1ull);
     const struct table *table = (const struct table *)context->table;
     if (access->root < 0) {
         look_up(table, access);

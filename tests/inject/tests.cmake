@@ -42,7 +42,7 @@ if(TARGET test_inject_pool) # which is part of the library only
 endif()
 
 # Shadow memory alone, on the simulated GPU: see shadow_harness.h.
-foreach(name IN ITEMS shadow shadow_elements)
+foreach(name IN ITEMS shadow shadow_elements shadow_reduce)
     if(TARGET test_inject_${name} AND TARGET glint_libcuda)
         file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow*.c)
         target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c ${shadow_sources})

@@ -83,6 +83,8 @@ static void print_launch(struct base_buf *out, const struct event_launch *launch
                     launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
                     launch->block[1], launch->block[2], launch->dynamic_shared_bytes,
                     launch->flags & EVENT_LAUNCH_COOPERATIVE ? " cooperative" : "");
+    if (launch->flags & EVENT_LAUNCH_WATCHED)
+        base_buf_puts(out, " watched");
 }
 
 static void print_detail(struct base_buf *out, unsigned kind, const void *detail, size_t bytes)
