@@ -15,3 +15,16 @@ unsigned code_fitness(const struct fatbin_entry *entry, unsigned major, unsigned
     default: return 0;
     }
 }
+
+bool code_is_taken(const struct fatbin_image *image, const struct fatbin_entry *ptx, unsigned major,
+                   unsigned minor)
+{
+    const struct fatbin_entry *best = NULL;
+    for (size_t i = 0; i < image->entries.count; i++) {
+        const struct fatbin_entry *entry = &image->entries.items[i];
+        if (entry->fatbin_index == ptx->fatbin_index &&
+            code_fitness(entry, major, minor) > (best ? code_fitness(best, major, minor) : 0))
+            best = entry;
+    }
+    return best && best->arch == ptx->arch && best->arch_suffix == ptx->arch_suffix;
+}

@@ -16,7 +16,7 @@ struct kernel {
     uint32_t module;
     uint32_t context;                // in which it was launched last
     uint32_t users;                  // handles that lead here
-    bool library;                    // the handle is a CUkernel
+    const void *of_library;          // the handle that is a CUkernel; NULL: none
     uint32_t block[3], shared_bytes; // for launches of before CUDA 4
     struct probe_kernel *probe;      // NULL: not asked for yet
     char name[];
@@ -484,7 +484,7 @@ void kernel_note(const void *handle, uint32_t module, const char *name, bool lib
     pthread_mutex_lock(&state.lock);
     struct kernel *kernel = kernel_enter_locked(handle, module, name);
     if (kernel)
-        kernel->library = library;
+        kernel->of_library = library ? handle : NULL;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -562,7 +562,7 @@ uint32_t kernel_of(const void *handle, bool library)
     pthread_mutex_lock(&state.lock);
     const struct kernel *kernel = at(&state.kernels, key(handle));
     uint32_t number = kernel ? kernel->number : 0;
-    library = kernel ? kernel->library : library;
+    library = kernel ? kernel->of_library == handle : library;
     pthread_mutex_unlock(&state.lock);
     return number || !handle ? number : kernel_announce(handle, library);
 }
@@ -571,7 +571,7 @@ CUfunction kernel_function(const void *handle)
 {
     pthread_mutex_lock(&state.lock);
     const struct kernel *kernel = at(&state.kernels, key(handle));
-    const bool library = kernel && kernel->library;
+    const bool library = kernel && kernel->of_library == handle;
     pthread_mutex_unlock(&state.lock);
     return function_of(handle, library);
 }
@@ -600,7 +600,7 @@ uint32_t kernel_launched(const void *handle, struct context *context)
     pthread_mutex_lock(&state.lock);
     kernel = at(&state.kernels, key(handle)); // entered by now
     const uint32_t module = kernel ? kernel->module : 0;
-    const bool library = kernel && kernel->library;
+    const bool library = kernel && kernel->of_library == handle;
     if (kernel && context)
         kernel->context = context->number;
     pthread_mutex_unlock(&state.lock);

@@ -48,26 +48,40 @@ static struct devices devices_for(const struct context *context, bool library)
     return devices;
 }
 
-static unsigned fitness(const struct fatbin_entry *entry, const struct devices *devices)
+// 0: some device does not take it.
+static unsigned fitness(const struct fatbin_image *image, const struct fatbin_entry *entry,
+                        const struct devices *devices)
 {
-    for (int i = 1; i < devices->count; i++) {
-        if (!code_fitness(entry, devices->major[i], devices->minor[i]))
+    for (int i = 0; i < devices->count; i++) {
+        const unsigned major = devices->major[i], minor = devices->minor[i];
+        // The simulated GPU takes no machine code.
+        if (state.simulated ? !code_fitness(entry, major, minor)
+                            : !code_is_taken(image, entry, major, minor))
             return 0;
     }
     return devices->count ? code_fitness(entry, devices->major[0], devices->minor[0]) : 0;
 }
 
-// The PTX that fits best of the fatbin, of an image of one or several; NULL: none does.
+// The PTX of the fatbin, of an image of one or several, that the devices take; NULL: none, for the
+// module's reason.
 static const struct fatbin_entry *best_of(const struct fatbin_image *image, size_t fatbin,
-                                          const struct devices *devices)
+                                          const struct devices *devices,
+                                          struct probe_module *module)
 {
     const struct fatbin_entry *best = NULL;
+    bool any = false;
     for (size_t i = 0; i < image->entries.count; i++) {
         const struct fatbin_entry *entry = &image->entries.items[i];
-        if (entry->fatbin_index == fatbin && entry->kind == FATBIN_PTX && !entry->from_debug_info &&
-            fitness(entry, devices) > (best ? fitness(best, devices) : 0))
+        if (entry->fatbin_index != fatbin || entry->kind != FATBIN_PTX || entry->from_debug_info)
+            continue;
+        any = true;
+        if (fitness(image, entry, devices) > (best ? fitness(image, best, devices) : 0))
             best = entry;
     }
+    if (!best)
+        snprintf(module->reason, sizeof(module->reason), "%s",
+                 any ? "its PTX is for another architecture than the code that the device takes"
+                     : "no PTX");
     return best;
 }
 
@@ -105,10 +119,8 @@ static bool holds_code(const struct fatbin_image *image, size_t fatbin)
 static const void *rewrite_one(struct probe_module *module, const struct fatbin_image *image,
                                size_t fatbin, const struct devices *devices)
 {
-    const struct fatbin_entry *best = best_of(image, fatbin, devices);
+    const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
     struct probe_text *text = best ? rewrite_entry(best, devices, module) : NULL;
-    if (!best)
-        snprintf(module->reason, sizeof(module->reason), "no PTX");
     return text && probe_module_add(module, text) && probe_text_has_clones(text) ? text->module->ptx
                                                                                  : NULL;
 }
@@ -120,7 +132,7 @@ static size_t rewrite_part(struct probe_module *module, const struct fatbin_imag
                            size_t fatbin, const struct devices *devices, struct base_buf *parts)
 {
     const size_t at = parts->length;
-    const struct fatbin_entry *best = best_of(image, fatbin, devices);
+    const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
     struct probe_text *text = best ? rewrite_entry(best, devices, module) : NULL;
     if (!text || !probe_module_add(module, text) || !probe_text_has_clones(text))
         return SIZE_MAX;

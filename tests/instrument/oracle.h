@@ -10,8 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "instrument/instrument.h"
+
+// Memory, of which there is enough for tests.
+static inline void *oracle_must(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
 
 enum { ORACLE_BUFFERS = 12, ORACLE_VARIABLES = 8, ORACLE_POINTERS = 64, ORACLE_PARAMS = 256 };
 enum { ORACLE_OBJECTS = ORACLE_BUFFERS + ORACLE_VARIABLES };

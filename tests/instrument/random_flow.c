@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statements of random kernels: loops, branches, calls, and where threads end.
+#include <inttypes.h>
 #include <string.h>
 
 #include "random_kernel.h"
@@ -165,8 +166,8 @@ static void write_moving(struct writer *writer)
     const unsigned first = writer->wides++, at = writer->wides++, moved = writer->wides++;
     const unsigned left = new_word(writer), condition = writer->preds++, again = writer->labels++;
     const unsigned kind = below(writer, 3);
-    put(writer, "mov.u64 %%d%u, %s;\nadd.s64 %%d%u, %%d%u, %lld;", first, place.text, first, first,
-        (long long)shift);
+    put(writer, "mov.u64 %%d%u, %s;\nadd.s64 %%d%u, %%d%u, %" PRId64 ";", first, place.text, first,
+        first, shift);
     put(writer, "mov.u64 %%d%u, %%d%u;\nmov.u64 %%d%u, 0;\nmov.u32 %%r%u, %u;", at, first, moved,
         left, rounds);
     label(writer, again);
@@ -178,17 +179,17 @@ static void write_moving(struct writer *writer)
         write_access_at(writer, &place, &index);
     if (kind == 0)
         put(writer,
-            "add.s64 %%d%u, %%d%u, %lld;\nadd.s32 %%r%u, %%r%u, -1;\nsetp.ne.s32 %%p%u, %%r%u, 0;",
-            at, at, (long long)step, left, left, condition, left);
+            "add.s64 %%d%u, %%d%u, %" PRId64
+            ";\nadd.s32 %%r%u, %%r%u, -1;\nsetp.ne.s32 %%p%u, %%r%u, 0;",
+            at, at, step, left, left, condition, left);
     else if (kind == 1)
         put(writer,
-            "add.s64 %%d%u, %%d%u, %lld;\nsub.s64 %%d%u, %%d%u, %%d%u;\n"
-            "setp.ne.s64 %%p%u, %%d%u, %lld;",
-            at, at, (long long)step, moved, at, first, condition, moved,
-            (long long)(step * rounds));
+            "add.s64 %%d%u, %%d%u, %" PRId64 ";\nsub.s64 %%d%u, %%d%u, %%d%u;\n"
+            "setp.ne.s64 %%p%u, %%d%u, %" PRId64 ";",
+            at, at, step, moved, at, first, condition, moved, step * rounds);
     else
-        put(writer, "add.s64 %%d%u, %%d%u, %lld;\nsetp.%s.s64 %%p%u, %%d%u, %lld;", moved, moved,
-            (long long)step, step < 0 ? "gt" : "lt", condition, moved, (long long)(step * rounds));
+        put(writer, "add.s64 %%d%u, %%d%u, %" PRId64 ";\nsetp.%s.s64 %%p%u, %%d%u, %" PRId64 ";",
+            moved, moved, step, step < 0 ? "gt" : "lt", condition, moved, step * rounds);
     put(writer, "@%%p%u bra L%u;", condition, again);
 }
 
@@ -223,11 +224,11 @@ static void write_guard(struct writer *writer, uint64_t number)
     if (var->low == 0 && below(writer, 3) == 0) {
         // Numbers below zero are large ones here: x - 1 < n without a sign.
         const unsigned word = new_word(writer);
-        put(writer, "add.s32 %%r%u, %s, -1;\nsetp.gt.u32 %%p%u, %%r%u, %lld;", word, var->text,
-            condition, word, (long long)(n - 1));
+        put(writer, "add.s32 %%r%u, %s, -1;\nsetp.gt.u32 %%p%u, %%r%u, %" PRId64 ";", word,
+            var->text, condition, word, n - 1);
         snprintf(less.text, sizeof(less.text), "%%r%u", word);
     } else {
-        put(writer, "setp.ge.s32 %%p%u, %s, %lld;", condition, var->text, (long long)n);
+        put(writer, "setp.ge.s32 %%p%u, %s, %" PRId64 ";", condition, var->text, n);
     }
     put(writer, "@%%p%u bra L%u;", condition, end);
     write_with(writer, &less, number, 4);
@@ -267,8 +268,7 @@ static void take_function(struct writer *writer, unsigned callee, char *out, siz
         const struct var index = take_index(writer, 3);
         put(writer, "mov.u64 %%d%u, v_functions;\nmad.wide.s32 %%d%u, %s, 8, %%d%u;", other, other,
             index.text, other);
-        put(writer, "ld.global.u64 %%d%u, [%%d%u+%lld];", address, other,
-            (long long)(-8 * index.low));
+        put(writer, "ld.global.u64 %%d%u, [%%d%u+%" PRId64 "];", address, other, -8 * index.low);
     }
     }
 }
@@ -289,8 +289,8 @@ static void write_call(struct writer *writer)
     if (guarded)
         put(writer, "@%%p%u bra L%u;", take_condition(writer), end);
     const unsigned a = writer->wides++, b = writer->wides++;
-    put(writer, "add.s32 %%r%u, %s, %lld;\nmov.u64 %%d%u, %s;\nmov.u64 %%d%u, %s;", shifted,
-        index.text, (long long)-index.low, a, in.text, b, out.text);
+    put(writer, "add.s32 %%r%u, %s, %" PRId64 ";\nmov.u64 %%d%u, %s;\nmov.u64 %%d%u, %s;", shifted,
+        index.text, -index.low, a, in.text, b, out.text);
     char target[16], prototype[16] = "";
     snprintf(target, sizeof(target), "f%u", callee);
     // Functions call only those before them, or nothing would end.
@@ -375,7 +375,7 @@ void write_body(struct writer *writer, uint64_t number, unsigned most)
             wanted = writer->without[k] != statement;
         if (!wanted)
             continue;
-        *(uint64_t *)base_array_push(&writer->kernel->statements) = statement;
+        *(uint64_t *)oracle_must(base_array_push(&writer->kernel->statements)) = statement;
         writer->random = statement;
         write_statement(writer, random_hash(statement, 7));
     }

@@ -99,7 +99,7 @@ static void make_buffers(struct writer *writer)
         else if (i == TABLE)
             bytes = TABLE_BYTES;
         kernel->test.buffer_bytes[i] = bytes;
-        kernel->memory[i] = calloc(1, bytes);
+        kernel->memory[i] = oracle_must(calloc(1, bytes));
         kernel->test.buffers[i] = kernel->memory[i];
         for (uint32_t at = 0; i <= IN_C && at < bytes; at++)
             kernel->memory[i][at] = (unsigned char)below(writer, 256);

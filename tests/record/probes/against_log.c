@@ -123,7 +123,7 @@ static int by_text(const void *a, const void *b)
 
 static char **launch_texts(enum level level, const struct story *story, bool any_order)
 {
-    char **texts = calloc(story->launches.count + 1, sizeof(*texts));
+    char **texts = must(calloc(story->launches.count + 1, sizeof(*texts)));
     for (size_t i = 0; i < story->launches.count; i++)
         texts[i] = launch_text(level, &story->launches.items[i]);
     if (any_order)

@@ -8,8 +8,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "profile/profile.h"
+
+// Memory, of which there is enough for tests.
+static inline void *must(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+#define PUSH(type, array) (*(type *)must(base_array_push(array)))
 
 enum level { LEVEL_OBJECTS, LEVEL_ELEMENTS, LEVEL_COUNTS };
 

@@ -16,6 +16,7 @@ struct use {
 };
 
 struct running {
+    struct running *next;
     uint64_t id;
     BASE_ARRAY(struct use) uses;
 };
@@ -24,7 +25,7 @@ struct reader {
     enum level level;
     const struct story *other;
     struct story *story;
-    BASE_ARRAY(struct running) running;
+    struct running *running;
 };
 
 // The program's own name of a kernel; NULL: it is one of glint's own.
@@ -48,11 +49,10 @@ static struct launch *launch_of(const struct reader *reader, uint64_t id)
 
 static struct running *running_of(const struct reader *reader, uint64_t id)
 {
-    for (size_t i = 0; i < reader->running.count; i++) {
-        if (reader->running.items[i].id == id)
-            return &reader->running.items[i];
-    }
-    return NULL;
+    struct running *running = reader->running;
+    while (running && running->id != id)
+        running = running->next;
+    return running;
 }
 
 // How fine the other story is there; 4 where it knows nothing of it.
@@ -97,13 +97,13 @@ static struct use *use_of(struct reader *reader, struct running *running,
         if (running->uses.items[i].object == object)
             return &running->uses.items[i];
     }
-    struct use *use = base_array_push(&running->uses);
+    struct use *use = must(base_array_push(&running->uses));
     const uint32_t fine = element_bytes_of(reader, launch_of(reader, running->id), object->address);
     *use = (struct use){.object = object};
     use->row = (struct row){
         .address = object->address, .bytes = object->size_bytes, .element_bytes = fine};
     use->elements = (object->address + object->size_bytes - 1) / fine - object->address / fine + 1;
-    use->counts = calloc(use->elements, sizeof(*use->counts));
+    use->counts = must(calloc(use->elements, sizeof(*use->counts)));
     return use;
 }
 
@@ -196,12 +196,12 @@ static void live_on(struct reader *reader, const struct use *use)
             life = &reader->story->lives.items[i];
     }
     if (!life) {
-        life = base_array_push(&reader->story->lives);
+        life = must(base_array_push(&reader->story->lives));
         *life = (struct life){.object = use->object->id,
                               .address = use->object->address,
                               .element_bytes = use->row.element_bytes,
                               .elements = use->elements,
-                              .times = calloc(1, use->elements)};
+                              .times = must(calloc(1, use->elements))};
     }
     life->mixed |= life->element_bytes != use->row.element_bytes;
     for (uint64_t i = 0; i < use->elements && !life->mixed; i++) {
@@ -217,7 +217,9 @@ static void see_end(struct reader *reader, uint64_t id)
 {
     struct running *running = running_of(reader, id);
     struct launch *launch = launch_of(reader, id);
-    for (size_t i = 0; running && i < running->uses.count; i++) {
+    if (!running || !launch)
+        return;
+    for (size_t i = 0; i < running->uses.count; i++) {
         struct use *use = &running->uses.items[i];
         count_up(use, &use->row);
         find_hottest(use, piece_of(reader, use->row.address), &use->row.counts);
@@ -230,13 +232,15 @@ static void see_end(struct reader *reader, uint64_t id)
                                     .bytes = use->row.bytes,
                                     .read = use->row.read,
                                     .written = use->row.written};
-        *(struct row *)base_array_push(&launch->rows) = use->row;
+        PUSH(struct row, &launch->rows) = use->row;
         free(use->counts);
     }
-    if (running) {
-        base_array_fini(&running->uses);
-        *running = reader->running.items[--reader->running.count];
-    }
+    struct running **link = &reader->running;
+    while (*link != running)
+        link = &(*link)->next;
+    *link = running->next;
+    base_array_fini(&running->uses);
+    free(running);
 }
 
 // Launches alone, so that they can be numbered before their accesses are looked at.
@@ -250,7 +254,7 @@ static enum base_code read_launches(struct reader *reader, struct gpusim_log *lo
         char *kernel =
             record.type == GPUSIM_LOG_LAUNCH ? own_name(record.launch->kernel, &watched) : NULL;
         if (kernel)
-            *(struct launch *)base_array_push(&reader->story->launches) =
+            PUSH(struct launch, &reader->story->launches) =
                 (struct launch){.kernel = kernel,
                                 .id = record.launch->number,
                                 .order = record.launch->call << 24 | record.launch->number,
@@ -266,13 +270,15 @@ static enum base_code read_accesses(struct reader *reader, struct gpusim_log *lo
     struct gpusim_log_record record;
     enum base_code code;
     while ((code = gpusim_log_next(log, &record, error)) == BASE_OK) {
-        if (record.type == GPUSIM_LOG_LAUNCH && launch_of(reader, record.launch->number))
-            *(struct running *)base_array_push(&reader->running) =
-                (struct running){.id = record.launch->number};
-        else if (record.type == GPUSIM_LOG_ACCESS)
+        if (record.type == GPUSIM_LOG_LAUNCH && launch_of(reader, record.launch->number)) {
+            struct running *running = must(calloc(1, sizeof(*running)));
+            *running = (struct running){.next = reader->running, .id = record.launch->number};
+            reader->running = running;
+        } else if (record.type == GPUSIM_LOG_ACCESS) {
             see_access(reader, &record.access);
-        else if (record.type == GPUSIM_LOG_LAUNCH_END)
+        } else if (record.type == GPUSIM_LOG_LAUNCH_END) {
             see_end(reader, record.launch_end.number);
+        }
     }
     return code;
 }
@@ -291,7 +297,12 @@ bool logged(const char *path, enum level level, const struct story *other, struc
                gpusim_log_state(log) == GPUSIM_LOG_COMPLETE;
         gpusim_log_close(log);
     }
-    base_array_fini(&reader.running);
+    while (reader.running) { // where the log is cut
+        struct running *next = reader.running->next;
+        base_array_fini(&reader.running->uses);
+        free(reader.running);
+        reader.running = next;
+    }
     if (!good)
         printf("%s is not whole\n", path);
     story_number(story);

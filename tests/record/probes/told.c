@@ -28,8 +28,8 @@ static bool see_kernel(void *user, const struct profile_kernel *kernel)
 {
     struct teller *teller = user;
     while (teller->kernels.count <= kernel->number) {
-        *(const char **)base_array_push(&teller->kernels) = "";
-        *(bool *)base_array_push(&teller->probed) = false;
+        PUSH(const char *, &teller->kernels) = "";
+        PUSH(bool, &teller->probed) = false;
     }
     teller->kernels.items[kernel->number] = kernel->mangled;
     return true;
@@ -48,7 +48,7 @@ static bool see_probe(void *user, const struct profile_probe *probe)
 static bool see_object(void *user, const struct profile_object *object)
 {
     struct teller *teller = user;
-    *(struct object *)base_array_push(&teller->objects) =
+    PUSH(struct object, &teller->objects) =
         (struct object){object->number, object->address, object->bytes};
     return base_map_put(&teller->story->addresses, object->address, NULL) != NULL;
 }
@@ -56,8 +56,8 @@ static bool see_object(void *user, const struct profile_object *object)
 static bool see_graph(void *user, const struct profile_graph *graph)
 {
     struct teller *teller = user;
-    struct profile_graph *kept = base_array_push(&teller->graphs);
-    struct profile_node *nodes = calloc(graph->node_count + 1, sizeof(*nodes));
+    struct profile_graph *kept = must(base_array_push(&teller->graphs));
+    struct profile_node *nodes = must(calloc(graph->node_count + 1, sizeof(*nodes)));
     memcpy(nodes, graph->nodes, graph->node_count * sizeof(*nodes));
     *kept = (struct profile_graph){graph->number, nodes, graph->node_count};
     return true;
@@ -65,11 +65,11 @@ static bool see_graph(void *user, const struct profile_graph *graph)
 
 static void add_launch(struct teller *teller, uint64_t call, uint32_t node, uint32_t kernel)
 {
-    struct launch *launch = base_array_push(&teller->story->launches);
+    struct launch *launch = must(base_array_push(&teller->story->launches));
     *launch = (struct launch){.kernel = strdup(teller->kernels.items[kernel]),
                               .order = teller->keys.count,
                               .watched = teller->probed.items[kernel]};
-    *(struct launch_key *)base_array_push(&teller->keys) = (struct launch_key){call, node};
+    PUSH(struct launch_key, &teller->keys) = (struct launch_key){call, node};
 }
 
 static bool see_call(void *user, const struct profile_call *call)
@@ -117,7 +117,7 @@ static struct life *life_of(struct teller *teller, const struct object *object,
             return life;
         }
     }
-    struct life *life = base_array_push(&teller->story->lives);
+    struct life *life = must(base_array_push(&teller->story->lives));
     *life = (struct life){
         .object = object->number, .address = object->address, .element_bytes = element_bytes};
     return life;
@@ -133,7 +133,7 @@ static bool see_access(void *user, const struct profile_access *access)
                (unsigned long long)access->call, access->node, (unsigned long long)access->object);
         return true;
     }
-    struct row *row = base_array_push(&launch->rows);
+    struct row *row = must(base_array_push(&launch->rows));
     *row = (struct row){.address = object->address,
                         .bytes = object->bytes,
                         .read = access->read,
@@ -174,7 +174,7 @@ static bool see_map(void *user, const struct profile_map *map)
     struct life *life = life_of(teller, object, map->element_bytes);
     if (!life->times) {
         life->elements = map->elements;
-        life->times = calloc(1, map->elements + 1);
+        life->times = must(calloc(1, map->elements + 1));
     }
     for (uint64_t i = map->first; i < map->elements && (i - map->first) / 8 < map->bit_bytes; i++) {
         const uint64_t at = i - map->first;
@@ -199,7 +199,7 @@ bool told(const char *path, enum level level, struct story *story)
         if (good && level == LEVEL_COUNTS)
             good = profile_each_counts(profile, see_counts, &teller, &error) == BASE_OK;
         if (good && level >= LEVEL_ELEMENTS)
-            good = profile_each_map(profile, see_map, &teller, &error) == BASE_OK;
+            profile_each_map(profile, see_map, &teller, &error); // error says how it went
         profile_close(profile);
     }
     for (size_t i = 0; i < teller.graphs.count; i++)
