@@ -151,8 +151,6 @@ void instrument_find_calls(struct instrument_work *work);
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
 // True where a call by pointer may lead to the function.
 bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call);
-// True where clones call a clone of it instead.
-bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
 
 // Adds a sentence to what a kernel's probes do not see.
 void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
@@ -206,8 +204,27 @@ void instrument_emit_run(struct instrument_work *work, const struct instrument_f
                          const struct instrument_probe *probe, uint32_t shift, uint32_t no,
                          uint32_t done);
 
+// led.c: calls. What comes before a statement that is a call, or the scope of one; behind it; and
+// the call itself, where a clone is called instead. led lasts through the function.
+struct instrument_led {
+    const struct ptx_stmt *call;  // the last one before which all was put
+    const struct ptx_stmt *close; // behind which a label is due
+    uint32_t done;                // which
+};
+void instrument_emit_before_call(struct instrument_work *work, const struct instrument_body *body,
+                                 const struct ptx_stmt *stmt, struct instrument_led *led);
+// The call that a statement is, or that stands in the scope that it opens, and where that closes.
+const struct ptx_instr *instrument_call_of(const struct ptx_stmt *stmt,
+                                           const struct ptx_stmt **close);
+void instrument_emit_after_call(struct instrument_work *work, const struct ptx_stmt *stmt,
+                                struct instrument_led *led);
+bool instrument_emit_led(struct instrument_work *work, const struct instrument_body *body,
+                         const struct ptx_instr *instr);
+
 // clone.c: prints the clone.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);
+// All that a thread has in registers goes to memory.
+void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body);
 // The declaration of a device function's clone, which may be called before it is defined.
 void instrument_emit_declaration(struct instrument_work *work, const struct instrument_body *body,
                                  struct base_buf *out);
