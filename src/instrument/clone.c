@@ -73,10 +73,6 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
-    // Of each root's object: its first byte, and how many there are.
-    if (work->elements && body->kernel)
-        base_buf_printf(out, ".reg .b64 %%glint$o<%u>, %%glint$w<%u>;\n",
-                        body->kernel->root_count + 1, body->kernel->root_count + 1);
 }
 
 static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
@@ -92,19 +88,6 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         return;
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
         base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
-    for (uint32_t i = 0; i < body->kernel->root_count; i++)
-        base_buf_printf(out,
-                        "{\n.reg .b32 %%glint$r;\n.reg .b64 %%glint$d;\n"
-                        "ld.param.u64 %%glint$o%u, [glint$context+%zu];\n"
-                        "ld.param.u64 %%glint$w%u, [glint$context+%zu];\n"
-                        "ld.param.u32 %%glint$r, [glint$context+%zu];\n"
-                        "cvt.u64.u32 %%glint$d, %%glint$r;\n"
-                        "add.u64 %%glint$o%u, %%glint$o%u, %%glint$d;\n"
-                        "sub.u64 %%glint$w%u, %%glint$w%u, %%glint$d;\n}\n",
-                        i, instrument_slot_offset(i) + offsetof(struct instrument_slot, base), i,
-                        instrument_slot_offset(i) + offsetof(struct instrument_slot, bytes),
-                        instrument_slot_offset(i) + offsetof(struct instrument_slot, lead), i, i, i,
-                        i);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
 }
