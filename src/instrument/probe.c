@@ -216,12 +216,26 @@ static void emit_rooted(struct instrument_work *work, const struct instrument_bo
                         "setp.lt.and.u64 %%glint$p0, %%glint$d1, %%glint$d3, %%glint$p0;\n",
                         probe->before + probe->behind - 1);
     if (is_run) {
-        uint32_t no = work->counts ? new_label(work) : slow;
+        uint32_t no = new_label(work), marks = new_label(work);
         uint32_t element = body->kernel->roots[probe->root].element_bytes;
         instrument_emit_run(work, &slot, probe, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element),
                             no, done);
-        if (work->counts)
+        if (work->counts) {
             base_buf_printf(out, "$glint$%u:\n", no);
+        } else {
+            // Each lane for itself, where it does touch all bytes of its part.
+            base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", marks, no);
+            if (probe->gaps)
+                base_buf_printf(out, "bra $glint$%u;\n", slow);
+            else
+                base_buf_printf(out,
+                                "@!%%glint$p0 bra $glint$%u;\n"
+                                "sub.u64 %%glint$d4, %%glint$d0, %u;\n"
+                                "mov.u32 %%glint$r1, %u;\n",
+                                slow, probe->before, probe->before + probe->behind);
+            base_buf_printf(out, "$glint$%u:\n", marks);
+            instrument_emit_marks(work, &slot, done);
+        }
     }
     if (!is_run || work->counts) {
         base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);

@@ -21,7 +21,7 @@ enum instrument_helper {
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
-    HELPER_RUN = 1 << 5,    // elements: bits of a run, by a whole warp
+    HELPER_MARK = 1 << 5,   // elements: bits of what each lane touches
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -57,6 +57,7 @@ struct instrument_probe {
     // in: so many bytes before the address, and from it on. Theirs are marked with it.
     uint32_t before, behind;
     uint32_t next; // 1 + the next access of the run
+    bool gaps;     // one lane's bytes of it are not all touched
     bool joined;   // marked with an earlier one
     bool waits;    // marked where its loop is left; see hoist.c
     bool keeps;    // notes where it was, in the register that has the number `kept`
@@ -198,11 +199,15 @@ struct instrument_fields {
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
                           uint32_t bytes, enum instrument_guess guess, uint32_t done);
 // Where the whole warp is here, its lanes' accesses are in the object (p0), and one follows the
-// other: marks the run and goes on at `done`, else at `no`. Elements are expected to have 1 <<
-// shift bytes.
+// other: with counts, counts the run's words and goes on at `done` where they are whole. Without,
+// marks it and goes on at `done`, or runs on with the run's first byte in d4, from the slot's base,
+// and its bytes in r1. Else goes on at `no`. Elements are expected to have 1 << shift bytes.
 void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
                          const struct instrument_probe *probe, uint32_t shift, uint32_t no,
                          uint32_t done);
+// Marks what d4 and r1 say, and goes on at `done`.
+void instrument_emit_marks(struct instrument_work *work, const struct instrument_fields *slot,
+                           uint32_t done);
 
 // led.c: calls. What comes before a statement that is a call, or the scope of one; behind it; and
 // the call itself, where a clone is called instead. led lasts through the function.
