@@ -10,8 +10,8 @@
 #include "shadow_inner.h"
 
 enum {
-    FLAGS_BYTES = 64 << 10, // of a lane
-    FRAMES_BYTES = 32 << 10,
+    FLAGS_BYTES = 32 << 10, // of a lane
+    FRAMES_BYTES = 16 << 10,
     MOST_FRAMES = 32,
     FRAME_ALIGN = 16,
 };
