@@ -60,7 +60,36 @@ static void add_objects(struct profile_writer *writer, struct base_error *error)
     }
 }
 
+// Two objects a launch, as probes tell: where launches do the same again, and where none does.
+static void add_accesses(struct profile_writer *writer, uint64_t launches, uint64_t different,
+                         struct base_error *error)
+{
+    for (uint64_t i = 1; i <= launches; i++) {
+        for (uint64_t object = 0; object < 2; object++) {
+            uint64_t elements = 1000000 + i % different;
+            const struct profile_access access = {.call = i,
+                                                  .object = 1 + (i + object) % 200,
+                                                  .read = true,
+                                                  .written = object,
+                                                  .bytes_read = 16 * elements,
+                                                  .bytes_written = 4 * elements * object,
+                                                  .elements = elements,
+                                                  .new_elements = i % different,
+                                                  .shared_elements = i % different / 2,
+                                                  .element_bytes = 4};
+            check(profile_add_access(writer, &access, error), error);
+        }
+    }
+}
+
 static volatile int64_t sink;
+
+static bool see_access(void *user, const struct profile_access *access)
+{
+    ++*(uint64_t *)user;
+    sink += (int64_t)access->elements;
+    return true;
+}
 
 static bool see_call(void *user, const struct profile_call *call)
 {
@@ -86,6 +115,33 @@ static double file_bytes(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 ? (double)status.st_size : 0;
+}
+
+static void measure_accesses(const char *path, uint64_t launches, uint64_t different,
+                             const char *what)
+{
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    struct profile *profile;
+    uint64_t rows = 0;
+    char text[64];
+    check(profile_create(path, true, &writer, &error), &error);
+    struct moment start = now();
+    add_accesses(writer, launches, different, &error);
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
+    struct moment written = since(start);
+    double bytes = file_bytes(path);
+    start = now();
+    check(profile_open(path, &profile, &error), &error);
+    check(profile_each_access(profile, see_access, &rows, &error), &error);
+    profile_close(profile);
+    struct moment read = since(start);
+    unlink(path);
+    snprintf(text, sizeof(text), "bytes an access, %s", what);
+    printf("%-32s %10.0f; wanted: at most 60\n", text, bytes / (double)rows);
+    snprintf(text, sizeof(text), "accesses a second, %s", what);
+    print_rate(text, (double)rows, written, 500000);
+    print_rate("the same, read", (double)rows, read, 1500000);
 }
 
 int main(int argc, char **argv)
@@ -128,13 +184,15 @@ int main(int argc, char **argv)
     unlink(path);
 
     struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     printf("%llu launches of %d kernels with GPU times, %d call paths; %d objects\n",
            (unsigned long long)calls, KERNELS, PATHS, OBJECTS);
     printf("%-32s %10.0f; wanted: at most 120\n", "bytes a call", bytes / (double)calls);
     print_rate("calls a second, written", (double)calls, written, 500000);
     print_rate("objects a second, written", OBJECTS, objects_written, 500000);
     print_rate("calls and objects a second, read", (double)rows, read, 1500000);
+    measure_accesses(path, calls, 10, "repeated");
+    measure_accesses(path, calls, UINT64_MAX, "different");
+    getrusage(RUSAGE_SELF, &usage);
     printf("%-32s %10ld\n", "most memory at any time, MiB", usage.ru_maxrss / 1024);
     return 0;
 }

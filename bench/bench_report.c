@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long `glint report` takes for a profile of a million calls, and with how much memory, beside
-// what is wanted. Half of the calls allocate and free, the rest launches, copies and waits.
+// what is wanted. Half of the calls allocate and free, the rest are launches, copies and waits; of
+// launches, probes told of two objects each.
 // bench_report [CALLS] writes into the folder it is run in, and removes what it wrote.
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,17 @@ static void add_calls(struct profile_writer *writer, uint64_t count, struct base
             call.has_gpu_time = true;
             call.gpu_start_ns = call.end_ns + 1000;
             call.gpu_end_ns = call.end_ns + 16000;
+            for (uint64_t object = objects > 1 ? objects - 1 : 1; object <= objects; object++) {
+                const struct profile_access access = {.call = i,
+                                                      .object = object,
+                                                      .read = true,
+                                                      .written = object == objects,
+                                                      .bytes_read = 4000 + i % 1000,
+                                                      .elements = 1000,
+                                                      .new_elements = i % 1000,
+                                                      .element_bytes = 4};
+                check(profile_add_access(writer, &access, error), error);
+            }
         }
         check(profile_add_call(writer, &call, error), error);
     }

@@ -13,9 +13,11 @@
 #include "event/event.h"
 #include "program.h"
 #include "record/record.h"
+#include "watching.h"
 
 struct request {
     struct program_request program;
+    struct watching_request watching;
     const char *output;
     bool force, quiet, no_times;
 };
@@ -25,6 +27,7 @@ static const struct cli_option options[] = {
     {'f', "force", NULL, "replace a profile that is there"},
     {'t', "gpu-times", "on|off", "when the GPU did what; on unless told: costs two events a call"},
     {'q', "quiet", NULL, "say nothing but errors"},
+    WATCHING_OPTIONS,
     PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
@@ -43,7 +46,10 @@ static bool take_option(void *user, const struct cli_option *option, const char 
             return false;
         }
         return true;
-    default: return program_take_option(&request->program, option, argument);
+    default:
+        return watching_has_option(option)
+                   ? watching_take_option(&request->watching, option, argument)
+                   : program_take_option(&request->program, option, argument);
     }
 }
 
@@ -146,12 +152,15 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct progress progress = {.on_terminal = isatty(STDERR_FILENO)};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
-    if (program_prepare(&request.program, argv[first], &path) &&
+    if (watching_prepare(&request.watching) &&
+        program_prepare(&request.program, argv[first], &path) &&
         setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
         const struct record_request recording = {.path = path.text,
                                                  .arguments = argv + first,
                                                  .output = request.output,
                                                  .overwrite = request.force,
+                                                 .settings = request.watching.settings,
+                                                 .setting_count = request.watching.setting_count,
                                                  .progress = show_progress,
                                                  .user = &progress};
         if (record_run(&recording, &outcome, &error) == BASE_OK) {
@@ -178,7 +187,12 @@ const struct cli_verb cli_record = {
         "FILE-PID (before the last dot) that of another process; -2 is added where a process\n"
         "becomes another program. glint ends when all that it records have ended. A profile is\n"
         "an SQLite file, readable while it is written and after whatever end: see glint report\n"
-        "and glint query.\n",
+        "and glint query.\n"
+        "\n"
+        "Calls and objects are always recorded, and with them when the program waits (sync).\n"
+        "The other analyses say what kernels do, by probes in their code: objects which objects\n"
+        "each launch reads and writes, elements which and how many elements of them, and counts\n"
+        "how often. Each needs the one before it, and costs more.\n",
     .options = options,
     .run = record,
 };

@@ -160,7 +160,8 @@ struct event_launch {
     uint32_t dynamic_shared_bytes;
     uint32_t flags; // EVENT_LAUNCH_*
 };
-enum { EVENT_LAUNCH_COOPERATIVE = 1 };
+// Watched: with probes, so that objects of which nothing is told were not touched.
+enum { EVENT_LAUNCH_COOPERATIVE = 1, EVENT_LAUNCH_WATCHED = 2 };
 
 enum event_memory { // where an end of a copy is
     EVENT_MEMORY_PAGEABLE = 1,
@@ -447,8 +448,9 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 // "1": GPU times are taken.
 #define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
 // What probes are to tell: a sum of EVENT_PROBE_*; and of which kernels (an extended regular
-// expression, found in the name as it is demangled or mangled), of which launches of a kernel (each
-// so many), with how much shadow memory at most (bytes), and whether maps are wanted ("1").
+// expression, found in the mangled name, or in the function's with its scopes but without template
+// arguments and parameters), of which launches of a kernel (each so many), with how much shadow
+// memory at most (bytes), and whether maps are wanted ("1").
 #define EVENT_PROBES_VARIABLE     "GLINT_PROBES"
 #define EVENT_KERNELS_VARIABLE    "GLINT_KERNELS"
 #define EVENT_SAMPLE_VARIABLE     "GLINT_SAMPLE"

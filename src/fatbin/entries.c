@@ -3,29 +3,6 @@
 // not its business, nor is decompression.
 #include "reader.h"
 
-struct entry_header {
-    uint16_t kind;
-    uint16_t version;
-    uint32_t header_bytes;     // with the names that follow these 64 bytes
-    uint64_t payload_bytes;    // padded
-    uint32_t compressed_bytes; // without padding; 0 where stored
-    uint32_t options_offset;   // of a struct options_place; 0: none
-    uint16_t version_minor;
-    uint16_t version_major;
-    uint32_t arch;
-    uint32_t name_offset; // 0: none
-    uint32_t name_bytes;
-    uint64_t flags;
-    uint64_t unused;
-    uint64_t full_bytes; // 0 where stored
-};
-_Static_assert(sizeof(struct entry_header) == 64, "as in the file");
-
-struct options_place {
-    uint32_t offset; // from the entry, as all offsets in it
-    uint32_t bytes;
-};
-
 static enum fatbin_kind kind_of(unsigned number)
 {
     switch (number) {
@@ -36,7 +13,7 @@ static enum fatbin_kind kind_of(unsigned number)
     }
 }
 
-static enum fatbin_compression compression_of(const struct entry_header *header)
+static enum fatbin_compression compression_of(const struct fatbin_entry_header *header)
 {
     switch (header->flags & (FATBIN_FLAG_LZ4 | FATBIN_FLAG_ZSTD)) {
     case 0: return header->full_bytes || header->compressed_bytes ? FATBIN_UNKNOWN : FATBIN_STORED;
@@ -47,7 +24,7 @@ static enum fatbin_compression compression_of(const struct entry_header *header)
 }
 
 // A text in the variable part of an entry's header.
-static bool header_text(const unsigned char *entry_bytes, const struct entry_header *header,
+static bool header_text(const unsigned char *entry_bytes, const struct fatbin_entry_header *header,
                         uint32_t offset, uint32_t bytes, struct base_str *text)
 {
     if (offset < sizeof(*header) || offset > header->header_bytes ||
@@ -57,11 +34,11 @@ static bool header_text(const unsigned char *entry_bytes, const struct entry_hea
     return true;
 }
 
-static bool header_options(const unsigned char *entry_bytes, const struct entry_header *header,
-                           struct base_str *options)
+static bool header_options(const unsigned char *entry_bytes,
+                           const struct fatbin_entry_header *header, struct base_str *options)
 {
     struct base_str descriptor;
-    struct options_place place;
+    struct fatbin_options_place place;
     if (!header_text(entry_bytes, header, header->options_offset, sizeof(place), &descriptor))
         return false;
     memcpy(&place, descriptor.text, sizeof(place));
@@ -76,7 +53,7 @@ static enum base_code read_entry(struct fatbin_reader *reader, size_t *at, size_
     const uint64_t place = reader->file_offset + *at;
     const unsigned char *bytes = reader->bytes + *at;
     const size_t available = end - *at;
-    struct entry_header header;
+    struct fatbin_entry_header header;
     BASE_RETURN_IF(available < sizeof(header), error, BASE_CORRUPT,
                    "the fatbin's last entry, at offset 0x%" PRIx64 ", is cut short", place);
     memcpy(&header, bytes, sizeof(header));

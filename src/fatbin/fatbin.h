@@ -125,6 +125,20 @@ enum base_code fatbin_entry_text(const struct fatbin_entry *entry, char **text, 
 // architectures.
 enum base_code fatbin_require_ptx(const struct fatbin_image *image, struct base_error *error);
 
+// What the compiler hands to __cudaRegisterFatBinary, and the runtime to cuLibraryLoadData.
+#define FATBIN_WRAPPER_MAGIC UINT32_C(0x466243b1)
+struct fatbin_wrapper {
+    uint32_t magic;
+    uint32_t version;
+    const void *fatbin;
+    const void *const *linked; // version 2: the fatbins of -rdc units, NULL after the last
+};
+
+// Adds a fatbin of one piece of PTX, stored as it is, for the devices that take `like`, another
+// piece of PTX, and with the same options of the compiler.
+void fatbin_put_ptx(struct base_buf *out, const struct fatbin_entry *like, const char *text,
+                    size_t length);
+
 // Words for people: "fatbin", "shared library"; "PTX", "cubin"; "none", "LZ4", "zstd".
 const char *fatbin_form_name(enum fatbin_form form);
 const char *fatbin_kind_name(enum fatbin_kind kind);

@@ -4,14 +4,6 @@
 
 #include "reader.h"
 
-// What __cudaRegisterFatBinary is given.
-struct fatbin_wrapper {
-    uint32_t magic;
-    uint32_t version;
-    const void *fatbin;
-    const void *const *linked; // version 2: the fatbins of -rdc units, NULL after the last
-};
-
 enum { LINKED_LIMIT = 1 << 20 };
 
 enum base_code fatbin_add_entry(struct fatbin_reader *reader, const struct fatbin_entry *entry)

@@ -12,7 +12,6 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "glint needs a little-endian host");
 
 #define FATBIN_MAGIC         UINT32_C(0xba55ed50)
-#define FATBIN_WRAPPER_MAGIC UINT32_C(0x466243b1)
 #define FATBIN_ARCHIVE_MAGIC "!<arch>\n"
 
 struct fatbin_header {
@@ -22,6 +21,29 @@ struct fatbin_header {
     uint64_t entries_bytes;
 };
 _Static_assert(sizeof(struct fatbin_header) == 16, "as in the file");
+
+struct fatbin_entry_header {
+    uint16_t kind;
+    uint16_t version;
+    uint32_t header_bytes;     // with the names that follow these 64 bytes
+    uint64_t payload_bytes;    // padded
+    uint32_t compressed_bytes; // without padding; 0 where stored
+    uint32_t options_offset;   // of a struct fatbin_options_place; 0: none
+    uint16_t version_minor;
+    uint16_t version_major;
+    uint32_t arch;
+    uint32_t name_offset; // 0: none
+    uint32_t name_bytes;
+    uint64_t flags;
+    uint64_t unused;
+    uint64_t full_bytes; // 0 where stored
+};
+_Static_assert(sizeof(struct fatbin_entry_header) == 64, "as in the file");
+
+struct fatbin_options_place {
+    uint32_t offset; // from the entry, as all offsets in it
+    uint32_t bytes;
+};
 
 // Offsets count from the first byte of `bytes`, which is a file, an archive's member or an image in
 // memory; errors and entries state them from the start of the file.

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "probe.h"
+
 static uint32_t path_of(const struct call *call)
 {
     return state.stacks ? stack_from(state.stacks, state.ring, call->caller) : 0;
@@ -34,6 +36,8 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     call->quiet = row->how & HOOK_HIDDEN;
     call->pending_count = 0;
     call->event = NULL;
+    call->probe = NULL;
+    call->replays = NULL;
     call->timing = (struct timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
     // A query may turn out not to be worth telling: it has its number when it is told.
@@ -251,6 +255,8 @@ CUresult call_end(struct call *call)
     }
     if (state.timestamps)
         gpu_time_read(call);
+    if (state.probes)
+        probe_call_end(call);
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;

@@ -13,6 +13,9 @@
 
 enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call waited
 
+struct probe_launch;
+struct probe_exec;
+
 struct call {
     enum hook hook;
     struct unwind_registers caller;
@@ -31,7 +34,9 @@ struct call {
     bool quiet;             // make no record
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
-    CUevent event; // that is waited for instead of streams
+    CUevent event;              // that is waited for instead of streams
+    struct probe_launch *probe; // of a launch that is watched
+    struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
         struct event_alloc alloc;
@@ -99,6 +104,9 @@ struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint
 uint64_t array_element_bytes(CUarray_format format, unsigned channels);
 
 // GPU times (gpu_time.c).
+// Before work of glint's own goes ahead of the call's on its stream, which is the current
+// context's: later it may be too busy to fit its clock.
+void gpu_time_prepare(const struct call *call);
 void gpu_time_before(struct call *call);
 void gpu_time_after(struct call *call);
 // At a call's end: tells the times of what it has waited for, or of some where many are left.

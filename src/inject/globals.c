@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fatbin/fatbin.h"
+#include "code.h"
 
 void globals_fini(struct globals *globals)
 {
@@ -211,22 +211,6 @@ void globals_of_cubin(const void *bytes, size_t length, struct globals *globals)
 
 // --- Images --------------------------------------------------------------------------------------
 
-// How well a device takes the code, as the driver chooses: its own machine code first, then PTX,
-// the newest. 0: it does not.
-static unsigned fitness(const struct fatbin_entry *entry, unsigned major, unsigned minor)
-{
-    const unsigned device = major * 10 + minor;
-    const bool same = entry->arch == device, family = entry->arch / 10 == major;
-    if (entry->arch > device || (entry->arch_suffix == 'a' && !same) ||
-        (entry->arch_suffix == 'f' && !family))
-        return 0;
-    switch (entry->kind) {
-    case FATBIN_CUBIN: return family ? 10000 + entry->arch : 0;
-    case FATBIN_PTX: return 1 + entry->arch;
-    default: return 0;
-    }
-}
-
 static void read_entry(const struct fatbin_entry *entry, struct globals *globals)
 {
     struct base_error error = {0};
@@ -261,7 +245,7 @@ static void read_image(struct fatbin_image *image, unsigned major, unsigned mino
             read_entry(best, globals);
             best = NULL;
         }
-        if (fitness(entry, major, minor) > (best ? fitness(best, major, minor) : 0))
+        if (code_fitness(entry, major, minor) > (best ? code_fitness(best, major, minor) : 0))
             best = entry;
     }
     if (best)

@@ -165,6 +165,17 @@ static bool begin(struct call *call, struct context *context, struct stream *str
     return true;
 }
 
+void gpu_time_prepare(const struct call *call)
+{
+    struct context *context = call->current;
+    if (!context || context->base || context->timing_failed || atomic_load(&state.captures))
+        return;
+    pthread_mutex_lock(&context->timing_lock);
+    if (!context->base)
+        make_base(context, call->stream->handle);
+    pthread_mutex_unlock(&context->timing_lock);
+}
+
 void gpu_time_before(struct call *call)
 {
     struct stream *stream = call->stream;

@@ -31,6 +31,8 @@ CUDA_KERNEL_NODE_PARAMS graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *par
     newer.blockDimY = params->blockDimY;
     newer.blockDimZ = params->blockDimZ;
     newer.sharedMemBytes = params->sharedMemBytes;
+    newer.kernelParams = params->kernelParams;
+    newer.extra = params->extra;
     return newer;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of contexts. With a context all ends that was in it: objects, streams, modules.
 #include "call.h"
+#include "probe.h"
 
 // A new context's number is announced at once, with its device.
 static void made(struct call *call, const CUcontext *context, CUdevice device)
@@ -31,6 +32,8 @@ static void ends(struct call *call, struct context *context)
 {
     if (context)
         call->context = context;
+    if (state.probes && context && context == call->current)
+        shadow_context_end(context);
     if (state.timestamps && context)
         gpu_time_collect_context(context);
 }

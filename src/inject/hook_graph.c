@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe.h"
+
 // --- Executable graphs ---------------------------------------------------------------------------
 
 static void graph_free(struct graph *graph)
@@ -42,7 +44,22 @@ static void tell_locked(struct graph *graph)
     free(nodes);
 }
 
-static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle)
+static struct graph *graph_locked(CUgraphExec exec)
+{
+    const uint64_t *place = base_map_get(&state.graphs, (uint64_t)(uintptr_t)exec);
+    return place ? (struct graph *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
+}
+
+// An executable knows its nodes by those of the graph that it was made of, also where it was
+// updated from another.
+static void keep_handles(struct graph *graph, const struct graph *old)
+{
+    for (size_t i = 0; old && old->nodes.count == graph->nodes.count && i < old->nodes.count; i++)
+        graph->nodes.items[i].handle = old->nodes.items[i].handle;
+}
+
+// Of a graph that is now the executable's; updated: it was another's before.
+static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle, bool updated)
 {
     struct graph *graph = calloc(1, sizeof(*graph));
     if (!graph) {
@@ -50,6 +67,14 @@ static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle)
         return;
     }
     graph_expand(graph, handle, call, 0);
+    pthread_mutex_lock(&state.lock);
+    const struct graph *before = updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
+    pthread_mutex_unlock(&state.lock);
+    if (state.probes && before)
+        probe_exec_updated(call, exec, graph, before);
+    else if (state.probes)
+        probe_exec_made(call, exec, handle, graph);
+    keep_handles(graph, before);
     pthread_mutex_lock(&state.lock);
     uint64_t *place = base_map_put(&state.graphs, (uint64_t)(uintptr_t)exec, NULL);
     struct graph *old = graph;
@@ -64,12 +89,6 @@ static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle)
         state_no_memory();
 }
 
-static struct graph *graph_locked(CUgraphExec exec)
-{
-    const uint64_t *place = base_map_get(&state.graphs, (uint64_t)(uintptr_t)exec);
-    return place ? (struct graph *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
-}
-
 static struct node *node_locked(struct graph *graph, CUgraphNode handle)
 {
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
@@ -79,16 +98,28 @@ static struct node *node_locked(struct graph *graph, CUgraphNode handle)
     return NULL;
 }
 
-static void changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
+// The node's index; NO_NODE: the executable has no such node.
+#define NO_NODE UINT32_MAX
+static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
 {
     pthread_mutex_lock(&state.lock);
     struct graph *graph = graph_locked(exec);
     struct node *node = node_locked(graph, handle);
+    const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (node) {
         node->told = told;
         tell_locked(graph);
     }
     pthread_mutex_unlock(&state.lock);
+    return index;
+}
+
+static void changed_kernel(struct call *call, CUgraphExec exec, CUgraphNode handle,
+                           const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const uint32_t index = changed(exec, handle, graph_kernel_node(params));
+    if (state.probes && index != NO_NODE)
+        probe_exec_set(call, exec, index, handle, params);
 }
 
 static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
@@ -96,11 +127,14 @@ static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
     pthread_mutex_lock(&state.lock);
     struct graph *graph = graph_locked(exec);
     struct node *node = node_locked(graph, handle);
+    const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
     if (node) {
         node->disabled = !on;
         tell_locked(graph);
     }
     pthread_mutex_unlock(&state.lock);
+    if (state.probes && index != NO_NODE)
+        probe_exec_enabled(exec, index, on);
 }
 
 // The child graph must be shaped like the one that is replaced, so its nodes take their places.
@@ -111,12 +145,16 @@ static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handl
     pthread_mutex_lock(&state.lock);
     struct graph *graph = graph_locked(exec);
     struct node *node = node_locked(graph, handle);
-    if (node && node->children == fresh.nodes.count) {
+    const bool same = node && node->children == fresh.nodes.count;
+    const uint32_t index = same ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
+    if (same) {
         for (size_t i = 0; i < fresh.nodes.count; i++)
             node[1 + i].told = fresh.nodes.items[i].told;
         tell_locked(graph);
     }
     pthread_mutex_unlock(&state.lock);
+    if (state.probes && same)
+        probe_exec_set_child(call, exec, index, handle, child, &fresh);
     base_array_fini(&fresh.nodes);
 }
 
@@ -128,6 +166,8 @@ static void destroyed(struct call *call, CUgraphExec exec)
     struct graph *graph = graph_locked(exec);
     base_map_remove(&state.graphs, (uint64_t)(uintptr_t)exec);
     pthread_mutex_unlock(&state.lock);
+    if (state.probes)
+        probe_exec_end(exec);
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         const struct node *node = &graph->nodes.items[i];
         struct object object;
@@ -140,10 +180,10 @@ static void destroyed(struct call *call, CUgraphExec exec)
     graph_free(graph);
 }
 
-#define INSTANTIATES(symbol, params, args)        \
-    HOOKED(symbol, params, args, NO_STREAM, {}, { \
-        if (result == CUDA_SUCCESS)               \
-            instantiated(&call, *exec, graph);    \
+#define INSTANTIATES(symbol, params, args)            \
+    HOOKED(symbol, params, args, NO_STREAM, {}, {     \
+        if (result == CUDA_SUCCESS)                   \
+            instantiated(&call, *exec, graph, false); \
     })
 
 INSTANTIATES(cuGraphInstantiate,
@@ -161,17 +201,27 @@ INSTANTIATES(cuGraphInstantiateWithParams_ptsz,
              (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
              (exec, graph, params))
 
-HOOKED(cuGraphExecUpdate,
-       (CUgraphExec exec, CUgraph graph, CUgraphNode *node, CUgraphExecUpdateResult *about),
-       (exec, graph, node, about), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               instantiated(&call, exec, graph);
-       })
-HOOKED(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *about),
-       (exec, graph, about), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               instantiated(&call, exec, graph);
-       })
+static void updates(CUgraphExec exec)
+{
+    if (state.probes)
+        probe_exec_leave(exec);
+}
+
+HOOKED(
+    cuGraphExecUpdate,
+    (CUgraphExec exec, CUgraph graph, CUgraphNode *node, CUgraphExecUpdateResult *about),
+    (exec, graph, node, about), NO_STREAM, { updates(exec); },
+    {
+        if (result == CUDA_SUCCESS)
+            instantiated(&call, exec, graph, true);
+    })
+HOOKED(
+    cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *about),
+    (exec, graph, about), NO_STREAM, { updates(exec); },
+    {
+        if (result == CUDA_SUCCESS)
+            instantiated(&call, exec, graph, true);
+    })
 HOOKED(cuGraphExecDestroy, (CUgraphExec exec), (exec), NO_STREAM, { destroyed(&call, exec); }, {})
 
 // --- Changes of nodes ----------------------------------------------------------------------------
@@ -187,12 +237,15 @@ HOOKED(cuGraphExecKernelNodeSetParams,
        (exec, node, params), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS) {
                CUDA_KERNEL_NODE_PARAMS newer = graph_newer_params(params);
-               changed(exec, node, graph_kernel_node(&newer));
+               changed_kernel(&call, exec, node, &newer);
            }
        })
-CHANGES(cuGraphExecKernelNodeSetParams_v2,
-        (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
-        (exec, node, params), graph_kernel_node(params))
+HOOKED(cuGraphExecKernelNodeSetParams_v2,
+       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
+       (exec, node, params), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               changed_kernel(&call, exec, node, params);
+       })
 CHANGES(cuGraphExecMemcpyNodeSetParams,
         (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *copy, CUcontext context),
         (exec, node, copy, context), graph_copy_node(copy))
@@ -222,7 +275,7 @@ static void changed_by(struct call *call, CUgraphExec exec, CUgraphNode node,
     switch (params->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
         memcpy(&kernel, &params->kernel, sizeof(kernel)); // the same fields under another name
-        changed(exec, node, graph_kernel_node(&kernel));
+        changed_kernel(call, exec, node, &kernel);
         break;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         changed(exec, node, graph_copy_node(&params->memcpy.copyParams));
@@ -314,6 +367,8 @@ static void launches(struct call *call, CUgraphExec exec)
                                                       .node_count = (uint32_t)graph->nodes.count}
                                : (struct event_graph){0};
     pthread_mutex_unlock(&state.lock);
+    if (state.probes)
+        probe_exec_launch(call, exec);
 }
 
 HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of launches, in all the forms that the driver has had, and of host functions.
 #include "call.h"
+#include "probe.h"
 
 static void launches(struct call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
@@ -18,17 +19,50 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
 
 #define DIM(x, y, z) ((const unsigned[3]){x, y, z})
 
-HOOKED_BOTH(cuLaunchKernel, _ptsz,
-            (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-             unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
-            (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra), stream,
-            { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, 0); }, {})
-HOOKED_BOTH(
-    cuLaunchCooperativeKernel, _ptsz,
-    (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-     unsigned shared, CUstream stream, void **params),
-    (f, gx, gy, gz, bx, by, bz, shared, stream, params), stream,
-    { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, EVENT_LAUNCH_COOPERATIVE); }, {})
+// The hook of a launch of the function f, as `args`, which `before` describes. `watched` launches
+// probe.function with params->pointers, the kernel's clone with probes, if the driver takes it.
+#define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
+    CUresult symbol params                                                       \
+    {                                                                            \
+        struct call call;                                                        \
+        struct probe_launch probe = {.ticket = NULL};                            \
+        CUresult result, refused = CUDA_SUCCESS;                                 \
+        if (!call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER))          \
+            return REAL(symbol) args;                                            \
+        before;                                                                  \
+        if (state.probes)                                                        \
+            probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
+        call_start(&call);                                                       \
+        if (probe.ticket)                                                        \
+            refused = result = REAL(symbol) watched;                             \
+        if (!probe.ticket || refused != CUDA_SUCCESS)                            \
+            result = REAL(symbol) args;                                          \
+        call_stop(&call, result);                                                \
+        if (refused != CUDA_SUCCESS)                                             \
+            probe_launch_refused(&probe, &call, refused, result);                \
+        return call_end(&call);                                                  \
+    }
+#define LAUNCHES_BOTH(symbol, suffix, ...) \
+    LAUNCHES(symbol, __VA_ARGS__)          \
+    LAUNCHES(symbol##suffix, __VA_ARGS__)
+
+LAUNCHES_BOTH(cuLaunchKernel, _ptsz,
+              (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
+              (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra),
+              (probe.function, gx, gy, gz, bx, by, bz, shared, stream, probe.params->pointers,
+               NULL),
+              stream, params, extra,
+              { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, 0); })
+LAUNCHES_BOTH(cuLaunchCooperativeKernel, _ptsz,
+              (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+               unsigned bz, unsigned shared, CUstream stream, void **params),
+              (f, gx, gy, gz, bx, by, bz, shared, stream, params),
+              (probe.function, gx, gy, gz, bx, by, bz, shared, stream, probe.params->pointers),
+              stream, params, NULL, {
+                  launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared,
+                           EVENT_LAUNCH_COOPERATIVE);
+              })
 
 static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
 {
@@ -45,10 +79,10 @@ static void launches_by(struct call *call, CUfunction function, const CUlaunchCo
              flags);
 }
 
-HOOKED_BOTH(cuLaunchKernelEx, _ptsz,
-            (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
-            (config, f, params, extra), config ? config->hStream : NULL,
-            { launches_by(&call, f, config); }, {})
+LAUNCHES_BOTH(cuLaunchKernelEx, _ptsz,
+              (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
+              (config, f, params, extra), (config, probe.function, probe.params->pointers, NULL),
+              config ? config->hStream : NULL, params, extra, { launches_by(&call, f, config); })
 
 // One record for each device, all with the times of the call.
 HOOKED(cuLaunchCooperativeKernelMultiDevice,
@@ -63,6 +97,8 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
                launches(&next, one->function, DIM(one->gridDimX, one->gridDimY, one->gridDimZ),
                         DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
                         EVENT_LAUNCH_COOPERATIVE);
+               if (state.probes)
+                   probe_launch_passed(one->function, next.detail.launch.kernel);
                if (next.stream && result == CUDA_SUCCESS)
                    stream_work(next.stream);
                call_put(&next);
@@ -88,6 +124,8 @@ static void launches_old(struct call *call, CUfunction function, unsigned width,
     kernel_shape(function, block, &shared_bytes);
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
     call->detail.launch.kernel = kernel;
+    if (state.probes)
+        probe_launch_passed(function, kernel);
 }
 
 HOOKED(cuLaunch, (CUfunction f), (f), NULL, { launches_old(&call, f, 1, 1); }, {})

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "shadow.h"
+
 // --- Beginning -----------------------------------------------------------------------------------
 
 uint64_t memory_begin(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes)
@@ -125,13 +127,16 @@ void memory_left(struct call *call, const struct object *object)
         return;
     }
     object_end_parts(object->start, object->bytes, call->number);
-    if (call->detail.alloc.object == object->number)
+    if (call->detail.alloc.object == object->number) {
         call->detail.alloc.ends = 1;
-    else
+        if (state.probes)
+            shadow_object_ended(object->number);
+    } else {
         object_end(object, call->number,
                    call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE
                        ? call->stream->number
                        : 0);
+    }
 }
 
 #define FREED(symbol, type)                                                    \

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "call.h"
+#include "probe.h"
 
 // --- Images --------------------------------------------------------------------------------------
 
@@ -93,22 +94,25 @@ static struct event_module describe_file(const char *path)
 
 // --- Loading -------------------------------------------------------------------------------------
 
-static void loaded(struct call *call, const void *handle, const void *image, bool preserved)
+// The module's number; 0: it is not loaded.
+static uint32_t loaded(struct call *call, const void *handle, const void *image, bool preserved)
 {
     if (call->result != CUDA_SUCCESS)
-        return;
+        return 0;
     const struct event_module about = describe(image, SIZE_MAX);
     const uint32_t number = module_new(handle, call->context, &about, NULL);
     variables_note(number, call->context, image, NULL, preserved);
+    return number;
 }
 
-static void loaded_file(struct call *call, const void *handle, const char *path)
+static uint32_t loaded_file(struct call *call, const void *handle, const char *path)
 {
     if (call->result != CUDA_SUCCESS)
-        return;
+        return 0;
     const struct event_module about = describe_file(path);
     const uint32_t number = module_new(handle, call->context, &about, path);
     variables_note(number, call->context, NULL, path, false);
+    return number;
 }
 
 // Whether the program keeps the image until it unloads the library.
@@ -121,26 +125,79 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
     return false;
 }
 
-HOOKED(cuModuleLoad, (CUmodule * module, const char *path), (module, path), NO_STREAM, {},
-       { loaded_file(&call, result ? NULL : *module, path); })
-HOOKED(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, image, false); })
-HOOKED(cuModuleLoadDataEx,
-       (CUmodule * module, const void *image, unsigned count, CUjit_option *options, void **values),
-       (module, image, count, options, values), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *module, image, false); })
-HOOKED(cuModuleLoadFatBinary, (CUmodule * module, const void *image), (module, image), NO_STREAM,
-       {}, { loaded(&call, result ? NULL : *module, image, false); })
-HOOKED(cuLibraryLoadData,
-       (CUlibrary * library, const void *code, CUjit_option *jit, void **jit_values,
-        unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
-       (library, code, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
-       { loaded(&call, result ? NULL : *library, code, is_preserved(options, count)); })
-HOOKED(cuLibraryLoadFromFile,
-       (CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values,
-        unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
-       (library, path, jit, jit_values, jit_count, options, values, count), NO_STREAM, {},
-       { loaded_file(&call, result ? NULL : *library, path); })
+// The hook of a function that loads an image, or a file. `instead` loads another image in its
+// place, load.replacement, in which kernels have clones with probes, for as long as the driver
+// takes it.
+#define LOADS(symbol, params, args, image, path, values, count, library, instead, ...) \
+    CUresult symbol params                                                             \
+    {                                                                                  \
+        struct call call;                                                              \
+        struct probe_load load;                                                        \
+        CUresult result = CUDA_ERROR_UNKNOWN;                                          \
+        if (!call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER))               \
+            return REAL(symbol) args;                                                  \
+        probe_load_begin(&load, &call, (image), (path), (library));                    \
+        probe_load_options(&load, (values), (count));                                  \
+        call_start(&call);                                                             \
+        if (load.replacement) {                                                        \
+            result = (instead);                                                        \
+            if (result != CUDA_SUCCESS)                                                \
+                probe_load_refused(&load, result);                                     \
+        }                                                                              \
+        if (!load.replacement)                                                         \
+            result = REAL(symbol) args;                                                \
+        call_stop(&call, result);                                                      \
+        const uint32_t number = __VA_ARGS__;                                           \
+        probe_load_end(&load, number);                                                 \
+        return call_end(&call);                                                        \
+    }
+
+// Code of a library may be compiled later than it is loaded. Asked for its kernels, the driver must
+// know them.
+static CUresult check_library(CUresult result, const CUlibrary *library)
+{
+    unsigned count = 0;
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = REAL(cuLibraryGetKernelCount)(&count, *library);
+    if (result == CUDA_ERROR_NOT_SUPPORTED || (result == CUDA_SUCCESS && count))
+        return CUDA_SUCCESS;
+    REAL(cuLibraryUnload)(*library);
+    return result == CUDA_SUCCESS ? CUDA_ERROR_INVALID_IMAGE : result;
+}
+
+LOADS(cuModuleLoad, (CUmodule * module, const char *path), (module, path), NULL, path, NULL, 0,
+      false, REAL(cuModuleLoadData)(module, load.replacement),
+      loaded_file(&call, result ? NULL : *module, path))
+LOADS(cuModuleLoadData, (CUmodule * module, const void *image), (module, image), image, NULL, NULL,
+      0, false, REAL(cuModuleLoadData)(module, load.replacement),
+      loaded(&call, result ? NULL : *module, image, false))
+LOADS(cuModuleLoadDataEx,
+      (CUmodule * module, const void *image, unsigned count, CUjit_option *options, void **values),
+      (module, image, count, options, values), image, NULL, values, count, false,
+      REAL(cuModuleLoadDataEx)(module, load.replacement, count, options, values),
+      loaded(&call, result ? NULL : *module, image, false))
+LOADS(cuModuleLoadFatBinary, (CUmodule * module, const void *image), (module, image), image, NULL,
+      NULL, 0, false, REAL(cuModuleLoadData)(module, load.replacement),
+      loaded(&call, result ? NULL : *module, image, false))
+LOADS(cuLibraryLoadData,
+      (CUlibrary * library, const void *code, CUjit_option *jit, void **jit_values,
+       unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
+      (library, code, jit, jit_values, jit_count, options, values, count), code, NULL, jit_values,
+      jit_count, true,
+      check_library(REAL(cuLibraryLoadData)(library, load.replacement, jit, jit_values, jit_count,
+                                            options, values, count),
+                    library),
+      loaded(&call, result ? NULL : *library, code, is_preserved(options, count)))
+LOADS(cuLibraryLoadFromFile,
+      (CUlibrary * library, const char *path, CUjit_option *jit, void **jit_values,
+       unsigned jit_count, CUlibraryOption *options, void **values, unsigned count),
+      (library, path, jit, jit_values, jit_count, options, values, count), NULL, path, jit_values,
+      jit_count, true,
+      check_library(REAL(cuLibraryLoadData)(library, load.replacement, jit, jit_values, jit_count,
+                                            options, values, count),
+                    library),
+      loaded_file(&call, result ? NULL : *library, path))
 
 // Its kernels may still run, so the driver waits; and does little else.
 #define UNLOADED(symbol, type)                                                        \

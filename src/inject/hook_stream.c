@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
 #include "call.h"
+#include "shadow.h"
 
 // --- Streams -------------------------------------------------------------------------------------
 
@@ -23,6 +24,8 @@ static void destroys(struct call *call, CUstream handle)
 {
     if (state.timestamps && call->stream)
         gpu_time_collect(call->stream);
+    if (state.probes && call->stream)
+        shadow_stream_end(call->stream);
     stream_end(handle);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probe.h"
 #include "state.h"
 
 struct kernel {
@@ -15,8 +16,9 @@ struct kernel {
     uint32_t module;
     uint32_t context;                // in which it was launched last
     uint32_t users;                  // handles that lead here
-    bool library;                    // the handle is a CUkernel
+    const void *of_library;          // the handle that is a CUkernel; NULL: none
     uint32_t block[3], shared_bytes; // for launches of before CUDA 4
+    struct probe_kernel *probe;      // NULL: not asked for yet
     char name[];
 };
 
@@ -233,6 +235,8 @@ void context_end(struct context *context, uint64_t call)
         if (!object.alias)
             object_end(&object, call, 0);
     }
+    if (state.probes)
+        shadow_context_gone(context);
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
     atomic_fetch_add(&state.context_changes, 1);
@@ -420,8 +424,10 @@ void module_alias(const void *handle, const void *of)
 
 static void kernel_drop_locked(struct kernel *kernel)
 {
-    if (--kernel->users == 0)
-        free(kernel);
+    if (--kernel->users)
+        return;
+    probe_kernel_drop(kernel->probe);
+    free(kernel);
 }
 
 void module_end(const void *handle, uint64_t call)
@@ -434,6 +440,8 @@ void module_end(const void *handle, uint64_t call)
     while (objects_take_of(&state.objects, OBJECTS_MEMORY, 0, module, &from, &object))
         object_end(&object, call, 0);
     variables_end(module);
+    if (state.probes)
+        probe_module_end(module);
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < state.modules.count; i++) { // with its other names
         const struct base_map_entry *entry = &state.modules.entries[i];
@@ -476,7 +484,7 @@ void kernel_note(const void *handle, uint32_t module, const char *name, bool lib
     pthread_mutex_lock(&state.lock);
     struct kernel *kernel = kernel_enter_locked(handle, module, name);
     if (kernel)
-        kernel->library = library;
+        kernel->of_library = library ? handle : NULL;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -554,9 +562,29 @@ uint32_t kernel_of(const void *handle, bool library)
     pthread_mutex_lock(&state.lock);
     const struct kernel *kernel = at(&state.kernels, key(handle));
     uint32_t number = kernel ? kernel->number : 0;
-    library = kernel ? kernel->library : library;
+    library = kernel ? kernel->of_library == handle : library;
     pthread_mutex_unlock(&state.lock);
     return number || !handle ? number : kernel_announce(handle, library);
+}
+
+CUfunction kernel_function(const void *handle)
+{
+    pthread_mutex_lock(&state.lock);
+    const struct kernel *kernel = at(&state.kernels, key(handle));
+    const bool library = kernel && kernel->of_library == handle;
+    pthread_mutex_unlock(&state.lock);
+    return function_of(handle, library);
+}
+
+struct probe_kernel *kernel_probe(const void *handle)
+{
+    pthread_mutex_lock(&state.lock);
+    struct kernel *kernel = at(&state.kernels, key(handle));
+    if (kernel && !kernel->probe)
+        kernel->probe = probe_kernel_make(kernel->module, kernel->name);
+    struct probe_kernel *probe = kernel ? kernel->probe : NULL;
+    pthread_mutex_unlock(&state.lock);
+    return probe;
 }
 
 uint32_t kernel_launched(const void *handle, struct context *context)
@@ -572,7 +600,7 @@ uint32_t kernel_launched(const void *handle, struct context *context)
     pthread_mutex_lock(&state.lock);
     kernel = at(&state.kernels, key(handle)); // entered by now
     const uint32_t module = kernel ? kernel->module : 0;
-    const bool library = kernel && kernel->library;
+    const bool library = kernel && kernel->of_library == handle;
     if (kernel && context)
         kernel->context = context->number;
     pthread_mutex_unlock(&state.lock);

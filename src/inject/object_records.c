@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "inject.h"
+#include "shadow.h"
 #include "state.h"
 
 void object_end(const struct object *object, uint64_t call, uint32_t stream)
 {
     struct event_object_end record = {.number = object->number, .call = call, .stream = stream};
     put(EVENT_OBJECT_END, &record, sizeof(record), NULL, 0);
+    if (state.probes)
+        shadow_object_ended(object->number);
 }
 
 void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)

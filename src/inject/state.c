@@ -18,6 +18,7 @@
 
 #include "call.h"
 #include "pool.h"
+#include "probe.h"
 
 enum {
     RING_SLOTS = 1 << 18, // 16 MiB
@@ -90,12 +91,15 @@ static void announce(const struct door_driver *driver)
     }
 }
 
-static void collect_times(void)
+static void collect(void)
 {
     if (atomic_load(state.phase) != PHASE_ON)
         return;
     inject_thread.depth++;
-    gpu_time_finish();
+    if (state.probes) // it may take a while, and so more has happened
+        shadow_finish();
+    if (state.timestamps)
+        gpu_time_finish();
     inject_thread.depth--;
 }
 
@@ -118,12 +122,14 @@ static bool start(const struct door_driver *driver)
     state.current = driver->current;
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     state.ring = meet();
-    if (state.ring)
+    if (state.ring) {
         announce(driver);
+        probe_start();
+    }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
     static bool registered; // children inherit it
-    if (state.ring && state.timestamps && !registered)
-        registered = atexit(collect_times) == 0;
+    if (state.ring && (state.timestamps || state.probes) && !registered)
+        registered = atexit(collect) == 0;
     if (state.ring)
         state.stacks = stack_table_make(is_scarce());
     if (state.ring && !state.stacks)

@@ -171,6 +171,9 @@ uint32_t module_of(const void *handle); // 0: not known
 void module_alias(const void *handle, const void *of);
 void module_end(const void *handle, uint64_t call);
 
+struct probes;
+struct probe_kernel;
+
 // A function's handle, or with `library` a CUkernel, and how it was named.
 void kernel_note(const void *handle, uint32_t module, const char *name, bool library);
 uint32_t kernel_alias(const void *handle, const void *of); // its module; 0: not known
@@ -180,6 +183,11 @@ uint32_t kernel_of(const void *handle, bool library);
 // The same for one that is being launched in the current context, where its module's variables
 // become objects with that.
 uint32_t kernel_launched(const void *handle, struct context *context);
+
+// The function of a handle in the current context: the handle's own, or that of a CUkernel.
+CUfunction kernel_function(const void *handle);
+// What probes know of the kernel of a handle; NULL: nothing is known of the handle.
+struct probe_kernel *kernel_probe(const void *handle);
 
 // What the functions of before CUDA 4 set on it for its next launch.
 void kernel_set_shape(const void *handle, const unsigned block[3]);
@@ -248,6 +256,7 @@ struct state {
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;
     bool simulated;                    // the driver is glint's own
+    struct probes *probes;             // NULL: none are asked for
     const CUcontext *(*current)(void); // of struct door_driver
     _Atomic uint64_t calls, events_made;
     _Atomic uint64_t objects_untold; // numbers that were given out for nothing

@@ -36,9 +36,84 @@ static bool is_memory(const struct ptx_instr *instr)
            form->space2 == PTX_SPACE_GLOBAL;
 }
 
+static void take(struct instrument_work *work, const struct ptx_function *function)
+{
+    struct instrument_body *body = instrument_body_of(work, function->name);
+    if (body)
+        body->is_taken = true;
+}
+
+// Notes the functions whose addresses the code or a variable has: pointers lead to no others.
+static void find_taken(struct instrument_work *work)
+{
+    for (const struct ptx_item *item = work->ptx->first; item; item = item->next) {
+        if (item->kind != PTX_ITEM_VAR)
+            continue;
+        for (uint64_t i = 0; i < item->var->init_count; i++) {
+            if (item->var->init[i].kind == PTX_INIT_FUNCTION)
+                take(work, item->var->init[i].function);
+        }
+    }
+    for (uint32_t i = 0; i < work->body_count; i++) {
+        for (struct ptx_stmt *stmt = work->bodies[i].function->first; stmt; stmt = stmt->next) {
+            const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+            for (uint8_t k = 0; instr && ptx_op(instr) != PTX_OP_CALL && k < instr->operand_count;
+                 k++) {
+                if (instr->operands[k].kind == PTX_OPERAND_FUNCTION)
+                    take(work, instr->operands[k].function);
+            }
+        }
+    }
+}
+
+static bool same_params(struct ptx_var *const *a, uint32_t count, struct ptx_var *const *b,
+                        uint32_t other_count)
+{
+    if (count != other_count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (a[i]->size_bytes != b[i]->size_bytes || a[i]->space != b[i]->space)
+            return false;
+    }
+    return true;
+}
+
+bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call)
+{
+    const struct ptx_function *function = body->function;
+    if (!body->is_taken || !call->candidates || call->candidates->kind != PTX_OPERAND_LABEL)
+        return false;
+    const struct ptx_label *label = call->candidates->label;
+    for (uint32_t i = 0; i < label->target_count; i++) {
+        if (label->targets[i].kind == PTX_OPERAND_FUNCTION &&
+            strcmp(label->targets[i].function->name, function->name) == 0)
+            return true;
+    }
+    const struct ptx_function *prototype = label->prototype;
+    return label->kind == PTX_LABEL_PROTOTYPE && prototype &&
+           same_params(function->params, function->param_count, prototype->params,
+                       prototype->param_count) &&
+           same_params(function->returns, function->return_count, prototype->returns,
+                       prototype->return_count);
+}
+
+struct callees {
+    uint32_t *items;
+    size_t count, capacity;
+};
+
+static void add_callee(struct instrument_work *work, struct callees *callees, uint32_t index)
+{
+    for (size_t k = 0; k < callees->count; k++) {
+        if (callees->items[k] == index)
+            return;
+    }
+    *base_array_add(callees, &work->scratch) = index;
+}
+
 static void look_at(struct instrument_work *work, struct instrument_body *body)
 {
-    BASE_ARRAY(uint32_t) callees = {0};
+    struct callees callees = {0};
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
         const struct ptx_instr *instr = ptx_stmt_instr(stmt);
         struct ptx_call call;
@@ -49,7 +124,10 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
-            body->calls_pointers = true;
+            for (uint32_t i = 0; i < work->body_count; i++) {
+                if (instrument_may_lead_to(&work->bodies[i], &call))
+                    add_callee(work, &callees, i);
+            }
             continue;
         }
         const struct instrument_body *callee =
@@ -59,12 +137,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
                 body->calls_outside = call.target->function->name;
             continue;
         }
-        uint32_t index = (uint32_t)(callee - work->bodies);
-        size_t k = 0;
-        while (k < callees.count && callees.items[k] != index)
-            k++;
-        if (k == callees.count)
-            *base_array_add(&callees, &work->scratch) = index;
+        add_callee(work, &callees, (uint32_t)(callee - work->bodies));
     }
     body->callees = callees.items;
     body->callee_count = (uint32_t)callees.count;
@@ -74,11 +147,6 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
 // Takes over what callees have, until nothing changes.
 static void spread(struct instrument_work *work)
 {
-    bool any_exit = false;
-    for (uint32_t i = 0; i < work->body_count; i++)
-        any_exit |= work->bodies[i].has_exit && !work->bodies[i].function->is_entry;
-    for (uint32_t i = 0; i < work->body_count; i++)
-        work->bodies[i].may_exit = work->bodies[i].calls_pointers && any_exit;
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = work->body_count; i-- > 0;) {
@@ -87,14 +155,12 @@ static void spread(struct instrument_work *work)
                 const struct instrument_body *callee = &work->bodies[body->callees[k]];
                 bool touches = body->touches || callee->touches;
                 bool may_exit = body->may_exit || callee->has_exit || callee->may_exit;
-                bool pointers = body->calls_pointers || callee->calls_pointers;
                 const char *outside =
                     body->calls_outside ? body->calls_outside : callee->calls_outside;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
-                           pointers != body->calls_pointers || outside != body->calls_outside;
+                           outside != body->calls_outside;
                 body->touches = touches;
                 body->may_exit = may_exit;
-                body->calls_pointers = pointers;
                 body->calls_outside = outside;
             }
         }
@@ -115,6 +181,7 @@ void instrument_find_calls(struct instrument_work *work)
     }
     work->bodies = bodies.items;
     work->body_count = (uint32_t)bodies.count;
+    find_taken(work);
     for (uint32_t i = 0; i < work->body_count; i++)
         look_at(work, &work->bodies[i]);
     spread(work);

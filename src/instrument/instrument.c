@@ -63,6 +63,9 @@ static void forget(struct instrument_body *body)
     body->probes = NULL;
     body->probe_count = 0;
     body->flag_at = body->tally_at = NULL;
+    body->leaves = NULL;
+    body->sweeps.items = NULL; // all in scratch memory
+    body->sweeps.count = body->sweeps.capacity = 0;
 }
 
 static void clone_function(struct instrument_work *work, struct instrument_body *body)
@@ -106,10 +109,13 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
 {
     struct instrument_kernel *kernel = body->kernel;
     instrument_plan(work, body);
-    if (work->elements)
+    if (work->elements) {
         instrument_place_tallies(work, body);
-    else
+        instrument_plan_sweeps(work, body);
+        instrument_plan_unions(work, body);
+    } else {
         instrument_place_flags(work, body);
+    }
     instrument_list_sites(work, body);
     bool calls_clones = false;
     for (uint32_t i = 0; i < body->callee_count; i++)
@@ -123,9 +129,6 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     if (!kernel->reason)
         instrument_emit_clone(work, body);
     body->end = work->out.length;
-    if (body->calls_pointers)
-        instrument_add_reason(work, &kernel->reason,
-                              "accesses of functions that are called by pointer are not seen");
     if (body->calls_outside)
         instrument_add_reason(work, &kernel->reason,
                               "accesses of %s, which is not in the module, are not seen",

@@ -9,95 +9,76 @@
 #define SLOT(field)   (unsigned)offsetof(struct instrument_slot, field)
 #define STRAYS(field) (unsigned)offsetof(struct instrument_strays, field)
 
-// 1 + the number of the entry that holds the address; 0, and a stray more, where there is none.
-static void emit_find(struct base_buf *out)
+// Searches the table at %table for %address: %entry becomes 1 + the number of the entry that holds
+// it and %slot the entry's address. Where there is none, a stray is counted and %entry is 0. Uses
+// %p, %n, %m, %at; goes on behind itself.
+static void emit_search(struct base_buf *out)
 {
-    base_buf_puts(out, "\n.func (.param .b64 glint$0) glint$find (\n\t.param .b64 glint$1,\n"
-                       "\t.param .b64 glint$2\n)\n{\n"
-                       ".reg .pred %p;\n.reg .b32 %n;\n"
-                       ".reg .b64 %table, %address, %entries, %low, %high, %at, %first, %lead;\n"
-                       "ld.param.b64 %table, [glint$1];\n"
-                       "ld.param.b64 %address, [glint$2];\n");
     base_buf_printf(out,
-                    "ld.global.u64 %%high, [%%table+%u];\n"
-                    "ld.global.u64 %%entries, [%%table+%u];\n"
-                    "mov.u64 %%low, 0;\n"
-                    // Entries below low start at the address or before it, those from high on after
-                    // it.
+                    "ld.global.u32 %%m, [%%table+%u];\n"
+                    "mov.u32 %%entry, 0;\n"
+                    // Entries below entry start at the address or before it, those from m on after.
                     "search:\n"
-                    "setp.ge.u64 %%p, %%low, %%high;\n"
+                    ".pragma \"nounroll\";\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "setp.ge.u32 %%p, %%entry, %%m;\n"
                     "@%%p bra found;\n"
-                    "add.u64 %%at, %%low, %%high;\n"
-                    "shr.u64 %%at, %%at, 1;\n"
-                    "mad.lo.u64 %%first, %%at, %u, %%entries;\n"
-                    "ld.global.u32 %%n, [%%first+%u];\n"
-                    "ld.global.u64 %%first, [%%first+%u];\n"
-                    "cvt.u64.u32 %%lead, %%n;\n"
-                    "add.u64 %%first, %%first, %%lead;\n"
-                    "setp.gt.u64 %%p, %%first, %%address;\n"
-                    "@%%p mov.u64 %%high, %%at;\n"
-                    "@!%%p add.u64 %%low, %%at, 1;\n"
+                    "add.u32 %%n, %%entry, %%m;\n"
+                    "shr.u32 %%n, %%n, 1;\n"
+                    "mad.wide.u32 %%slot, %%n, %u, %%at;\n"
+                    "ld.global.u32 %%lead, [%%slot+%u];\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "cvt.u64.u32 %%slot, %%lead;\n"
+                    "add.u64 %%at, %%at, %%slot;\n"
+                    "setp.gt.u64 %%p, %%at, %%address;\n"
+                    "@%%p mov.u32 %%m, %%n;\n"
+                    "@!%%p add.u32 %%entry, %%n, 1;\n"
                     "bra search;\n"
                     "found:\n"
-                    "setp.eq.u64 %%p, %%low, 0;\n"
+                    "mad.wide.u32 %%slot, %%entry, %u, %%at;\n"
+                    "sub.u64 %%slot, %%slot, %u;\n"
+                    "setp.eq.u32 %%p, %%entry, 0;\n"
                     "@%%p bra stray;\n"
-                    "sub.u64 %%at, %%low, 1;\n"
-                    "mad.lo.u64 %%at, %%at, %u, %%entries;\n"
-                    "ld.global.u64 %%first, [%%at+%u];\n"
-                    "ld.global.u64 %%high, [%%at+%u];\n"
-                    "sub.u64 %%first, %%address, %%first;\n"
-                    "setp.lt.u64 %%p, %%first, %%high;\n"
-                    "@%%p bra done;\n",
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "sub.u64 %%at, %%address, %%at;\n"
+                    "ld.global.u64 %%room, [%%slot+%u];\n"
+                    "setp.lt.u64 %%p, %%at, %%room;\n"
+                    "@%%p bra searched;\n",
                     TABLE(count), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
-                    SLOT(lead), SLOT(base), (unsigned)sizeof(struct instrument_slot), SLOT(base),
-                    SLOT(bytes));
+                    SLOT(lead), SLOT(base), (unsigned)sizeof(struct instrument_slot),
+                    (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(bytes));
     base_buf_printf(out,
                     "stray:\n"
-                    "mov.u64 %%low, 0;\n"
+                    "mov.u32 %%entry, 0;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "red.global.add.u64 [%%at+%u], 1;\n"
-                    "ld.global.u64 %%high, [%%at+%u];\n"
-                    "setp.ge.u64 %%p, %%high, %u;\n"
-                    "@%%p bra done;\n"
-                    "atom.global.add.u64 %%high, [%%at+%u], 1;\n"
-                    "setp.ge.u64 %%p, %%high, %u;\n"
-                    "@%%p bra done;\n"
-                    "mad.lo.u64 %%at, %%high, 8, %%at;\n"
+                    "ld.global.u32 %%n, [%%at+%u];\n"
+                    "setp.ge.u32 %%p, %%n, %u;\n"
+                    "@%%p bra searched;\n"
+                    "atom.global.add.u64 %%room, [%%at+%u], 1;\n"
+                    "setp.ge.u64 %%p, %%room, %u;\n"
+                    "@%%p bra searched;\n"
+                    "mad.lo.u64 %%at, %%room, 8, %%at;\n"
                     "st.global.u64 [%%at+%u], %%address;\n"
-                    "done:\n"
-                    "st.param.b64 [glint$0], %%low;\n"
-                    "ret;\n}\n",
+                    "searched:\n",
                     TABLE(strays), STRAYS(count), STRAYS(next), (unsigned)INSTRUMENT_STRAYS,
                     STRAYS(next), (unsigned)INSTRUMENT_STRAYS, STRAYS(addresses));
 }
 
-// A call of glint$find: %table and %address in, the result into %entry, its address into %slot.
-static void emit_call_of_find(struct base_buf *out)
-{
-    base_buf_printf(out,
-                    "{\n.param .b64 f0;\n.param .b64 f1;\n.param .b64 f2;\n"
-                    "st.param.b64 [f1], %%table;\n"
-                    "st.param.b64 [f2], %%address;\n"
-                    "call (f0), glint$find, (f1, f2);\n"
-                    "ld.param.b64 %%entry, [f0];\n}\n"
-                    "ld.global.u64 %%slot, [%%table+%u];\n"
-                    "mad.lo.u64 %%slot, %%entry, %u, %%slot;\n"
-                    "sub.u64 %%slot, %%slot, %u;\n",
-                    TABLE(entries), (unsigned)sizeof(struct instrument_slot),
-                    (unsigned)sizeof(struct instrument_slot));
-}
+#define SEARCH_REGISTERS                                                                         \
+    ".reg .pred %p;\n.reg .b32 %n, %m, %entry, %lead;\n.reg .b64 %table, %address, %slot, %at, " \
+    "%room;\n"
 
 // What of addresses the entry at %slot holds: from %first on %extent bytes.
 static void emit_extent(struct base_buf *out)
 {
     base_buf_printf(out,
                     "ld.global.u64 %%first, [%%slot+%u];\n"
-                    "ld.global.u64 %%extent, [%%slot+%u];\n"
                     "ld.global.u32 %%n, [%%slot+%u];\n"
-                    "cvt.u64.u32 %%lead, %%n;\n"
-                    "add.u64 %%first, %%first, %%lead;\n"
-                    "sub.u64 %%extent, %%extent, %%lead;\n",
-                    SLOT(base), SLOT(bytes), SLOT(lead));
+                    "cvt.u64.u32 %%at, %%n;\n"
+                    "add.u64 %%first, %%first, %%at;\n"
+                    "sub.u64 %%extent, %%room, %%at;\n",
+                    SLOT(base), SLOT(lead));
 }
 
 // Objects: marks the entry of an address as read (0) or written (1); gives what addresses it holds.
@@ -105,26 +86,25 @@ static void emit_touch(struct base_buf *out)
 {
     base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[16]) glint$touch (\n"
                        "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b32 glint$3\n)\n"
-                       "{\n.reg .pred %p;\n.reg .b16 %h;\n.reg .b32 %n;\n"
-                       ".reg .b64 %table, %address, %entry, %slot, %first, %extent, %lead;\n"
+                       "{\n" SEARCH_REGISTERS ".reg .b16 %h;\n.reg .b64 %first, %extent;\n"
                        "ld.param.b64 %table, [glint$1];\n"
                        "ld.param.b64 %address, [glint$2];\n"
                        "mov.u64 %first, 0;\n"
                        "mov.u64 %extent, 0;\n");
-    emit_call_of_find(out);
-    base_buf_puts(out, "setp.eq.u64 %p, %entry, 0;\n"
+    emit_search(out);
+    base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
                        "@%p bra done;\n");
     emit_extent(out);
     base_buf_printf(out,
-                    "ld.global.u64 %%address, [%%table+%u];\n"
-                    "mad.lo.u64 %%address, %%entry, 2, %%address;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%entry, 2, %%at;\n"
                     "ld.param.b32 %%n, [glint$3];\n"
-                    "cvt.u64.u32 %%lead, %%n;\n"
-                    "add.u64 %%address, %%address, %%lead;\n"
-                    "ld.global.u8 %%h, [%%address+-2];\n"
+                    "cvt.u64.u32 %%slot, %%n;\n"
+                    "add.u64 %%at, %%at, %%slot;\n"
+                    "ld.global.u8 %%h, [%%at+-2];\n"
                     "setp.eq.u16 %%p, %%h, 0;\n"
                     "mov.u16 %%h, 1;\n"
-                    "@%%p st.global.u8 [%%address+-2], %%h;\n"
+                    "@%%p st.global.u8 [%%at+-2], %%h;\n"
                     "done:\n"
                     "st.param.b64 [glint$0], %%first;\n"
                     "st.param.b64 [glint$0+8], %%extent;\n"
@@ -162,140 +142,174 @@ static void emit_leave(struct base_buf *out)
                     TABLE(moved), TABLE(touched));
 }
 
-// A call of glint$leave with %read and %written.
-static void emit_call_of_leave(struct base_buf *out)
-{
-    base_buf_puts(out, "{\n.param .b64 l1;\n.param .b64 l2;\n.param .b64 l3;\n.param .b64 l4;\n"
-                       "st.param.b64 [l1], %table;\n"
-                       "st.param.b64 [l2], %entry;\n"
-                       "st.param.b64 [l3], %read;\n"
-                       "st.param.b64 [l4], %written;\n"
-                       "call glint$leave, (l1, l2, l3, l4);\n}\n");
-}
-
 // Elements: leaves an entry for that of an address; gives it, its slot, and what addresses it
 // holds.
 static void emit_enter(struct base_buf *out)
 {
-    base_buf_puts(
-        out, "\n.func (.param .align 8 .b8 glint$0[32]) glint$enter (\n"
-             "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b64 glint$3,\n"
-             "\t.param .b64 glint$4,\n\t.param .b64 glint$5\n)\n"
-             "{\n.reg .pred %p;\n.reg .b32 %n;\n"
-             ".reg .b64 %table, %address, %entry, %slot, %first, %extent, %lead, %read, %written;\n"
-             "ld.param.b64 %table, [glint$1];\n"
-             "ld.param.b64 %address, [glint$2];\n"
-             "ld.param.b64 %entry, [glint$3];\n"
-             "ld.param.b64 %read, [glint$4];\n"
-             "ld.param.b64 %written, [glint$5];\n"
-             "mov.u64 %first, 0;\n"
-             "mov.u64 %extent, 0;\n");
-    emit_call_of_leave(out);
-    emit_call_of_find(out);
-    base_buf_puts(out, "setp.eq.u64 %p, %entry, 0;\n"
+    base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[32]) glint$enter (\n"
+                       "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b64 glint$3,\n"
+                       "\t.param .b64 glint$4,\n\t.param .b64 glint$5\n)\n"
+                       "{\n" SEARCH_REGISTERS ".reg .b64 %first, %extent, %old, %read, %written;\n"
+                       "ld.param.b64 %table, [glint$1];\n"
+                       "ld.param.b64 %address, [glint$2];\n"
+                       "ld.param.b64 %old, [glint$3];\n"
+                       "ld.param.b64 %read, [glint$4];\n"
+                       "ld.param.b64 %written, [glint$5];\n"
+                       "{\n.param .b64 l1;\n.param .b64 l2;\n.param .b64 l3;\n.param .b64 l4;\n"
+                       "st.param.b64 [l1], %table;\n"
+                       "st.param.b64 [l2], %old;\n"
+                       "st.param.b64 [l3], %read;\n"
+                       "st.param.b64 [l4], %written;\n"
+                       "call glint$leave, (l1, l2, l3, l4);\n}\n"
+                       "mov.u64 %first, 0;\n"
+                       "mov.u64 %extent, 0;\n");
+    emit_search(out);
+    base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
                        "@%p bra done;\n");
     emit_extent(out);
     base_buf_puts(out, "done:\n"
-                       "st.param.b64 [glint$0], %entry;\n"
+                       "cvt.u64.u32 %old, %entry;\n"
+                       "st.param.b64 [glint$0], %old;\n"
                        "st.param.b64 [glint$0+8], %slot;\n"
                        "st.param.b64 [glint$0+16], %first;\n"
                        "st.param.b64 [glint$0+24], %extent;\n"
                        "ret;\n}\n");
 }
 
-// Elements: one access of any number of bytes, 1 for a load, 2 for a store, 3 for both. Where it
-// belongs to a root and left its slot, the slot is told.
-static void emit_access(struct base_buf *out, bool counts)
+// Elements: one access of any number of bytes, looked up. Its last argument is 1 for a load, 2 for
+// a store, 3 for both, and 4 times the root, or less than 0. What belongs to a root is told by
+// tallies, unless it turns out to be in another object than the one of the slot's base.
+static void emit_access(struct base_buf *out, const struct instrument_work *work)
 {
+    base_buf_puts(out, "\n.func glint$access (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+                       "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5\n)\n"
+                       "{\n" SEARCH_REGISTERS
+                       ".reg .pred %reads, %writes, %some;\n.reg .b16 %h;\n.reg .b32 %what;\n"
+                       "ld.param.b64 %table, [glint$1];\n"
+                       "ld.param.b64 %address, [glint$2];\n");
+    emit_search(out);
     base_buf_printf(out,
-                    "\n.func glint$access (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
-                    "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5\n)\n"
-                    "{\n.reg .pred %%p, %%q, %%reads, %%writes;\n.reg .b32 %%n, %%mask, %%have;\n"
-                    ".reg .b64 %%table, %%address, %%bytes, %%entry, %%slot, %%read, %%written,\n"
-                    "\t%%first, %%last, %%end, %%word, %%at, %%to;\n"
-                    "ld.param.b64 %%table, [glint$1];\n"
-                    "ld.param.b64 %%address, [glint$2];\n"
-                    "ld.param.b64 %%bytes, [glint$3];\n"
+                    "ld.param.b32 %%what, [glint$5];\n"
+                    "and.b32 %%n, %%what, 1;\n"
+                    "setp.ne.u32 %%reads, %%n, 0;\n"
+                    "and.b32 %%n, %%what, 2;\n"
+                    "setp.ne.u32 %%writes, %%n, 0;\n"
+                    "setp.ne.u32 %%some, %%entry, 0;\n"
+                    "@!%%some bra elsewhere;\n"
+                    "ld.param.b64 %%room, [glint$3];\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "setp.eq.u64 %%p, %%at, %%room;\n"
+                    "@%%p bra mark;\n"
+                    "elsewhere:\n"
                     "ld.param.b32 %%n, [glint$4];\n"
-                    "and.b32 %%have, %%n, 1;\n"
-                    "setp.ne.u32 %%reads, %%have, 0;\n"
-                    "and.b32 %%have, %%n, 2;\n"
-                    "setp.ne.u32 %%writes, %%have, 0;\n"
-                    "selp.u64 %%read, %%bytes, 0, %%reads;\n"
-                    "selp.u64 %%written, %%bytes, 0, %%writes;\n"
-                    "ld.param.b32 %%n, [glint$5];\n"
-                    "setp.lt.s32 %%p, %%n, 0;\n"
-                    "@%%p bra find;\n"
+                    "cvt.u64.u32 %%room, %%n;\n"
+                    "setp.lt.s32 %%p, %%what, 0;\n"
+                    "@%%p bra moved;\n"
+                    "shr.u32 %%n, %%what, 2;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "mad.wide.u32 %%at, %%n, 16, %%at;\n"
-                    "@%%reads red.global.add.u64 [%%at], %%bytes;\n"
-                    "@%%writes red.global.add.u64 [%%at+8], %%bytes;\n"
-                    "find:\n",
-                    TABLE(strayed));
-    emit_call_of_find(out);
-    base_buf_puts(out, "setp.eq.u64 %p, %entry, 0;\n"
-                       "@%p bra done;\n");
-    emit_call_of_leave(out);
-    // What reaches past the object's end has no bits.
+                    "@%%reads red.global.add.u64 [%%at], %%room;\n"
+                    "@%%writes red.global.add.u64 [%%at+8], %%room;\n"
+                    "moved:\n"
+                    "@!%%some bra done;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%entry, 16, %%at;\n"
+                    "@%%reads red.global.add.u64 [%%at+-16], %%room;\n"
+                    "@%%writes red.global.add.u64 [%%at+-8], %%room;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "mad.wide.u32 %%at, %%entry, 2, %%at;\n"
+                    "mov.u16 %%h, 1;\n"
+                    "@%%reads st.global.u8 [%%at+-2], %%h;\n"
+                    "@%%writes st.global.u8 [%%at+-1], %%h;\n",
+                    SLOT(base), TABLE(strayed), TABLE(moved), TABLE(touched));
+    // Element by element: %m of them behind the first, but for what reaches past the object's end.
     base_buf_printf(out,
-                    "ld.global.u64 %%first, [%%slot+%u];\n"
-                    "sub.u64 %%first, %%address, %%first;\n"
-                    "ld.global.u64 %%end, [%%slot+%u];\n"
-                    "add.u64 %%last, %%first, %%bytes;\n"
-                    "min.u64 %%last, %%last, %%end;\n"
-                    "sub.u64 %%last, %%last, 1;\n"
-                    "ld.global.u32 %%n, [%%slot+%u];\n"
-                    "shr.u64 %%first, %%first, %%n;\n"
-                    "shr.u64 %%last, %%last, %%n;\n"
-                    "ld.global.u64 %%to, [%%slot+%u];\n"
-                    "shr.u64 %%word, %%first, 5;\n"
-                    "shr.u64 %%end, %%last, 5;\n"
-                    "words:\n"
-                    "setp.gt.u64 %%p, %%word, %%end;\n"
-                    "@%%p bra marked;\n"
-                    "mov.u32 %%mask, -1;\n"
-                    "shr.u64 %%at, %%first, 5;\n"
-                    "setp.eq.u64 %%p, %%word, %%at;\n"
-                    "cvt.u32.u64 %%n, %%first;\n"
-                    "and.b32 %%n, %%n, 31;\n"
-                    "@%%p shl.b32 %%mask, %%mask, %%n;\n"
-                    "setp.eq.u64 %%p, %%word, %%end;\n"
-                    "cvt.u32.u64 %%n, %%last;\n"
-                    "not.b32 %%n, %%n;\n"
-                    "and.b32 %%n, %%n, 31;\n"
-                    "mov.u32 %%have, -1;\n"
-                    "@%%p shr.u32 %%have, %%have, %%n;\n"
-                    "and.b32 %%mask, %%mask, %%have;\n"
+                    "mark:\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "sub.u64 %%address, %%address, %%at;\n"
+                    "ld.global.u32 %%entry, [%%slot+%u];\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "ld.param.b32 %%n, [glint$4];\n"
+                    "cvt.u64.u32 %%room, %%n;\n"
+                    "add.u64 %%room, %%room, %%address;\n"
+                    "min.u64 %%room, %%room, %%at;\n"
+                    "sub.u64 %%room, %%room, 1;\n"
+                    "shr.u64 %%room, %%room, %%entry;\n"
+                    "shr.u64 %%address, %%address, %%entry;\n"
+                    "elements:\n"
+                    ".pragma \"nounroll\";\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "shr.u64 %%table, %%address, 5;\n"
+                    "mad.lo.u64 %%at, %%table, 4, %%at;\n"
+                    "cvt.u32.u64 %%n, %%address;\n"
                     "%s"
-                    "mad.lo.u64 %%at, %%word, 4, %%to;\n"
-                    "ld.global.u32 %%have, [%%at];\n"
-                    "and.b32 %%have, %%have, %%mask;\n"
-                    "setp.ne.u32 %%q, %%have, %%mask;\n"
-                    "@%%q red.global.or.b32 [%%at], %%mask;\n"
-                    "add.u64 %%word, %%word, 1;\n"
-                    "bra words;\n"
-                    "marked:\n",
-                    SLOT(base), SLOT(bytes), SLOT(shift), SLOT(bits),
-                    counts ? "mov.u32 %mask, 0x80000000;\n" : "");
-    if (counts)
+                    "ld.global.u32 %%m, [%%at];\n"
+                    "and.b32 %%m, %%m, %%n;\n"
+                    "setp.eq.u32 %%p, %%m, 0;\n"
+                    "@%%p red.global.or.b32 [%%at], %%n;\n",
+                    SLOT(base), SLOT(shift), SLOT(bytes), SLOT(bits),
+                    work->counts ? "mov.u32 %n, 0x80000000;\n" : "shf.l.wrap.b32 %n, 0, 1, %n;\n");
+    if (work->counts)
         base_buf_printf(out,
-                        "ld.global.u64 %%to, [%%slot+%u];\n"
-                        "count:\n"
-                        "setp.gt.u64 %%p, %%first, %%last;\n"
-                        "@%%p bra done;\n"
-                        "mad.lo.u64 %%at, %%first, 4, %%to;\n"
-                        "red.global.add.u32 [%%at], 1;\n"
-                        "add.u64 %%first, %%first, 1;\n"
-                        "bra count;\n",
+                        "ld.global.u64 %%at, [%%slot+%u];\n"
+                        "mad.lo.u64 %%at, %%address, 4, %%at;\n"
+                        "red.global.add.u32 [%%at], 1;\n",
                         SLOT(counts));
-    base_buf_puts(out, "done:\n"
+    base_buf_puts(out, "add.u64 %address, %address, 1;\n"
+                       "setp.le.u64 %p, %address, %room;\n"
+                       "@%p bra elements;\n"
+                       "done:\n"
+                       "ret;\n}\n");
+}
+
+// Elements: sets the bits of a run of bytes: the address of the slot's words, the run's distance
+// from the slot's base, the shift, and the bytes. All lanes of the warp call it, and each takes one
+// word.
+static void emit_run(struct base_buf *out)
+{
+    base_buf_puts(out, "\n.func glint$run (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+                       "\t.param .b32 glint$3,\n\t.param .b32 glint$4\n)\n"
+                       "{\n.reg .pred %p, %q;\n.reg .b32 %shift, %from, %to, %lane, %n;\n"
+                       ".reg .b64 %bits, %first, %last;\n"
+                       "ld.param.b64 %bits, [glint$1];\n"
+                       "ld.param.b64 %first, [glint$2];\n"
+                       "ld.param.b32 %shift, [glint$3];\n"
+                       "ld.param.b32 %n, [glint$4];\n"
+                       "cvt.u64.u32 %last, %n;\n"
+                       "add.u64 %last, %last, %first;\n"
+                       "sub.u64 %last, %last, 1;\n"
+                       "shr.u64 %first, %first, %shift;\n"
+                       "shr.u64 %last, %last, %shift;\n"
+                       "cvt.u32.u64 %from, %first;\n"
+                       "cvt.u32.u64 %to, %last;\n"
+                       "mov.u32 %lane, %laneid;\n"
+                       "shr.u64 %first, %first, 5;\n"
+                       "cvt.u32.u64 %n, %first;\n"
+                       "add.u32 %n, %n, %lane;\n"
+                       "mad.wide.u32 %bits, %n, 4, %bits;\n"
+                       // From and to which bit of the lane's word.
+                       "and.b32 %n, %from, 31;\n"
+                       "sub.u32 %to, %to, %from;\n"
+                       "add.u32 %to, %to, %n;\n"
+                       "shl.b32 %lane, %lane, 5;\n"
+                       "sub.s32 %from, %n, %lane;\n"
+                       "sub.s32 %to, %to, %lane;\n"
+                       "setp.lt.s32 %p, %to, 0;\n"
+                       "@%p bra done;\n"
+                       "max.s32 %from, %from, 0;\n"
+                       "min.s32 %to, %to, 31;\n"
+                       "sub.s32 %to, 31, %to;\n"
+                       "mov.u32 %n, -1;\n"
+                       "shl.b32 %from, %n, %from;\n"
+                       "shr.u32 %to, %n, %to;\n"
+                       "and.b32 %to, %to, %from;\n"
+                       "red.global.or.b32 [%bits], %to;\n"
+                       "done:\n"
                        "ret;\n}\n");
 }
 
 void instrument_emit_library(const struct instrument_work *work, struct base_buf *out)
 {
-    if (work->helpers & (HELPER_TOUCH | HELPER_ENTER | HELPER_ACCESS))
-        emit_find(out);
     if (work->helpers & HELPER_TOUCH)
         emit_touch(out);
     if (work->helpers & HELPER_LEAVE)
@@ -303,5 +317,9 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
     if (work->helpers & HELPER_ENTER)
         emit_enter(out);
     if (work->helpers & HELPER_ACCESS)
-        emit_access(out, work->counts);
+        emit_access(out, work);
+    if (work->helpers & HELPER_RUN)
+        emit_run(out);
+    if (work->helpers & HELPER_SWEEP)
+        instrument_emit_sweep_function(out, work->counts);
 }

@@ -116,7 +116,8 @@ static bool is_power(uint32_t bytes)
 }
 
 // Which bytes the instruction touches; false where that is not known here.
-static bool find_shape(const struct ptx_site *site, struct instrument_probe *probe)
+static bool find_shape(const struct instrument_work *work, const struct ptx_site *site,
+                       struct instrument_probe *probe)
 {
     const struct ptx_instr *instr = site->instr;
     switch (ptx_op(instr)) {
@@ -124,16 +125,50 @@ static bool find_shape(const struct ptx_site *site, struct instrument_probe *pro
     case PTX_OP_LDU:
     case PTX_OP_ST:
     case PTX_OP_ATOM:
-    case PTX_OP_RED: probe->shape = SHAPE_FIXED; return is_power(site->bytes);
+    case PTX_OP_RED: return is_power(site->bytes);
     case PTX_OP_CP_ASYNC:
         // Behind the size: how many bytes of it are read, or a predicate under which none is.
-        probe->shape =
-            instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3)
-                ? SHAPE_SIZED
-                : SHAPE_FIXED;
+        if (instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3))
+            probe->shape = SHAPE_SIZED;
+        probe->size = 3;
         return is_power(site->bytes) && site->bytes <= 16;
+    case PTX_OP_CP_ASYNC_BULK:
+    case PTX_OP_CP_REDUCE_ASYNC_BULK:
+        probe->shape = SHAPE_SIZED;
+        probe->size = 2;
+        return instr->operand_count > 2;
+    case PTX_OP_WMMA_LOAD:
+    case PTX_OP_WMMA_STORE: return !work->elements;
     default: return false;
     }
+}
+
+// Instructions that only ever touch shared memory, whatever kind of address they take.
+static bool is_for_shared(const struct ptx_instr *instr)
+{
+    enum ptx_op op = ptx_op(instr);
+    return op == PTX_OP_LDMATRIX || op == PTX_OP_STMATRIX || op == PTX_OP_ST_BULK ||
+           op == PTX_OP_ST_ASYNC || op == PTX_OP_RED_ASYNC || op == PTX_OP_TCGEN05_ALLOC ||
+           op == PTX_OP_CLUSTERLAUNCHCONTROL_TRY_CANCEL ||
+           (op >= PTX_OP_MBARRIER_INIT && op <= PTX_OP_MBARRIER_TRY_WAIT);
+}
+
+// What lanes will probably do: the probes look whether they do.
+static void guess(const struct instrument_body *body, struct instrument_probe *probe)
+{
+    const struct ptx_site *site = probe->site;
+    const struct ptx_affine *affine = body->facts->affine;
+    int64_t step = ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_TID, 0, NULL) +
+                   ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_LANEID, 0, NULL);
+    if (!(site->deps & PTX_DEP_ANY_LANE))
+        probe->guess = GUESS_ONE;
+    else if (step == (int64_t)site->bytes && site->bytes <= 16)
+        probe->guess = GUESS_RUN;
+    else if (site->kind != PTX_SITE_INDIRECT)
+        probe->guess = GUESS_NEAR;
+    probe->behind = site->bytes;
+    // Blocks that differ in what they touch write words once.
+    probe->check = site->loop != PTX_NO_LOOP && !(site->deps & PTX_DEP_CTAID_X);
 }
 
 static void plan_site(struct instrument_work *work, struct instrument_body *body,
@@ -142,10 +177,10 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
 {
     *probe = (struct instrument_probe){
         .site = site, .root = INSTRUMENT_NONE, .flag = INSTRUMENT_NONE, .tally = INSTRUMENT_NONE};
-    if (!site->reachable ||
+    if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
-    if (!has_address(site->address) || !find_shape(site, probe)) {
+    if (!has_address(site->address) || !find_shape(work, site, probe)) {
         if (!body->why_not)
             instrument_add_reason(work, &body->why_not,
                                   "%s at line %u of the PTX is not understood",
@@ -158,6 +193,24 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     probe->root = rooted ? find_root(work, body, site, roots) : INSTRUMENT_NONE;
     probe->how = probe->root == INSTRUMENT_NONE ? HOW_LOOKUP : HOW_ROOT;
     body->looks_up |= probe->how == HOW_LOOKUP;
+    guess(body, probe);
+}
+
+// What cannot be cloned whatever its accesses are.
+static void refuse(struct instrument_work *work, struct instrument_body *body)
+{
+    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
+        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
+        if (instr && ptx_op(instr) == PTX_OP_UNKNOWN && !body->why_not)
+            instrument_add_reason(work, &body->why_not, "%s at line %u of the PTX is not known",
+                                  instr->form->text, stmt->line);
+        if (stmt->kind == PTX_STMT_VAR) {
+            const struct ptx_var *var = ((const struct ptx_var_stmt *)stmt)->var;
+            if ((var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST) && !body->why_not)
+                instrument_add_reason(work, &body->why_not,
+                                      "%s is a variable of the function's own", var->name);
+        }
+    }
 }
 
 void instrument_plan(struct instrument_work *work, struct instrument_body *body)
@@ -173,18 +226,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     body->probe_count = count;
     for (uint32_t i = 0; i < count; i++)
         plan_site(work, body, &sites[i], &body->probes[i], &roots);
-    for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
-        const struct ptx_instr *instr = ptx_stmt_instr(stmt);
-        if (instr && ptx_op(instr) == PTX_OP_UNKNOWN && !body->why_not)
-            instrument_add_reason(work, &body->why_not, "%s at line %u of the PTX is not known",
-                                  instr->form->text, stmt->line);
-        if (stmt->kind == PTX_STMT_VAR) {
-            const struct ptx_var *var = ((const struct ptx_var_stmt *)stmt)->var;
-            if ((var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST) && !body->why_not)
-                instrument_add_reason(work, &body->why_not,
-                                      "%s is a variable of the function's own", var->name);
-        }
-    }
+    refuse(work, body);
     struct instrument_kernel *kernel = body->kernel;
     if (!kernel)
         return;

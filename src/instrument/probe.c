@@ -58,12 +58,14 @@ static void emit_space_check(struct instrument_work *work, uint32_t past)
                         past);
 }
 
-// The bytes that an instruction of no fixed size touches, into %glint$d4; past the label where
+// The bytes that an instruction of no fixed size touches, into %glint$r0; past the label where
 // there are none.
-static void emit_size(struct instrument_work *work, const struct ptx_instr *instr, uint32_t past)
+static void emit_size(struct instrument_work *work, const struct instrument_probe *probe,
+                      uint32_t past)
 {
     struct base_buf *out = &work->out;
-    const struct ptx_operand *operand = &instr->operands[3];
+    const struct ptx_instr *instr = probe->site->instr;
+    const struct ptx_operand *operand = &instr->operands[probe->size];
     if (operand->kind == PTX_OPERAND_REG && operand->reg->type == PTX_PRED) {
         base_buf_puts(out, operand->flags & PTX_OPERAND_NOT ? "@!" : "@");
         base_buf_printf(out, "%s bra $glint$%u;\n", operand->reg->name, past);
@@ -72,8 +74,7 @@ static void emit_size(struct instrument_work *work, const struct ptx_instr *inst
     base_buf_puts(out, "mov.b32 %glint$r0, ");
     ptx_print_operand(operand, out);
     base_buf_printf(out,
-                    ";\ncvt.u64.u32 %%glint$d4, %%glint$r0;\n"
-                    "setp.eq.u64 %%glint$p0, %%glint$d4, 0;\n"
+                    ";\nsetp.eq.u32 %%glint$p0, %%glint$r0, 0;\n"
                     "@%%glint$p0 bra $glint$%u;\n",
                     past);
 }
@@ -129,7 +130,7 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
                         const struct instrument_probe *probe, uint32_t past)
 {
     if (probe->shape == SHAPE_SIZED)
-        emit_size(work, probe->site->instr, past);
+        emit_size(work, probe, past);
     if (probe->how == HOW_ROOT) {
         instrument_emit_flag(work, body, probe->flag);
         return;
@@ -145,52 +146,83 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
 
 // --- Elements ------------------------------------------------------------------------------------
 
-// An access of which nothing but the address is known: %glint$d4 has its bytes.
+// An access that is looked up: %glint$a has its address, %glint$r0 its bytes.
 static void emit_access(struct instrument_work *work, const struct instrument_body *body,
                         uint32_t kinds, uint32_t root)
 {
     struct base_buf *out = &work->out;
-    work->helpers |= HELPER_ACCESS | HELPER_LEAVE;
-    emit_table(out, body, "%glint$d0");
+    work->helpers |= HELPER_ACCESS;
+    base_buf_puts(out, "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
+                       ".param .b32 glint$4;\n.param .b32 glint$5;\n");
+    emit_table(out, body, "%glint$d1");
+    base_buf_puts(out, "st.param.b64 [glint$1], %glint$d1;\n"
+                       "st.param.b64 [glint$2], %glint$a;\n");
+    if (root == INSTRUMENT_NONE)
+        base_buf_puts(out, "st.param.b64 [glint$3], 0;\n");
+    else
+        base_buf_printf(out,
+                        "ld.param.u64 %%glint$d1, [glint$context+%zu];\n"
+                        "st.param.b64 [glint$3], %%glint$d1;\n",
+                        instrument_slot_offset(root) + offsetof(struct instrument_slot, base));
     base_buf_printf(out,
-                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
-                    ".param .b32 glint$4;\n.param .b32 glint$5;\n"
-                    "st.param.b64 [glint$1], %%glint$d0;\n"
-                    "st.param.b64 [glint$2], %%glint$a;\n"
-                    "st.param.b64 [glint$3], %%glint$d4;\n"
-                    "st.param.b32 [glint$4], %u;\n"
+                    "st.param.b32 [glint$4], %%glint$r0;\n"
                     "st.param.b32 [glint$5], %d;\n"
                     "call glint$access, (glint$1, glint$2, glint$3, glint$4, glint$5);\n}\n",
-                    kinds, root == INSTRUMENT_NONE ? -1 : (int)root);
+                    root == INSTRUMENT_NONE ? (int)kinds - 4 : (int)(root * 4 + kinds));
 }
 
-// Past the slot's object: looked up.
+// The way for what is not as expected: of all accesses that are marked here, each by itself.
+static void emit_slow(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_probe *probe, uint32_t bytes)
+{
+    int64_t at = probe->site->address->offset;
+    for (const struct instrument_probe *each = probe; each;
+         each = each->next ? &body->probes[each->next - 1] : NULL) {
+        if (each != probe)
+            base_buf_printf(&work->out, "add.s64 %%glint$a, %%glint$a, %lld;\n",
+                            (long long)(each->site->address->offset - at));
+        at = each->site->address->offset;
+        base_buf_printf(&work->out, "mov.u32 %%glint$r0, %u;\n", bytes);
+        emit_access(work, body, kinds_of(each->site), probe->root);
+    }
+}
+
 static void emit_rooted(struct instrument_work *work, const struct instrument_body *body,
                         const struct instrument_probe *probe, uint32_t bytes)
 {
     struct base_buf *out = &work->out;
     struct instrument_fields slot = {"ld.param", "glint$context",
                                      instrument_slot_offset(probe->root)};
-    uint32_t outside = new_label(work), done = new_label(work);
+    uint32_t slow = new_label(work), done = new_label(work);
+    bool is_run = probe->guess == GUESS_RUN && bytes == probe->site->bytes;
     base_buf_printf(out,
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "ld.param.u32 %%glint$r0, [glint$context+%zu];\n"
-                    "cvt.u64.u32 %%glint$d1, %%glint$r0;\n"
-                    "add.u64 %%glint$d0, %%glint$d0, %%glint$d1;\n"
                     "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n"
-                    "ld.param.u64 %%glint$d2, [glint$context+%zu];\n"
-                    "sub.u64 %%glint$d2, %%glint$d2, %%glint$d1;\n"
-                    "setp.ge.u64 %%glint$p0, %%glint$d0, %%glint$d2;\n"
-                    "@%%glint$p0 bra $glint$%u;\n",
-                    slot.offset + offsetof(struct instrument_slot, base),
-                    slot.offset + offsetof(struct instrument_slot, lead),
-                    slot.offset + offsetof(struct instrument_slot, bytes), outside);
-    instrument_emit_mark(work, &slot, "%glint$a", bytes);
-    base_buf_printf(out,
-                    "bra $glint$%u;\n$glint$%u:\n"
-                    "mov.u64 %%glint$d4, %u;\n",
-                    done, outside, bytes);
-    emit_access(work, body, kinds_of(probe->site), probe->root);
+                    "sub.u64 %%glint$d1, %%glint$a, %%glint$o%u;\n",
+                    slot.offset + offsetof(struct instrument_slot, base), probe->root);
+    if (probe->before)
+        base_buf_printf(out, "sub.u64 %%glint$d1, %%glint$d1, %u;\n", probe->before);
+    base_buf_printf(out, "setp.lt.u64 %%glint$p0, %%glint$d1, %%glint$w%u;\n", probe->root);
+    if (probe->before || probe->behind > probe->site->bytes)
+        base_buf_printf(out,
+                        "add.u64 %%glint$d1, %%glint$d1, %u;\n"
+                        "setp.lt.and.u64 %%glint$p0, %%glint$d1, %%glint$w%u, %%glint$p0;\n",
+                        probe->before + probe->behind - 1, probe->root);
+    if (is_run) {
+        uint32_t no = work->counts ? new_label(work) : slow;
+        uint32_t element = body->kernel->roots[probe->root].element_bytes;
+        instrument_emit_run(work, &slot, probe, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element),
+                            no, done);
+        if (work->counts)
+            base_buf_printf(out, "$glint$%u:\n", no);
+    }
+    if (!is_run || work->counts) {
+        base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+        instrument_emit_mark(work, &slot, bytes, (enum instrument_guess)probe->guess, done);
+        base_buf_printf(out, "bra $glint$%u;\n", done);
+    }
+    base_buf_printf(out, "$glint$%u:\n", slow);
+    emit_slow(work, body, probe, bytes);
     base_buf_printf(out, "$glint$%u:\n", done);
 }
 
@@ -226,7 +258,11 @@ static void emit_looked_up(struct instrument_work *work, const struct instrument
                     "setp.eq.u64 %%glint$p0, %%glint$e, 0;\n"
                     "@%%glint$p0 bra $glint$%u;\n$glint$%u:\n",
                     done, inside);
-    instrument_emit_mark(work, &slot, "%glint$a", bytes);
+    base_buf_printf(out,
+                    "ld.global.u64 %%glint$d0, [%%glint$s+%zu];\n"
+                    "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n",
+                    offsetof(struct instrument_slot, base));
+    instrument_emit_mark(work, &slot, bytes, GUESS_NOTHING, done);
     for (uint32_t kind = 0; kind < 2; kind++) {
         if (kinds & 1u << kind)
             base_buf_printf(out, "add.u64 %%glint$m%u, %%glint$m%u, %u;\n", kind, kind, bytes);
@@ -245,7 +281,7 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
     if (probe->check_space)
         emit_space_check(work, past);
     if (probe->shape == SHAPE_SIZED) {
-        emit_size(work, site->instr, past);
+        emit_size(work, probe, past);
         emit_access(work, body, kinds_of(site), INSTRUMENT_NONE);
         return;
     }
@@ -258,6 +294,27 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
         else
             emit_looked_up(work, body, probe, bytes);
     }
+}
+
+// An access that is marked where its loop is left, unless that cannot be.
+static void emit_waiting(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    if (probe->keeps)
+        base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept,
+                        probe->site->address->elements[0].reg->name);
+    if (!body->doubts[probe->root].exists)
+        return;
+    uint32_t past = new_label(work);
+    base_buf_printf(out,
+                    "@!%%glint$b%u bra $glint$%u;\n"
+                    "{\n.reg .b32 %%glint$r0;\n.reg .b64 %%glint$a, %%glint$d1;\n",
+                    probe->root, past);
+    emit_address(out, probe->site->address);
+    base_buf_printf(out, "mov.u32 %%glint$r0, %u;\n", probe->site->bytes);
+    emit_access(work, body, kinds_of(probe->site), probe->root);
+    base_buf_printf(out, "}\n$glint$%u:\n", past);
 }
 
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body)
@@ -282,11 +339,15 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
 {
     struct base_buf *out = &work->out;
     const struct ptx_instr *instr = probe->site->instr;
-    if (probe->how == HOW_NOT ||
+    if (probe->how == HOW_NOT || probe->joined ||
         (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE))
         return;
+    if (probe->waits) {
+        emit_waiting(work, body, probe);
+        return;
+    }
     uint32_t past = new_label(work);
-    base_buf_puts(out, "{\n.reg .pred %glint$p<2>;\n.reg .b32 %glint$r<4>;\n"
+    base_buf_puts(out, "{\n.reg .pred %glint$p<3>;\n.reg .b32 %glint$r<8>;\n"
                        ".reg .b64 %glint$a, %glint$d<5>;\n");
     if (instr->guard)
         base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",

@@ -111,6 +111,7 @@ static void emit_sum(struct instrument_work *work, uint32_t tally)
                     "mov.u32 %%glint$r1, %%glint$n%u;\n"
                     "mov.u32 %%glint$r2, 0;\n"
                     "$glint$%u:\n"
+                    ".pragma \"nounroll\";\n"
                     "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
                     "vote.sync.any.pred %%glint$p2, %%glint$p1, %%glint$r0;\n"
                     "@!%%glint$p2 bra $glint$%u;\n"

@@ -20,39 +20,79 @@ enum instrument_helper {
     HELPER_LEAVE = 1 << 1,  // elements: adds bytes to an entry's
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
+    HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
+    HELPER_RUN = 1 << 5,    // elements: bits of a run, by a whole warp
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
 
 // Which bytes an instruction touches from its address on.
 enum instrument_shape {
-    SHAPE_FIXED,  // site->bytes
-    SHAPE_SIZED,  // so many as an operand says, 16 at most: cp.async
-    SHAPE_RANGE,  // so many as an operand says: bulk copies
-    SHAPE_MATRIX, // rows: wmma
+    SHAPE_FIXED, // site->bytes
+    SHAPE_SIZED, // so many as an operand says, or none, as a predicate there says
+};
+
+// What the lanes of a warp will probably do; see mark.c.
+enum instrument_guess {
+    GUESS_NOTHING,
+    GUESS_NEAR, // touch neighbouring elements
+    GUESS_ONE,  // touch one element
+    GUESS_RUN,  // touch bytes one after the other, all lanes
 };
 
 struct instrument_probe {
     const struct ptx_site *site;
     uint8_t how;        // enum instrument_how
     uint8_t shape;      // enum instrument_shape
+    uint8_t size;       // SHAPE_SIZED: the operand
     bool check_space;   // a generic address that may be shared or local
     uint32_t root;      // HOW_ROOT
     uint32_t flag;      // objects: a guarded site's own
     uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
+    uint8_t guess;      // enum instrument_guess
+    bool check;         // many warps may touch the same
+    // A run that other accesses of the block, at other offsets from the same register, have part
+    // in: so many bytes before the address, and from it on. Theirs are marked with it.
+    uint32_t before, behind;
+    uint32_t next; // 1 + the next access of the run
+    bool joined;   // marked with an earlier one
+    bool waits;    // marked where its loop is left; see hoist.c
+    bool keeps;    // notes where it was, in the register that has the number `kept`
+    uint32_t kept;
+};
+
+// What one or more accesses of a block touch from round to round: `chunk` bytes each time.
+struct instrument_sweep {
+    uint32_t order; // in which they were found
+    uint32_t block, loop;
+    uint32_t value; // of ptx_ssa: the register of the address
+    uint32_t kept;  // the register that holds it in the last round
+    uint32_t root, tally;
+    uint8_t access;        // enum ptx_access
+    uint32_t bytes, chunk; // of an access, of all
+    int64_t offset;        // of the chunk's first byte from the register
+    struct ptx_linear step;
+    bool columns; // threads that differ in y and z only do the same
+    bool check;   // many warps may touch the same
+};
+
+// What must hold of a root, and of parameters, so that accesses may wait.
+struct instrument_doubt {
+    bool exists;
+    BASE_ARRAY(uint32_t) params; // must not be negative
 };
 
 // A function of the module that has a body.
 struct instrument_body {
     struct ptx_function *function;
     // What its text says, and, but for the first two, what it calls too; see calls.c.
-    bool has_memory; // global or generic accesses
-    bool has_exit;   // ends its thread
-    bool touches;    // a clone is needed to see its accesses
-    bool may_exit;   // what it calls may end the thread
-    bool calls_pointers;
+    bool has_memory;           // global or generic accesses
+    bool has_exit;             // ends its thread
+    bool touches;              // a clone is needed to see its accesses
+    bool may_exit;             // what it calls may end the thread
+    bool is_taken;             // there are pointers to it
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
@@ -73,6 +113,10 @@ struct instrument_body {
     uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there
     uint32_t *tally_at;  // elements, by block: 1 + the tally that is counted there
     bool *from_one;      // by tally
+    BASE_ARRAY(struct instrument_sweep) sweeps; // by tally
+    uint32_t kept_count;
+    struct instrument_doubt *doubts; // by root
+    bool *leaves;                    // by block: loops with sweeps are left for it
 };
 
 struct instrument_work {
@@ -105,6 +149,8 @@ struct instrument_work {
 void instrument_find_calls(struct instrument_work *work);
 // The body of the function of that name, or NULL.
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
+// True where a call by pointer may lead to the function.
+bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call);
 // True where clones call a clone of it instead.
 bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
 
@@ -123,6 +169,17 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body);
 
+// hoist.c: which accesses are marked where their loop is left, and the text for it.
+void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body *body);
+void instrument_emit_waiting_entry(struct instrument_work *work,
+                                   const struct instrument_body *body);
+void instrument_emit_sweeps(struct instrument_work *work, const struct instrument_body *body,
+                            uint32_t inside, uint32_t to);
+// unions.c: which accesses are marked together.
+void instrument_plan_unions(struct instrument_work *work, struct instrument_body *body);
+// sweep.c: the function that does it.
+void instrument_emit_sweep_function(struct base_buf *out, bool counts);
+
 // probe.c: the text of one site's probe.
 void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
                            const struct instrument_probe *probe);
@@ -138,8 +195,16 @@ struct instrument_fields {
     const char *base; // inside the brackets: "glint$context", a register
     uint32_t offset;  // of the slot there
 };
+// An access of each lane that is here; d0 is its distance from the slot's base. May go on at
+// `done`.
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
-                          const char *address, uint32_t bytes);
+                          uint32_t bytes, enum instrument_guess guess, uint32_t done);
+// Where the whole warp is here, its lanes' accesses are in the object (p0), and one follows the
+// other: marks the run and goes on at `done`, else at `no`. Elements are expected to have 1 <<
+// shift bytes.
+void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
+                         const struct instrument_probe *probe, uint32_t shift, uint32_t no,
+                         uint32_t done);
 
 // clone.c: prints the clone.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);

@@ -39,6 +39,8 @@ static int fill(sqlite3 *db)
         result = fill_words(db, &profile_words[i]);
     if (result == SQLITE_OK)
         result = sqlite3_exec(db, profile_schema, NULL, NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(db, profile_probes_schema, NULL, NULL, NULL);
     if (result != SQLITE_OK)
         return result;
     char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, NULL);"

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 // A reader takes files of its own major version, whatever their minor one.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 0 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 1 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -117,7 +117,10 @@ struct profile_path {
     bool truncated; // there were more frames
 };
 
-enum { PROFILE_LAUNCH_COOPERATIVE = 1 };
+enum {
+    PROFILE_LAUNCH_COOPERATIVE = 1,
+    PROFILE_LAUNCH_WATCHED = 2, // with probes: objects without an access were not touched
+};
 
 struct profile_launch {
     uint32_t kernel;
@@ -310,6 +313,94 @@ struct profile_dropped { // records that were lost on their way to the recorder
     uint64_t count;
 };
 
+struct profile_setting { // how recording was asked for: "sample", "10"
+    const char *name, *value;
+};
+
+// --- Rows: what probes in kernels tell -----------------------------------------------------------
+
+enum { PROFILE_PROBE_OBJECTS = 1, PROFILE_PROBE_ELEMENTS = 2, PROFILE_PROBE_COUNTS = 4 };
+
+struct profile_probe {
+    uint32_t kernel;
+    uint32_t facts;     // sum of PROFILE_PROBE_*; 0: the kernel has no probes
+    const char *reason; // why not, or what they do not see; NULL: nothing
+};
+
+enum profile_site_access { PROFILE_SITE_LOAD = 0, PROFILE_SITE_STORE, PROFILE_SITE_ATOMIC };
+
+struct profile_kernel_site { // a memory instruction of a kernel
+    uint32_t kernel, number; // number: in its kernel, from 1
+    const char *function;    // in which it stands
+    const char *opcode;      // "ld.global.v4.f32"
+    const char *type;        // what the bytes are used as, "f32"
+    uint32_t type_count;
+    uint32_t bytes; // that a thread moves; 0: not fixed by the instruction
+    enum profile_site_access access;
+    bool generic;
+    uint32_t instruction, ptx_line; // instruction: its index in the function
+    // In the source; NULL and 0: not known.
+    const char *file;
+    uint32_t line, column;
+    const char *inlined_function; // NULL: not inlined; and where it was
+    const char *at_file;
+    uint32_t at_line, at_column;
+};
+
+#define PROFILE_UNKNOWN UINT64_MAX // was not looked at
+
+struct profile_access { // what one launch did to one object
+    uint64_t call;
+    uint64_t object;
+    uint32_t node; // of a graph launch: from 1; 0: of a launch
+    bool read, written;
+    uint64_t bytes_read, bytes_written; // that threads moved, each as often as it was; or UNKNOWN,
+    uint64_t elements;                  // different ones touched: likewise, as the two below
+    uint64_t new_elements;              // of those, that no launch had touched before
+    uint64_t shared_elements;           // and that only one launch had touched before
+    uint32_t element_bytes;             // 0: elements are not told
+};
+
+enum { PROFILE_COUNT_BINS = 64, PROFILE_HOT_RANGES = 8 };
+
+// How often one launch touched the elements of one object, of those that it touched.
+struct profile_counts {
+    uint64_t call;
+    uint64_t object;
+    uint32_t node;
+    uint32_t most;                           // the highest count
+    uint64_t most_at;                        // the first element that has it
+    uint64_t sum, squares_low, squares_high; // of the counts; squares: 128 bits
+    uint64_t bins[PROFILE_COUNT_BINS];       // elements; profile_bin_least tells of which counts
+    struct profile_hot_range {
+        uint64_t first, elements, sum; // sum of their counts; elements 0: none
+    } hottest[PROFILE_HOT_RANGES];     // the hottest first
+};
+
+uint64_t profile_bin_least(unsigned bin); // the lowest count in it
+uint64_t profile_counts_elements(const struct profile_counts *counts);
+// From the exact sums; 0 where nothing was touched.
+double profile_counts_mean(const struct profile_counts *counts);
+double profile_counts_variation(const struct profile_counts *counts); // its coefficient
+
+enum profile_map_kind {
+    PROFILE_MAP_NONE = 0,
+    PROFILE_MAP_TOUCHED, // by some launch
+    PROFILE_MAP_SHARED,  // by more than one
+};
+
+// A piece of an object's map. Bit i of byte k is element first + 8 * k + i; what no piece covers is
+// 0.
+struct profile_map {
+    uint64_t object;
+    enum profile_map_kind kind;
+    uint32_t element_bytes;
+    uint64_t elements; // of the whole object
+    uint64_t first;    // a multiple of 8
+    const unsigned char *bits;
+    size_t bit_bytes;
+};
+
 // Words of the views, for people and JSON: "graph-launch". "?" for a value that is none.
 const char *profile_call_kind_word(enum profile_call_kind kind);
 const char *profile_object_kind_word(enum profile_object_kind kind);
@@ -319,6 +410,8 @@ const char *profile_direction_word(enum profile_direction direction);
 const char *profile_severity_word(enum profile_severity severity);
 const char *profile_name_source_word(enum profile_name_source source);
 const char *profile_ending_word(enum profile_ending ending);
+const char *profile_site_access_word(enum profile_site_access access);
+const char *profile_map_kind_word(enum profile_map_kind kind);
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -333,9 +426,9 @@ enum base_code profile_create(const char *path, bool overwrite, struct profile_w
 
 // All of these may fail with BASE_IO or BASE_NO_MEMORY, at once or when a later one is handed over.
 // The writer then takes nothing more and gives the same error from now on; what was safe before
-// stays readable (when the disk is full, for instance). Definitions (program to graph), ends, names
-// and times may be given again: the last one holds. Of calls and objects the first of a number
-// does.
+// stays readable (when the disk is full, for instance). Definitions (program to graph), ends,
+// names, times and what probes tell may be given again: the last one holds. Of calls and objects
+// the first of a number does.
 enum base_code profile_set_program(struct profile_writer *writer,
                                    const struct profile_program *program, struct base_error *error);
 enum base_code profile_add_image(struct profile_writer *writer, const struct profile_image *image,
@@ -376,6 +469,21 @@ enum base_code profile_add_note(struct profile_writer *writer, const struct prof
                                 struct base_error *error);
 enum base_code profile_set_dropped(struct profile_writer *writer,
                                    const struct profile_dropped *dropped, struct base_error *error);
+enum base_code profile_set_setting(struct profile_writer *writer,
+                                   const struct profile_setting *setting, struct base_error *error);
+enum base_code profile_add_probe(struct profile_writer *writer, const struct profile_probe *probe,
+                                 struct base_error *error);
+enum base_code profile_add_kernel_site(struct profile_writer *writer,
+                                       const struct profile_kernel_site *site,
+                                       struct base_error *error);
+enum base_code profile_add_access(struct profile_writer *writer,
+                                  const struct profile_access *access, struct base_error *error);
+enum base_code profile_add_counts(struct profile_writer *writer,
+                                  const struct profile_counts *counts, struct base_error *error);
+// Joins the piece with the others of its map; where it overlaps one, its own bits hold. A map whose
+// elements change in size or number begins anew. BASE_INVALID: the piece is none of such a map.
+enum base_code profile_add_map(struct profile_writer *writer, const struct profile_map *piece,
+                               struct base_error *error);
 
 // Makes safe what is 50 ms old. To be called when the recorder has nothing else to write.
 enum base_code profile_tick(struct profile_writer *writer, struct base_error *error);
@@ -424,6 +532,20 @@ PROFILE_EACH(node_time, time); // of the nodes of graph launches
 PROFILE_EACH(object, object);
 PROFILE_EACH(note, note);
 PROFILE_EACH(dropped, dropped);
+PROFILE_EACH(setting, setting);
+PROFILE_EACH(probe, probe);
+PROFILE_EACH(kernel_site, kernel_site);
+PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects; likewise counts
+PROFILE_EACH(counts, counts);
+PROFILE_EACH(map, map); // in the order of objects; the bits are lent until the callback returns
+
+// The same accesses, taken one by one beside something else. The row is valid until the next; NULL
+// at the end, and where reading fails, which profile_accesses_end then returns. Both take NULL.
+struct profile_accesses;
+enum base_code profile_accesses_begin(struct profile *profile, struct profile_accesses **accesses,
+                                      struct base_error *error);
+const struct profile_access *profile_accesses_next(struct profile_accesses *accesses);
+enum base_code profile_accesses_end(struct profile_accesses *accesses, struct base_error *error);
 
 const struct profile_meta *profile_meta(const struct profile *profile);
 const struct profile_program *profile_program(const struct profile *profile);

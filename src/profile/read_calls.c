@@ -3,9 +3,6 @@
 // order of calls: they are walked side by side, which costs a third of what a join does.
 #include "reader.h"
 
-#define U32(column) ((uint32_t)sqlite3_column_int64(at, column))
-#define U64(column) ((uint64_t)sqlite3_column_int64(at, column))
-
 static enum base_code take_launch(struct profile *profile, sqlite3_stmt *at, void *state,
                                   struct base_error *error)
 {
@@ -204,10 +201,7 @@ PROFILE_EACH(call, call)
                             take_site, NULL, error);
     for (unsigned i = 0; i < SIDES && code == BASE_OK; i++) {
         walk.calls[i] = INT64_MIN;
-        int result = sqlite3_prepare_v2(profile->db, side_sql[i], -1, &walk.sides[i], NULL);
-        if (result != SQLITE_OK)
-            code = result == SQLITE_ERROR ? profile_damaged(profile, error)
-                                          : profile_read_fail(profile, result, error);
+        code = profile_read_prepare(profile, side_sql[i], &walk.sides[i], error);
     }
     if (code == BASE_OK)
         code = profile_walk(profile,

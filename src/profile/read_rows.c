@@ -1,100 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of definitions, objects and notes from the integers of their tables. Calls are in
-// read_calls.c.
+// read_calls.c, and what probes tell in read_probes.c.
 #include "reader.h"
 
-#define I32(column)  sqlite3_column_int(at, column)
-#define U32(column)  ((uint32_t)sqlite3_column_int64(at, column))
-#define I64(column)  sqlite3_column_int64(at, column)
-#define U64(column)  ((uint64_t)sqlite3_column_int64(at, column))
-#define BOOL(column) (sqlite3_column_int64(at, column) != 0)
-#define TEXT(column) profile_text_at(profile, at, column)
+PROFILE_DEFINE_EACH(image, image, IMAGES,
+                    "SELECT number, path, build_id, start, end, bias FROM images ORDER BY number",
+                    .number = U32(0), .path = TEXT(1), .build_id = TEXT(2), .start = U64(3),
+                    .end = U64(4), .bias = U64(5))
 
-// Defines profile_each_WHAT: the statement, and the row that its columns make.
-#define EACH(what, row_type, sql, ...)                                                            \
-    struct each_##what {                                                                          \
-        bool (*each)(void *user, const struct profile_##row_type *row);                           \
-        void *user;                                                                               \
-    };                                                                                            \
-    static enum base_code give_##what(struct profile *profile, sqlite3_stmt *at, void *state,     \
-                                      struct base_error *error)                                   \
-    {                                                                                             \
-        const struct each_##what *to = state;                                                     \
-        struct profile_##row_type row = {__VA_ARGS__};                                            \
-        (void)profile;                                                                            \
-        (void)error;                                                                              \
-        return to->each(to->user, &row) ? BASE_OK : BASE_NOT_FOUND;                               \
-    }                                                                                             \
-    PROFILE_EACH(what, row_type)                                                                  \
-    {                                                                                             \
-        return profile_walk(profile, sql, give_##what, &(struct each_##what){each, user}, error); \
-    }
+PROFILE_DEFINE_EACH(function, function, FUNCTIONS,
+                    "SELECT number, name FROM functions ORDER BY number", .number = U32(0),
+                    .name = TEXT(1))
 
-EACH(image, image, "SELECT number, path, build_id, start, end, bias FROM images ORDER BY number",
-     .number = U32(0), .path = TEXT(1), .build_id = TEXT(2), .start = U64(3), .end = U64(4),
-     .bias = U64(5))
+PROFILE_DEFINE_EACH(thread, thread, THREADS,
+                    "SELECT number, tid, name FROM threads ORDER BY number", .number = U32(0),
+                    .tid = I32(1), .name = TEXT(2))
 
-EACH(function, function, "SELECT number, name FROM functions ORDER BY number", .number = U32(0),
-     .name = TEXT(1))
+PROFILE_DEFINE_EACH(device, device, DEVICES,
+                    "SELECT number, name, major, minor, multiprocessors, memory, uuid FROM devices "
+                    "ORDER BY number",
+                    .number = U32(0), .name = TEXT(1), .major = U32(2), .minor = U32(3),
+                    .multiprocessors = U32(4), .memory_bytes = U64(5), .uuid = TEXT(6))
 
-EACH(thread, thread, "SELECT number, tid, name FROM threads ORDER BY number", .number = U32(0),
-     .tid = I32(1), .name = TEXT(2))
+PROFILE_DEFINE_EACH(context, context, CONTEXTS,
+                    "SELECT number, device FROM contexts ORDER BY number", .number = U32(0),
+                    .device = U32(1))
 
-EACH(device, device,
-     "SELECT number, name, major, minor, multiprocessors, memory, uuid FROM devices "
-     "ORDER BY number",
-     .number = U32(0), .name = TEXT(1), .major = U32(2), .minor = U32(3), .multiprocessors = U32(4),
-     .memory_bytes = U64(5), .uuid = TEXT(6))
+PROFILE_DEFINE_EACH(stream, stream, STREAMS,
+                    "SELECT number, context, flags, priority, thread FROM streams ORDER BY number",
+                    .number = U32(0), .context = U32(1), .flags = U32(2), .priority = I32(3),
+                    .thread = U32(4))
 
-EACH(context, context, "SELECT number, device FROM contexts ORDER BY number", .number = U32(0),
-     .device = U32(1))
+PROFILE_DEFINE_EACH(
+    module, module, MODULES,
+    "SELECT number, context, name, bytes, hash, has_ptx FROM modules ORDER BY number",
+    .number = U32(0), .context = U32(1), .name = TEXT(2), .bytes = U64(3), .hash = U64(4),
+    .has_ptx = BOOL(5))
 
-EACH(stream, stream, "SELECT number, context, flags, priority, thread FROM streams ORDER BY number",
-     .number = U32(0), .context = U32(1), .flags = U32(2), .priority = I32(3), .thread = U32(4))
+PROFILE_DEFINE_EACH(kernel, kernel, KERNELS,
+                    "SELECT number, module, name, mangled, registers, shared, local FROM kernels "
+                    "ORDER BY number",
+                    .number = U32(0), .module = U32(1), .name = TEXT(2), .mangled = TEXT(3),
+                    .registers = U32(4), .static_shared_bytes = U32(5), .local_bytes = U32(6))
 
-EACH(module, module,
-     "SELECT number, context, name, bytes, hash, has_ptx FROM modules ORDER BY number",
-     .number = U32(0), .context = U32(1), .name = TEXT(2), .bytes = U64(3), .hash = U64(4),
-     .has_ptx = BOOL(5))
+PROFILE_DEFINE_EACH(node_time, time, NODE_TIMES,
+                    "SELECT call, node, start, duration FROM node_times ORDER BY call, node",
+                    .call = U64(0), .node = U32(1), .start_ns = I64(2),
+                    .end_ns = (int64_t)(U64(2) + U64(3)))
 
-EACH(kernel, kernel,
-     "SELECT number, module, name, mangled, registers, shared, local FROM kernels "
-     "ORDER BY number",
-     .number = U32(0), .module = U32(1), .name = TEXT(2), .mangled = TEXT(3), .registers = U32(4),
-     .static_shared_bytes = U32(5), .local_bytes = U32(6))
+PROFILE_DEFINE_EACH(note, note, NOTES, "SELECT severity, text FROM notes ORDER BY id",
+                    .severity = (enum profile_severity)profile_known(at, 0, PROFILE_INFO,
+                                                                     PROFILE_ERROR + 1,
+                                                                     PROFILE_WARNING),
+                    .text = TEXT(1))
 
-EACH(node_time, time, "SELECT call, node, start, duration FROM node_times ORDER BY call, node",
-     .call = U64(0), .node = U32(1), .start_ns = I64(2), .end_ns = (int64_t)(U64(2) + U64(3)))
+PROFILE_DEFINE_EACH(dropped, dropped, DROPPED, "SELECT kind, count FROM dropped ORDER BY kind",
+                    .kind = TEXT(0), .count = U64(1))
 
-// A value that a newer version may have added: `other` for one that this one does not know.
-static int known(sqlite3_stmt *at, int column, int first, int end, int other)
-{
-    int64_t value = I64(column);
-    return value >= first && value < end ? (int)value : other;
-}
+PROFILE_DEFINE_EACH(
+    object, object, OBJECTS,
+    "SELECT o.number, o.kind, o.address, o.bytes, o.call, o.parent, o.pitch, o.width, o.height,"
+    " o.depth, o.context, o.device, o.stream, e.number, e.call, e.stream, n.name, n.source"
+    " FROM objects o LEFT JOIN object_ends e ON e.number = o.number"
+    " LEFT JOIN object_names n ON n.number = o.number ORDER BY o.number",
+    .number = U64(0),
+    .kind = (enum profile_object_kind)profile_known(at, 1, PROFILE_OBJECT_OTHER,
+                                                    PROFILE_OBJECT_KINDS, PROFILE_OBJECT_OTHER),
+    .address = U64(2), .bytes = U64(3), .call = U64(4), .parent = U64(5), .pitch = U64(6),
+    .width_bytes = U64(7), .height = U64(8), .depth = U64(9), .context = U32(10), .device = U32(11),
+    .stream = U32(12), .has_end = sqlite3_column_type(at, 13) != SQLITE_NULL, .end_call = U64(14),
+    .end_stream = U32(15), .name = TEXT(16),
+    .name_source = (enum profile_name_source)profile_known(at, 17, PROFILE_NAME_NONE,
+                                                           PROFILE_NAME_PROGRAM + 1,
+                                                           PROFILE_NAME_NONE))
 
-EACH(note, note, "SELECT severity, text FROM notes ORDER BY id",
-     .severity = (enum profile_severity)known(at, 0, PROFILE_INFO, PROFILE_ERROR + 1,
-                                              PROFILE_WARNING),
-     .text = TEXT(1))
-
-EACH(dropped, dropped, "SELECT kind, count FROM dropped ORDER BY kind", .kind = TEXT(0),
-     .count = U64(1))
-
-EACH(object, object,
-     "SELECT o.number, o.kind, o.address, o.bytes, o.call, o.parent, o.pitch, o.width, o.height,"
-     " o.depth, o.context, o.device, o.stream, e.number, e.call, e.stream, n.name, n.source"
-     " FROM objects o LEFT JOIN object_ends e ON e.number = o.number"
-     " LEFT JOIN object_names n ON n.number = o.number ORDER BY o.number",
-     .number = U64(0),
-     .kind = (enum profile_object_kind)known(at, 1, PROFILE_OBJECT_OTHER, PROFILE_OBJECT_KINDS,
-                                             PROFILE_OBJECT_OTHER),
-     .address = U64(2), .bytes = U64(3), .call = U64(4), .parent = U64(5), .pitch = U64(6),
-     .width_bytes = U64(7), .height = U64(8), .depth = U64(9), .context = U32(10),
-     .device = U32(11), .stream = U32(12), .has_end = sqlite3_column_type(at, 13) != SQLITE_NULL,
-     .end_call = U64(14), .end_stream = U32(15), .name = TEXT(16),
-     .name_source = (enum profile_name_source)known(at, 17, PROFILE_NAME_NONE,
-                                                    PROFILE_NAME_PROGRAM + 1, PROFILE_NAME_NONE))
+PROFILE_DEFINE_EACH(setting, setting, SETTINGS, "SELECT name, value FROM settings ORDER BY name",
+                    .name = TEXT(0), .value = TEXT(1))
 
 // --- Call paths ----------------------------------------------------------------------------------
 
@@ -197,8 +178,8 @@ static bool give_graph(struct graph_walk *walk)
 
 static void read_node(struct profile *profile, sqlite3_stmt *at, struct profile_node *node)
 {
-    node->kind = (enum profile_node_kind)known(at, 1, PROFILE_NODE_KERNEL, PROFILE_NODE_OTHER + 1,
-                                               PROFILE_NODE_OTHER);
+    node->kind = (enum profile_node_kind)profile_known(at, 1, PROFILE_NODE_KERNEL,
+                                                       PROFILE_NODE_OTHER + 1, PROFILE_NODE_OTHER);
     switch (node->kind) {
     case PROFILE_NODE_KERNEL: node->launch = profile_launch_at(profile, I64(2)); break;
     case PROFILE_NODE_COPY:
@@ -213,12 +194,12 @@ static void read_node(struct profile *profile, sqlite3_stmt *at, struct profile_
             .to = U64(10),
             .to_object = U64(11),
             .to_pitch = U64(12),
-            .from_memory = (enum profile_memory)known(at, 13, 0, PROFILE_MEMORY_UNKNOWN,
-                                                      PROFILE_MEMORY_UNKNOWN),
-            .to_memory = (enum profile_memory)known(at, 14, 0, PROFILE_MEMORY_UNKNOWN,
-                                                    PROFILE_MEMORY_UNKNOWN),
-            .direction = (enum profile_direction)known(at, 15, 0, PROFILE_PEER_TO_PEER + 1,
-                                                       PROFILE_DIRECTION_NONE)};
+            .from_memory = (enum profile_memory)profile_known(at, 13, 0, PROFILE_MEMORY_UNKNOWN,
+                                                              PROFILE_MEMORY_UNKNOWN),
+            .to_memory = (enum profile_memory)profile_known(at, 14, 0, PROFILE_MEMORY_UNKNOWN,
+                                                            PROFILE_MEMORY_UNKNOWN),
+            .direction = (enum profile_direction)profile_known(at, 15, 0, PROFILE_PEER_TO_PEER + 1,
+                                                               PROFILE_DIRECTION_NONE)};
         break;
     case PROFILE_NODE_SET:
         node->set = (struct profile_set){.address = U64(3),

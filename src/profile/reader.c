@@ -40,17 +40,29 @@ const char *profile_text_at(const struct profile *profile, sqlite3_stmt *at, int
                : NULL;
 }
 
+bool profile_has(const struct profile *profile, enum profile_table table)
+{
+    return profile_tables[table].since <= profile->minor;
+}
+
+enum base_code profile_read_prepare(struct profile *profile, const char *sql, sqlite3_stmt **at,
+                                    struct base_error *error)
+{
+    errno = 0;
+    int result = sqlite3_prepare_v2(profile->db, sql, -1, at, NULL);
+    if (result == SQLITE_ERROR) // the tables are not those of this version
+        return profile_damaged(profile, error);
+    return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
+}
+
 enum base_code profile_walk(struct profile *profile, const char *sql, profile_take_row *take,
                             void *state, struct base_error *error)
 {
     sqlite3_stmt *at;
-    errno = 0;
-    int result = sqlite3_prepare_v2(profile->db, sql, -1, &at, NULL);
-    if (result == SQLITE_ERROR) // the tables are not those of this version
-        return profile_damaged(profile, error);
-    if (result != SQLITE_OK)
-        return profile_read_fail(profile, result, error);
-    enum base_code code = BASE_OK;
+    int result = SQLITE_DONE;
+    enum base_code code = profile_read_prepare(profile, sql, &at, error);
+    if (code != BASE_OK)
+        return code;
     while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW)
         code = take(profile, at, state, error);
     if (code == BASE_OK && result != SQLITE_DONE)
@@ -138,11 +150,11 @@ static enum base_code take_argument(struct profile *profile, sqlite3_stmt *at, v
 static enum base_code take_name(struct profile *profile, sqlite3_stmt *at, void *state,
                                 struct base_error *error)
 {
-    (void)profile;
     (void)error;
     const char *name = (const char *)sqlite3_column_text(at, 0);
     for (unsigned i = 0; name && i < PROFILE_TABLE_COUNT; i++)
-        *(unsigned *)state += strcmp(profile_tables[i].name, name) == 0;
+        *(unsigned *)state += profile_has(profile, (enum profile_table)i) &&
+                              strcmp(profile_tables[i].name, name) == 0;
     *(unsigned *)state += name && (strcmp(name, "meta") == 0 || strcmp(name, "strings") == 0);
     return BASE_OK;
 }
@@ -155,13 +167,15 @@ static enum base_code load(struct profile *profile, struct base_error *error)
                               NULL, NULL, NULL);
     if (result != SQLITE_OK)
         return profile_read_fail(profile, result, error);
-    unsigned tables = 0;
+    unsigned tables = 0, wanted = 2; // beside those of the list
+    for (unsigned i = 0; i < PROFILE_TABLE_COUNT; i++)
+        wanted += profile_has(profile, (enum profile_table)i);
     bool has_meta = false;
     struct arguments arguments = {{0}};
     enum base_code code =
         profile_walk(profile, "SELECT name FROM sqlite_schema WHERE type='table' AND rootpage>0",
                      take_name, &tables, error);
-    if (code == BASE_OK && tables != PROFILE_TABLE_COUNT + 2)
+    if (code == BASE_OK && tables != wanted)
         code = profile_damaged(profile, error);
     if (code == BASE_OK)
         code = profile_walk(profile,
@@ -292,6 +306,7 @@ static enum base_code open_file(struct profile *profile, struct base_error *erro
     enum base_code code = check_head(profile->path, head, error);
     if (code != BASE_OK)
         return code;
+    profile->minor = big_endian(head + 60) % 1000;
     // Without its log nobody is writing it; SQLite would want to make one, and where it cannot, not
     // read the file.
     profile->lacks_log = head[18] == 2 && !lies_beside(profile->path, "-wal");

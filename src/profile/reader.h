@@ -6,6 +6,14 @@
 
 #include "schema.h"
 
+// Columns of the row that the statement `at` stands at, by their number.
+#define I32(column)  sqlite3_column_int(at, column)
+#define U32(column)  ((uint32_t)sqlite3_column_int64(at, column))
+#define I64(column)  sqlite3_column_int64(at, column)
+#define U64(column)  ((uint64_t)sqlite3_column_int64(at, column))
+#define BOOL(column) (sqlite3_column_int64(at, column) != 0)
+#define TEXT(column) profile_text_at(profile, at, column)
+
 // What calls share, by its number less 1.
 struct profile_site {
     enum profile_call_kind kind;
@@ -16,6 +24,7 @@ struct profile {
     sqlite3 *db;
     char *path;
     bool lacks_log;   // it was being written, and the log that belongs to it is not there
+    unsigned minor;   // version, as the file's head tells
     bool in_query;    // statements are the user's
     char refusal[80]; // what the user's statement may not do
     struct base_arena arena;
@@ -41,6 +50,42 @@ typedef enum base_code profile_take_row(struct profile *profile, sqlite3_stmt *a
                                         struct base_error *error);
 enum base_code profile_walk(struct profile *profile, const char *sql, profile_take_row *take,
                             void *state, struct base_error *error);
+
+// Whether profiles of its version have the table.
+bool profile_has(const struct profile *profile, enum profile_table table);
+
+// Prepares a statement of the reader's own.
+enum base_code profile_read_prepare(struct profile *profile, const char *sql, sqlite3_stmt **at,
+                                    struct base_error *error);
+
+// Defines profile_each_WHAT: the table it needs, the statement, and the row that its columns make.
+#define PROFILE_DEFINE_EACH(what, row_type, TABLE, sql, ...)                                      \
+    struct each_##what {                                                                          \
+        bool (*each)(void *user, const struct profile_##row_type *row);                           \
+        void *user;                                                                               \
+    };                                                                                            \
+    static enum base_code give_##what(struct profile *profile, sqlite3_stmt *at, void *state,     \
+                                      struct base_error *error)                                   \
+    {                                                                                             \
+        const struct each_##what *to = state;                                                     \
+        struct profile_##row_type row = {__VA_ARGS__};                                            \
+        (void)profile;                                                                            \
+        (void)error;                                                                              \
+        return to->each(to->user, &row) ? BASE_OK : BASE_NOT_FOUND;                               \
+    }                                                                                             \
+    PROFILE_EACH(what, row_type)                                                                  \
+    {                                                                                             \
+        if (!profile_has(profile, PROFILE_TABLE_##TABLE))                                         \
+            return BASE_OK;                                                                       \
+        return profile_walk(profile, sql, give_##what, &(struct each_##what){each, user}, error); \
+    }
+
+// A value that a newer version may have added: `other` for one that this one does not know.
+static inline int profile_known(sqlite3_stmt *at, int column, int first, int end, int other)
+{
+    int64_t value = I64(column);
+    return value >= first && value < end ? (int)value : other;
+}
 
 // Read `launches`, once.
 enum base_code profile_load_launches(struct profile *profile, struct base_error *error);

@@ -4,14 +4,14 @@
 // in `sites` and `launches`, and what becomes known later has a table of its own, since appending
 // a row costs less than changing one. Views are the interface: docs/profile.md describes them, and
 // later versions only add to them. Their joins are outer ones: SQLite leaves those out of whose
-// columns a query names none.
+// columns a query names none. What probes tell is in schema_probes.c.
 #include "schema.h"
 
 #include <errno.h>
 #include <string.h>
 
 const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT] = {
-#define X(NAME, name, verb, columns) {#name, verb, columns},
+#define X(NAME, name, verb, columns, since) {#name, verb, columns, since},
     PROFILE_TABLES(X)
 #undef X
 };
@@ -63,10 +63,9 @@ const char profile_schema[] =
     " depth, context, device, stream);"
     "CREATE TABLE object_ends(number INTEGER PRIMARY KEY, call, stream);"
     "CREATE TABLE object_names(number INTEGER PRIMARY KEY, name, source);"
-    "CREATE TABLE accesses(call, node, object, read, written, bytes, elements, ranges BLOB,"
-    " PRIMARY KEY(call, node, object)) WITHOUT ROWID;"
     "CREATE TABLE notes(id INTEGER PRIMARY KEY, severity, text);"
     "CREATE TABLE dropped(kind INTEGER PRIMARY KEY, count);"
+    "CREATE TABLE settings(name INTEGER PRIMARY KEY, value);"
 
     "CREATE VIEW v_meta AS SELECT m.major AS schema, m.minor AS schema_minor, m.glint, m.complete,"
     " e.word AS ended, m.code FROM meta m LEFT JOIN endings e ON e.value = m.ending;"
@@ -127,7 +126,8 @@ const char profile_schema[] =
     " l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.shared AS dynamic_shared_bytes,"
     " k.shared AS static_shared_bytes, l.flags & 1 AS cooperative, NULLIF(t.context, 0) AS context,"
     " NULLIF(t.stream, 0) AS stream, c.start AS start_ns, c.start + c.duration AS end_ns, g.start AS gpu_start_ns,"
-    " g.start + g.duration AS gpu_end_ns, NULLIF(t.path, 0) AS call_path, g.estimated AS gpu_start_estimated"
+    " g.start + g.duration AS gpu_end_ns, NULLIF(t.path, 0) AS call_path, g.estimated AS gpu_start_estimated,"
+    " (l.flags >> 1) & 1 OR EXISTS(SELECT 1 FROM accesses a WHERE a.call = +c.number) AS watched"
     " FROM calls c LEFT JOIN sites t ON t.id = c.site LEFT JOIN launches l ON l.id = c.detail"
     " LEFT JOIN kernels k ON k.number = l.kernel LEFT JOIN strings n ON n.id = k.name"
     " LEFT JOIN gpu_times g ON g.call = c.number WHERE t.kind = 5;"
@@ -197,13 +197,13 @@ const char profile_schema[] =
     " LEFT JOIN object_kinds k ON k.value = o.kind LEFT JOIN calls a ON a.number = o.call"
     " LEFT JOIN calls f ON f.number = e.call;"
 
-    "CREATE VIEW v_accesses AS SELECT call, NULLIF(node, 0) AS node, object, read, written, bytes, elements, ranges"
-    " FROM accesses;"
-
     "CREATE VIEW v_notes AS SELECT n.id AS number, w.word AS severity, s.text FROM notes n"
     " LEFT JOIN severities w ON w.value = n.severity LEFT JOIN strings s ON s.id = n.text;"
 
-    "CREATE VIEW v_dropped AS SELECT s.text AS kind, d.count FROM dropped d LEFT JOIN strings s ON s.id = d.kind;";
+    "CREATE VIEW v_dropped AS SELECT s.text AS kind, d.count FROM dropped d LEFT JOIN strings s ON s.id = d.kind;"
+
+    "CREATE VIEW v_settings AS SELECT n.text AS name, v.text AS value FROM settings x"
+    " LEFT JOIN strings n ON n.id = x.name LEFT JOIN strings v ON v.id = x.value;";
 // clang-format on
 
 enum base_code profile_sqlite_fail(sqlite3 *db, int result, const char *doing, const char *path,

@@ -12,45 +12,59 @@ enum { PROFILE_APPLICATION_ID = 0x676c6e74 }; // "glnt", by which file(1) can kn
 // PRAGMA user_version of a profile.
 enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
 
-// Tables that are written row by row, all columns integers: X(NAME, name, verb, columns). Texts
-// stand in them as numbers of rows of `strings`. Of those with ONCE the first row of a number
-// holds, of the others the last.
+// Tables that are written row by row, all columns integers: X(NAME, name, verb, columns, since).
+// Texts stand in them as numbers of rows of `strings`. Of those with ONCE the first row of a number
+// holds, of the others the last. `since`: files of lower minor versions have no such table, or one
+// that nothing was ever written into. `maps` alone holds bytes too, and write_maps.c puts its rows.
 #define PROFILE_ONCE "INSERT OR IGNORE"
 #define PROFILE_LAST "INSERT OR REPLACE"
-#define PROFILE_TABLES(X)                          \
-    X(PROGRAM, program, PROFILE_LAST, 11)          \
-    X(PROGRAM_END, program_end, PROFILE_LAST, 4)   \
-    X(ARGUMENTS, arguments, PROFILE_LAST, 2)       \
-    X(IMAGES, images, PROFILE_LAST, 6)             \
-    X(FUNCTIONS, functions, PROFILE_LAST, 2)       \
-    X(THREADS, threads, PROFILE_LAST, 3)           \
-    X(DEVICES, devices, PROFILE_LAST, 7)           \
-    X(CONTEXTS, contexts, PROFILE_LAST, 2)         \
-    X(STREAMS, streams, PROFILE_LAST, 5)           \
-    X(MODULES, modules, PROFILE_LAST, 6)           \
-    X(KERNELS, kernels, PROFILE_LAST, 7)           \
-    X(FRAMES, frames, PROFILE_ONCE, 7)             \
-    X(PATHS, paths, PROFILE_LAST, 3)               \
-    X(PATH_FRAMES, path_frames, PROFILE_ONCE, 3)   \
-    X(GRAPHS, graphs, PROFILE_LAST, 2)             \
-    X(GRAPH_NODES, graph_nodes, PROFILE_ONCE, 20)  \
-    X(SITES, sites, PROFILE_ONCE, 8)               \
-    X(LAUNCHES, launches, PROFILE_ONCE, 10)        \
-    X(CALLS, calls, PROFILE_ONCE, 7)               \
-    X(GPU_TIMES, gpu_times, PROFILE_LAST, 4)       \
-    X(NODE_TIMES, node_times, PROFILE_LAST, 4)     \
-    X(COPIES, copies, PROFILE_ONCE, 14)            \
-    X(SETS, sets, PROFILE_ONCE, 9)                 \
-    X(RANGES, ranges, PROFILE_ONCE, 4)             \
-    X(SYNCS, syncs, PROFILE_ONCE, 4)               \
-    X(OBJECTS, objects, PROFILE_ONCE, 13)          \
-    X(OBJECT_ENDS, object_ends, PROFILE_LAST, 3)   \
-    X(OBJECT_NAMES, object_names, PROFILE_LAST, 3) \
-    X(NOTES, notes, PROFILE_ONCE, 3)               \
-    X(DROPPED, dropped, PROFILE_LAST, 2)
+#define PROFILE_TABLES(X)                                           \
+    X(PROGRAM, program, PROFILE_LAST, 11, 0)                        \
+    X(PROGRAM_END, program_end, PROFILE_LAST, 4, 0)                 \
+    X(ARGUMENTS, arguments, PROFILE_LAST, 2, 0)                     \
+    X(IMAGES, images, PROFILE_LAST, 6, 0)                           \
+    X(FUNCTIONS, functions, PROFILE_LAST, 2, 0)                     \
+    X(THREADS, threads, PROFILE_LAST, 3, 0)                         \
+    X(DEVICES, devices, PROFILE_LAST, 7, 0)                         \
+    X(CONTEXTS, contexts, PROFILE_LAST, 2, 0)                       \
+    X(STREAMS, streams, PROFILE_LAST, 5, 0)                         \
+    X(MODULES, modules, PROFILE_LAST, 6, 0)                         \
+    X(KERNELS, kernels, PROFILE_LAST, 7, 0)                         \
+    X(FRAMES, frames, PROFILE_ONCE, 7, 0)                           \
+    X(PATHS, paths, PROFILE_LAST, 3, 0)                             \
+    X(PATH_FRAMES, path_frames, PROFILE_ONCE, 3, 0)                 \
+    X(GRAPHS, graphs, PROFILE_LAST, 2, 0)                           \
+    X(GRAPH_NODES, graph_nodes, PROFILE_ONCE, 20, 0)                \
+    X(SITES, sites, PROFILE_ONCE, 8, 0)                             \
+    X(LAUNCHES, launches, PROFILE_ONCE, 10, 0)                      \
+    X(CALLS, calls, PROFILE_ONCE, 7, 0)                             \
+    X(GPU_TIMES, gpu_times, PROFILE_LAST, 4, 0)                     \
+    X(NODE_TIMES, node_times, PROFILE_LAST, 4, 0)                   \
+    X(COPIES, copies, PROFILE_ONCE, 14, 0)                          \
+    X(SETS, sets, PROFILE_ONCE, 9, 0)                               \
+    X(RANGES, ranges, PROFILE_ONCE, 4, 0)                           \
+    X(SYNCS, syncs, PROFILE_ONCE, 4, 0)                             \
+    X(OBJECTS, objects, PROFILE_ONCE, 13, 0)                        \
+    X(OBJECT_ENDS, object_ends, PROFILE_LAST, 3, 0)                 \
+    X(OBJECT_NAMES, object_names, PROFILE_LAST, 3, 0)               \
+    X(NOTES, notes, PROFILE_ONCE, 3, 0)                             \
+    X(DROPPED, dropped, PROFILE_LAST, 2, 0)                         \
+    X(SETTINGS, settings, PROFILE_LAST, 2, 1)                       \
+    X(PROBES, probes, PROFILE_LAST, 3, 1)                           \
+    X(KERNEL_SITES, kernel_sites, PROFILE_LAST, 18, 1)              \
+    X(ACCESS_SHAPES, access_shapes, PROFILE_ONCE, 8, 1)             \
+    X(ACCESSES, accesses, PROFILE_LAST, 4, 1)                       \
+    X(DISTRIBUTIONS, distributions, PROFILE_ONCE, 8, 1)             \
+    X(DISTRIBUTION_BINS, distribution_bins, PROFILE_ONCE, 3, 1)     \
+    X(DISTRIBUTION_RANGES, distribution_ranges, PROFILE_ONCE, 5, 1) \
+    X(ACCESS_COUNTS, access_counts, PROFILE_LAST, 4, 1)             \
+    X(MAPS, maps, PROFILE_LAST, 6, 1)
+
+// Elements in one row of `maps`: 8 MiB of bits before they are compressed.
+enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
 
 enum profile_table {
-#define X(NAME, name, verb, columns) PROFILE_TABLE_##NAME,
+#define X(NAME, name, verb, columns, since) PROFILE_TABLE_##NAME,
     PROFILE_TABLES(X)
 #undef X
         PROFILE_TABLE_COUNT
@@ -58,13 +72,14 @@ enum profile_table {
 
 struct profile_table_info {
     const char *name, *verb;
-    unsigned columns;
+    unsigned columns, since;
 };
 
 extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 
-// All of it, to be run on an empty database; the words' tables are filled afterwards.
-extern const char profile_schema[];
+// All of it, to be run one after the other on an empty database that has the words' tables: what
+// every profile has, and what probes tell.
+extern const char profile_schema[], profile_probes_schema[];
 
 // A small table of words by which views tell kinds: "CREATE TABLE name(value, word)".
 struct profile_words {
@@ -73,7 +88,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 8 };
+enum { PROFILE_WORDS_TABLES = 10 };
 
 // Fails with what SQLite says of the last thing that failed on db, in words for people. errno was 0
 // before that, or is what it left.

@@ -76,6 +76,17 @@ static const char *const endings[] = {
     [PROFILE_REPLACED] = "replaced",
 };
 
+static const char *const site_accesses[] = {
+    [PROFILE_SITE_LOAD] = "load",
+    [PROFILE_SITE_STORE] = "store",
+    [PROFILE_SITE_ATOMIC] = "atomic",
+};
+
+static const char *const map_kinds[] = {
+    [PROFILE_MAP_TOUCHED] = "touched",
+    [PROFILE_MAP_SHARED] = "shared",
+};
+
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
 const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
@@ -87,6 +98,8 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"severities", severities, COUNT(severities)},
     {"name_sources", name_sources, COUNT(name_sources)},
     {"endings", endings, COUNT(endings)},
+    {"site_accesses", site_accesses, COUNT(site_accesses)},
+    {"map_kinds", map_kinds, COUNT(map_kinds)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)
@@ -132,4 +145,14 @@ const char *profile_name_source_word(enum profile_name_source source)
 const char *profile_ending_word(enum profile_ending ending)
 {
     return word(endings, COUNT(endings), ending);
+}
+
+const char *profile_site_access_word(enum profile_site_access access)
+{
+    return word(site_accesses, COUNT(site_accesses), access);
+}
+
+const char *profile_map_kind_word(enum profile_map_kind kind)
+{
+    return word(map_kinds, COUNT(map_kinds), kind);
 }

@@ -1,31 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of definitions, objects and notes as the integers of their tables. Calls are in
 // write_calls.c.
-
 #include "writer.h"
-
-// Interns the texts of a row, then puts it. Texts stand in the row at the places given.
-struct text_at {
-    unsigned column;
-    const char *text;
-};
-
-static enum base_code put_with(struct profile_writer *writer, enum profile_table table,
-                               int64_t *values, const struct text_at *texts, unsigned count,
-                               struct base_error *error)
-{
-    for (unsigned i = 0; i < count; i++) {
-        enum base_code code =
-            profile_intern_text(writer, texts[i].text, &values[texts[i].column], error);
-        if (code != BASE_OK)
-            return code;
-    }
-    return profile_put_first(writer, table, values, error);
-}
-
-#define PUT(writer, TABLE, values, error, ...)                                           \
-    put_with((writer), PROFILE_TABLE_##TABLE, (values), (struct text_at[]){__VA_ARGS__}, \
-             sizeof((struct text_at[]){__VA_ARGS__}) / sizeof(struct text_at), (error))
 
 // The arguments as a JSON array, for the view.
 static void list_arguments(const struct profile_program *program, struct base_buf *out)
@@ -59,11 +35,12 @@ enum base_code profile_set_program(struct profile_writer *writer,
         base_buf_fini(&list);
         return base_fail(error, BASE_NO_MEMORY, "out of memory");
     }
-    enum base_code code = PUT(writer, PROGRAM, values, error, {1, program->executable},
-                              {2, program->folder}, {10, list.text});
+    enum base_code code = PROFILE_PUT(writer, PROGRAM, values, error, {1, program->executable},
+                                      {2, program->folder}, {10, list.text});
     base_buf_fini(&list);
     for (uint32_t i = 0; i < program->argument_count && code == BASE_OK; i++)
-        code = PUT(writer, ARGUMENTS, ((int64_t[]){i, 0}), error, {1, program->arguments[i]});
+        code =
+            PROFILE_PUT(writer, ARGUMENTS, ((int64_t[]){i, 0}), error, {1, program->arguments[i]});
     if (code == BASE_OK && program->has_end)
         code = profile_put(writer, PROFILE_TABLE_PROGRAM_END,
                            (int64_t[]){1, program->end_ns, (int64_t)program->calls_made,
@@ -77,7 +54,7 @@ enum base_code profile_add_image(struct profile_writer *writer, const struct pro
 {
     int64_t values[] = {image->number,       0, 0, (int64_t)image->start, (int64_t)image->end,
                         (int64_t)image->bias};
-    return PUT(writer, IMAGES, values, error, {1, image->path}, {2, image->build_id});
+    return PROFILE_PUT(writer, IMAGES, values, error, {1, image->path}, {2, image->build_id});
 }
 
 enum base_code profile_add_function(struct profile_writer *writer,
@@ -85,14 +62,14 @@ enum base_code profile_add_function(struct profile_writer *writer,
                                     struct base_error *error)
 {
     int64_t values[] = {function->number, 0};
-    return PUT(writer, FUNCTIONS, values, error, {1, function->name});
+    return PROFILE_PUT(writer, FUNCTIONS, values, error, {1, function->name});
 }
 
 enum base_code profile_add_thread(struct profile_writer *writer,
                                   const struct profile_thread *thread, struct base_error *error)
 {
     int64_t values[] = {thread->number, thread->tid, 0};
-    return PUT(writer, THREADS, values, error, {2, thread->name});
+    return PROFILE_PUT(writer, THREADS, values, error, {2, thread->name});
 }
 
 enum base_code profile_add_device(struct profile_writer *writer,
@@ -105,7 +82,7 @@ enum base_code profile_add_device(struct profile_writer *writer,
                         device->multiprocessors,
                         (int64_t)device->memory_bytes,
                         0};
-    return PUT(writer, DEVICES, values, error, {1, device->name}, {6, device->uuid});
+    return PROFILE_PUT(writer, DEVICES, values, error, {1, device->name}, {6, device->uuid});
 }
 
 enum base_code profile_add_context(struct profile_writer *writer,
@@ -129,7 +106,7 @@ enum base_code profile_add_module(struct profile_writer *writer,
 {
     int64_t values[] = {module->number,         module->context,       0,
                         (int64_t)module->bytes, (int64_t)module->hash, module->has_ptx};
-    return PUT(writer, MODULES, values, error, {2, module->name});
+    return PROFILE_PUT(writer, MODULES, values, error, {2, module->name});
 }
 
 enum base_code profile_add_kernel(struct profile_writer *writer,
@@ -138,7 +115,7 @@ enum base_code profile_add_kernel(struct profile_writer *writer,
     int64_t values[] = {
         kernel->number,     kernel->module, 0, 0, kernel->registers, kernel->static_shared_bytes,
         kernel->local_bytes};
-    return PUT(writer, KERNELS, values, error, {2, kernel->name}, {3, kernel->mangled});
+    return PROFILE_PUT(writer, KERNELS, values, error, {2, kernel->name}, {3, kernel->mangled});
 }
 
 static enum base_code add_frame(struct profile_writer *writer, const struct profile_frame *frame,
@@ -200,19 +177,26 @@ enum base_code profile_name_object(struct profile_writer *writer, uint64_t numbe
                                    enum profile_name_source source, struct base_error *error)
 {
     int64_t values[] = {(int64_t)number, 0, source};
-    return PUT(writer, OBJECT_NAMES, values, error, {1, name});
+    return PROFILE_PUT(writer, OBJECT_NAMES, values, error, {1, name});
 }
 
 enum base_code profile_add_note(struct profile_writer *writer, const struct profile_note *note,
                                 struct base_error *error)
 {
     int64_t values[] = {(int64_t)++writer->note_count, note->severity, 0};
-    return PUT(writer, NOTES, values, error, {2, note->text});
+    return PROFILE_PUT(writer, NOTES, values, error, {2, note->text});
 }
 
 enum base_code profile_set_dropped(struct profile_writer *writer,
                                    const struct profile_dropped *dropped, struct base_error *error)
 {
     int64_t values[] = {0, (int64_t)dropped->count};
-    return PUT(writer, DROPPED, values, error, {0, dropped->kind});
+    return PROFILE_PUT(writer, DROPPED, values, error, {0, dropped->kind});
+}
+
+enum base_code profile_set_setting(struct profile_writer *writer,
+                                   const struct profile_setting *setting, struct base_error *error)
+{
+    return PROFILE_PUT(writer, SETTINGS, ((int64_t[]){0, 0}), error, {0, setting->name},
+                       {1, setting->value});
 }

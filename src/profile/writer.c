@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer: transactions, and rows as arrays of integers. Which rows there are is the affair of
-// write_rows.c and write_calls.c.
+// write_rows.c, write_calls.c, write_probes.c and write_maps.c.
 //
 // The file is in SQLite's WAL mode while it is written: transactions are appended to a log beside
 // it (FILE-wal), so that readers never stand in the way, and a kill at any moment costs no more
@@ -19,6 +19,7 @@
 enum {
     COMMIT_NS = 50 * 1000 * 1000, // age at which a transaction is committed
     MANY_ROWS = 32,               // that one statement takes
+    RECALLED = 1024,              // rows
     WAL_PAGES = 16384,            // 64 MiB: tens of milliseconds to bring into the file
     FINISH_WAIT_MS = 200,         // for readers to leave, before the log is left beside the file
 };
@@ -31,8 +32,7 @@ static int64_t now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-// Ends the writing for good. What was committed stays; what was not is given up.
-static enum base_code give_up(struct profile_writer *writer, int result, struct base_error *error)
+enum base_code profile_give_up(struct profile_writer *writer, int result, struct base_error *error)
 {
     profile_sqlite_fail(writer->db, result, "write", writer->path, &writer->failure);
     if (!sqlite3_get_autocommit(writer->db))
@@ -52,7 +52,7 @@ static enum base_code refuse(const struct profile_writer *writer, struct base_er
 
 static enum base_code no_memory(struct profile_writer *writer, struct base_error *error)
 {
-    return give_up(writer, SQLITE_NOMEM, error);
+    return profile_give_up(writer, SQLITE_NOMEM, error);
 }
 
 static int note_wal(void *user, sqlite3 *db, const char *name, int pages)
@@ -64,7 +64,7 @@ static int note_wal(void *user, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-static enum base_code begin(struct profile_writer *writer, struct base_error *error)
+enum base_code profile_begin(struct profile_writer *writer, struct base_error *error)
 {
     errno = 0; // so that it can tell why SQLite fails
     if (writer->failure.code != BASE_OK)
@@ -73,13 +73,13 @@ static enum base_code begin(struct profile_writer *writer, struct base_error *er
         return BASE_OK;
     int result = sqlite3_exec(writer->db, "BEGIN", NULL, NULL, NULL);
     if (result != SQLITE_OK)
-        return give_up(writer, result, error);
+        return profile_give_up(writer, result, error);
     writer->in_transaction = true;
     writer->begun_ns = now_ns();
     return BASE_OK;
 }
 
-static int prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **statement)
+int profile_prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **statement)
 {
     return sqlite3_prepare_v3(writer->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
 }
@@ -96,7 +96,7 @@ static int prepare_put(struct profile_writer *writer, enum profile_table table, 
             base_buf_puts(&sql, ",?");
         base_buf_putc(&sql, ')');
     }
-    int result = sql.failed ? SQLITE_NOMEM : prepare(writer, sql.text, statement);
+    int result = sql.failed ? SQLITE_NOMEM : profile_prepare(writer, sql.text, statement);
     base_buf_fini(&sql);
     return result;
 }
@@ -133,7 +133,7 @@ static int flush(struct profile_writer *writer, enum profile_table table)
 enum base_code profile_put(struct profile_writer *writer, enum profile_table table,
                            const int64_t *values, struct base_error *error)
 {
-    enum base_code code = begin(writer, error);
+    enum base_code code = profile_begin(writer, error);
     if (code != BASE_OK)
         return code;
     struct profile_pending *pending = &writer->pending[table];
@@ -143,7 +143,7 @@ enum base_code profile_put(struct profile_writer *writer, enum profile_table tab
     memcpy((char *)pending->rows + pending->count * row_bytes, values, row_bytes);
     pending->count++;
     int result = pending->count == MANY_ROWS ? flush(writer, table) : SQLITE_OK;
-    return result == SQLITE_OK ? BASE_OK : give_up(writer, result, error);
+    return result == SQLITE_OK ? BASE_OK : profile_give_up(writer, result, error);
 }
 
 enum base_code profile_commit(struct profile_writer *writer, struct base_error *error)
@@ -152,14 +152,14 @@ enum base_code profile_commit(struct profile_writer *writer, struct base_error *
         return refuse(writer, error);
     if (!writer->in_transaction)
         return BASE_OK;
-    int result = SQLITE_OK;
     errno = 0;
+    int result = profile_put_maps(writer);
     for (unsigned i = 0; i < PROFILE_TABLE_COUNT && result == SQLITE_OK; i++)
         result = flush(writer, (enum profile_table)i);
     if (result == SQLITE_OK)
         result = sqlite3_exec(writer->db, "COMMIT", NULL, NULL, NULL);
     if (result != SQLITE_OK)
-        return give_up(writer, result, error);
+        return profile_give_up(writer, result, error);
     writer->in_transaction = false;
     if (writer->wal_pages >= writer->wal_limit_pages) {
         // Passive: takes what no reader needs, and never waits. Where it fails (a full disk), all
@@ -193,19 +193,19 @@ static enum base_code change(struct profile_writer *writer, sqlite3_stmt **state
                              enum profile_table table, const char *sql, const int64_t *values,
                              int count, struct base_error *error)
 {
-    enum base_code code = begin(writer, error);
+    enum base_code code = profile_begin(writer, error);
     if (code != BASE_OK)
         return code;
     int result = flush(writer, table);
     if (result == SQLITE_OK && !*statement)
-        result = prepare(writer, sql, statement);
+        result = profile_prepare(writer, sql, statement);
     if (result == SQLITE_OK) {
         for (int i = 0; i < count; i++)
             sqlite3_bind_int64(*statement, i + 1, values[i]);
         sqlite3_step(*statement);
         result = sqlite3_reset(*statement);
     }
-    return result == SQLITE_OK ? BASE_OK : give_up(writer, result, error);
+    return result == SQLITE_OK ? BASE_OK : profile_give_up(writer, result, error);
 }
 
 enum base_code profile_drop(struct profile_writer *writer, sqlite3_stmt **statement,
@@ -241,7 +241,7 @@ enum base_code profile_intern_text(struct profile_writer *writer, const char *te
     *id = 0;
     if (!text)
         return BASE_OK;
-    enum base_code code = begin(writer, error);
+    enum base_code code = profile_begin(writer, error);
     if (code != BASE_OK)
         return code;
     struct base_str view = base_str(text);
@@ -250,9 +250,10 @@ enum base_code profile_intern_text(struct profile_writer *writer, const char *te
         return no_memory(writer, error);
     if (*number == 0) {
         if (!writer->put_string) {
-            int result = prepare(writer, "INSERT INTO strings VALUES(?,?)", &writer->put_string);
+            int result =
+                profile_prepare(writer, "INSERT INTO strings VALUES(?,?)", &writer->put_string);
             if (result != SQLITE_OK)
-                return give_up(writer, result, error);
+                return profile_give_up(writer, result, error);
         }
         sqlite3_bind_int64(writer->put_string, 1, (int64_t)writer->strings.live);
         sqlite3_bind_text64(writer->put_string, 2, view.text, view.length, SQLITE_STATIC,
@@ -261,11 +262,24 @@ enum base_code profile_intern_text(struct profile_writer *writer, const char *te
         int result = sqlite3_reset(writer->put_string);
         sqlite3_clear_bindings(writer->put_string);
         if (result != SQLITE_OK)
-            return give_up(writer, result, error);
+            return profile_give_up(writer, result, error);
         *number = writer->strings.live;
     }
     *id = (int64_t)*number;
     return BASE_OK;
+}
+
+enum base_code profile_put_with(struct profile_writer *writer, enum profile_table table,
+                                int64_t *values, const struct profile_text *texts, unsigned count,
+                                struct base_error *error)
+{
+    for (unsigned i = 0; i < count; i++) {
+        enum base_code code =
+            profile_intern_text(writer, texts[i].text, &values[texts[i].column], error);
+        if (code != BASE_OK)
+            return code;
+    }
+    return profile_put_first(writer, table, values, error);
 }
 
 enum base_code profile_intern_row(struct profile_writer *writer, struct base_map *known,
@@ -282,6 +296,20 @@ enum base_code profile_intern_row(struct profile_writer *writer, struct base_map
         return BASE_OK;
     *number = known->live;
     return profile_put(writer, table, values, error);
+}
+
+enum base_code profile_recall_row(struct profile_writer *writer, struct profile_recall *recall,
+                                  int64_t *values, unsigned count, bool *is_new,
+                                  struct base_error *error)
+{
+    size_t bytes = (count - 1) * sizeof(*values);
+    if (!recall->rows && !(recall->rows = calloc(RECALLED, count * sizeof(*values))))
+        return no_memory(writer, error);
+    int64_t *known = recall->rows + base_hash(values + 1, bytes) % RECALLED * count;
+    *is_new = known[0] == 0 || memcmp(known + 1, values + 1, bytes) != 0;
+    values[0] = *is_new ? (int64_t)++recall->count : known[0];
+    memcpy(known, values, count * sizeof(*values));
+    return BASE_OK;
 }
 
 // --- Begin and end -------------------------------------------------------------------------------
@@ -346,8 +374,11 @@ static void finalize_all(struct profile_writer *writer)
     sqlite3_finalize(writer->drop_path);
     sqlite3_finalize(writer->drop_graph);
     sqlite3_finalize(writer->set_waited);
+    sqlite3_finalize(writer->put_map);
+    sqlite3_finalize(writer->get_map);
     memset(writer->pending, 0, sizeof(writer->pending));
     writer->put_string = writer->drop_path = writer->drop_graph = writer->set_waited = NULL;
+    writer->put_map = writer->get_map = NULL;
 }
 
 static void destroy(struct profile_writer *writer)
@@ -358,6 +389,9 @@ static void destroy(struct profile_writer *writer)
     base_map_fini(&writer->sites);
     base_map_fini(&writer->launches);
     base_map_fini(&writer->frames);
+    free(writer->shapes.rows);
+    free(writer->distributions.rows);
+    profile_free_maps(writer);
     base_arena_fini(&writer->arena);
     free(writer->path);
     free(writer);
@@ -377,7 +411,7 @@ void profile_abandon(struct profile_writer *writer)
 enum base_code profile_finish(struct profile_writer *writer, enum profile_ending ending,
                               int32_t code, struct base_error *error)
 {
-    enum base_code result = begin(writer, error);
+    enum base_code result = profile_begin(writer, error);
     if (result == BASE_OK) {
         char sql[120], number[16];
         snprintf(number, sizeof(number), "%d", (int)code);
@@ -385,7 +419,8 @@ enum base_code profile_finish(struct profile_writer *writer, enum profile_ending
         snprintf(sql, sizeof(sql), "UPDATE meta SET complete=1, ending=%d, code=%s", (int)ending,
                  has_code ? number : "NULL");
         int done = sqlite3_exec(writer->db, sql, NULL, NULL, NULL);
-        result = done == SQLITE_OK ? profile_commit(writer, error) : give_up(writer, done, error);
+        result = done == SQLITE_OK ? profile_commit(writer, error)
+                                   : profile_give_up(writer, done, error);
     }
     bool alone = false;
     if (result == BASE_OK) {

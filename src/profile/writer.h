@@ -14,6 +14,20 @@ struct profile_pending {
     unsigned count;
 };
 
+// Numbers of rows that are likely to come again soon. It forgets: rows that come again too late
+// stand in the file twice, and its memory is bounded, however different rows are.
+struct profile_recall {
+    int64_t *rows; // by hash: number, then what makes the row what it is
+    uint64_t count;
+};
+
+// A row of `maps` that is being put together. There is one for each kind of map.
+struct profile_open_map {
+    struct profile_map piece; // all of it; object 0: none. bits is not used
+    unsigned char *bits;      // PROFILE_MAP_ELEMENTS / 8 bytes, made at first
+    bool changed;             // since it was last put
+};
+
 struct profile_writer {
     sqlite3 *db;
     char *path;
@@ -28,6 +42,10 @@ struct profile_writer {
     struct base_arena arena;
     struct base_map strings, sites, launches, frames; // to the numbers of their rows
     uint64_t note_count;
+    struct profile_recall shapes, distributions;
+    struct profile_open_map maps[PROFILE_MAP_SHARED]; // by kind less 1
+    sqlite3_stmt *put_map, *get_map;
+    void *frame;               // room for a compressed row of `maps`
     struct base_error failure; // the first one, that ended the writing
 };
 
@@ -44,11 +62,40 @@ enum base_code profile_drop(struct profile_writer *writer, sqlite3_stmt **statem
 // The number of a text in `strings`; 0 for NULL.
 enum base_code profile_intern_text(struct profile_writer *writer, const char *text, int64_t *id,
                                    struct base_error *error);
+// Interns the texts of a row, then puts it as a first one. Texts stand in it at the columns given:
+//     PROFILE_PUT(writer, THREADS, values, error, {2, thread->name})
+struct profile_text {
+    unsigned column;
+    const char *text;
+};
+enum base_code profile_put_with(struct profile_writer *writer, enum profile_table table,
+                                int64_t *values, const struct profile_text *texts, unsigned count,
+                                struct base_error *error);
+#define PROFILE_PUT(writer, TABLE, values, error, ...)                                   \
+    profile_put_with(                                                                    \
+        (writer), PROFILE_TABLE_##TABLE, (values), (struct profile_text[]){__VA_ARGS__}, \
+        sizeof((struct profile_text[]){__VA_ARGS__}) / sizeof(struct profile_text), (error))
 // The number of a row in a table of rows that are written once: values[0] is for that number, and
 // the others make the row what it is.
 enum base_code profile_intern_row(struct profile_writer *writer, struct base_map *known,
                                   enum profile_table table, int64_t *values,
                                   struct base_error *error);
+
+// The number of a row of so many values, the first of which is for it. *is_new: the caller has to
+// put it.
+enum base_code profile_recall_row(struct profile_writer *writer, struct profile_recall *recall,
+                                  int64_t *values, unsigned count, bool *is_new,
+                                  struct base_error *error);
+
+// Begins a transaction where there is none.
+enum base_code profile_begin(struct profile_writer *writer, struct base_error *error);
+int profile_prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **statement);
+// Ends the writing for good, as SQLite's result says. What was committed stays.
+enum base_code profile_give_up(struct profile_writer *writer, int result, struct base_error *error);
+
+// Puts the maps that were changed (write_maps.c); an SQLite result. And gives back their memory.
+int profile_put_maps(struct profile_writer *writer);
+void profile_free_maps(struct profile_writer *writer);
 
 // Makes an empty profile at path, whole or not at all (create.c).
 enum base_code profile_make_file(const char *path, bool overwrite, struct base_error *error);

@@ -9,12 +9,15 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "profile/profile.h"
 
 struct record_request {
     const char *path; // of the program, with a slash
     char *const *arguments;
-    const char *output; // NULL: NAME-PID.glint in the current folder
-    bool overwrite;     // of what was there before
+    const char *output;                     // NULL: NAME-PID.glint in the current folder
+    bool overwrite;                         // of what was there before
+    const struct profile_setting *settings; // to be kept in every profile
+    uint32_t setting_count;
     // Told while profiles are finished, which may take a while: how much of `all` is done.
     void (*progress)(void *user, uint64_t done, uint64_t all);
     void *user;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From records to rows: each record of src/event becomes rows of src/profile. Records come from
 // another process and are believed only as far as their sizes go; times become relative to the
-// moment when watching began.
+// moment when watching began. What probes tell is in probe_rows.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "session.h"
+#include "rows.h"
 
 // Values pass from records to rows as they are.
 #define SAME(event, profile) _Static_assert((int)(event) == (int)(profile), "values are the same")
@@ -20,16 +20,10 @@ SAME(EVENT_MEMORY_UNKNOWN, PROFILE_MEMORY_UNKNOWN);
 SAME(EVENT_PEER_TO_PEER, PROFILE_PEER_TO_PEER);
 SAME(EVENT_STREAM_PER_THREAD, PROFILE_STREAM_PER_THREAD);
 SAME(EVENT_LAUNCH_COOPERATIVE, PROFILE_LAUNCH_COOPERATIVE);
+SAME(EVENT_LAUNCH_WATCHED, PROFILE_LAUNCH_WATCHED);
 SAME(EVENT_ERROR, PROFILE_ERROR);
 
-// A record: its structure, and what belongs to it.
-struct piece {
-    const char *bytes;
-    size_t length;
-};
-
-// Copies the structure from the front of the record. False: it is too short.
-static bool take(struct piece *piece, void *out, size_t bytes)
+bool record_take(struct record_piece *piece, void *out, size_t bytes)
 {
     if (piece->length < bytes)
         return false;
@@ -39,8 +33,18 @@ static bool take(struct piece *piece, void *out, size_t bytes)
     return true;
 }
 
+const char *record_next_text(struct record_piece *piece)
+{
+    const char *text = piece->bytes;
+    const size_t length = strnlen(text, piece->length);
+    const size_t used = length < piece->length ? length + 1 : length;
+    piece->bytes += used;
+    piece->length -= used;
+    return length ? text : NULL;
+}
+
 // The rest of the record as text, which ends where the record does.
-static const char *rest_text(const struct piece *piece)
+static const char *rest_text(const struct record_piece *piece)
 {
     return piece->length ? piece->bytes : NULL;
 }
@@ -54,18 +58,14 @@ static int64_t since_start(const struct session *session, uint64_t ns)
 
 // The next of the texts that NULs end, which the session keeps; NULL: it is empty, or there is
 // none.
-static const char *take_text(struct session *session, struct piece *piece)
+static const char *take_text(struct session *session, struct record_piece *piece)
 {
-    const size_t length = strnlen(piece->bytes, piece->length);
-    const char *text = length ? base_alloc_text(&session->arena, piece->bytes, length) : NULL;
-    const size_t used = length < piece->length ? length + 1 : length;
-    piece->bytes += used;
-    piece->length -= used;
-    return text;
+    const char *text = record_next_text(piece);
+    return text ? base_alloc_text(&session->arena, text, strlen(text)) : NULL;
 }
 
 // What the process told of itself.
-static void take_program(struct session *session, struct piece *piece)
+static void take_program(struct session *session, struct record_piece *piece)
 {
     struct profile_program *program = &session->program;
     program->executable = take_text(session, piece);
@@ -88,10 +88,10 @@ static void set_program(struct session *session)
     profile_set_program(session->writer, &session->program, &session->error);
 }
 
-static bool write_image(struct session *session, struct piece *piece)
+static bool write_image(struct session *session, struct record_piece *piece)
 {
     struct event_image event;
-    if (!take(piece, &event, sizeof(event)) || event.build_id_bytes > sizeof(event.build_id))
+    if (!record_take(piece, &event, sizeof(event)) || event.build_id_bytes > sizeof(event.build_id))
         return false;
     struct event_image *kept = base_array_push(&session->images);
     const char **path = base_array_push(&session->image_paths);
@@ -116,30 +116,30 @@ static bool write_image(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_function(struct session *session, struct piece *piece)
+static bool write_function(struct session *session, struct record_piece *piece)
 {
     struct event_name event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const struct profile_function function = {(uint32_t)event.number, rest_text(piece)};
     profile_add_function(session->writer, &function, &session->error);
     return true;
 }
 
-static bool write_thread(struct session *session, struct piece *piece)
+static bool write_thread(struct session *session, struct record_piece *piece)
 {
     struct event_thread event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const struct profile_thread thread = {event.number, event.tid, rest_text(piece)};
     profile_add_thread(session->writer, &thread, &session->error);
     return true;
 }
 
-static bool write_device(struct session *session, struct piece *piece)
+static bool write_device(struct session *session, struct record_piece *piece)
 {
     struct event_device event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     char uuid[40];
     const unsigned char *u = event.uuid;
@@ -158,20 +158,20 @@ static bool write_device(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_context(struct session *session, struct piece *piece)
+static bool write_context(struct session *session, struct record_piece *piece)
 {
     struct event_context event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const struct profile_context context = {event.number, event.device};
     profile_add_context(session->writer, &context, &session->error);
     return true;
 }
 
-static bool write_stream(struct session *session, struct piece *piece)
+static bool write_stream(struct session *session, struct record_piece *piece)
 {
     struct event_stream event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const struct profile_stream stream = {.number = event.number,
                                           .context = event.context,
@@ -182,10 +182,10 @@ static bool write_stream(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_module(struct session *session, struct piece *piece)
+static bool write_module(struct session *session, struct record_piece *piece)
 {
     struct event_module event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const struct profile_module module = {.number = event.number,
                                           .context = event.context,
@@ -197,10 +197,10 @@ static bool write_module(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_kernel(struct session *session, struct piece *piece)
+static bool write_kernel(struct session *session, struct record_piece *piece)
 {
     struct event_kernel event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const char *mangled = rest_text(piece);
     char *name = mangled ? record_demangle(mangled) : NULL;
@@ -230,12 +230,12 @@ static uint32_t image_of(const struct session *session, uint64_t address)
 
 // Written as it came, so that a profile whose recorder was lost has at least images and offsets;
 // the rest is added at the end. Two threads may tell the same one.
-static bool write_stack(struct session *session, struct piece *piece)
+static bool write_stack(struct session *session, struct record_piece *piece)
 {
     enum { MOST_DEPTH = 4096 };
     struct event_stack event;
     bool added = true;
-    if (!take(piece, &event, sizeof(event)) || event.depth > MOST_DEPTH ||
+    if (!record_take(piece, &event, sizeof(event)) || event.depth > MOST_DEPTH ||
         piece->length < event.depth * sizeof(uint64_t))
         return false;
     base_map_put(&session->stack_numbers, event.number, &added);
@@ -251,7 +251,7 @@ static bool write_stack(struct session *session, struct piece *piece)
                                        .truncated = event.truncated};
     for (uint32_t i = 0; i < event.depth && good; i++) {
         uint64_t address = 0;
-        take(piece, &address, sizeof(address));
+        record_take(piece, &address, sizeof(address));
         struct session_frame *frame = base_array_push(&session->frames);
         good = frame != NULL;
         if (!good)
@@ -342,10 +342,10 @@ void session_end_graph(struct session *session)
 }
 
 // Nodes that do not fit one record come in several of the same number, one behind the other.
-static bool write_graph(struct session *session, struct piece *piece)
+static bool write_graph(struct session *session, struct record_piece *piece)
 {
     struct event_graph event;
-    if (!take(piece, &event, sizeof(event)) ||
+    if (!record_take(piece, &event, sizeof(event)) ||
         piece->length / sizeof(struct event_node) < event.node_count)
         return false;
     if (event.number != session->graph)
@@ -354,7 +354,7 @@ static bool write_graph(struct session *session, struct piece *piece)
     for (uint32_t i = 0; i < event.node_count; i++) {
         struct event_node node;
         struct profile_node *row = base_array_push(&session->nodes);
-        take(piece, &node, sizeof(node));
+        record_take(piece, &node, sizeof(node));
         if (!row) {
             base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a graph");
             return true;
@@ -366,25 +366,25 @@ static bool write_graph(struct session *session, struct piece *piece)
 
 // --- What happens --------------------------------------------------------------------------------
 
-static bool take_range(struct piece *piece, struct profile_range *range)
+static bool take_range(struct record_piece *piece, struct profile_range *range)
 {
     struct event_alloc event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     *range = (struct profile_range){event.address, event.bytes, event.object};
     return true;
 }
 
-static bool take_sync(struct piece *piece, struct profile_sync *sync)
+static bool take_sync(struct record_piece *piece, struct profile_sync *sync)
 {
     struct event_sync event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     *sync = (struct profile_sync){event.event, event.stream, event.record};
     return true;
 }
 
-static bool take_detail(struct piece *piece, struct profile_call *call)
+static bool take_detail(struct record_piece *piece, struct profile_call *call)
 {
     struct event_launch launch;
     struct event_copy copy;
@@ -398,22 +398,22 @@ static bool take_detail(struct piece *piece, struct profile_call *call)
     case PROFILE_CALL_EVENT_RECORD:
     case PROFILE_CALL_EVENT_WAIT: return take_sync(piece, &call->sync);
     case PROFILE_CALL_COPY:
-        if (!take(piece, &copy, sizeof(copy)))
+        if (!record_take(piece, &copy, sizeof(copy)))
             return false;
         call->copy = copy_of(&copy);
         return true;
     case PROFILE_CALL_SET:
-        if (!take(piece, &set, sizeof(set)))
+        if (!record_take(piece, &set, sizeof(set)))
             return false;
         call->set = set_of(&set);
         return true;
     case PROFILE_CALL_LAUNCH:
-        if (!take(piece, &launch, sizeof(launch)))
+        if (!record_take(piece, &launch, sizeof(launch)))
             return false;
         call->launch = launch_of(&launch);
         return true;
     case PROFILE_CALL_GRAPH_LAUNCH:
-        if (!take(piece, &graph, sizeof(graph)))
+        if (!record_take(piece, &graph, sizeof(graph)))
             return false;
         call->graph = graph.number;
         return true;
@@ -443,19 +443,19 @@ static void add_object(struct session *session, const struct event_object *event
     profile_add_object(session->writer, &object, &session->error);
 }
 
-static bool write_object(struct session *session, struct piece *piece)
+static bool write_object(struct session *session, struct record_piece *piece)
 {
     struct event_object event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     add_object(session, &event);
     return true;
 }
 
-static bool write_object_end(struct session *session, struct piece *piece)
+static bool write_object_end(struct session *session, struct record_piece *piece)
 {
     struct event_object_end event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     profile_end_object(session->writer, event.number, event.call, event.stream, &session->error);
     return true;
@@ -463,7 +463,7 @@ static bool write_object_end(struct session *session, struct piece *piece)
 
 // Of calls that allocate, free, map or register.
 static void write_objects_of(struct session *session, const struct event_call *call,
-                             struct piece piece)
+                             struct record_piece piece)
 {
     struct event_alloc alloc;
     struct event_object object;
@@ -471,7 +471,7 @@ static void write_objects_of(struct session *session, const struct event_call *c
     if (call->kind != EVENT_CALL_ALLOC && call->kind != EVENT_CALL_FREE &&
         call->kind != EVENT_CALL_MEMORY)
         return;
-    if (!take(&piece, &alloc, sizeof(alloc)))
+    if (!record_take(&piece, &alloc, sizeof(alloc)))
         return;
     if (event_begins(call, &alloc, &object))
         add_object(session, &object);
@@ -479,10 +479,10 @@ static void write_objects_of(struct session *session, const struct event_call *c
         profile_end_object(session->writer, end.number, end.call, end.stream, &session->error);
 }
 
-static bool write_call(struct session *session, struct piece *piece)
+static bool write_call(struct session *session, struct record_piece *piece)
 {
     struct event_call event;
-    if (!take(piece, &event, sizeof(event)) || event.kind >= EVENT_CALL_KINDS)
+    if (!record_take(piece, &event, sizeof(event)) || event.kind >= EVENT_CALL_KINDS)
         return false;
     struct profile_call call = {.number = event.number,
                                 .start_ns = since_start(session, event.start_ns),
@@ -496,7 +496,7 @@ static bool write_call(struct session *session, struct piece *piece)
                                 .waited_ns = event.waited_ns,
                                 .kind = (enum profile_call_kind)event.kind,
                                 .flags = event.flags};
-    const struct piece detail = *piece;
+    const struct record_piece detail = *piece;
     if (!take_detail(piece, &call))
         return false;
     if (event.kind == EVENT_CALL_ALLOC && event.stack) {
@@ -517,10 +517,10 @@ static bool write_call(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_object_name(struct session *session, struct piece *piece)
+static bool write_object_name(struct session *session, struct record_piece *piece)
 {
     struct event_name event;
-    if (!take(piece, &event, sizeof(event)) || !piece->length)
+    if (!record_take(piece, &event, sizeof(event)) || !piece->length)
         return false;
     base_map_put(&session->named, event.number, NULL);
     const char *mangled = rest_text(piece); // a variable's is
@@ -531,10 +531,10 @@ static bool write_object_name(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_time(struct session *session, struct piece *piece)
+static bool write_time(struct session *session, struct record_piece *piece)
 {
     struct event_time event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     const struct profile_time time = {event.call, event.node, since_start(session, event.start_ns),
                                       since_start(session, event.end_ns),
@@ -552,20 +552,20 @@ static bool write_time(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_note(struct session *session, struct piece *piece)
+static bool write_note(struct session *session, struct record_piece *piece)
 {
     struct event_note event;
-    if (!take(piece, &event, sizeof(event)) || !piece->length)
+    if (!record_take(piece, &event, sizeof(event)) || !piece->length)
         return false;
     const struct profile_note note = {(enum profile_severity)event.severity, rest_text(piece)};
     profile_add_note(session->writer, &note, &session->error);
     return true;
 }
 
-static bool write_process(struct session *session, struct piece *piece)
+static bool write_process(struct session *session, struct record_piece *piece)
 {
     struct event_process event;
-    if (!take(piece, &event, sizeof(event)) || event.version != EVENT_VERSION)
+    if (!record_take(piece, &event, sizeof(event)) || event.version != EVENT_VERSION)
         return false;
     session->process = event;
     session->program.pid = event.pid;
@@ -580,10 +580,10 @@ static bool write_process(struct session *session, struct piece *piece)
     return true;
 }
 
-static bool write_finish(struct session *session, struct piece *piece)
+static bool write_finish(struct session *session, struct record_piece *piece)
 {
     struct event_finish event;
-    if (!take(piece, &event, sizeof(event)))
+    if (!record_take(piece, &event, sizeof(event)))
         return false;
     session->program.has_end = true;
     session->program.end_ns = since_start(session, event.end_ns);
@@ -595,7 +595,7 @@ static bool write_finish(struct session *session, struct piece *piece)
 
 bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length)
 {
-    static bool (*const writers[EVENT_KINDS])(struct session *, struct piece *) = {
+    static bool (*const writers[EVENT_KINDS])(struct session *, struct record_piece *) = {
         [EVENT_PROCESS] = write_process,
         [EVENT_IMAGE] = write_image,
         [EVENT_FUNCTION] = write_function,
@@ -607,15 +607,20 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
         [EVENT_KERNEL] = write_kernel,
         [EVENT_STACK] = write_stack,
         [EVENT_GRAPH] = write_graph,
+        [EVENT_PROBE] = record_probe,
+        [EVENT_SITE] = record_site,
         [EVENT_CALL] = write_call,
         [EVENT_OBJECT] = write_object,
         [EVENT_OBJECT_END] = write_object_end,
         [EVENT_OBJECT_NAME] = write_object_name,
         [EVENT_TIME] = write_time,
+        [EVENT_ACCESS] = record_access,
+        [EVENT_COUNTS] = record_counts,
+        [EVENT_MAP] = record_map,
         [EVENT_NOTE] = write_note,
         [EVENT_FINISH] = write_finish,
     };
-    struct piece piece = {bytes, length};
+    struct record_piece piece = {bytes, length};
     if (kind <= EVENT_NONE || kind >= EVENT_KINDS || !writers[kind])
         return false;
     // Every record but the first stands on the process's.

@@ -11,6 +11,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+// Ends the writing after a failure, once.
+static void check_writer(struct session *session)
+{
+    if (session->error.code != BASE_OK && session->writer) {
+        profile_abandon(session->writer);
+        session->writer = NULL;
+    }
+}
+
 struct session *session_open(struct event_ring *ring, size_t bytes, int pid, const char *path,
                              const struct record_request *request)
 {
@@ -34,16 +43,11 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
     session->user = request->user;
     if (profile_create(path, request->overwrite, &session->writer, &session->error) != BASE_OK)
         session->writer = NULL;
-    return session;
-}
-
-// Ends the writing after a failure, once.
-static void check_writer(struct session *session)
-{
-    if (session->error.code != BASE_OK && session->writer) {
-        profile_abandon(session->writer);
-        session->writer = NULL;
+    for (uint32_t i = 0; i < request->setting_count && session->writer; i++) {
+        profile_set_setting(session->writer, &request->settings[i], &session->error);
+        check_writer(session);
     }
+    return session;
 }
 
 uint32_t session_drain(struct session *session, uint32_t most)

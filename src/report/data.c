@@ -34,7 +34,11 @@ struct loading {
     uint32_t *makers; // indices of objects by the call that made them
     size_t next_made; // in makers
     BASE_ARRAY(struct graph_launch) graph_launches;
-    size_t next_launch; // for node times, which come in the order of calls
+    size_t next_launch;                  // for node times, which come in the order of calls
+    struct profile_accesses *accesses;   // beside the calls
+    const struct profile_access *access; // the next; NULL: there is none
+    uint64_t watched_call;               // whose accesses came last, and which of its nodes
+    uint32_t watched_node;
 };
 
 // --- Definitions ---------------------------------------------------------------------------------
@@ -174,6 +178,7 @@ static bool take_object(void *user, const struct profile_object *object)
     if (row)
         *row = (struct report_object){.name = object->name,
                                       .number = object->number,
+                                      .address = object->address,
                                       .bytes = object->bytes,
                                       .call = object->call,
                                       .end = object->has_end && object->end_call ? object->end_call
@@ -184,7 +189,7 @@ static bool take_object(void *user, const struct profile_object *object)
 }
 
 // They come in the order of their numbers, mostly without gaps.
-static struct report_object *find_object(const struct report_data *data, uint64_t number)
+struct report_object *report_find_object(const struct report_data *data, uint64_t number)
 {
     struct report_object *objects = data->objects.items;
     size_t low = 0, high = data->objects.count;
@@ -201,14 +206,19 @@ static struct report_object *find_object(const struct report_data *data, uint64_
     return low < data->objects.count && objects[low].number == number ? &objects[low] : NULL;
 }
 
+void report_touch(struct report_object *object, uint64_t call)
+{
+    if (!object->first_access || call < object->first_access)
+        object->first_access = call;
+    if (call > object->last_access)
+        object->last_access = call;
+}
+
 static void touch(const struct report_data *data, uint64_t number, uint64_t call)
 {
-    struct report_object *object = number ? find_object(data, number) : NULL;
-    if (!object)
-        return;
-    if (!object->first_access)
-        object->first_access = call;
-    object->last_access = call;
+    struct report_object *object = number ? report_find_object(data, number) : NULL;
+    if (object)
+        report_touch(object, call);
 }
 
 static int by_maker(const void *one, const void *other, void *user)
@@ -344,6 +354,52 @@ static bool add_wait(struct report_data *data, const struct profile_call *call)
     return true;
 }
 
+// The kernel that a launch, or a node of one, ran; NULL: none that is known.
+static struct report_kernel *kernel_of(const struct report_data *data,
+                                       const struct profile_call *call, uint32_t node)
+{
+    uint32_t number = 0;
+    uint64_t *index;
+    if (call->kind == PROFILE_CALL_LAUNCH) {
+        number = call->launch.kernel;
+    } else if (call->kind == PROFILE_CALL_GRAPH_LAUNCH) {
+        index = base_map_get(&data->graphs, call->graph);
+        const struct report_graph *graph = index ? &data->graph_rows.items[*index - 1] : NULL;
+        if (graph && node && node <= graph->node_count)
+            number = graph->nodes[node - 1].kernel;
+    }
+    index = number ? base_map_get(&data->kernels, number) : NULL;
+    return index ? &data->kernel_rows.items[*index - 1] : NULL;
+}
+
+// What probes told up to this call; NULL: all. A launch that touched nothing was watched all the
+// same.
+static void add_accesses(struct loading *loading, const struct profile_call *call)
+{
+    struct report_data *data = loading->data;
+    const struct profile_access *access;
+    if (call && call->kind == PROFILE_CALL_LAUNCH && call->result == 0 &&
+        call->launch.flags & PROFILE_LAUNCH_WATCHED && !(call->flags & PROFILE_CALL_CAPTURED)) {
+        struct report_kernel *kernel = kernel_of(data, call, 0);
+        if (kernel)
+            kernel->watched++;
+        loading->watched_call = call->number;
+        loading->watched_node = 0;
+    }
+    while ((access = loading->access) && (!call || access->call <= call->number)) {
+        report_add_access(data, access);
+        bool again = access->call == loading->watched_call && access->node == loading->watched_node;
+        if (call && access->call == call->number && !again) {
+            struct report_kernel *kernel = kernel_of(data, call, access->node);
+            if (kernel)
+                kernel->watched++;
+        }
+        loading->watched_call = access->call;
+        loading->watched_node = access->node;
+        loading->access = profile_accesses_next(loading->accesses);
+    }
+}
+
 static bool take_call(void *user, const struct profile_call *call)
 {
     struct loading *loading = user;
@@ -368,6 +424,7 @@ static bool take_call(void *user, const struct profile_call *call)
             add_work(data, call);
     }
     loading->failed |= !add_wait(data, call);
+    add_accesses(loading, call);
     return !loading->failed;
 }
 
@@ -429,54 +486,7 @@ static bool take_path(void *user, const struct profile_path *path)
     return true;
 }
 
-// --- What the numbers say about themselves -------------------------------------------------------
-
-static void add_note(struct loading *loading, enum profile_severity severity, struct base_buf *text)
-{
-    struct report_data *data = loading->data;
-    struct report_note *row = base_array_push(&data->notes);
-    char *kept =
-        row && !text->failed ? base_alloc_text(&data->arena, text->text, text->length) : NULL;
-    if (kept)
-        *row = (struct report_note){severity, kept};
-    else if (row)
-        data->notes.count--;
-    loading->failed |= !kept;
-    base_buf_fini(text);
-}
-
-static void add_notes(struct loading *loading)
-{
-    const struct report_data *data = loading->data;
-    const struct profile_program *program = profile_program(data->profile);
-    struct base_buf text = {0};
-    if (!profile_meta(data->profile)->complete) {
-        base_buf_puts(&text, "this profile is not complete: its recorder was killed or could not "
-                             "write on, or is still writing");
-        add_note(loading, PROFILE_WARNING, &text);
-    }
-    for (size_t i = 0; i < data->dropped.count; i++) {
-        const struct report_dropped *dropped = &data->dropped.items[i];
-        text = (struct base_buf){0};
-        base_buf_printf(&text, "lost on the way to the recorder: %llu records of kind %s",
-                        (unsigned long long)dropped->count, dropped->kind);
-        if (dropped->count)
-            add_note(loading, PROFILE_WARNING, &text);
-        base_buf_fini(&text);
-    }
-    if (program->has_end && program->calls_made > data->calls) {
-        text = (struct base_buf){0};
-        base_buf_printf(&text, "the program made %llu calls, of which %llu are not in the profile",
-                        (unsigned long long)program->calls_made,
-                        (unsigned long long)(program->calls_made - data->calls));
-        add_note(loading, PROFILE_WARNING, &text);
-    }
-    if (program->argument_count && !program->timestamps) {
-        text = (struct base_buf){0};
-        base_buf_puts(&text, "GPU times were not taken");
-        add_note(loading, PROFILE_INFO, &text);
-    }
-}
+// --- All together --------------------------------------------------------------------------------
 
 static enum base_code find_peaks(struct report_data *data, struct base_error *error)
 {
@@ -493,8 +503,6 @@ static enum base_code find_peaks(struct report_data *data, struct base_error *er
     free(lives);
     return code;
 }
-
-// --- All together --------------------------------------------------------------------------------
 
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
                                 struct base_error *error)
@@ -514,17 +522,26 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     LOAD(dropped);
     LOAD(graph);
     LOAD(object);
+    if (code == BASE_OK && !loading.failed)
+        code = report_load_probes(data, error);
     if (code == BASE_OK)
         loading.failed |= !index_makers(&loading);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_accesses_begin(profile, &loading.accesses, error);
+    loading.access = profile_accesses_next(loading.accesses);
     LOAD(call);
     free(loading.makers);
+    if (code == BASE_OK && !loading.failed)
+        add_accesses(&loading, NULL); // of calls that were lost
+    enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
+    code = code == BASE_OK ? ended : code;
     LOAD(node_time);
     LOAD(path);
 #undef LOAD
     base_array_fini(&loading.graph_launches);
     if (code == BASE_OK && !loading.failed) {
         add_graph_nodes(data);
-        add_notes(&loading);
+        loading.failed |= !report_add_notes(data);
         code = find_peaks(data, error);
     }
     if (code == BASE_OK && loading.failed)
@@ -548,6 +565,7 @@ void report_data_fini(struct report_data *data)
     base_array_fini(&data->wait_rows);
     base_array_fini(&data->notes);
     base_array_fini(&data->dropped);
+    base_array_fini(&data->settings);
     base_arena_fini(&data->arena);
 }
 

@@ -9,15 +9,26 @@
 
 enum { REPORT_PEAKS = 2 };
 
+// What kernels did to an object, in the launches that were watched.
+struct report_use {
+    uint64_t reads, writes;             // launches that did
+    uint64_t bytes_read, bytes_written; // moved, where `moved`
+    uint64_t touched, shared;           // elements: by some launch, by more than one
+    uint32_t element_bytes;             // 0: elements are not told
+    bool moved;                         // bytes are told
+    bool mixed;                         // elements are told at more than one granularity: not sums
+};
+
 struct report_object {
     const char *name; // NULL: none
-    uint64_t number, bytes;
+    uint64_t number, address, bytes;
     uint64_t call;                      // that made it; 0: none
     uint64_t end;                       // the call that ended it; REPORT_NEVER: none
-    uint64_t first_access, last_access; // calls that copied or set it; 0: none
-    uint32_t path;                      // of the call that made it
-    uint8_t kind;                       // enum profile_object_kind
-    bool counts;                        // as device memory in use
+    uint64_t first_access, last_access; // calls that read or wrote it, in any way; 0: none
+    struct report_use use;
+    uint32_t path; // of the call that made it
+    uint8_t kind;  // enum profile_object_kind
+    bool counts;   // as device memory in use
 };
 
 struct report_sum {
@@ -29,6 +40,10 @@ struct report_sum {
 struct report_kernel {
     const char *name;
     struct report_sum sum;
+    bool probed;        // the three below are told
+    uint32_t facts;     // sum of PROFILE_PROBE_*; those that it has in all modules
+    const char *reason; // NULL: none
+    uint64_t watched;   // launches
 };
 
 struct report_wait { // synchronisations by one function from one place
@@ -74,10 +89,15 @@ struct report_data {
     BASE_ARRAY(struct report_wait) wait_rows;
     BASE_ARRAY(struct report_note) notes; // the profile's, and what this file has to add
     BASE_ARRAY(struct report_dropped) dropped;
+    BASE_ARRAY(struct profile_setting) settings;
     struct report_sum copies[REPORT_DIRECTIONS]; // by direction
     struct report_sum sets;
     uint64_t calls, failed_calls, launches, dropped_count;
-    int64_t last_ns; // when the last call returned
+    uint64_t accesses;            // of kernels to objects
+    bool has_moved, has_elements; // some of them tell bytes, and elements
+    uint64_t sample;              // every so many launches were to be watched; 0: all
+    const char *kernels_wanted;   // only those that match; NULL: all
+    int64_t last_ns;              // when the last call returned
     struct report_peak peaks[REPORT_PEAKS];
     size_t peak_count;
 };
@@ -87,7 +107,18 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
                                 struct base_error *error);
 void report_data_fini(struct report_data *data);
 
+// use.c: adds what kernels did. Settings and probes come after kernels, accesses after objects.
+enum base_code report_load_probes(struct report_data *data, struct base_error *error);
+void report_add_access(struct report_data *data, const struct profile_access *access);
+// Elements of the object, of the size at which they are told.
+uint64_t report_elements(const struct report_object *object);
+
 // NULL where there is none.
+struct report_object *report_find_object(const struct report_data *data, uint64_t number);
+// notes.c: adds what has to be known about the rest; false when memory ran out.
+bool report_add_notes(struct report_data *data);
+// The call read or wrote the object.
+void report_touch(struct report_object *object, uint64_t call);
 const char *report_function_name(const struct report_data *data, uint32_t number);
 const char *report_kernel_name(const struct report_data *data, uint32_t number);
 const char *report_image_path(const struct report_data *data, uint32_t number);

@@ -1,53 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JSON, schema 1: docs/json.md describes every field. Members are only ever added. It
 // is written as it is read: memory is needed for the objects and their call paths, not for calls.
+// Kernels are in json_kernels.c.
 #include "data.h"
-
-// Numbers of things: 0 is none.
-static void put_number(struct base_json *json, const char *key, uint64_t value)
-{
-    base_json_key(json, key);
-    base_json_u64(json, value);
-}
-
-static void put_number_or_null(struct base_json *json, const char *key, uint64_t value, bool known)
-{
-    base_json_key(json, key);
-    if (known)
-        base_json_u64(json, value);
-    else
-        base_json_null(json);
-}
-
-static void put_string(struct base_json *json, const char *key, const char *text)
-{
-    base_json_key(json, key);
-    base_json_string(json, text);
-}
-
-static void put_bool(struct base_json *json, const char *key, bool value)
-{
-    base_json_key(json, key);
-    base_json_bool(json, value);
-}
-
-static void put_time(struct base_json *json, const char *key, int64_t ns, bool known)
-{
-    base_json_key(json, key);
-    if (known)
-        base_json_i64(json, ns);
-    else
-        base_json_null(json);
-}
-
-static void put_triple(struct base_json *json, const char *key, const uint32_t values[3])
-{
-    base_json_key(json, key);
-    base_json_begin_array(json);
-    for (int i = 0; i < 3; i++)
-        base_json_u64(json, values[i]);
-    base_json_end_array(json);
-}
+#include "json_members.h"
 
 // --- Head ----------------------------------------------------------------------------------------
 
@@ -64,23 +20,29 @@ static void put_program(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
     base_json_key(json, "exit");
     base_json_begin_object(json);
-    put_string(json, "kind", profile_ending_word(meta->ending));
-    put_time(json, "code", meta->code,
-             meta->ending == PROFILE_EXITED || meta->ending == PROFILE_SIGNALLED);
+    report_json_string(json, "kind", profile_ending_word(meta->ending));
+    report_json_time(json, "code", meta->code,
+                     meta->ending == PROFILE_EXITED || meta->ending == PROFILE_SIGNALLED);
     base_json_end_object(json);
-    put_string(json, "executable", program->executable);
-    put_string(json, "folder", program->folder);
-    put_time(json, "pid", program->pid, program->pid != 0);
-    put_time(json, "start_unix_ns", program->start_unix_ns, program->start_unix_ns != 0);
-    put_time(json, "end_ns", program->end_ns, program->has_end);
-    put_number_or_null(json, "driver_version", program->driver_version, program->driver_version);
+    report_json_string(json, "executable", program->executable);
+    report_json_string(json, "folder", program->folder);
+    report_json_time(json, "pid", program->pid, program->pid != 0);
+    report_json_time(json, "start_unix_ns", program->start_unix_ns, program->start_unix_ns != 0);
+    report_json_time(json, "end_ns", program->end_ns, program->has_end);
+    report_json_number_or_null(json, "driver_version", program->driver_version,
+                               program->driver_version);
     base_json_end_object(json);
     base_json_key(json, "profile");
     base_json_begin_object(json);
-    put_bool(json, "complete", meta->complete);
-    put_string(json, "glint", meta->glint);
-    put_number(json, "major", meta->major);
-    put_number(json, "minor", meta->minor);
+    report_json_bool(json, "complete", meta->complete);
+    report_json_string(json, "glint", meta->glint);
+    report_json_number(json, "major", meta->major);
+    report_json_number(json, "minor", meta->minor);
+    base_json_key(json, "settings");
+    base_json_begin_object(json);
+    for (size_t i = 0; i < data->settings.count; i++)
+        report_json_string(json, data->settings.items[i].name, data->settings.items[i].value);
+    base_json_end_object(json);
     base_json_end_object(json);
 }
 
@@ -88,17 +50,17 @@ static void put_device(struct base_json *json, const struct report_data *data,
                        const struct profile_device *device)
 {
     base_json_begin_object(json);
-    put_string(json, "name", device ? device->name : NULL);
-    put_bool(json, "simulated", profile_program(data->profile)->simulated);
+    report_json_string(json, "name", device ? device->name : NULL);
+    report_json_bool(json, "simulated", profile_program(data->profile)->simulated);
     if (device) {
-        put_number(json, "id", device->number);
+        report_json_number(json, "id", device->number);
         base_json_key(json, "compute_capability");
         base_json_begin_array(json);
         base_json_u64(json, device->major);
         base_json_u64(json, device->minor);
         base_json_end_array(json);
-        put_number(json, "multiprocessors", device->multiprocessors);
-        put_number(json, "memory_bytes", device->memory_bytes);
+        report_json_number(json, "multiprocessors", device->multiprocessors);
+        report_json_number(json, "memory_bytes", device->memory_bytes);
     }
     base_json_end_object(json);
 }
@@ -119,22 +81,23 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
     base_json_key(json, "summary");
     base_json_begin_object(json);
-    put_number(json, "peak_bytes", peak);
-    put_number(json, "achievable_peak_bytes", peak); // what findings would take off it: none yet
-    put_number(json, "objects", data->objects.count);
-    put_number(json, "calls", data->calls);
-    put_number(json, "launches", data->launches);
-    put_number(json, "dropped", data->dropped_count);
-    put_number(json, "failed_calls", data->failed_calls);
+    report_json_number(json, "peak_bytes", peak);
+    report_json_number(json, "achievable_peak_bytes",
+                       peak); // what findings would take off it: none yet
+    report_json_number(json, "objects", data->objects.count);
+    report_json_number(json, "calls", data->calls);
+    report_json_number(json, "launches", data->launches);
+    report_json_number(json, "dropped", data->dropped_count);
+    report_json_number(json, "failed_calls", data->failed_calls);
     base_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count; i++) {
         const struct report_peak *peak_of = &data->peaks[i];
         base_json_begin_object(json);
-        put_number(json, "bytes", peak_of->bytes);
-        put_number(json, "start", peak_of->start);
-        put_number_or_null(json, "end", peak_of->end, peak_of->end != REPORT_NEVER);
-        put_number(json, "times", peak_of->times);
+        report_json_number(json, "bytes", peak_of->bytes);
+        report_json_number(json, "start", peak_of->start);
+        report_json_number_or_null(json, "end", peak_of->end, peak_of->end != REPORT_NEVER);
+        report_json_number(json, "times", peak_of->times);
         base_json_end_object(json);
     }
     base_json_end_array(json);
@@ -151,13 +114,13 @@ static void put_frames(struct base_json *json, const struct report_data *data,
     for (uint32_t i = 0; i < count; i++) {
         const struct profile_frame *frame = &frames[i];
         base_json_begin_object(json);
-        put_string(json, "function", frame->function);
-        put_string(json, "file", frame->file);
-        put_number_or_null(json, "line", frame->line, frame->line);
+        report_json_string(json, "function", frame->function);
+        report_json_string(json, "file", frame->file);
+        report_json_number_or_null(json, "line", frame->line, frame->line);
         if (whole) {
-            put_string(json, "module", report_image_path(data, frame->image));
-            put_number(json, "offset", frame->offset);
-            put_bool(json, "inlined", frame->inlined);
+            report_json_string(json, "module", report_image_path(data, frame->image));
+            report_json_number(json, "offset", frame->offset);
+            report_json_bool(json, "inlined", frame->inlined);
         }
         base_json_end_object(json);
     }
@@ -167,7 +130,31 @@ static void put_frames(struct base_json *json, const struct report_data *data,
 struct writing {
     struct base_json json;
     const struct report_data *data;
+    struct profile_accesses *accesses;   // beside the calls
+    const struct profile_access *access; // the next; NULL: there is none
 };
+
+// What kernels did to the object in all.
+static void put_use(struct base_json *json, const struct report_object *object)
+{
+    const struct report_use *use = &object->use;
+    base_json_key(json, "accesses");
+    if (use->reads + use->writes == 0) {
+        base_json_null(json);
+        return;
+    }
+    const bool elements = use->element_bytes && !use->mixed;
+    base_json_begin_object(json);
+    report_json_number(json, "reads", use->reads);
+    report_json_number(json, "writes", use->writes);
+    report_json_number_or_null(json, "bytes_read", use->bytes_read, use->moved);
+    report_json_number_or_null(json, "bytes_written", use->bytes_written, use->moved);
+    report_json_number_or_null(json, "element_bytes", use->element_bytes, elements);
+    report_json_number_or_null(json, "elements", report_elements(object), elements);
+    report_json_number_or_null(json, "touched", use->touched, elements);
+    report_json_number_or_null(json, "shared", use->shared, elements);
+    base_json_end_object(json);
+}
 
 // Beside what report_data keeps of an object, what only this report shows.
 static bool put_object(struct writing *writing, const struct report_object *object,
@@ -175,26 +162,28 @@ static bool put_object(struct writing *writing, const struct report_object *obje
 {
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
-    put_number(json, "id", object->number);
-    put_string(json, "name", object->name);
-    put_string(json, "kind", profile_object_kind_word((enum profile_object_kind)object->kind));
-    put_number(json, "bytes", object->bytes);
-    put_number_or_null(json, "allocated_by", object->call, object->call);
-    put_number_or_null(json, "freed_by", object->end, object->end != REPORT_NEVER);
-    put_number_or_null(json, "first_access", object->first_access, object->first_access);
-    put_number_or_null(json, "last_access", object->last_access, object->last_access);
+    report_json_number(json, "id", object->number);
+    report_json_string(json, "name", object->name);
+    report_json_string(json, "kind",
+                       profile_object_kind_word((enum profile_object_kind)object->kind));
+    report_json_number(json, "bytes", object->bytes);
+    report_json_number_or_null(json, "allocated_by", object->call, object->call);
+    report_json_number_or_null(json, "freed_by", object->end, object->end != REPORT_NEVER);
+    report_json_number_or_null(json, "first_access", object->first_access, object->first_access);
+    report_json_number_or_null(json, "last_access", object->last_access, object->last_access);
     const struct report_path *path = report_path_of(writing->data, object->path);
     base_json_key(json, "call_path");
     put_frames(json, writing->data, path ? path->frames : NULL, path ? path->frame_count : 0,
                false);
-    put_number_or_null(json, "path", object->path, object->path);
-    put_string(json, "name_source",
-               row->name_source ? profile_name_source_word(row->name_source) : NULL);
-    put_number(json, "address", row->address);
-    put_number(json, "device", row->device);
-    put_number(json, "stream", row->stream);
-    put_number_or_null(json, "parent", row->parent, row->parent);
-    put_bool(json, "counted", object->counts);
+    report_json_number_or_null(json, "path", object->path, object->path);
+    report_json_string(json, "name_source",
+                       row->name_source ? profile_name_source_word(row->name_source) : NULL);
+    report_json_number(json, "address", row->address);
+    report_json_number(json, "device", row->device);
+    report_json_number(json, "stream", row->stream);
+    report_json_number_or_null(json, "parent", row->parent, row->parent);
+    report_json_bool(json, "counted", object->counts);
+    put_use(json, object);
     base_json_end_object(json);
     return !json->failed;
 }
@@ -216,69 +205,122 @@ static bool each_object(void *user, const struct profile_object *row)
 
 // --- Calls, and nodes of graphs, which do the same -----------------------------------------------
 
+static void put_triple(struct base_json *json, const char *key, const uint32_t values[3])
+{
+    base_json_key(json, key);
+    base_json_begin_array(json);
+    for (int i = 0; i < 3; i++)
+        base_json_u64(json, values[i]);
+    base_json_end_array(json);
+}
+
 static void put_launch(struct writing *writing, const struct profile_launch *launch)
 {
     struct base_json *json = &writing->json;
-    put_string(json, "kernel", report_kernel_name(writing->data, launch->kernel));
+    report_json_string(json, "kernel", report_kernel_name(writing->data, launch->kernel));
     put_triple(json, "grid", launch->grid);
     put_triple(json, "block", launch->block);
-    put_number(json, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
-    put_bool(json, "cooperative", launch->flags & PROFILE_LAUNCH_COOPERATIVE);
+    report_json_number(json, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
+    report_json_bool(json, "cooperative", launch->flags & PROFILE_LAUNCH_COOPERATIVE);
+    report_json_number_or_null(json, "kernel_id", launch->kernel, launch->kernel);
 }
 
 static void put_word(struct base_json *json, const char *key, const char *word, bool known)
 {
-    put_string(json, key, known ? word : NULL);
+    report_json_string(json, key, known ? word : NULL);
 }
 
 static void put_copy(struct base_json *json, const struct profile_copy *copy)
 {
-    put_number(json, "bytes", copy->bytes);
+    report_json_number(json, "bytes", copy->bytes);
     put_word(json, "direction", profile_direction_word(copy->direction),
              copy->direction != PROFILE_DIRECTION_NONE);
-    put_number_or_null(json, "from_object", copy->from_object, copy->from_object);
-    put_number_or_null(json, "to_object", copy->to_object, copy->to_object);
+    report_json_number_or_null(json, "from_object", copy->from_object, copy->from_object);
+    report_json_number_or_null(json, "to_object", copy->to_object, copy->to_object);
     put_word(json, "from_memory", profile_memory_word(copy->from_memory),
              copy->from_memory != PROFILE_MEMORY_NONE);
     put_word(json, "to_memory", profile_memory_word(copy->to_memory),
              copy->to_memory != PROFILE_MEMORY_NONE);
-    put_number(json, "from_address", copy->from);
-    put_number(json, "to_address", copy->to);
+    report_json_number(json, "from_address", copy->from);
+    report_json_number(json, "to_address", copy->to);
     if (copy->width_bytes) {
-        put_number(json, "from_pitch", copy->from_pitch);
-        put_number(json, "to_pitch", copy->to_pitch);
-        put_number(json, "width_bytes", copy->width_bytes);
-        put_number(json, "height", copy->height);
-        put_number(json, "depth", copy->depth);
+        report_json_number(json, "from_pitch", copy->from_pitch);
+        report_json_number(json, "to_pitch", copy->to_pitch);
+        report_json_number(json, "width_bytes", copy->width_bytes);
+        report_json_number(json, "height", copy->height);
+        report_json_number(json, "depth", copy->depth);
     }
 }
 
 static void put_set(struct base_json *json, const struct profile_set *set)
 {
-    put_number(json, "bytes", set->bytes);
-    put_number_or_null(json, "object", set->object, set->object);
-    put_number(json, "address", set->address);
-    put_number(json, "value", set->value);
-    put_number(json, "value_bytes", set->value_bytes);
+    report_json_number(json, "bytes", set->bytes);
+    report_json_number_or_null(json, "object", set->object, set->object);
+    report_json_number(json, "address", set->address);
+    report_json_number(json, "value", set->value);
+    report_json_number(json, "value_bytes", set->value_bytes);
     if (set->width_bytes) {
-        put_number(json, "pitch", set->pitch);
-        put_number(json, "width_bytes", set->width_bytes);
-        put_number(json, "height", set->height);
+        report_json_number(json, "pitch", set->pitch);
+        report_json_number(json, "width_bytes", set->width_bytes);
+        report_json_number(json, "height", set->height);
     }
 }
 
 static void put_range(struct base_json *json, const struct profile_range *range)
 {
-    put_number(json, "bytes", range->bytes);
-    put_number_or_null(json, "object", range->object, range->object);
-    put_number(json, "address", range->address);
+    report_json_number(json, "bytes", range->bytes);
+    report_json_number_or_null(json, "object", range->object, range->object);
+    report_json_number(json, "address", range->address);
 }
 
 static void put_sync(struct base_json *json, const struct profile_sync *sync)
 {
-    put_number_or_null(json, "event", sync->event, sync->event);
-    put_number_or_null(json, "event_record", sync->record, sync->record);
-    put_number_or_null(json, "sync_stream", sync->stream, sync->stream);
+    report_json_number_or_null(json, "event", sync->event, sync->event);
+    report_json_number_or_null(json, "event_record", sync->record, sync->record);
+    report_json_number_or_null(json, "sync_stream", sync->stream, sync->stream);
+}
+
+static void put_access(struct base_json *json, const struct profile_access *access)
+{
+    base_json_begin_object(json);
+    report_json_number(json, "object", access->object);
+    report_json_number_or_null(json, "node", access->node, access->node);
+    report_json_bool(json, "read", access->read);
+    report_json_bool(json, "written", access->written);
+    report_json_number_or_null(json, "bytes_read", access->bytes_read,
+                               access->bytes_read != PROFILE_UNKNOWN);
+    report_json_number_or_null(json, "bytes_written", access->bytes_written,
+                               access->bytes_written != PROFILE_UNKNOWN);
+    report_json_number_or_null(json, "element_bytes", access->element_bytes, access->element_bytes);
+    report_json_number_or_null(json, "elements", access->elements,
+                               access->elements != PROFILE_UNKNOWN);
+    report_json_number_or_null(json, "new_elements", access->new_elements,
+                               access->new_elements != PROFILE_UNKNOWN);
+    report_json_number_or_null(json, "shared_elements", access->shared_elements,
+                               access->shared_elements != PROFILE_UNKNOWN);
+    base_json_end_object(json);
+}
+
+// Whether probes told anything of the call.
+static bool has_access(struct writing *writing, uint64_t call)
+{
+    while (writing->access && writing->access->call < call) // of one that was lost
+        writing->access = profile_accesses_next(writing->accesses);
+    return writing->access && writing->access->call == call;
+}
+
+// Of the call, where probes told any.
+static void put_accesses(struct writing *writing, uint64_t call)
+{
+    struct base_json *json = &writing->json;
+    if (!has_access(writing, call))
+        return;
+    base_json_key(json, "accesses");
+    base_json_begin_array(json);
+    for (; writing->access && writing->access->call == call;
+         writing->access = profile_accesses_next(writing->accesses))
+        put_access(json, writing->access);
+    base_json_end_array(json);
 }
 
 static void put_details(struct writing *writing, const struct profile_call *call)
@@ -287,7 +329,10 @@ static void put_details(struct writing *writing, const struct profile_call *call
     switch (call->kind) {
     case PROFILE_CALL_LAUNCH:
         put_launch(writing, &call->launch);
-        put_bool(json, "gpu_start_estimated", call->gpu_start_estimated);
+        report_json_bool(json, "gpu_start_estimated", call->gpu_start_estimated);
+        report_json_bool(json, "watched",
+                         call->launch.flags & PROFILE_LAUNCH_WATCHED ||
+                             has_access(writing, call->number));
         break;
     case PROFILE_CALL_COPY: put_copy(json, &call->copy); break;
     case PROFILE_CALL_SET: put_set(json, &call->set); break;
@@ -298,7 +343,7 @@ static void put_details(struct writing *writing, const struct profile_call *call
     case PROFILE_CALL_EVENT_RECORD:
     case PROFILE_CALL_EVENT_WAIT: put_sync(json, &call->sync); break;
     case PROFILE_CALL_GRAPH_LAUNCH:
-        put_number_or_null(json, "graph", call->graph, call->graph);
+        report_json_number_or_null(json, "graph", call->graph, call->graph);
         break;
     default: break;
     }
@@ -309,24 +354,25 @@ static bool each_call(void *user, const struct profile_call *call)
     struct writing *writing = user;
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
-    put_number(json, "id", call->number);
-    put_string(json, "kind", profile_call_kind_word(call->kind));
-    put_string(json, "name", report_function_name(writing->data, call->function));
-    put_number(json, "thread", call->thread);
-    put_number(json, "context", call->context);
-    put_number(json, "stream", call->stream);
-    put_number(json, "order", call->number);
-    put_time(json, "start_ns", call->start_ns, true);
-    put_time(json, "end_ns", call->end_ns, true);
-    put_time(json, "gpu_start_ns", call->gpu_start_ns, call->has_gpu_time);
-    put_time(json, "gpu_end_ns", call->gpu_end_ns, call->has_gpu_time);
-    put_time(json, "result", call->result, true);
-    put_number(json, "waited_ns", call->waited_ns);
-    put_bool(json, "waited", call->flags & PROFILE_CALL_WAITED);
-    put_bool(json, "async", call->flags & PROFILE_CALL_ASYNC);
-    put_bool(json, "captured", call->flags & PROFILE_CALL_CAPTURED);
-    put_number_or_null(json, "path", call->path, call->path);
+    report_json_number(json, "id", call->number);
+    report_json_string(json, "kind", profile_call_kind_word(call->kind));
+    report_json_string(json, "name", report_function_name(writing->data, call->function));
+    report_json_number(json, "thread", call->thread);
+    report_json_number(json, "context", call->context);
+    report_json_number(json, "stream", call->stream);
+    report_json_number(json, "order", call->number);
+    report_json_time(json, "start_ns", call->start_ns, true);
+    report_json_time(json, "end_ns", call->end_ns, true);
+    report_json_time(json, "gpu_start_ns", call->gpu_start_ns, call->has_gpu_time);
+    report_json_time(json, "gpu_end_ns", call->gpu_end_ns, call->has_gpu_time);
+    report_json_time(json, "result", call->result, true);
+    report_json_number(json, "waited_ns", call->waited_ns);
+    report_json_bool(json, "waited", call->flags & PROFILE_CALL_WAITED);
+    report_json_bool(json, "async", call->flags & PROFILE_CALL_ASYNC);
+    report_json_bool(json, "captured", call->flags & PROFILE_CALL_CAPTURED);
+    report_json_number_or_null(json, "path", call->path, call->path);
     put_details(writing, call);
+    put_accesses(writing, call->number);
     base_json_end_object(json);
     return !json->failed;
 }
@@ -336,14 +382,14 @@ static bool each_graph(void *user, const struct profile_graph *graph)
     struct writing *writing = user;
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
-    put_number(json, "id", graph->number);
+    report_json_number(json, "id", graph->number);
     base_json_key(json, "nodes");
     base_json_begin_array(json);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct profile_node *node = &graph->nodes[i];
         base_json_begin_object(json);
-        put_number(json, "id", i + 1u);
-        put_string(json, "kind", profile_node_kind_word(node->kind));
+        report_json_number(json, "id", i + 1u);
+        report_json_string(json, "kind", profile_node_kind_word(node->kind));
         switch (node->kind) {
         case PROFILE_NODE_KERNEL: put_launch(writing, &node->launch); break;
         case PROFILE_NODE_COPY: put_copy(json, &node->copy); break;
@@ -352,7 +398,7 @@ static bool each_graph(void *user, const struct profile_graph *graph)
         case PROFILE_NODE_FREE: put_range(json, &node->range); break;
         case PROFILE_NODE_EVENT_RECORD:
         case PROFILE_NODE_EVENT_WAIT:
-            put_number_or_null(json, "event", node->event, node->event);
+            report_json_number_or_null(json, "event", node->event, node->event);
             break;
         default: break;
         }
@@ -368,8 +414,8 @@ static bool each_path(void *user, const struct profile_path *path)
     struct writing *writing = user;
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
-    put_number(json, "id", path->number);
-    put_bool(json, "truncated", path->truncated);
+    report_json_number(json, "id", path->number);
+    report_json_bool(json, "truncated", path->truncated);
     base_json_key(json, "frames");
     put_frames(json, writing->data, path->frames, path->frame_count, true);
     base_json_end_object(json);
@@ -384,8 +430,8 @@ static void put_notes(struct base_json *json, const struct report_data *data)
     base_json_begin_array(json);
     for (size_t i = 0; i < data->notes.count; i++) {
         base_json_begin_object(json);
-        put_string(json, "severity", profile_severity_word(data->notes.items[i].severity));
-        put_string(json, "text", data->notes.items[i].text);
+        report_json_string(json, "severity", profile_severity_word(data->notes.items[i].severity));
+        report_json_string(json, "text", data->notes.items[i].text);
         base_json_end_object(json);
     }
     base_json_end_array(json);
@@ -393,8 +439,8 @@ static void put_notes(struct base_json *json, const struct report_data *data)
     base_json_begin_array(json);
     for (size_t i = 0; i < data->dropped.count; i++) {
         base_json_begin_object(json);
-        put_string(json, "kind", data->dropped.items[i].kind);
-        put_number(json, "count", data->dropped.items[i].count);
+        report_json_string(json, "kind", data->dropped.items[i].kind);
+        report_json_number(json, "count", data->dropped.items[i].count);
         base_json_end_object(json);
     }
     base_json_end_array(json);
@@ -409,6 +455,9 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
     base_json_begin_array(json);
     enum base_code code = profile_each_object(profile, each_object, &objects, error);
     base_json_end_array(json);
+    if (code == BASE_OK)
+        code = profile_accesses_begin(profile, &writing->accesses, error);
+    writing->access = profile_accesses_next(writing->accesses);
 #define ROWS(key, what)                                                   \
     if (code == BASE_OK && !json->failed) {                               \
         base_json_key(json, key);                                         \
@@ -417,10 +466,12 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
         base_json_end_array(json);                                        \
     }
     ROWS("calls", call)
+    enum base_code ended = profile_accesses_end(writing->accesses, code == BASE_OK ? error : NULL);
+    code = code == BASE_OK ? ended : code;
     ROWS("graphs", graph)
     ROWS("paths", path)
 #undef ROWS
-    return code;
+    return code == BASE_OK && !json->failed ? report_json_kernels(json, profile, error) : code;
 }
 
 enum base_code report_json(struct profile *profile, report_write *write, void *user,
@@ -433,8 +484,8 @@ enum base_code report_json(struct profile *profile, report_write *write, void *u
     if (code == BASE_OK) {
         base_json_init(json, write, user, 0);
         base_json_begin_object(json);
-        put_string(json, "glint", GLINT_VERSION);
-        put_number(json, "schema", 1);
+        report_json_string(json, "glint", GLINT_VERSION);
+        report_json_number(json, "schema", 1);
         put_program(json, &data);
         put_devices(json, &data);
         put_summary(json, &data);

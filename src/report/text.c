@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as text: about one screen for a person, the largest of everything first.
-#include <assert.h>
+// The report as text: about one screen for a person, the largest of everything first. Objects are
+// in text_objects.c.
+#include "text.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
-#include "table.h"
 #include "units.h"
 
-enum { MOST_ROWS = 10, MOST_ROWS_OF_A_PEAK = 5 };
-
-struct writing {
-    const struct report_data *data;
-    const struct report_style *style;
-    struct base_buf out;
-    bool failed; // memory ran out
-};
-
-#define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
-
-static void put_table(struct writing *writing, const struct report_column *columns,
-                      size_t column_count, const void *rows, size_t count, size_t row_bytes,
-                      size_t most)
+void report_text_table(struct report_text *text, const struct report_column *columns,
+                       size_t column_count, const void *rows, size_t count, size_t row_bytes,
+                       size_t most)
 {
     const struct report_table table = {columns,   column_count, rows, count < most ? count : most,
-                                       row_bytes, writing->data};
-    writing->failed |= !report_put_table(&table, writing->style, &writing->out);
+                                       row_bytes, text->data};
+    text->failed |= !report_put_table(&table, text->style, &text->out);
     if (count > most)
-        base_buf_printf(&writing->out, "  ... and %zu more\n", count - most);
+        base_buf_printf(&text->out, "  ... and %zu more\n", count - most);
 }
 
-static void put_heading(struct writing *writing, const char *text)
+void report_text_heading(struct report_text *text, const char *heading)
 {
-    base_buf_putc(&writing->out, '\n');
-    report_put_heading(writing->style, text, &writing->out);
+    base_buf_putc(&text->out, '\n');
+    report_put_heading(text->style, heading, &text->out);
 }
 
 // --- Cells of sums -------------------------------------------------------------------------------
@@ -98,11 +87,32 @@ static void kernel_name(const void *context, const void *row, struct base_buf *o
     report_put_text(out, ((const struct report_kernel *)row)->name);
 }
 
+// By what probes told of it, and of how many launches where not of all.
+static void kernel_watched(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct report_kernel *kernel = row;
+    if (!kernel->probed)
+        return;
+    base_buf_puts(out, kernel->facts & PROFILE_PROBE_COUNTS     ? "counts"
+                       : kernel->facts & PROFILE_PROBE_ELEMENTS ? "elements"
+                       : kernel->facts                          ? "objects"
+                                                                : "no");
+    if (kernel->watched && kernel->watched < kernel->sum.count)
+        base_buf_printf(out, ", %llu launch%s", (unsigned long long)kernel->watched,
+                        kernel->watched == 1 ? "" : "es");
+}
+
+// The last one only where there are probes.
 static const struct report_column kernel_columns[] = {
-    {"kernel", false, REPORT_CUT_END, kernel_name},  {"launches", true, REPORT_WHOLE, kernel_count},
-    {"GPU time", true, REPORT_WHOLE, kernel_total},  {"mean", true, REPORT_WHOLE, kernel_mean},
+    {"kernel", false, REPORT_CUT_END, kernel_name},
+    {"launches", true, REPORT_WHOLE, kernel_count},
+    {"GPU time", true, REPORT_WHOLE, kernel_total},
+    {"mean", true, REPORT_WHOLE, kernel_mean},
     {"longest", true, REPORT_WHOLE, kernel_longest},
+    {"watched", false, REPORT_WHOLE, kernel_watched},
 };
+enum { KERNEL_COLUMNS = sizeof(kernel_columns) / sizeof(kernel_columns[0]) };
 
 static int by_kernel_time(const void *one, const void *other)
 {
@@ -111,22 +121,24 @@ static int by_kernel_time(const void *one, const void *other)
     return order ? order : strcmp(a->name, b->name);
 }
 
-static void put_kernels(struct writing *writing)
+static void put_kernels(struct report_text *text)
 {
-    const struct report_data *data = writing->data;
+    const struct report_data *data = text->data;
     struct report_kernel *rows = calloc(data->kernel_rows.count + 1, sizeof(*rows));
     size_t count = 0;
-    bool timed = false;
+    bool timed = false, probed = false;
     for (size_t i = 0; rows && i < data->kernel_rows.count; i++) {
         if (data->kernel_rows.items[i].sum.count)
             rows[count++] = data->kernel_rows.items[i];
         timed |= data->kernel_rows.items[i].sum.timed > 0;
+        probed |= data->kernel_rows.items[i].probed;
     }
-    writing->failed |= !rows;
+    text->failed |= !rows;
     if (count) {
         qsort(rows, count, sizeof(*rows), by_kernel_time);
-        put_heading(writing, timed ? "Kernels by GPU time" : "Kernels by launches");
-        put_table(writing, COLUMNS(kernel_columns), rows, count, sizeof(*rows), MOST_ROWS);
+        report_text_heading(text, timed ? "Kernels by GPU time" : "Kernels by launches");
+        report_text_table(text, kernel_columns, KERNEL_COLUMNS - !probed, rows, count,
+                          sizeof(*rows), REPORT_MOST_ROWS);
     }
     free(rows);
 }
@@ -174,9 +186,9 @@ static int by_transfer_time(const void *one, const void *other)
     return order ? order : strcmp(a->what, b->what);
 }
 
-static void put_transfers(struct writing *writing)
+static void put_transfers(struct report_text *text)
 {
-    const struct report_data *data = writing->data;
+    const struct report_data *data = text->data;
     struct report_transfer rows[REPORT_DIRECTIONS + 1];
     size_t count = 0;
     for (unsigned i = 0; i < REPORT_DIRECTIONS; i++) {
@@ -193,8 +205,8 @@ static void put_transfers(struct writing *writing)
     bool timed = false;
     for (size_t i = 0; i < count; i++)
         timed |= rows[i].sum.timed > 0;
-    put_heading(writing, timed ? "Copies by GPU time" : "Copies by number");
-    put_table(writing, COLUMNS(transfer_columns), rows, count, sizeof(rows[0]), count);
+    report_text_heading(text, timed ? "Copies by GPU time" : "Copies by number");
+    report_text_table(text, REPORT_COLUMNS(transfer_columns), rows, count, sizeof(rows[0]), count);
 }
 
 // --- Synchronisations ----------------------------------------------------------------------------
@@ -240,163 +252,30 @@ static int by_wait_time(const void *one, const void *other)
     return a->path < b->path ? -1 : a->path > b->path;
 }
 
-static void put_waits(struct writing *writing)
+static void put_waits(struct report_text *text)
 {
-    const struct report_data *data = writing->data;
+    const struct report_data *data = text->data;
     size_t count = data->wait_rows.count;
     struct report_wait *rows = calloc(count + 1, sizeof(*rows));
-    writing->failed |= !rows;
+    text->failed |= !rows;
     if (rows && count) {
         memcpy(rows, data->wait_rows.items, count * sizeof(*rows));
         qsort(rows, count, sizeof(*rows), by_wait_time);
-        put_heading(writing, "Synchronisations by time waited");
-        put_table(writing, COLUMNS(wait_columns), rows, count, sizeof(*rows), MOST_ROWS);
+        report_text_heading(text, "Synchronisations by time waited");
+        report_text_table(text, REPORT_COLUMNS(wait_columns), rows, count, sizeof(*rows),
+                          REPORT_MOST_ROWS);
     }
     free(rows);
-}
-
-// --- Objects, those of one name, kind and place together -----------------------------------------
-
-struct group {
-    const struct report_object *first;
-    uint64_t count, bytes, unfreed;
-};
-
-static void group_name(const void *context, const void *row, struct base_buf *out)
-{
-    (void)context;
-    const struct group *group = row;
-    if (group->first->name && group->first->name[0])
-        report_put_text(out, group->first->name);
-    else
-        base_buf_printf(out, "(object %llu)", (unsigned long long)group->first->number);
-}
-
-static void group_kind(const void *context, const void *row, struct base_buf *out)
-{
-    (void)context;
-    const struct group *group = row;
-    base_buf_puts(out, profile_object_kind_word((enum profile_object_kind)group->first->kind));
-}
-
-static void group_count(const void *context, const void *row, struct base_buf *out)
-{
-    (void)context;
-    base_buf_u64(out, ((const struct group *)row)->count);
-}
-
-static void group_bytes(const void *context, const void *row, struct base_buf *out)
-{
-    (void)context;
-    report_put_bytes(out, ((const struct group *)row)->bytes);
-}
-
-static void group_unfreed(const void *context, const void *row, struct base_buf *out)
-{
-    (void)context;
-    if (((const struct group *)row)->unfreed)
-        base_buf_u64(out, ((const struct group *)row)->unfreed);
-}
-
-static void group_place(const void *context, const void *row, struct base_buf *out)
-{
-    report_put_place(context, ((const struct group *)row)->first->path, out);
-}
-
-static const struct report_column peak_columns[] = {
-    {"object", false, REPORT_CUT_END, group_name},
-    {"kind", false, REPORT_WHOLE, group_kind},
-    {"objects", true, REPORT_WHOLE, group_count},
-    {"size", true, REPORT_WHOLE, group_bytes},
-    {"allocated at", false, REPORT_CUT_START, group_place},
-};
-
-static const struct report_column object_columns[] = {
-    {"object", false, REPORT_CUT_END, group_name},
-    {"kind", false, REPORT_WHOLE, group_kind},
-    {"objects", true, REPORT_WHOLE, group_count},
-    {"size", true, REPORT_WHOLE, group_bytes},
-    {"not freed", true, REPORT_WHOLE, group_unfreed},
-    {"allocated at", false, REPORT_CUT_START, group_place},
-};
-
-static int by_group_bytes(const void *one, const void *other)
-{
-    const struct group *a = one, *b = other;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return a->first < b->first ? -1 : a->first > b->first; // by number
-}
-
-// A table of the objects, of those that make the peak where one is given.
-static void put_objects(struct writing *writing, const struct report_peak *peak,
-                        const struct report_column *columns, size_t column_count, size_t most)
-{
-    const struct report_data *data = writing->data;
-    struct base_map known = {0};
-    BASE_ARRAY(struct group) groups = {0};
-    for (size_t i = 0; i < data->objects.count && !writing->failed; i++) {
-        const struct report_object *object = &data->objects.items[i];
-        if (peak && (!object->counts || object->call > peak->start || object->end <= peak->start))
-            continue;
-        // Nameless ones are told apart by number.
-        uint64_t key[4] = {(uint64_t)(uintptr_t)object->name, object->kind, object->path,
-                           object->name ? 0 : object->number};
-        uint64_t *slot = base_map_put(&known, base_hash(key, sizeof(key)), NULL);
-        if (slot && *slot == 0) {
-            struct group *group = base_array_push(&groups);
-            if (group)
-                group->first = object;
-            *slot = group ? groups.count : 0;
-        }
-        writing->failed |= !slot || *slot == 0;
-        if (writing->failed)
-            break;
-        assert(groups.items); // since the map is not empty
-        struct group *group = &groups.items[*slot - 1];
-        group->count++;
-        group->bytes += object->bytes;
-        group->unfreed += object->end == REPORT_NEVER;
-    }
-    if (groups.count && !writing->failed) {
-        qsort(groups.items, groups.count, sizeof(groups.items[0]), by_group_bytes);
-        put_table(writing, columns, column_count, groups.items, groups.count,
-                  sizeof(groups.items[0]), most);
-    }
-    base_map_fini(&known);
-    base_array_fini(&groups);
-}
-
-static void put_peaks(struct writing *writing)
-{
-    const struct report_data *data = writing->data;
-    for (size_t i = 0; i < data->peak_count; i++) {
-        const struct report_peak *peak = &data->peaks[i];
-        struct base_buf heading = {0};
-        base_buf_puts(&heading, i == 0 ? "Peak of device memory: " : "Second peak: ");
-        report_put_bytes(&heading, peak->bytes);
-        if (peak->start)
-            base_buf_printf(&heading, ", reached by call %llu", (unsigned long long)peak->start);
-        if (peak->times > 1)
-            base_buf_printf(&heading, " and %llu times more",
-                            (unsigned long long)(peak->times - 1));
-        writing->failed |= heading.failed;
-        put_heading(writing, heading.text ? heading.text : "");
-        base_buf_fini(&heading);
-        put_objects(writing, peak, COLUMNS(peak_columns), MOST_ROWS_OF_A_PEAK);
-    }
-    if (data->peak_count == 0)
-        put_heading(writing, "No device memory was allocated");
 }
 
 // --- The head ------------------------------------------------------------------------------------
 
 // As one would type it in a shell, as far as a reader is concerned.
-static void put_argument(struct base_buf *out, const char *text)
+static void put_argument(struct base_buf *out, const char *argument)
 {
-    bool plain = text[0] && !text[strcspn(text, " \t\n\"'\\$`*?<>|&;()[]{}!#~")];
+    bool plain = argument[0] && !argument[strcspn(argument, " \t\n\"'\\$`*?<>|&;()[]{}!#~")];
     base_buf_puts(out, plain ? "" : "'");
-    report_put_text(out, text);
+    report_put_text(out, argument);
     base_buf_puts(out, plain ? "" : "'");
 }
 
@@ -424,20 +303,20 @@ static void put_counted(struct base_buf *out, uint64_t count, const char *what)
     base_buf_printf(out, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
 }
 
-static void put_head(struct writing *writing)
+static void put_head(struct report_text *text)
 {
-    const struct report_data *data = writing->data;
+    const struct report_data *data = text->data;
     const struct profile_program *program = profile_program(data->profile);
     struct base_buf line = {0};
-    struct base_buf *out = &writing->out;
+    struct base_buf *out = &text->out;
     for (uint32_t i = 0; i < program->argument_count; i++) {
         base_buf_puts(&line, i ? " " : "");
         put_argument(&line, program->arguments[i]);
     }
     if (program->argument_count == 0)
         report_put_text(&line, program->executable);
-    report_put_heading(writing->style, line.length ? line.text : "(program not known)", out);
-    writing->failed |= line.failed;
+    report_put_heading(text->style, line.length ? line.text : "(program not known)", out);
+    text->failed |= line.failed;
     base_buf_fini(&line);
 
     base_buf_puts(out, "  ");
@@ -472,17 +351,16 @@ static void put_head(struct writing *writing)
     base_buf_putc(out, '\n');
 }
 
-static void put_notes(struct writing *writing)
+static void put_notes(struct report_text *text)
 {
-    const struct report_data *data = writing->data;
+    const struct report_data *data = text->data;
     if (data->notes.count == 0)
         return;
-    put_heading(writing, "Notes");
+    report_text_heading(text, "Notes");
     for (size_t i = 0; i < data->notes.count; i++) {
-        base_buf_printf(&writing->out,
-                        "  %s: ", profile_severity_word(data->notes.items[i].severity));
-        report_put_text(&writing->out, data->notes.items[i].text);
-        base_buf_putc(&writing->out, '\n');
+        base_buf_printf(&text->out, "  %s: ", profile_severity_word(data->notes.items[i].severity));
+        report_put_text(&text->out, data->notes.items[i].text);
+        base_buf_putc(&text->out, '\n');
     }
 }
 
@@ -490,25 +368,22 @@ enum base_code report_text(struct profile *profile, const struct report_style *s
                            report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
-    struct writing writing = {.data = &data, .style = style};
+    struct report_text text = {.data = &data, .style = style};
     enum base_code code = report_data_load(&data, profile, error);
     if (code == BASE_OK) {
-        put_head(&writing);
-        put_peaks(&writing);
-        put_kernels(&writing);
-        put_transfers(&writing);
-        put_waits(&writing);
-        if (data.objects.count) {
-            put_heading(&writing, "Objects by size");
-            put_objects(&writing, NULL, COLUMNS(object_columns), MOST_ROWS);
-        }
-        put_notes(&writing);
-        if (writing.failed || writing.out.failed)
+        put_head(&text);
+        report_text_peaks(&text);
+        put_kernels(&text);
+        put_transfers(&text);
+        put_waits(&text);
+        report_text_objects(&text);
+        put_notes(&text);
+        if (text.failed || text.out.failed)
             code = base_fail(error, BASE_NO_MEMORY, "out of memory");
-        else if (!write(user, writing.out.text, writing.out.length))
+        else if (!write(user, text.out.text, text.out.length))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }
-    base_buf_fini(&writing.out);
+    base_buf_fini(&text.out);
     report_data_fini(&data);
     return code;
 }

@@ -36,6 +36,18 @@ void report_put_ns(struct base_buf *out, uint64_t ns)
     put_scaled(out, ns, units, sizeof(units) / sizeof(units[0]));
 }
 
+void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole)
+{
+    unsigned long long thousandths =
+        (unsigned long long)((unsigned __int128)part * 1000 / (whole ? whole : 1));
+    if (part >= whole || part == 0)
+        base_buf_puts(out, part ? "100%" : "0%");
+    else if (thousandths == 0)
+        base_buf_puts(out, "<0.1%");
+    else
+        base_buf_printf(out, "%llu.%llu%%", thousandths / 10, thousandths % 10);
+}
+
 // Bytes of the UTF-8 character that begins here; 0: none does. The text ends with a NUL.
 static size_t character_bytes(const unsigned char *at)
 {

@@ -10,6 +10,8 @@
 
 void report_put_bytes(struct base_buf *out, uint64_t bytes);
 void report_put_ns(struct base_buf *out, uint64_t ns);
+// "12.3%", rounded down: only all of it is 100%, and only nothing 0%. The whole is not 0.
+void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole);
 
 // Text in which control characters, and bytes that are not UTF-8, are written as in C: \n, \x1b.
 // NULL gives nothing.

@@ -62,3 +62,16 @@ LD_PRELOAD=$scarce SCARCE_MAPPINGS=4 "$GLINT_BUILD_DIR/bin/glint" record -q -o "
 [ "$(cat "$work/out")" = "$hoard" ]
 "$GLINT_BUILD_DIR/bin/glint" query "$work/p.glint" "SELECT severity, text FROM v_notes" |
     grep -q '^error.*glint found no more memory in the program'
+
+# With probes it needs more, and does without what it does not get.
+probed=$("$programs/inject_probed" samples)
+GLINT_PROBES=7 GLINT_CACHE=''
+export GLINT_PROBES GLINT_CACHE
+SCARCE_MAPPINGS=0
+export SCARCE_MAPPINGS
+while [ "$SCARCE_MAPPINGS" -lt 60 ]; do
+    "$programs/inject_watch" "$work/records" "$library:$scarce" "$programs/inject_probed" samples >"$work/out"
+    [ "$(cat "$work/out")" = "$probed" ]
+    SCARCE_MAPPINGS=$((SCARCE_MAPPINGS + 1))
+done
+grep -q '^access' "$work/records"

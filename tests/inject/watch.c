@@ -31,6 +31,7 @@ struct process {
     struct base_intervals images; // 1: libglint.so's
     struct base_map stacks;       // that were told
     struct base_buf text, times;
+    BASE_ARRAY(struct event_access) accesses;
     uint64_t calls, objects;
     bool simulated, finished;
 };
@@ -82,6 +83,8 @@ static void print_launch(struct base_buf *out, const struct event_launch *launch
                     launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
                     launch->block[1], launch->block[2], launch->dynamic_shared_bytes,
                     launch->flags & EVENT_LAUNCH_COOPERATIVE ? " cooperative" : "");
+    if (launch->flags & EVENT_LAUNCH_WATCHED)
+        base_buf_puts(out, " watched");
 }
 
 static void print_detail(struct base_buf *out, unsigned kind, const void *detail, size_t bytes)
@@ -293,6 +296,67 @@ static void take_stack(struct process *process, const char *record, size_t bytes
     base_map_put(&process->stacks, stack.number, NULL);
 }
 
+static void print_probe(struct base_buf *out, const char *record, size_t bytes)
+{
+    struct event_probe probe;
+    memcpy(&probe, record, sizeof(probe));
+    base_buf_printf(out, "probe kernel %u facts %u%s%.*s\n", probe.kernel, probe.facts,
+                    bytes > sizeof(probe) ? ": " : "", (int)(bytes - sizeof(probe)),
+                    record + sizeof(probe));
+}
+
+static void print_site(struct base_buf *out, const char *record)
+{
+    static const char *const accesses[] = {"load", "store", "atomic"};
+    struct event_site site;
+    memcpy(&site, record, sizeof(site));
+    const char *function = record + sizeof(site), *opcode = function + strlen(function) + 1;
+    base_buf_printf(out, "site kernel %u %u %s %u bytes in %s %s\n", site.kernel, site.number,
+                    TEXT(accesses, site.access), site.bytes, function, opcode);
+}
+
+// When what probes found is told depends on how fast the GPU is: it stands at the end, in order.
+static int by_call(const void *one, const void *other)
+{
+    const struct event_access *a = one, *b = other;
+    const uint64_t keys[][2] = {{a->call, b->call}, {a->node, b->node}, {a->object, b->object}};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    }
+    return 0;
+}
+
+static void take_access(struct process *process, const char *record)
+{
+    struct event_access *access = base_array_push(&process->accesses);
+    if (!access)
+        exit(125);
+    memcpy(access, record, sizeof(*access));
+}
+
+static void print_accesses(struct process *process)
+{
+    struct base_buf *out = &process->text;
+    if (process->accesses.count)
+        qsort(process->accesses.items, process->accesses.count, sizeof(struct event_access),
+              by_call);
+    for (size_t i = 0; i < process->accesses.count; i++) {
+        const struct event_access *access = &process->accesses.items[i];
+        base_buf_printf(out, "access call %" PRIu64, access->call);
+        if (access->node)
+            base_buf_printf(out, " node %u", access->node);
+        base_buf_printf(out, " object %" PRIu64 "%s%s", access->object,
+                        access->flags & EVENT_ACCESS_READ ? " read" : "",
+                        access->flags & EVENT_ACCESS_WRITTEN ? " written" : "");
+        if (access->element_bytes)
+            base_buf_printf(out, " %" PRIu64 "+%" PRIu64 " bytes, %" PRIu64 " elements of %u",
+                            access->read_bytes, access->written_bytes, access->elements,
+                            access->element_bytes);
+        base_buf_putc(out, '\n');
+    }
+}
+
 static void print(struct process *process, enum event_kind kind, const struct base_buf *record)
 {
     const char *bytes = record->text;
@@ -350,6 +414,9 @@ static void print(struct process *process, enum event_kind kind, const struct ba
         memcpy(&time, bytes, sizeof(time));
         print_time(process, &time);
         break;
+    case EVENT_PROBE: print_probe(out, bytes, record->length); break;
+    case EVENT_SITE: print_site(out, bytes); break;
+    case EVENT_ACCESS: take_access(process, bytes); break;
     case EVENT_NOTE:
         base_buf_printf(out, "note %.*s\n", (int)(record->length - sizeof(struct event_note)),
                         bytes + sizeof(struct event_note));
@@ -421,6 +488,7 @@ static void write_all(const char *path)
     FILE *file = fopen(path, "we");
     for (size_t i = 0; file && i < process_count; i++) {
         struct process *process = &processes[i];
+        print_accesses(process);
         fprintf(file, "%s%s%s", process->text.text ? process->text.text : "",
                 process->times.text ? process->times.text : "",
                 process->finished ? "" : "not finished\n");

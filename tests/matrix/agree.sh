@@ -53,8 +53,8 @@ profiles_hold() {
 }
 
 # runs_agree DEVICES TIMES PROFILES COMMAND...: on each of DEVICES ("gpu sim", in this order, or one of them) it
-# must print and leave with the same, recorded with each of TIMES ("on off") and not; and so must a plain run, where
-# there is a GPU. From the simulated GPU standard output and status are compared with those of the real one, but for
+# must print and leave with the same, recorded with each of TIMES ("on off") and not, also with all that probes can
+# tell; and so must a plain run, where there is a GPU. From the simulated GPU standard output and status are compared with those of the real one, but for
 # a GPU's name behind " on ".
 runs_agree() {
     devices=$1 times=$2 profiles=$3
@@ -80,5 +80,10 @@ runs_agree() {
             same "$recorded" "$device" stdout stderr status
             profiles_hold "$recorded" "$profiles"
         done
+        recorded=recorded_${device}_counts
+        observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" -t off -a elements,counts \
+            --device "$device" -- "$@"
+        same "$recorded" "$device" stdout stderr status
+        profiles_hold "$recorded" "$profiles"
     done
 }

@@ -37,6 +37,15 @@ READING(object, reading_text(at->name) + strlen(profile_object_kind_word(at->kin
 READING(note, reading_text(at->text) + strlen(profile_severity_word(at->severity)))
 READING(dropped, reading_text(at->kind))
 
+READING(setting, reading_text(at->name) + reading_text(at->value))
+READING(probe, reading_text(at->reason))
+READING(kernel_site, reading_text(at->function) + reading_text(at->inlined_function) +
+                         strlen(profile_site_access_word(at->access)))
+READING(access, at->element_bytes)
+READING(counts, (size_t)profile_counts_variation(at) + (size_t)at->hottest[0].sum)
+READING(map,
+        (at->bit_bytes ? at->bits[at->bit_bytes - 1] : 0) + strlen(profile_map_kind_word(at->kind)))
+
 static inline bool reading_columns(void *user, unsigned count, const char *const *names)
 {
     for (unsigned i = 0; i < count; i++)
@@ -81,12 +90,22 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
     READING_EACH(object, object);
     READING_EACH(note, note);
     READING_EACH(dropped, dropped);
+    READING_EACH(setting, setting);
+    READING_EACH(probe, probe);
+    READING_EACH(kernel_site, kernel_site);
+    READING_EACH(access, access);
+    READING_EACH(counts, counts);
+    READING_EACH(map, map);
     sum += reading_text(profile_meta(profile)->glint);
     for (uint32_t i = 0; i < profile_program(profile)->argument_count; i++)
         sum += reading_text(profile_program(profile)->arguments[i]);
-    static const char *const views[] = {"v_calls", "v_objects", "v_call_paths", "v_node_runs"};
+    static const char *const views[] = {"v_calls",       "v_objects",        "v_call_paths",
+                                        "v_node_runs",   "v_touches",        "v_maps",
+                                        "v_access_bins", "v_object_elements"};
     struct profile_sink sink = {reading_columns, reading_row, &sum};
-    for (unsigned i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+    // Older ones have the first four.
+    unsigned count = profile_meta(profile)->minor ? sizeof(views) / sizeof(views[0]) : 4;
+    for (unsigned i = 0; i < count; i++) {
         char sql[64] = "SELECT * FROM ";
         enum base_code query = profile_query(profile, strcat(sql, views[i]), &sink, error);
         code = code == BASE_OK ? query : code;

@@ -364,6 +364,91 @@ static const struct profile_note sample_notes[] = {
 
 static const struct profile_dropped sample_dropped[] = {{"call", 3}, {"time", 12}};
 
+static const struct profile_setting sample_settings[] = {{"analyses", "objects,elements,counts"},
+                                                         {"sample", "10"}};
+
+// --- What probes tell ----------------------------------------------------------------------------
+
+static const struct profile_probe sample_probes[] = {
+    {1, PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS | PROFILE_PROBE_COUNTS, NULL},
+    {2, 0, "it calls through a pointer"},
+};
+
+static const struct profile_kernel_site sample_kernel_sites[] = {
+    {.kernel = 1,
+     .number = 1,
+     .function = "add(float*, float const*, int)",
+     .opcode = "ld.global.v4.f32",
+     .type = "f32",
+     .type_count = 4,
+     .bytes = 16,
+     .access = PROFILE_SITE_LOAD,
+     .instruction = 12,
+     .ptx_line = 40,
+     .file = "vectors.cu",
+     .line = 20,
+     .column = 9,
+     .inlined_function = "load(float const*)",
+     .at_file = "vectors.cu",
+     .at_line = 31,
+     .at_column = 5},
+    {.kernel = 1,
+     .number = 2,
+     .opcode = "red.add.u64",
+     .access = PROFILE_SITE_ATOMIC,
+     .generic = true,
+     .instruction = 13},
+};
+
+// Elements of the first launch, then again; one that is only looked at as a whole; one in a graph.
+static const struct profile_access sample_accesses[] = {
+    {.call = 5,
+     .object = 1,
+     .read = true,
+     .bytes_read = 8000,
+     .bytes_written = 0,
+     .elements = 1000,
+     .new_elements = 1000,
+     .shared_elements = 0,
+     .element_bytes = 4},
+    {.call = 5,
+     .object = 2,
+     .read = true,
+     .written = true,
+     .bytes_read = PROFILE_UNKNOWN,
+     .bytes_written = PROFILE_UNKNOWN,
+     .elements = PROFILE_UNKNOWN,
+     .new_elements = PROFILE_UNKNOWN,
+     .shared_elements = PROFILE_UNKNOWN},
+    {.call = 9,
+     .object = 1,
+     .node = 2,
+     .written = true,
+     .bytes_read = 0,
+     .bytes_written = 400,
+     .elements = 100,
+     .new_elements = 0,
+     .shared_elements = 100,
+     .element_bytes = 4},
+};
+
+// 996 elements were touched once, 2 twice, 1 three times and 1 997 times.
+static const struct profile_counts sample_counts[] = {{.call = 5,
+                                                       .object = 1,
+                                                       .most = 997,
+                                                       .most_at = 7,
+                                                       .sum = 2000,
+                                                       .squares_low = 995022,
+                                                       .bins = {996, 0, 2, 1, [19] = 1},
+                                                       .hottest = {{0, 8, 1010}, {96, 8, 16}}}};
+
+static const unsigned char sample_bits[125] = {0xff, 0x01, [124] = 0x80};
+
+static const struct profile_map sample_maps[] = {
+    {1, PROFILE_MAP_TOUCHED, 4, 1000, 0, sample_bits, 125},
+    {1, PROFILE_MAP_SHARED, 4, 1000, 0, sample_bits, 125},
+};
+
 // --- Writing them --------------------------------------------------------------------------------
 
 #define SAMPLE_COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -398,6 +483,12 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_times, profile_add_time);
     SAMPLE_ADD(sample_notes, profile_add_note);
     SAMPLE_ADD(sample_dropped, profile_set_dropped);
+    SAMPLE_ADD(sample_settings, profile_set_setting);
+    SAMPLE_ADD(sample_probes, profile_add_probe);
+    SAMPLE_ADD(sample_kernel_sites, profile_add_kernel_site);
+    SAMPLE_ADD(sample_accesses, profile_add_access);
+    SAMPLE_ADD(sample_counts, profile_add_counts);
+    SAMPLE_ADD(sample_maps, profile_add_map);
     return code;
 }
 

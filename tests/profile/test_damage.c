@@ -110,6 +110,49 @@ static void a_newer_minor_version_is_read(void **state)
     profile_close(profile);
 }
 
+static bool count_access(void *user, const struct profile_access *row)
+{
+    (void)row;
+    ++*(size_t *)user;
+    return true;
+}
+
+// As version 1.0 wrote them: a table of accesses that was always empty, and nothing of probes.
+static void an_older_minor_version_is_read(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    static const char *const gone[] = {
+        "settings",      "probes",        "kernel_sites",      "access_shapes",       "accesses",
+        "distributions", "access_counts", "distribution_bins", "distribution_ranges", "maps",
+        "site_accesses", "map_kinds"};
+    static const char *const gone_views[] = {
+        "v_settings",      "v_probes",      "v_kernel_sites", "v_accesses",        "v_touches",
+        "v_access_counts", "v_access_bins", "v_hot_ranges",   "v_object_elements", "v_maps"};
+    char sql[128];
+    for (unsigned i = 0; i < SAMPLE_COUNT(gone_views); i++) {
+        snprintf(sql, sizeof(sql), "DROP VIEW %s", gone_views[i]);
+        change(sql);
+    }
+    for (unsigned i = 0; i < SAMPLE_COUNT(gone); i++) {
+        snprintf(sql, sizeof(sql), "DROP TABLE %s", gone[i]);
+        change(sql);
+    }
+    check_refused(BASE_CORRUPT, "a.glint is damaged"); // it still says that it has them
+    change("PRAGMA user_version=1000; UPDATE meta SET minor=0;"
+           "CREATE TABLE accesses(call, node, object, read, written, bytes, elements, ranges BLOB,"
+           " PRIMARY KEY(call, node, object)) WITHOUT ROWID;"
+           "INSERT INTO accesses VALUES(1, 2, 3, 4, 5, 6, 7, 8)");
+    check_good(reading_all(test_path, &error), &error);
+    struct profile *profile;
+    size_t count = 0;
+    check_good(profile_open(test_path, &profile, &error), &error);
+    assert_int_equal(profile_meta(profile)->minor, 0);
+    check_good(profile_each_access(profile, count_access, &count, &error), &error);
+    assert_int_equal(count, 0);
+    profile_close(profile);
+}
+
 static void tables_that_are_not_ours_are_refused(void **state)
 {
     (void)state;
@@ -138,6 +181,15 @@ static void rows_that_contradict_each_other_are_damage(void **state)
         "UPDATE path_frames SET frame=99 WHERE path=1",
         "DELETE FROM frames WHERE id=1",
         "DELETE FROM launches WHERE id=1",
+        "DELETE FROM access_shapes WHERE id=2",
+        "DELETE FROM distributions",
+        "UPDATE maps SET bits=x'00'",
+        "UPDATE maps SET bits=NULL WHERE kind=2",
+        "UPDATE maps SET first=3",
+        "UPDATE maps SET first=1000",
+        "UPDATE maps SET elements=999 WHERE kind=1; UPDATE maps SET elements=992 WHERE kind=2",
+        "UPDATE maps SET element_bytes=0",
+        "UPDATE maps SET bits=substr(bits, 1, length(bits) - 1)",
     };
     for (unsigned i = 0; i < SAMPLE_COUNT(contradictions); i++) {
         struct base_error error = {0};
@@ -213,6 +265,7 @@ int main(void)
         TEST(what_is_no_profile_is_told),
         TEST(a_newer_major_version_is_refused),
         TEST(a_newer_minor_version_is_read),
+        TEST(an_older_minor_version_is_read),
         TEST(tables_that_are_not_ours_are_refused),
         TEST(columns_that_are_missing_are_damage),
         TEST(rows_that_contradict_each_other_are_damage),

@@ -35,6 +35,15 @@ static void add_call(struct profile_writer *writer, uint64_t number, struct base
     struct profile_object object = {.number = number, .kind = PROFILE_OBJECT_DEVICE};
     if (number % 4 == 0 && profile_add_object(writer, &object, error) != BASE_OK)
         _exit(1);
+    struct profile_access access = {
+        .call = number, .object = 1, .read = true, .elements = number / 7, .element_bytes = 4};
+    if (number % 3 && profile_add_access(writer, &access, error) != BASE_OK)
+        _exit(1);
+    const unsigned char bits[2] = {0xa5, (unsigned char)number};
+    struct profile_map map = {
+        number / 512 + 1, PROFILE_MAP_TOUCHED, 4, 8192, number % 512 * 16, bits, 2};
+    if (number % 2 && profile_add_map(writer, &map, error) != BASE_OK)
+        _exit(1);
 }
 
 // Writes until it is killed: in rounds, each a profile that grows and is finished.
@@ -84,6 +93,22 @@ static bool see_call(void *user, const struct profile_call *call)
     return true;
 }
 
+static bool see_access(void *user, const struct profile_access *access)
+{
+    ++*(uint64_t *)user;
+    if (access->call >= 100)
+        assert_int_equal(access->elements, access->call / 7);
+    return true;
+}
+
+static bool see_map(void *user, const struct profile_map *map)
+{
+    (void)user;
+    for (size_t i = 0; map->elements == 8192 && i < map->bit_bytes; i += 2)
+        assert_true(map->bits[i] == 0 || map->bits[i] == 0xa5);
+    return true;
+}
+
 static void check_profile(const char *path, uint64_t least, bool may_be_complete)
 {
     struct base_error error = {0};
@@ -95,6 +120,10 @@ static void check_profile(const char *path, uint64_t least, bool may_be_complete
     assert_true(count >= least);
     check_good(profile_each_call(profile, see_call, &seen, &error), &error);
     assert_int_equal(seen, count);
+    seen = 0;
+    check_good(profile_each_access(profile, see_access, &seen, &error), &error);
+    assert_true(least < 200 || seen > (least - 100) / 3);
+    check_good(profile_each_map(profile, see_map, NULL, &error), &error);
     if (!may_be_complete) {
         assert_false(profile_meta(profile)->complete);
         check_query(profile, "SELECT complete, ended FROM v_meta", "0|recorder lost\n");

@@ -35,6 +35,14 @@ ${CMAKE_OBJCOPY} --only-keep-debug \"$1\" \"$2/.build-id/\${id%\"$rest\"}/$rest.
     target_link_libraries(test_record_symbols PRIVATE ${CMAKE_DL_LIBS})
 endif()
 
+# The first input of the fuzz target for records.
+add_executable(record_write_seeds record/write_seeds.c)
+set_target_properties(record_write_seeds PROPERTIES
+    OUTPUT_NAME write_seeds RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz/corpus/record)
+glint_test(record.seeds record_write_seeds ${PROJECT_BINARY_DIR}/fuzz/corpus/record/probes)
+set_tests_properties(record.seeds PROPERTIES FIXTURES_SETUP record_seeds)
+
 # A program of the driver interface to be recorded, and to be killed while it is.
 if(TARGET glint_inject_preload)
     if(NOT GLINT_SANITIZE) # before which nothing is preloaded

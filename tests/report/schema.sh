@@ -25,7 +25,7 @@ done
 
 # Of the sample, every array has something in it, so that the schema was held to it.
 "$GLINT" report --format json -o "$scratch/report.json" "$scratch/sample.glint"
-jq -e '[.objects, .calls, .graphs, .paths, .notes, .dropped, .devices, .summary.peaks] | all(length > 0)' \
+jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks] | all(length > 0)' \
     "$scratch/report.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
 
 # What the validator must find: a change of a good report, and words of what it then says.
@@ -42,6 +42,10 @@ del(.summary.peak_bytes)|no 'peak_bytes'
 .objects[0].bytes = -1|is less than 0
 .calls[4].grid = [1, 1]|has 2 items
 del(.calls[4].kernel)|no 'kernel'
+.calls[4].accesses[1].elements = "1"|calls[4].accesses[1].elements
+del(.kernels[0].sites[1].inlined_at)|no 'inlined_at'
+.objects[0].accesses.reads = null|objects[0].accesses.reads
+.profile.settings.mode = "x"|'mode' is not in the schema
 .paths[0].frames[0].line = "7"|paths[0].frames[0].line
 END
 

@@ -75,6 +75,25 @@ static void text_keeps_utf8_and_escapes_the_rest(void **state)
     check_written(&out, "");
 }
 
+static void shares_are_rounded_down(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t part, whole;
+        const char *wanted;
+    } rows[] = {
+        {0, 10, "0%"},      {10, 10, "100%"},         {1, 3, "33.3%"},
+        {2, 3, "66.6%"},    {99999, 100000, "99.9%"}, {1, 1000, "0.1%"},
+        {1, 1001, "<0.1%"}, {1, UINT64_MAX, "<0.1%"}, {UINT64_MAX - 1, UINT64_MAX, "99.9%"},
+        {11, 10, "100%"}, // a damaged file's
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct base_buf out = {0};
+        report_put_share(&out, rows[i].part, rows[i].whole);
+        check_written(&out, rows[i].wanted);
+    }
+}
+
 static void width_counts_characters(void **state)
 {
     (void)state;
@@ -88,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_in_the_largest_unit_that_fits),
         cmocka_unit_test(times_are_in_the_largest_unit_that_fits),
+        cmocka_unit_test(shares_are_rounded_down),
         cmocka_unit_test(text_keeps_utf8_and_escapes_the_rest),
         cmocka_unit_test(width_counts_characters),
     };

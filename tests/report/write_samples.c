@@ -4,6 +4,7 @@
 //   host.glint    only host memory                   odd.glint    names of odd characters
 //   huge.glint    numbers at their limits            loop.glint   a loop: many of everything
 //   kinds.glint   every kind of call and object      killed.glint ended by a signal
+//   probes.glint  what probes told of it             flags.glint  the same, of objects only
 // and bare.glint is left as by a recorder that was killed at once.
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,17 @@ static void write_huge(const char *folder)
                                            .path = UINT32_MAX,
                                            .kind = PROFILE_CALL_SYNC,
                                            .flags = PROFILE_CALL_WAITED});
+    for (uint64_t i = 1; i <= 2; i++)
+        check(profile_add_access(writer,
+                                 &(struct profile_access){.call = i,
+                                                          .object = 1,
+                                                          .node = UINT32_MAX,
+                                                          .read = true,
+                                                          .bytes_read = UINT64_MAX - 1,
+                                                          .elements = UINT64_MAX - 1,
+                                                          .new_elements = UINT64_MAX - 1,
+                                                          .element_bytes = UINT32_MAX},
+                                 &error));
     check(profile_set_dropped(writer, &(struct profile_dropped){"call", INT64_MAX}, &error));
     check(profile_finish(writer, PROFILE_EXITED, 255, &error));
 }
@@ -203,6 +215,137 @@ static void write_kinds(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
 }
 
+static void add_launch(struct profile_writer *writer, uint64_t call, uint32_t kernel)
+{
+    add_call(writer, (struct profile_call){.number = call,
+                                           .kind = PROFILE_CALL_LAUNCH,
+                                           .launch = {.kernel = kernel}});
+}
+
+static void add_access(struct profile_writer *writer, struct profile_access access)
+{
+    check(profile_add_access(writer, &access, &error));
+}
+
+static void add_probe(struct profile_writer *writer, uint32_t kernel, const char *name,
+                      uint32_t facts, const char *reason)
+{
+    check(profile_add_kernel(
+        writer, &(struct profile_kernel){.number = kernel, .name = name, .mangled = name}, &error));
+    check(profile_add_probe(writer, &(struct profile_probe){kernel, facts, reason}, &error));
+}
+
+// A kernel that is watched in two of three launches, one that stands in two modules, one of which
+// cannot be, and that once touches nothing, one that is not wholly seen, and twelve that are not
+// watched, eleven of them launched. Objects: touched in half, where no element begins, coarsely, at
+// two granularities, not at all; and accesses of a call and to an object that were lost.
+static void write_probes(const char *folder)
+{
+    enum { ELEMENTS = PROFILE_PROBE_OBJECTS | PROFILE_PROBE_ELEMENTS };
+    struct profile_writer *writer = begin(folder, "probes");
+    add_program(writer, "./probes");
+    check(profile_set_setting(writer, &(struct profile_setting){"kernels", "a|b"}, &error));
+    check(profile_set_setting(writer, &(struct profile_setting){"sample", "2"}, &error));
+    add_probe(writer, 1, "some", ELEMENTS, NULL);
+    add_probe(writer, 2, "twice", ELEMENTS | PROFILE_PROBE_COUNTS, NULL);
+    add_probe(writer, 3, "twice", PROFILE_PROBE_OBJECTS, "its second module is too old");
+    add_probe(writer, 4, "partly", PROFILE_PROBE_OBJECTS, "it uses textures");
+    for (uint32_t i = 0; i < 12; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "blind_%u", i);
+        add_probe(writer, 10 + i, name, 0, i % 2 ? "no PTX" : NULL);
+        if (i)
+            add_launch(writer, 20 + i, 10 + i);
+    }
+    static const struct {
+        const char *name;
+        uint64_t address, bytes;
+    } objects[] = {{"half", 0x1000, 4000},
+                   {"askew", 0x2002, 3998},
+                   {"coarse", 0x4000, 100000},
+                   {"mixed", 0x30000, 900},
+                   {"idle", 0x40000, 800}};
+    for (uint64_t i = 0; i < 5; i++)
+        add_object(writer, (struct profile_object){.number = i + 1,
+                                                   .kind = PROFILE_OBJECT_DEVICE,
+                                                   .name = objects[i].name,
+                                                   .address = objects[i].address,
+                                                   .bytes = objects[i].bytes});
+    for (uint32_t i = 1; i <= 3; i++)
+        add_launch(writer, i, 1);
+    add_launch(writer, 4, 2);
+    add_launch(writer, 5, 4);
+    add_call(writer,
+             (struct profile_call){.number = 6,
+                                   .kind = PROFILE_CALL_LAUNCH,
+                                   .launch = {.kernel = 2, .flags = PROFILE_LAUNCH_WATCHED}});
+    struct profile_access access = {.call = 1,
+                                    .object = 1,
+                                    .read = true,
+                                    .bytes_read = 4096,
+                                    .elements = 499,
+                                    .new_elements = 499,
+                                    .element_bytes = 4};
+    add_access(writer, access);
+    access.call = 3;
+    access.written = true;
+    access.bytes_written = 1024;
+    access.new_elements = 1;
+    access.shared_elements = 400;
+    add_access(writer, access);
+    access.object = 2;
+    access.new_elements = access.elements = 1000; // the first and the last are cut
+    add_access(writer, access);
+    access.object = 3;
+    access.element_bytes = 512;
+    access.elements = access.new_elements = 1;
+    access.shared_elements = 0;
+    add_access(writer, access);
+    access.object = 4;
+    access.element_bytes = 4;
+    add_access(writer, access);
+    access.call = 4;
+    access.element_bytes = 8;
+    add_access(writer, access);
+    access.object = 99;
+    add_access(writer, access);
+    access.call = 1000;
+    access.object = 1;
+    access.element_bytes = 4;
+    access.new_elements = 0;
+    add_access(writer, access);
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
+static void write_flags(const char *folder)
+{
+    struct profile_writer *writer = begin(folder, "flags");
+    add_program(writer, "./flags");
+    add_probe(writer, 1, "kernel", PROFILE_PROBE_OBJECTS, NULL);
+    add_launch(writer, 1, 1);
+    for (uint32_t i = 2; i <= 14; i++) { // each for its own reason
+        char name[16], reason[16];
+        snprintf(name, sizeof(name), "blind_%u", i);
+        snprintf(reason, sizeof(reason), "reason %u", i);
+        add_probe(writer, i, name, i % 2, reason);
+        add_launch(writer, i, i);
+    }
+    for (uint64_t i = 1; i <= 2; i++) {
+        add_object(writer, (struct profile_object){
+                               .number = i, .kind = PROFILE_OBJECT_DEVICE, .bytes = 8 * i});
+        add_access(writer, (struct profile_access){.call = 1,
+                                                   .object = i,
+                                                   .read = i == 1,
+                                                   .written = i == 2,
+                                                   .bytes_read = PROFILE_UNKNOWN,
+                                                   .bytes_written = PROFILE_UNKNOWN,
+                                                   .elements = PROFILE_UNKNOWN,
+                                                   .new_elements = PROFILE_UNKNOWN,
+                                                   .shared_elements = PROFILE_UNKNOWN});
+    }
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -227,5 +370,7 @@ int main(int argc, char **argv)
     write_huge(argv[1]);
     write_loop(argv[1]);
     write_kinds(argv[1]);
+    write_probes(argv[1]);
+    write_flags(argv[1]);
     return 0;
 }

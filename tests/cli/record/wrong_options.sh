@@ -2,3 +2,25 @@
 echo "status $?"
 "$GLINT" record --gpu-times maybe -- true
 echo "status $?"
+try() { "$GLINT" record "$@" -- true; }
+# Not there yet, never there, nothing, none that is not alone, and words that only begin right.
+for list in values objects,shared cache everything '' objects,,sync objects, none,sync Objects object objectsync; do
+    try --analyses "$list"
+done
+for pattern in 'a(' '[z-a]' '*' 'x{2,1}'; do
+    try --kernels "$pattern"
+done
+for number in 0 -1 +1 '' ten 1.5 10x 4294967296 99999999999999999999; do
+    try --sample "$number"
+done
+for bytes in 0 0M -1M M 1KB 1.5G 1GG 10x '' ' 1' 16777216T 18446744073709551616; do
+    try --max-shadow "$bytes"
+done
+try --maps
+try --maps --analyses objects
+: >"$SCRATCH/file"
+cd "$SCRATCH"
+try --cache file
+try --cache no/such/folder
+try --analyses
+ls

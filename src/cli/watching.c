@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recording is to find out: options, checked before the program runs for an hour, become the
+// variables by which libglint.so learns of them, and settings that the profile keeps.
+#include "watching.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "event/event.h"
+
+// --- Analyses ------------------------------------------------------------------------------------
+
+// Each with what it needs of probes. Calls, and with them `sync`, are always recorded.
+static const struct analysis {
+    const char *name;
+    uint32_t probes;
+    bool exists;
+} analyses[] = {
+    {"objects", EVENT_PROBE_OBJECTS, true},
+    {"elements", EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS, true},
+    {"counts", EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS, true},
+    {"sync", 0, true},
+    {"values", 0, false},
+    {"shared", 0, false},
+    {"cache", 0, false},
+};
+enum { ANALYSES = sizeof(analyses) / sizeof(analyses[0]) };
+
+static const char default_analyses[] = "objects,sync";
+static const char known_analyses[] = "objects, elements, counts, sync, all and none";
+
+// Adds what a word of the list asks for. False after a message.
+static bool add_analysis(struct base_str word, uint32_t *wanted)
+{
+    if (word.length == 3 && memcmp(word.text, "all", 3) == 0) {
+        for (unsigned i = 0; i < ANALYSES; i++)
+            *wanted |= (uint32_t)analyses[i].exists << i;
+        return true;
+    }
+    for (unsigned i = 0; i < ANALYSES; i++) {
+        if (strlen(analyses[i].name) != word.length ||
+            memcmp(analyses[i].name, word.text, word.length) != 0)
+            continue;
+        if (!analyses[i].exists)
+            cli_message("--analyses: %s does not exist yet; there are %s", analyses[i].name,
+                        known_analyses);
+        *wanted |= 1u << i;
+        return analyses[i].exists;
+    }
+    if (word.length == 4 && memcmp(word.text, "none", 4) == 0)
+        cli_message("--analyses: none stands alone");
+    else
+        cli_message("--analyses: there is no '%.*s'; there are %s", (int)word.length, word.text,
+                    known_analyses);
+    return false;
+}
+
+static bool take_analyses(struct watching_request *request, const char *list)
+{
+    uint32_t wanted = 0;
+    for (const char *word = list; word && strcmp(list, "none") != 0;) {
+        size_t length = strcspn(word, ",");
+        if (!add_analysis((struct base_str){word, length}, &wanted))
+            return false;
+        word = word[length] ? word + length + 1 : NULL;
+    }
+    request->analyses = list;
+    request->probes = 0;
+    for (unsigned i = 0; i < ANALYSES; i++)
+        request->probes |= wanted >> i & 1 ? analyses[i].probes : 0;
+    // What one implies was asked for too.
+    int length = snprintf(request->analyses_text, sizeof(request->analyses_text), "none");
+    for (unsigned i = 0, found = 0; i < ANALYSES; i++) {
+        bool implied =
+            analyses[i].probes && (analyses[i].probes & request->probes) == analyses[i].probes;
+        if (!(wanted >> i & 1) && !implied)
+            continue;
+        length = found ? length : 0;
+        length += snprintf(request->analyses_text + length,
+                           sizeof(request->analyses_text) - (size_t)length, "%s%s",
+                           found++ ? "," : "", analyses[i].name);
+    }
+    return true;
+}
+
+// --- The other options ---------------------------------------------------------------------------
+
+static bool take_kernels(struct watching_request *request, const char *pattern)
+{
+    regex_t compiled;
+    int result = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
+    if (result != 0) {
+        char why[128];
+        regerror(result, &compiled, why, sizeof(why));
+        cli_message("--kernels: '%s' is no regular expression: %s", pattern, why);
+        return false;
+    }
+    regfree(&compiled);
+    request->kernels = pattern;
+    return true;
+}
+
+// Digits, and one of the letters behind them that multiplies by a power of 1024. 0: it is no such
+// number, or too large.
+static uint64_t number_of(const char *text, const char *letters)
+{
+    char *end;
+    errno = 0;
+    if (text[0] < '0' || text[0] > '9')
+        return 0;
+    uint64_t number = strtoull(text, &end, 10);
+    if (errno)
+        return 0;
+    if (!*end)
+        return number;
+    const char *letter = strchr(letters, *end);
+    if (!letter || end[1])
+        return 0;
+    unsigned shift = 10 * (unsigned)(letter - letters + 1);
+    return number > UINT64_MAX >> shift ? 0 : number << shift;
+}
+
+static bool take_sample(struct watching_request *request, const char *argument)
+{
+    request->sample = number_of(argument, "");
+    if (request->sample == 0 || request->sample > UINT32_MAX) {
+        cli_message("--sample takes a number from 1 to %u, not '%s'", UINT32_MAX, argument);
+        return false;
+    }
+    return true;
+}
+
+static bool take_max_shadow(struct watching_request *request, const char *argument)
+{
+    request->max_shadow_bytes = number_of(argument, "KMGT");
+    if (request->max_shadow_bytes == 0) {
+        cli_message("--max-shadow takes a number of bytes such as 1000000, 512K, 256M or 2G, "
+                    "not '%s'",
+                    argument);
+        return false;
+    }
+    return true;
+}
+
+static const struct cli_option options[] = {WATCHING_OPTIONS};
+enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
+
+bool watching_has_option(const struct cli_option *option)
+{
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        if (strcmp(options[i].name, option->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool watching_take_option(struct watching_request *request, const struct cli_option *option,
+                          const char *argument)
+{
+    if (strcmp(option->name, "analyses") == 0)
+        return take_analyses(request, argument);
+    if (strcmp(option->name, "kernels") == 0)
+        return take_kernels(request, argument);
+    if (strcmp(option->name, "sample") == 0)
+        return take_sample(request, argument);
+    if (strcmp(option->name, "max-shadow") == 0)
+        return take_max_shadow(request, argument);
+    if (strcmp(option->name, "maps") == 0)
+        request->maps = true;
+    request->no_cache = strcmp(option->name, "no-cache") == 0 ||
+                        (request->no_cache && strcmp(option->name, "cache") != 0);
+    if (strcmp(option->name, "cache") == 0)
+        request->cache = argument;
+    return true;
+}
+
+// --- For the program -----------------------------------------------------------------------------
+
+// The folder, which the program may look for from another one; empty: none.
+static bool find_cache(const struct watching_request *request, struct base_buf *folder)
+{
+    const char *home = getenv("HOME"), *caches = getenv("XDG_CACHE_HOME");
+    struct stat status;
+    if (request->no_cache) {
+        base_buf_puts(folder, "");
+    } else if (request->cache) {
+        bool there = mkdir(request->cache, 0777) == 0 || errno == EEXIST;
+        if (there && stat(request->cache, &status) == 0 && !S_ISDIR(status.st_mode)) {
+            errno = ENOTDIR;
+            there = false;
+        }
+        if (!there) {
+            cli_message("--cache: %s is no folder: %s", request->cache, strerror(errno));
+            return false;
+        }
+        char *whole = realpath(request->cache, NULL);
+        base_buf_puts(folder, whole ? whole : request->cache);
+        free(whole);
+    } else if (caches && caches[0] == '/') {
+        base_buf_printf(folder, "%s/glint", caches);
+    } else if (home && home[0] == '/') {
+        base_buf_printf(folder, "%s/.cache/glint", home);
+    }
+    return true;
+}
+
+static bool set(const char *variable, const char *value)
+{
+    // What this process has from its own caller is not meant.
+    return (value ? setenv(variable, value, 1) : unsetenv(variable)) == 0;
+}
+
+static void add_setting(struct watching_request *request, const char *name, const char *value)
+{
+    if (value)
+        request->settings[request->setting_count++] = (struct profile_setting){name, value};
+}
+
+bool watching_prepare(struct watching_request *request)
+{
+    char probes[16];
+    struct base_buf cache = {0};
+    if (!request->analyses && !take_analyses(request, default_analyses))
+        return false;
+    if (request->maps && !(request->probes & EVENT_PROBE_ELEMENTS)) {
+        cli_message("--maps needs --analyses elements");
+        return false;
+    }
+    if (!find_cache(request, &cache)) {
+        base_buf_fini(&cache);
+        return false;
+    }
+    snprintf(probes, sizeof(probes), "%u", request->probes);
+    snprintf(request->sample_text, sizeof(request->sample_text), "%llu",
+             (unsigned long long)request->sample);
+    snprintf(request->max_shadow_text, sizeof(request->max_shadow_text), "%llu",
+             (unsigned long long)request->max_shadow_bytes);
+    const char *sample = request->sample ? request->sample_text : NULL;
+    const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
+    bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
+                set(EVENT_KERNELS_VARIABLE, request->kernels) &&
+                set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
+                set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&
+                set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
+    base_buf_fini(&cache);
+    if (!good)
+        cli_message("out of memory");
+    add_setting(request, "analyses", request->analyses_text);
+    add_setting(request, "kernels", request->kernels);
+    add_setting(request, "sample", sample);
+    add_setting(request, "max_shadow_bytes", max_shadow);
+    add_setting(request, "maps", request->maps ? "1" : NULL);
+    return good;
+}

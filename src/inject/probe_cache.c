@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewritten modules of earlier runs, one file each in a folder: $GLINT_CACHE, else
+// $XDG_CACHE_HOME/glint, else ~/.cache/glint. The file's name is the key: a hash of the text and of
+// all that decides what becomes of it, glint's own code among it, so that what another glint wrote
+// is never found. A file is written under another name and renamed; what it holds is believed only
+// with its checksum. Whatever goes wrong, the module is rewritten as if there were no cache.
+#define XXH_INLINE_ALL
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "probe.h"
+
+enum {
+    MOST_BYTES = 256 * 1024 * 1024, // of all files
+    KEPT_PERCENT = 75,              // of that, where it is too much
+    MOST_FILES = 4096,              // that are looked at
+    NAME_BYTES = 33,                // a key in hexadecimal figures
+};
+
+#define MAGIC "glint probes 1\n"
+
+struct head {
+    char magic[16];
+    uint64_t key[2];
+    uint64_t bytes; // that follow
+    uint64_t sum[2];
+};
+
+// --- Keys ----------------------------------------------------------------------------------------
+
+// Its own code, as the loader has it in memory, says which glint this is.
+static int hash_code(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+    (void)bytes;
+    const uintptr_t here = (uintptr_t)&hash_code;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || here < start || here - start >= segment->p_memsz)
+            continue;
+        *(XXH128_hash_t *)user = XXH3_128bits(
+            (const void *)start, segment->p_filesz); // NOLINT(performance-no-int-to-ptr)
+        return 1;
+    }
+    return 0;
+}
+
+void probe_cache_key(const char *text, size_t length, unsigned arch, uint64_t key[2])
+{
+    struct {
+        XXH128_hash_t code, text, kernels;
+        uint64_t length;
+        uint32_t facts, arch;
+        char version[32];
+    } about = {.length = length, .facts = state.probes->facts, .arch = arch};
+    const char *kernels = state.probes->expression;
+    dl_iterate_phdr(hash_code, &about.code);
+    about.text = XXH3_128bits(text, length);
+    about.kernels = XXH3_128bits(kernels ? kernels : "", kernels ? strlen(kernels) : 0);
+    strncpy(about.version, GLINT_VERSION, sizeof(about.version) - 1);
+    const XXH128_hash_t hash = XXH3_128bits(&about, sizeof(about));
+    key[0] = hash.high64;
+    key[1] = hash.low64;
+}
+
+// --- The folder ----------------------------------------------------------------------------------
+
+char *probe_cache_folder(void)
+{
+    const char *set = getenv(EVENT_CACHE_VARIABLE), *base = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    struct base_buf path = {0};
+    if (set)
+        base_buf_puts(&path, set);
+    else if (base && *base == '/')
+        base_buf_printf(&path, "%s/glint", base);
+    else if (home && *home == '/')
+        base_buf_printf(&path, "%s/.cache/glint", home);
+    if (path.length && !path.failed)
+        return path.text;
+    base_buf_fini(&path);
+    return NULL;
+}
+
+// Makes the folder, with those it lies in.
+static bool make_folder(const char *path)
+{
+    char part[PATH_MAX];
+    const size_t length = strnlen(path, sizeof(part));
+    if (length == sizeof(part))
+        return false;
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        mkdir(part, S_IRWXU);
+    }
+    return true;
+}
+
+static int open_folder(bool make)
+{
+    const char *path = state.probes->cache;
+    if (!path || (make && !make_folder(path)))
+        return -1;
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void name_of(const uint64_t key[2], char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%016llx%016llx", (unsigned long long)key[0],
+             (unsigned long long)key[1]);
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+static struct instrument_module *read_entry(const uint64_t key[2], const unsigned char *bytes,
+                                            size_t length)
+{
+    struct head head;
+    struct instrument_module *module = NULL;
+    struct base_error error = {0};
+    if (length < sizeof(head))
+        return NULL;
+    memcpy(&head, bytes, sizeof(head));
+    if (memcmp(head.magic, MAGIC, sizeof(MAGIC)) != 0 || head.key[0] != key[0] ||
+        head.key[1] != key[1] || head.bytes != length - sizeof(head))
+        return NULL;
+    const XXH128_hash_t sum = XXH3_128bits(bytes + sizeof(head), head.bytes);
+    if (sum.high64 != head.sum[0] || sum.low64 != head.sum[1] ||
+        instrument_load(bytes + sizeof(head), head.bytes, &module, &error) != BASE_OK)
+        return NULL;
+    return module;
+}
+
+// All of a file that only its owner, this user, can have written; NULL: it is none.
+static unsigned char *read_file(int file, size_t *length)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+        about.st_size <= 0 || about.st_size > MOST_BYTES)
+        return NULL;
+    unsigned char *bytes = malloc((size_t)about.st_size);
+    size_t got = 0;
+    while (bytes && got < (size_t)about.st_size) {
+        const ssize_t more = read(file, bytes + got, (size_t)about.st_size - got);
+        if (more <= 0)
+            break;
+        got += (size_t)more;
+    }
+    *length = got;
+    return bytes;
+}
+
+struct instrument_module *probe_cache_find(const uint64_t key[2])
+{
+    char name[NAME_BYTES];
+    size_t length = 0;
+    struct instrument_module *module = NULL;
+    const int folder = open_folder(false);
+    if (folder < 0)
+        return NULL;
+    name_of(key, name);
+    const int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file >= 0) {
+        unsigned char *bytes = read_file(file, &length);
+        module = bytes ? read_entry(key, bytes, length) : NULL;
+        free(bytes);
+        if (module)
+            futimens(file, NULL); // those that are not used go first
+        else
+            unlinkat(folder, name, 0);
+        close(file);
+    }
+    close(folder);
+    return module;
+}
+
+// --- Writing -------------------------------------------------------------------------------------
+
+struct kept {
+    char name[NAME_BYTES];
+    uint64_t bytes, used_ns;
+};
+
+static int by_use(const void *a, const void *b)
+{
+    const uint64_t x = ((const struct kept *)a)->used_ns, y = ((const struct kept *)b)->used_ns;
+    return (x > y) - (x < y);
+}
+
+struct folder_entry { // as the kernel tells it
+    uint64_t inode, offset;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+// The folder's files, up to `most`, with their sizes in all. The C library's way to list a folder
+// would take memory of the program's allocator.
+static size_t list(int folder, struct kept *files, size_t most, uint64_t *total)
+{
+    char buffer[4096] __attribute__((aligned(8)));
+    size_t count = 0;
+    long got;
+    *total = 0;
+    lseek(folder, 0, SEEK_SET);
+    while ((got = syscall(SYS_getdents64, folder, buffer, sizeof(buffer))) > 0) {
+        for (long at = 0; at < got;) {
+            const struct folder_entry *entry = (const struct folder_entry *)(buffer + at);
+            struct stat about;
+            at += entry->bytes;
+            if (count == most || strnlen(entry->name, NAME_BYTES) != NAME_BYTES - 1 ||
+                fstatat(folder, entry->name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+                !S_ISREG(about.st_mode))
+                continue;
+            struct kept *file = &files[count++];
+            memcpy(file->name, entry->name, NAME_BYTES);
+            file->bytes = (uint64_t)about.st_size;
+            file->used_ns =
+                (uint64_t)about.st_mtim.tv_sec * 1000000000u + (uint64_t)about.st_mtim.tv_nsec;
+            *total += file->bytes;
+        }
+    }
+    return count;
+}
+
+// Where there is too much with so many bytes more, those go that were not used for longest.
+static void make_room(int folder, uint64_t more)
+{
+    uint64_t total;
+    struct kept *files = calloc(MOST_FILES, sizeof(*files));
+    size_t count = files ? list(folder, files, MOST_FILES, &total) : 0;
+    if (count && (total + more > MOST_BYTES || count == MOST_FILES)) {
+        const uint64_t least = (uint64_t)MOST_BYTES * KEPT_PERCENT / 100;
+        qsort(files, count, sizeof(*files), by_use);
+        for (size_t i = 0; i < count; i++) {
+            if (total + more <= least && count - i <= MOST_FILES * KEPT_PERCENT / 100)
+                break;
+            if (unlinkat(folder, files[i].name, 0) == 0)
+                total -= files[i].bytes;
+        }
+    }
+    free(files);
+}
+
+static bool write_all(int file, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+    while (length) {
+        const ssize_t done = write(file, at, length);
+        if (done <= 0)
+            return false;
+        at += done;
+        length -= (size_t)done;
+    }
+    return true;
+}
+
+// A limit for files would end the program with a signal.
+static bool may_write(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+static void write_entry(int folder, const struct head *head, const struct base_buf *saved)
+{
+    char name[NAME_BYTES], temporary[NAME_BYTES + 64];
+    name_of(head->key, name);
+    snprintf(temporary, sizeof(temporary), "%s.%d.%d", name, getpid(), (int)syscall(SYS_gettid));
+    const int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                            S_IRUSR | S_IWUSR);
+    if (file < 0)
+        return;
+    const bool good =
+        write_all(file, head, sizeof(*head)) && write_all(file, saved->text, saved->length);
+    close(file);
+    if (!good || renameat(folder, temporary, folder, name) != 0)
+        unlinkat(folder, temporary, 0);
+}
+
+void probe_cache_keep(const uint64_t key[2], const struct instrument_module *module)
+{
+    struct base_buf saved = {0};
+    if (!instrument_save(module, &saved) || saved.failed ||
+        saved.length + sizeof(struct head) > MOST_BYTES / 4 ||
+        !may_write(saved.length + sizeof(struct head))) {
+        base_buf_fini(&saved);
+        return;
+    }
+    const int folder = open_folder(true);
+    if (folder >= 0) {
+        const XXH128_hash_t sum = XXH3_128bits(saved.text, saved.length);
+        struct head head = {
+            .key = {key[0], key[1]}, .bytes = saved.length, .sum = {sum.high64, sum.low64}};
+        memcpy(head.magic, MAGIC, sizeof(MAGIC));
+        make_room(folder, saved.length + sizeof(head));
+        write_entry(folder, &head, &saved);
+        close(folder);
+    }
+    base_buf_fini(&saved);
+}

@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that executable graphs launch. A graph is left as the program made it, so that all that
+// can be asked of it stays true; the executable that is made of it has its kernel nodes set to
+// clones, each with a launch context of its own. Nodes of child graphs are set in a copy of the
+// child, which is then given to the executable.
+//
+// The driver knows an executable's nodes by those of the graph it was made of, so a graph is kept
+// until its last executable has ended. While the program changes an executable all at once, or has
+// its launch captured, the nodes are the program's own.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+#define NO_CHILD SIZE_MAX
+
+struct probe_node {
+    uint32_t index;     // among the graph's nodes, as they are told
+    CUgraphNode handle; // by which the executable, or the copy of its child graph, knows it
+    size_t child;       // of the executable; NO_CHILD: it is a node of its own
+    struct probe_kernel *kernel;
+    const struct probe_clone *clone;
+    struct probe_params *params;
+    CUDA_KERNEL_NODE_PARAMS program; // as the program has it, with the values in params
+    struct shadow_ticket *ticket;
+    bool on;       // set to the clone, where it is known by handle
+    bool live;     // and so in the executable
+    bool disabled; // does not run
+};
+
+struct probe_child { // a node that is a child graph
+    uint32_t index;
+    CUgraphNode handle;
+    CUgraph copy;
+    bool changed;  // and the executable does not have it yet
+    bool failed;   // the executable does not take it
+    bool disabled; // does not run
+};
+
+// The program launches and changes an executable from one thread at a time.
+struct probe_exec {
+    CUgraphExec handle;
+    CUgraph graph;
+    struct context *context;
+    BASE_ARRAY(struct probe_node) nodes;
+    BASE_ARRAY(struct probe_child) children;
+    // Of the launch that is being made: those of its nodes that are watched.
+    struct shadow_ticket **tickets;
+    uint32_t *numbers;
+    size_t watched, room;
+    // Launches of one executable follow each other, on whichever streams; what they leave in shadow
+    // memory is read before the next.
+    CUevent done;
+    uint32_t last; // number of the stream of the last launch; 0: none yet
+};
+
+struct probe_graph {
+    uint32_t execs;
+    bool destroyed; // by the program
+};
+
+// --- Graphs --------------------------------------------------------------------------------------
+
+static void *at(const struct base_map *map, const void *handle)
+{
+    const uint64_t *place = base_map_get(map, (uint64_t)(uintptr_t)handle);
+    return place ? (void *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
+}
+
+static struct probe_exec *find(CUgraphExec handle)
+{
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_exec *exec = at(&state.probes->execs, handle);
+    pthread_mutex_unlock(&state.probes->lock);
+    return exec;
+}
+
+static bool hold_graph_locked(CUgraph handle)
+{
+    struct probe_graph *graph = at(&state.probes->graphs, handle);
+    if (!graph) {
+        uint64_t *place = base_map_put(&state.probes->graphs, (uint64_t)(uintptr_t)handle, NULL);
+        graph = place ? calloc(1, sizeof(*graph)) : NULL;
+        if (!graph) {
+            base_map_remove(&state.probes->graphs, (uint64_t)(uintptr_t)handle);
+            return false;
+        }
+        *place = (uint64_t)(uintptr_t)graph;
+    }
+    graph->execs++;
+    return true;
+}
+
+static void drop_graph(CUgraph handle)
+{
+    bool destroy = false;
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_graph *graph = at(&state.probes->graphs, handle);
+    if (graph && --graph->execs == 0) {
+        destroy = graph->destroyed;
+        base_map_remove(&state.probes->graphs, (uint64_t)(uintptr_t)handle);
+        free(graph);
+    }
+    pthread_mutex_unlock(&state.probes->lock);
+    if (destroy)
+        REAL(cuGraphDestroy)(handle);
+}
+
+bool probe_graph_keep(CUgraph handle)
+{
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_graph *graph = at(&state.probes->graphs, handle);
+    const bool keep = graph && !graph->destroyed;
+    if (keep)
+        graph->destroyed = true;
+    pthread_mutex_unlock(&state.probes->lock);
+    return keep;
+}
+
+// --- Nodes ---------------------------------------------------------------------------------------
+
+static void set(struct probe_exec *exec, struct probe_node *node, bool on)
+{
+    CUDA_KERNEL_NODE_PARAMS params = node->program;
+    struct probe_child *child = node->child == NO_CHILD ? NULL : &exec->children.items[node->child];
+    if (node->on == on || (child && child->failed))
+        return;
+    if (on) {
+        params.func = node->clone->function;
+        params.kern = NULL;
+    }
+    const CUresult result =
+        child ? REAL(cuGraphKernelNodeSetParams_v2)(node->handle, &params)
+              : REAL(cuGraphExecKernelNodeSetParams_v2)(exec->handle, node->handle, &params);
+    if (result != CUDA_SUCCESS)
+        return;
+    node->on = on;
+    if (child)
+        child->changed = true;
+    else
+        node->live = on;
+}
+
+// Gives the executable the child graphs whose copies were changed.
+static void set_children(struct probe_exec *exec)
+{
+    for (size_t i = 0; i < exec->children.count; i++) {
+        struct probe_child *child = &exec->children.items[i];
+        if (!child->changed)
+            continue;
+        child->changed = false;
+        child->failed = REAL(cuGraphExecChildGraphNodeSetParams)(exec->handle, child->handle,
+                                                                 child->copy) != CUDA_SUCCESS;
+        for (size_t k = 0; !child->failed && k < exec->nodes.count; k++) {
+            if (exec->nodes.items[k].child == i)
+                exec->nodes.items[k].live = exec->nodes.items[k].on;
+        }
+    }
+}
+
+static void set_all(struct probe_exec *exec, bool on)
+{
+    CUstreamCaptureMode mode;
+    const bool relaxed = probe_relax(&mode);
+    for (size_t i = 0; i < exec->nodes.count; i++)
+        set(exec, &exec->nodes.items[i], on);
+    set_children(exec);
+    probe_unrelax(relaxed, &mode);
+}
+
+static void node_fini(struct probe_node *node)
+{
+    shadow_release(node->ticket);
+    probe_kernel_drop(node->kernel);
+    free(node->params);
+}
+
+// Watches a kernel node, where it can be. The current context is the executable's.
+static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
+                  const CUDA_KERNEL_NODE_PARAMS *program)
+{
+    const bool library = !program->func;
+    const void *function = library ? (const void *)program->kern : (const void *)program->func;
+    const uint32_t number = kernel_of(function, library);
+    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
+    if (!kernel)
+        return;
+    probe_kernel_tell(kernel, number);
+    if (!kernel->about || (program->ctx && program->ctx != exec->context->handle))
+        return;
+    const struct probe_clone *clone = probe_kernel_clone(kernel, function, exec->context);
+    struct probe_params *params =
+        clone ? probe_params_make(kernel, clone, program->kernelParams, program->extra) : NULL;
+    if (!params)
+        return;
+    const struct shadow_launch about = {
+        .stream = exec->context->legacy,
+        .kernel = kernel->about,
+        .kernel_number = number,
+        .roots = params->roots,
+        .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
+        .block = {program->blockDimX, program->blockDimY, program->blockDimZ},
+        .facts = state.probes->facts,
+    };
+    struct shadow_ticket *ticket = shadow_begin_node(&about, params->context);
+    struct probe_node *node = ticket ? base_array_push(&exec->nodes) : NULL;
+    if (!node) {
+        shadow_release(ticket);
+        free(params);
+        return;
+    }
+    probe_kernel_hold(kernel);
+    *node = (struct probe_node){.index = index,
+                                .handle = handle,
+                                .child = child,
+                                .kernel = kernel,
+                                .clone = clone,
+                                .params = params,
+                                .program = *program,
+                                .ticket = ticket};
+    node->program.kernelParams = params->pointers;
+    node->program.extra = NULL;
+}
+
+static void adopt_as(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
+                     CUgraphNode like)
+{
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    if (REAL(cuGraphKernelNodeGetParams_v2)(like, &params) == CUDA_SUCCESS)
+        adopt(exec, index, handle, child, &params);
+}
+
+static void forget(struct probe_exec *exec, size_t at_index)
+{
+    node_fini(&exec->nodes.items[at_index]);
+    exec->nodes.items[at_index] = exec->nodes.items[--exec->nodes.count];
+}
+
+// --- Child graphs --------------------------------------------------------------------------------
+
+static bool has_kernels(const struct node *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (nodes[i].told.kind == EVENT_NODE_KERNEL)
+            return true;
+    }
+    return false;
+}
+
+// nodes: those that are told of the child graph, in which the first has the index; copy: of it.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
+static void adopt_copies(struct probe_exec *exec, size_t child, CUgraph copy,
+                         const struct node *nodes, size_t count, uint32_t index)
+{
+    for (size_t i = 0; i < count; i += 1 + nodes[i].children) {
+        CUgraphNode node;
+        CUgraph inner;
+        if (REAL(cuGraphNodeFindInClone)(&node, nodes[i].handle, copy) != CUDA_SUCCESS)
+            continue;
+        if (nodes[i].told.kind == EVENT_NODE_KERNEL)
+            adopt_as(exec, index + (uint32_t)i, node, child, node);
+        else if (nodes[i].told.kind == EVENT_NODE_GRAPH &&
+                 REAL(cuGraphChildGraphNodeGetGraph)(node, &inner) == CUDA_SUCCESS)
+            adopt_copies(exec, child, inner, nodes + i + 1, nodes[i].children,
+                         index + (uint32_t)i + 1);
+    }
+}
+
+// handle: of the node in the executable; nodes: of the child graph, which is `graph`.
+static void adopt_child(struct probe_exec *exec, uint32_t index, CUgraphNode handle, CUgraph graph,
+                        const struct node *nodes, size_t count)
+{
+    CUgraph copy;
+    const size_t before = exec->nodes.count;
+    if (!has_kernels(nodes, count) || REAL(cuGraphClone)(&copy, graph) != CUDA_SUCCESS)
+        return;
+    struct probe_child *child = base_array_push(&exec->children);
+    if (child) {
+        *child = (struct probe_child){.index = index, .handle = handle, .copy = copy};
+        adopt_copies(exec, exec->children.count - 1, copy, nodes, count, index + 1);
+        if (exec->nodes.count > before)
+            return;
+        exec->children.count--;
+    }
+    REAL(cuGraphDestroy)(copy);
+}
+
+// --- Executables ---------------------------------------------------------------------------------
+
+// nodes: as the executable is now; handles: by which it knows them.
+static void adopt_all(struct probe_exec *exec, const struct graph *nodes,
+                      const struct graph *handles)
+{
+    CUstreamCaptureMode mode;
+    CUgraph child;
+    const bool relaxed = probe_relax(&mode);
+    for (size_t i = 0; i < nodes->nodes.count; i += 1 + nodes->nodes.items[i].children) {
+        const struct node *node = &nodes->nodes.items[i];
+        const CUgraphNode handle = handles->nodes.items[i].handle;
+        if (node->told.kind == EVENT_NODE_KERNEL)
+            adopt_as(exec, (uint32_t)i, handle, NO_CHILD, node->handle);
+        else if (node->told.kind == EVENT_NODE_GRAPH &&
+                 REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) == CUDA_SUCCESS)
+            adopt_child(exec, (uint32_t)i, handle, child, node + 1, node->children);
+    }
+    probe_unrelax(relaxed, &mode);
+}
+
+static void clear(struct probe_exec *exec)
+{
+    for (size_t i = 0; i < exec->nodes.count; i++)
+        node_fini(&exec->nodes.items[i]);
+    for (size_t i = 0; i < exec->children.count; i++)
+        REAL(cuGraphDestroy)(exec->children.items[i].copy);
+    exec->nodes.count = exec->children.count = 0;
+}
+
+static void exec_free(struct probe_exec *exec)
+{
+    clear(exec);
+    if (exec->done)
+        REAL(cuEventDestroy_v2)(exec->done);
+    base_array_fini(&exec->nodes);
+    base_array_fini(&exec->children);
+    free(exec->tickets);
+    free(exec->numbers);
+    free(exec);
+}
+
+static bool enter(struct probe_exec *exec)
+{
+    pthread_mutex_lock(&state.probes->lock);
+    uint64_t *place =
+        hold_graph_locked(exec->graph)
+            ? base_map_put(&state.probes->execs, (uint64_t)(uintptr_t)exec->handle, NULL)
+            : NULL;
+    if (place)
+        *place = (uint64_t)(uintptr_t)exec;
+    pthread_mutex_unlock(&state.probes->lock);
+    return place != NULL;
+}
+
+// A launch of another executable, that was captured, may be a node of which no more is known.
+static void look_for_hidden(const struct graph *nodes)
+{
+    CUgraph child;
+    for (size_t i = 0; i < nodes->nodes.count; i++) {
+        const struct node *node = &nodes->nodes.items[i];
+        if (node->told.kind == EVENT_NODE_GRAPH && !node->children &&
+            REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) != CUDA_SUCCESS &&
+            !atomic_exchange(&state.probes->hidden, true))
+            state_note(EVENT_WARNING, "the driver does not tell what some child graphs do: their "
+                                      "kernels are not watched");
+    }
+}
+
+// Launched from the device, its nodes cannot be changed as others can.
+static bool is_for_device(CUgraphExec handle)
+{
+    cuuint64_t flags = 0;
+    return REAL(cuGraphExecGetFlags)(handle, &flags) == CUDA_SUCCESS &&
+           flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+}
+
+void probe_exec_made(const struct call *call, CUgraphExec handle, CUgraph graph,
+                     const struct graph *nodes)
+{
+    probe_exec_end(handle); // an old one of the same handle
+    look_for_hidden(nodes);
+    if (!call->current || !has_kernels(nodes->nodes.items, nodes->nodes.count))
+        return;
+    if (is_for_device(handle)) {
+        state_note(EVENT_WARNING, "kernels of graphs that are launched from the device are not "
+                                  "watched");
+        return;
+    }
+    struct probe_exec *exec = calloc(1, sizeof(*exec));
+    if (!exec) {
+        state_no_memory();
+        return;
+    }
+    exec->handle = handle;
+    exec->graph = graph;
+    exec->context = call->current;
+    if (!enter(exec)) {
+        state_no_memory();
+        exec_free(exec);
+        return;
+    }
+    adopt_all(exec, nodes, nodes);
+}
+
+void probe_exec_end(CUgraphExec handle)
+{
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_exec *exec = at(&state.probes->execs, handle);
+    base_map_remove(&state.probes->execs, (uint64_t)(uintptr_t)handle);
+    pthread_mutex_unlock(&state.probes->lock);
+    if (!exec)
+        return;
+    const CUgraph graph = exec->graph;
+    exec_free(exec);
+    drop_graph(graph);
+}
+
+void probe_exec_leave(CUgraphExec handle)
+{
+    struct probe_exec *exec = find(handle);
+    if (exec)
+        set_all(exec, false);
+}
+
+void probe_exec_updated(const struct call *call, CUgraphExec handle, const struct graph *nodes,
+                        const struct graph *handles)
+{
+    struct probe_exec *exec = find(handle);
+    if (!exec)
+        return;
+    clear(exec);
+    if (call->current == exec->context && nodes->nodes.count == handles->nodes.count)
+        adopt_all(exec, nodes, handles);
+}
+
+void probe_exec_set(const struct call *call, CUgraphExec handle, uint32_t index, CUgraphNode node,
+                    const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    struct probe_exec *exec = find(handle);
+    CUstreamCaptureMode mode;
+    bool disabled = false;
+    if (!exec)
+        return;
+    for (size_t i = 0; i < exec->nodes.count; i++) {
+        if (exec->nodes.items[i].index == index) {
+            disabled = exec->nodes.items[i].disabled;
+            forget(exec, i);
+            break;
+        }
+    }
+    if (call->current != exec->context)
+        return;
+    const bool relaxed = probe_relax(&mode);
+    const size_t before = exec->nodes.count;
+    adopt(exec, index, node, NO_CHILD, params);
+    if (exec->nodes.count > before)
+        exec->nodes.items[before].disabled = disabled;
+    probe_unrelax(relaxed, &mode);
+}
+
+void probe_exec_set_child(const struct call *call, CUgraphExec handle, uint32_t index,
+                          CUgraphNode node, CUgraph child, const struct graph *nodes)
+{
+    struct probe_exec *exec = find(handle);
+    CUstreamCaptureMode mode;
+    bool disabled = false;
+    if (!exec)
+        return;
+    for (size_t c = 0; c < exec->children.count; c++) {
+        struct probe_child *old = &exec->children.items[c];
+        if (old->index != index || !old->copy)
+            continue;
+        for (size_t i = exec->nodes.count; i-- > 0;) {
+            if (exec->nodes.items[i].child == c)
+                forget(exec, i);
+        }
+        REAL(cuGraphDestroy)(old->copy);
+        disabled = old->disabled;
+        *old = (struct probe_child){0}; // others are known by their place
+    }
+    if (call->current != exec->context)
+        return;
+    const bool relaxed = probe_relax(&mode);
+    const size_t before = exec->children.count;
+    adopt_child(exec, index, node, child, nodes->nodes.items, nodes->nodes.count);
+    if (exec->children.count > before)
+        exec->children.items[before].disabled = disabled;
+    probe_unrelax(relaxed, &mode);
+}
+
+void probe_exec_enabled(CUgraphExec handle, uint32_t index, bool enabled)
+{
+    struct probe_exec *exec = find(handle);
+    for (size_t i = 0; exec && i < exec->nodes.count; i++) {
+        if (exec->nodes.items[i].index == index && exec->nodes.items[i].child == NO_CHILD)
+            exec->nodes.items[i].disabled = !enabled;
+    }
+    for (size_t i = 0; exec && i < exec->children.count; i++) {
+        if (exec->children.items[i].index == index)
+            exec->children.items[i].disabled = !enabled;
+    }
+}
+
+static struct probe_exec *exec_with(CUgraphNode handle, size_t *index)
+{
+    for (size_t e = 0; e < state.probes->execs.count; e++) {
+        const struct base_map_entry *entry = &state.probes->execs.entries[e];
+        struct probe_exec *exec = (struct probe_exec *)(uintptr_t)entry->value; // NOLINT
+        for (*index = 0; !entry->removed && *index < exec->nodes.count; ++*index) {
+            if (exec->nodes.items[*index].handle == handle)
+                return exec;
+        }
+    }
+    return NULL;
+}
+
+// The driver must not be asked about a node that is gone.
+void probe_graph_node_end(CUgraphNode handle)
+{
+    struct probe_exec *exec;
+    do {
+        size_t index;
+        pthread_mutex_lock(&state.probes->lock);
+        exec = exec_with(handle, &index);
+        pthread_mutex_unlock(&state.probes->lock);
+        if (exec) {
+            set(exec, &exec->nodes.items[index], false);
+            forget(exec, index);
+        }
+    } while (exec);
+}
+
+// --- Launches ------------------------------------------------------------------------------------
+
+static bool is_disabled(const struct probe_exec *exec, const struct probe_node *node)
+{
+    return node->disabled ||
+           (node->child != NO_CHILD && exec->children.items[node->child].disabled);
+}
+
+static bool make_room(struct probe_exec *exec)
+{
+    if (exec->room >= exec->nodes.count)
+        return true;
+    struct shadow_ticket **tickets =
+        realloc(exec->tickets, exec->nodes.count * sizeof(*exec->tickets));
+    if (tickets)
+        exec->tickets = tickets;
+    uint32_t *numbers = realloc(exec->numbers, exec->nodes.count * sizeof(*exec->numbers));
+    if (numbers)
+        exec->numbers = numbers;
+    if (!tickets || !numbers) {
+        state_no_memory();
+        return false;
+    }
+    exec->room = exec->nodes.count;
+    return true;
+}
+
+// Which of its nodes this launch watches.
+static void choose(struct probe_exec *exec)
+{
+    CUstreamCaptureMode mode;
+    const bool relaxed = probe_relax(&mode);
+    for (size_t i = 0; i < exec->nodes.count; i++) {
+        struct probe_node *node = &exec->nodes.items[i];
+        if (!is_disabled(exec, node))
+            set(exec, node, probe_kernel_chosen(node->kernel));
+    }
+    set_children(exec);
+    probe_unrelax(relaxed, &mode);
+    exec->watched = 0;
+    for (size_t i = 0; i < exec->nodes.count; i++) {
+        const struct probe_node *node = &exec->nodes.items[i];
+        if (!node->live || is_disabled(exec, node))
+            continue;
+        exec->tickets[exec->watched] = node->ticket;
+        exec->numbers[exec->watched++] = node->index + 1;
+    }
+}
+
+void probe_exec_launch(struct call *call, CUgraphExec handle)
+{
+    struct probe_exec *exec = find(handle);
+    if (!exec || !exec->nodes.count)
+        return;
+    if (call->flags & EVENT_CALL_CAPTURED || !call->stream ||
+        call->stream->context != exec->context || call->current != exec->context ||
+        !make_room(exec)) {
+        set_all(exec, false);
+        return;
+    }
+    choose(exec);
+    if (exec->last && exec->last != call->stream->number)
+        REAL(cuStreamWaitEvent)(call->stream->handle, exec->done, 0);
+    if (!exec->watched)
+        return;
+    if (state.timestamps)
+        gpu_time_prepare(call);
+    shadow_replay(call->stream, exec->tickets, exec->watched);
+    stream_work(call->stream);
+    call->replays = exec;
+}
+
+void probe_exec_launched(struct call *call)
+{
+    struct probe_exec *exec = call->replays;
+    CUstreamCaptureMode mode;
+    shadow_replayed(call->stream, exec->tickets, exec->numbers, exec->watched, call->number,
+                    call->result == CUDA_SUCCESS);
+    stream_work(call->stream);
+    const bool relaxed = probe_relax(&mode);
+    if (!exec->done && REAL(cuEventCreate)(&exec->done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        exec->done = NULL;
+    probe_unrelax(relaxed, &mode);
+    if (exec->done && REAL(cuEventRecord)(exec->done, call->stream->handle) == CUDA_SUCCESS)
+        exec->last = call->stream->number;
+}

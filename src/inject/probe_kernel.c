@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels and their clones. A clone is found by its name in the module that the kernel's function
+// has in the current context, so that functions and CUkernels, of modules and of libraries, are
+// served alike. What a program sets on a kernel its clone is given before its next launch.
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+bool probe_relax(CUstreamCaptureMode *mode)
+{
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    return atomic_load_explicit(&state.captures, memory_order_relaxed) &&
+           REAL(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
+}
+
+void probe_unrelax(bool relaxed, CUstreamCaptureMode *mode)
+{
+    if (relaxed)
+        REAL(cuThreadExchangeStreamCaptureMode)(mode);
+}
+
+// --- Kernels -------------------------------------------------------------------------------------
+
+static const struct instrument_kernel *find(const struct probe_module *module, const char *name)
+{
+    for (size_t t = 0; t < module->text_count; t++) {
+        const struct instrument_module *text = module->texts[t]->module;
+        for (uint32_t i = 0; i < text->kernel_count; i++) {
+            if (strcmp(text->kernels[i].name, name) == 0)
+                return &text->kernels[i];
+        }
+    }
+    return NULL;
+}
+
+struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
+{
+    struct probe_kernel *kernel = calloc(1, sizeof(*kernel));
+    const char *reason = "glint has not seen how its module was loaded";
+    if (!kernel) {
+        state_no_memory();
+        return NULL;
+    }
+    atomic_store(&kernel->users, 1);
+    atomic_store(&kernel->cache_config, -1);
+    atomic_store(&kernel->banks, -1);
+    pthread_mutex_lock(&state.probes->lock);
+    const uint64_t *place = base_map_get(&state.probes->modules, module_number);
+    const struct probe_module *module =
+        place ? (const struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
+    const struct instrument_kernel *about = module ? find(module, name) : NULL;
+    if (about && about->clone)
+        kernel->about = about;
+    if (about)
+        reason = about->reason;
+    else if (module && !probe_wants(name))
+        reason = "it is none of the kernels that probes are asked for";
+    else if (module)
+        reason = module->reason[0] ? module->reason : "the PTX of its module does not hold it";
+    kernel->reason = reason ? probe_copy_text(reason) : NULL;
+    pthread_mutex_unlock(&state.probes->lock);
+    return kernel;
+}
+
+void probe_kernel_hold(struct probe_kernel *kernel)
+{
+    atomic_fetch_add(&kernel->users, 1);
+}
+
+void probe_kernel_drop(struct probe_kernel *kernel)
+{
+    if (!kernel || atomic_fetch_sub(&kernel->users, 1) != 1)
+        return;
+    for (struct probe_clone *clone = atomic_load(&kernel->clones); clone;) {
+        struct probe_clone *next = clone->next;
+        free(clone->params);
+        free(clone);
+        clone = next;
+    }
+    free((void *)(uintptr_t)kernel->reason);
+    free(kernel);
+}
+
+static void add_text(struct base_buf *texts, const char *text)
+{
+    base_buf_add(texts, text ? text : "", (text ? strlen(text) : 0) + 1);
+}
+
+static void tell_site(const struct instrument_site *site, uint32_t kernel, uint32_t number)
+{
+    const struct event_site record = {
+        .kernel = kernel,
+        .number = number,
+        .index = site->index,
+        .ptx_line = site->ptx_line,
+        .bytes = site->bytes,
+        .line = site->line,
+        .column = site->column,
+        .at_line = site->at_line,
+        .at_column = site->at_column,
+        .access = site->access,
+        .generic = site->generic,
+        .type_count = site->type_count,
+    };
+    struct base_buf texts = {0};
+    add_text(&texts, site->function);
+    add_text(&texts, site->opcode);
+    add_text(&texts, site->type);
+    add_text(&texts, site->file);
+    add_text(&texts, site->inlined_function);
+    add_text(&texts, site->at_file);
+    if (!texts.failed)
+        put(EVENT_SITE, &record, sizeof(record), texts.text, texts.length);
+    base_buf_fini(&texts);
+}
+
+static void tell_probe(const struct probe_kernel *kernel, uint32_t number, const char *reason)
+{
+    const uint32_t facts = kernel->about ? state.probes->facts : 0;
+    const struct event_probe record = {
+        .kernel = number,
+        .facts = (facts & INSTRUMENT_OBJECTS ? EVENT_PROBE_OBJECTS : 0) |
+                 (facts & INSTRUMENT_ELEMENTS ? EVENT_PROBE_ELEMENTS : 0) |
+                 (facts & INSTRUMENT_COUNTS ? EVENT_PROBE_COUNTS : 0),
+    };
+    put(EVENT_PROBE, &record, sizeof(record), reason, reason ? strlen(reason) : 0);
+}
+
+void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
+{
+    if (!number || atomic_load_explicit(&kernel->told, memory_order_relaxed) ||
+        atomic_exchange(&kernel->told, true))
+        return;
+    tell_probe(kernel, number, kernel->reason);
+    for (uint32_t i = 0; kernel->about && i < kernel->about->site_count; i++)
+        tell_site(&kernel->about->sites[i], number, i + 1);
+}
+
+bool probe_kernel_chosen(struct probe_kernel *kernel)
+{
+    return kernel->about && atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed) %
+                                    state.probes->sample ==
+                                0;
+}
+
+// --- Clones --------------------------------------------------------------------------------------
+
+// Attributes that a program can set.
+static const CUfunction_attribute set_attributes[] = {
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+    CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+    CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+    CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+    CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+};
+
+static void copy_settings(const struct probe_kernel *kernel, struct probe_clone *clone)
+{
+    const int cache = atomic_load(&kernel->cache_config), banks = atomic_load(&kernel->banks);
+    for (size_t i = 0; i < sizeof(set_attributes) / sizeof(set_attributes[0]); i++) {
+        int value = 0, other = 0;
+        if (REAL(cuFuncGetAttribute)(&value, set_attributes[i], clone->original) == CUDA_SUCCESS &&
+            REAL(cuFuncGetAttribute)(&other, set_attributes[i], clone->function) == CUDA_SUCCESS &&
+            value != other)
+            REAL(cuFuncSetAttribute)(clone->function, set_attributes[i], value);
+    }
+    if (cache >= 0)
+        REAL(cuFuncSetCacheConfig)(clone->function, (CUfunc_cache)cache);
+    if (banks >= 0)
+        REAL(cuFuncSetSharedMemConfig)(clone->function, (CUsharedconfig)banks);
+}
+
+// Where the kernel's parameters lie. False: the driver does not tell.
+static bool find_params(const struct probe_kernel *kernel, struct probe_clone *clone)
+{
+    const uint32_t count = kernel->about->param_count;
+    clone->params = calloc(count + 1, sizeof(*clone->params));
+    for (uint32_t i = 0; clone->params && i < count; i++) {
+        size_t offset, bytes;
+        if (REAL(cuFuncGetParamInfo)(clone->original, i, &offset, &bytes) != CUDA_SUCCESS)
+            return false;
+        clone->params[i] = (struct probe_param){(uint32_t)offset, (uint32_t)bytes};
+    }
+    return clone->params != NULL;
+}
+
+static void find_clone(const struct probe_kernel *kernel, struct probe_clone *clone)
+{
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    if (REAL(cuFuncGetModule)(&module, clone->original) != CUDA_SUCCESS ||
+        REAL(cuModuleGetFunction)(&function, module, kernel->about->clone) != CUDA_SUCCESS ||
+        !find_params(kernel, clone))
+        return;
+    for (uint32_t i = 0; i < kernel->about->root_count; i++) {
+        const struct instrument_root *root = &kernel->about->roots[i];
+        CUdeviceptr address = 0;
+        size_t bytes = 0;
+        if (root->kind == INSTRUMENT_ROOT_VARIABLE &&
+            REAL(cuModuleGetGlobal_v2)(&address, &bytes, module, root->variable) == CUDA_SUCCESS)
+            clone->variables[i] = address;
+    }
+    clone->function = function;
+}
+
+static struct probe_clone *known_clone(struct probe_kernel *kernel, uint32_t context)
+{
+    struct probe_clone *clone = atomic_load_explicit(&kernel->clones, memory_order_acquire);
+    while (clone && clone->context != context)
+        clone = clone->next;
+    return clone;
+}
+
+static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *handle,
+                                     uint32_t context)
+{
+    const size_t bytes = kernel->about->root_count * sizeof(uint64_t);
+    struct probe_clone *made = calloc(1, sizeof(*made) + bytes);
+    if (!made) {
+        state_no_memory();
+        return NULL;
+    }
+    made->context = context;
+    made->original = kernel_function(handle);
+    atomic_store(&made->settings, UINT32_MAX);
+    find_clone(kernel, made);
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_clone *clone = known_clone(kernel, context); // another thread's, meanwhile
+    if (!clone) {
+        made->next = atomic_load(&kernel->clones);
+        atomic_store_explicit(&kernel->clones, made, memory_order_release);
+    }
+    pthread_mutex_unlock(&state.probes->lock);
+    if (clone) {
+        free(made->params);
+        free(made);
+        return clone;
+    }
+    if (!made->function)
+        state_note(EVENT_WARNING, "the driver does not find a kernel's clone with probes, or tells "
+                                  "nothing of its parameters (it does since CUDA 12.4): the kernel "
+                                  "is not watched");
+    return made;
+}
+
+struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
+                                       const struct context *context)
+{
+    struct probe_clone *clone = known_clone(kernel, context->number);
+    const uint32_t settings = atomic_load(&kernel->settings);
+    if (!clone)
+        clone = new_clone(kernel, handle, context->number);
+    if (!clone || !clone->function)
+        return NULL;
+    if (atomic_load(&clone->settings) != settings) {
+        copy_settings(kernel, clone);
+        atomic_store(&clone->settings, settings);
+    }
+    return clone;
+}
+
+// --- Parameters ----------------------------------------------------------------------------------
+
+// The packed parameters that a program gives; false: there are none.
+static bool unpack(void **extra, const unsigned char **buffer, size_t *bytes)
+{
+    *buffer = NULL;
+    *bytes = 0;
+    for (int i = 0; extra && i < 4 && extra[0] != CU_LAUNCH_PARAM_END; i++, extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
+            memcpy(bytes, extra[1], sizeof(*bytes));
+    }
+    return *buffer && *bytes;
+}
+
+static size_t end_of(const struct probe_param *params, uint32_t count)
+{
+    return count ? params[count - 1].offset + (size_t)params[count - 1].bytes : 0;
+}
+
+// Copies the values to where they lie in the packed parameters. False: some are not there.
+static bool pack(const struct instrument_kernel *about, const struct probe_param *params,
+                 void **pointers, void **extra, unsigned char *packed)
+{
+    const unsigned char *buffer;
+    size_t bytes;
+    if (pointers || !about->param_count) {
+        for (uint32_t i = 0; i < about->param_count; i++) {
+            if (!pointers[i])
+                return false;
+            memcpy(packed + params[i].offset, pointers[i], params[i].bytes);
+        }
+        return true;
+    }
+    if (!unpack(extra, &buffer, &bytes) || bytes < end_of(params, about->param_count))
+        return false;
+    memcpy(packed, buffer, end_of(params, about->param_count));
+    return true;
+}
+
+struct probe_params *probe_params_make(const struct probe_kernel *kernel,
+                                       const struct probe_clone *clone, void **pointers,
+                                       void **extra)
+{
+    const struct instrument_kernel *about = kernel->about;
+    const size_t packed_bytes = about->context_offset + (size_t)about->context_bytes;
+    const size_t pointer_bytes = (about->param_count + 1) * sizeof(void *);
+    const size_t root_bytes = about->root_count * sizeof(uint64_t);
+    if (end_of(clone->params, about->param_count) > about->context_offset)
+        return NULL; // this is another kernel than the one that was rewritten
+    struct probe_params *made =
+        calloc(1, sizeof(*made) + pointer_bytes + root_bytes + packed_bytes);
+    if (!made) {
+        state_no_memory();
+        return NULL;
+    }
+    made->pointers = (void **)(made + 1);
+    made->roots = (uint64_t *)((char *)made->pointers + pointer_bytes);
+    unsigned char *packed = (unsigned char *)made->roots + root_bytes;
+    if (!pack(about, clone->params, pointers, extra, packed)) {
+        free(made);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < about->param_count; i++)
+        made->pointers[i] = packed + clone->params[i].offset;
+    made->context = made->pointers[about->param_count] = packed + about->context_offset;
+    for (uint32_t i = 0; i < about->root_count; i++) {
+        const struct instrument_root *root = &about->roots[i];
+        if (root->kind == INSTRUMENT_ROOT_VARIABLE)
+            made->roots[i] = clone->variables[i];
+        else if (root->offset + sizeof(uint64_t) <= about->context_offset)
+            memcpy(&made->roots[i], packed + root->offset, sizeof(uint64_t));
+    }
+    return made;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches: one that is to be watched launches the kernel's clone, with the program's parameters
+// and the launch context behind them. What the driver does not launch so is launched as the program
+// has it. Launches under capture are the program's own: what is captured becomes a graph, and
+// executable graphs are watched (probe_graph.c).
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
+
+static void say_once(struct probe_kernel *kernel, uint32_t number, const char *text)
+{
+    char note[200];
+    if (atomic_exchange(&kernel->refused, true))
+        return;
+    snprintf(note, sizeof(note), "kernel %u: %s", number, text);
+    state_note(EVENT_WARNING, note);
+}
+
+void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
+                        void **pointers, void **extra)
+{
+    const struct event_launch *shape = &call->detail.launch;
+    struct probe_kernel *kernel = shape->kernel ? kernel_probe(function) : NULL;
+    CUstreamCaptureMode mode;
+    launch->ticket = NULL;
+    if (!kernel)
+        return;
+    probe_kernel_tell(kernel, shape->kernel);
+    if (call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
+        call->stream->context != call->current || !probe_kernel_chosen(kernel))
+        return;
+    const bool relaxed = probe_relax(&mode);
+    const struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
+    probe_unrelax(relaxed, &mode);
+    launch->kernel = kernel;
+    launch->params = clone ? probe_params_make(kernel, clone, pointers, extra) : NULL;
+    if (launch->params) {
+        const struct shadow_launch about = {
+            .stream = call->stream,
+            .kernel = kernel->about,
+            .kernel_number = shape->kernel,
+            .roots = launch->params->roots,
+            .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
+            .block = {shape->block[0], shape->block[1], shape->block[2]},
+            .facts = state.probes->facts,
+        };
+        if (state.timestamps)
+            gpu_time_prepare(call);
+        launch->function = clone->function;
+        launch->ticket = shadow_begin(&about, launch->params->context);
+        if (launch->ticket) {
+            call->probe = launch;
+            call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;
+            stream_work(call->stream); // what prepares it is not the kernel's time
+        } else {
+            free(launch->params);
+        }
+    }
+}
+
+void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresult refused,
+                          CUresult result)
+{
+    char text[100];
+    shadow_launched(launch->ticket, call->number, false);
+    free(launch->params);
+    call->probe = NULL;
+    call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
+    if (result != CUDA_SUCCESS)
+        return; // so it is not the clone's fault
+    snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
+             (int)refused);
+    say_once(launch->kernel, call->detail.launch.kernel, text);
+}
+
+void probe_launch_passed(CUfunction function, uint32_t number)
+{
+    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
+    if (!kernel)
+        return;
+    probe_kernel_tell(kernel, number);
+    if (kernel->about)
+        say_once(kernel, number,
+                 "launches by functions of before CUDA 4, or on several devices at "
+                 "once, are not watched");
+}
+
+static void launched(struct call *call, struct probe_launch *launch)
+{
+    shadow_launched(launch->ticket, call->number, call->result == CUDA_SUCCESS);
+    stream_work(call->stream);
+    free(launch->params);
+}
+
+void probe_call_end(struct call *call)
+{
+    bool many = false;
+    if (call->probe) {
+        launched(call, call->probe);
+        many = atomic_fetch_add(&state.probes->launches, 1) % COLLECT_EACH == COLLECT_EACH - 1;
+    } else if (call->replays) {
+        probe_exec_launched(call);
+        many = true;
+    }
+    if ((call->how & HOOK_WAITS || many) && call->current)
+        shadow_collect(call->current);
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses whose address moves by a fixed step from round to round of their loop are not marked in
+// it. The loop only keeps where the last of them was, and how often it came by; where it is left,
+// one call marks all. How many rounds there were is counted, not computed, so it does not matter
+// why a loop ends; what is taken from analysis is the step, and that every round passes the access.
+//
+// What rests on 32-bit parts of an address not wrapping round holds where the object has less than
+// 4 GiB: an address that wrapped would lie outside. For larger objects, and for parameters in the
+// step that are no small numbers, a predicate leads around: then each access is looked up as it
+// happens.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "work.h"
+
+// Splits the form of an address into what moves with the loop's rounds and what does not. False
+// where it is no such form.
+static bool find_step(struct instrument_work *work, const struct instrument_body *body,
+                      const struct ptx_site *site, struct ptx_linear *step)
+{
+    const struct ptx_affine *affine = body->facts->affine;
+    struct ptx_linear rest = site->form;
+    rest.terms = base_new_array(&work->scratch, struct ptx_term, site->form.term_count);
+    rest.term_count = 0;
+    *step = (struct ptx_linear){0};
+    step->terms = base_new_array(&work->scratch, struct ptx_term, site->form.term_count);
+    for (uint16_t i = 0; i < site->form.term_count; i++) {
+        struct ptx_term term = site->form.terms[i];
+        uint8_t kept = 0, counters = 0;
+        for (uint8_t k = 0; k < term.symbol_count; k++) {
+            const struct ptx_symbol *symbol = &affine->symbols[term.symbols[k]];
+            if (symbol->kind == PTX_SYMBOL_COUNTER && symbol->index == site->loop)
+                counters++;
+            else
+                term.symbols[kept++] = term.symbols[k];
+        }
+        term.symbol_count = kept;
+        if (counters > 1)
+            return false;
+        if (!counters)
+            rest.terms[rest.term_count++] = site->form.terms[i];
+        else if (!kept)
+            step->constant += term.coefficient;
+        else
+            step->terms[step->term_count++] = term;
+    }
+    return ptx_form_invariant(affine, &rest, site->loop);
+}
+
+// True where the text can compute the step: from constants, indices and sizes of the launch, and
+// parameters.
+static bool is_computable(const struct instrument_body *body, const struct ptx_linear *step)
+{
+    const struct ptx_affine *affine = body->facts->affine;
+    for (uint16_t i = 0; i < step->term_count; i++) {
+        for (uint8_t k = 0; k < step->terms[i].symbol_count; k++) {
+            const struct ptx_symbol *symbol = &affine->symbols[step->terms[i].symbols[k]];
+            if (symbol->kind == PTX_SYMBOL_PARAM) {
+                const struct ptx_var *var = body->function->params[symbol->index];
+                uint32_t bytes = ptx_type_bytes((enum ptx_type)var->type);
+                if (var->dim_count || var->vec != 1 || (bytes != 4 && bytes != 8))
+                    return false;
+            } else if (symbol->kind > PTX_SYMBOL_NCTAID) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool is_small_param(const struct instrument_body *body, const struct ptx_symbol *symbol)
+{
+    return symbol->kind == PTX_SYMBOL_PARAM &&
+           ptx_type_bytes((enum ptx_type)body->function->params[symbol->index]->type) == 4;
+}
+
+// A form that says nothing of one lane's place among others, only of a block's and of threads in x.
+static bool is_same_in_columns(const struct instrument_body *body, const struct ptx_site *site)
+{
+    const uint16_t others =
+        (uint16_t) ~(PTX_DEP_TID_X | PTX_DEP_CTAID_X | PTX_DEP_CTAID_Y | PTX_DEP_CTAID_Z);
+    const struct ptx_uniformity *uniformity = body->facts->uniformity;
+    uint16_t deps = site->deps | site->block_deps;
+    for (uint32_t loop = site->loop; loop != PTX_NO_LOOP;
+         loop = body->facts->cfg->loops[loop].parent)
+        deps |= uniformity->exit_deps[loop] | uniformity->leave_deps[loop];
+    return !(deps & others);
+}
+
+static bool can_wait(struct instrument_work *work, const struct instrument_body *body,
+                     const struct instrument_probe *probe, struct ptx_linear *step)
+{
+    const struct ptx_site *site = probe->site;
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    if (probe->how != HOW_ROOT || probe->shape != SHAPE_FIXED || probe->counts_itself ||
+        site->bytes > 16 || site->loop == PTX_NO_LOOP || cfg->irreducible || body->may_exit ||
+        site->address->kind != PTX_OPERAND_ADDRESS ||
+        site->address->elements[0].kind != PTX_OPERAND_REG ||
+        ptx_type_info((enum ptx_type)site->address->elements[0].reg->type)->bits != 64 ||
+        !ptx_dominates(cfg, site->block, cfg->loops[site->loop].last_common))
+        return false;
+    return find_step(work, body, site, step) && is_computable(body, step);
+}
+
+static bool same_step(const struct ptx_linear *a, const struct ptx_linear *b)
+{
+    bool same = a->constant == b->constant && a->term_count == b->term_count;
+    for (uint16_t i = 0; i < a->term_count && same; i++)
+        same = a->terms[i].coefficient == b->terms[i].coefficient &&
+               a->terms[i].symbol_count == b->terms[i].symbol_count &&
+               memcmp(a->terms[i].symbols, b->terms[i].symbols,
+                      a->terms[i].symbol_count * sizeof(a->terms[i].symbols[0])) == 0;
+    return same;
+}
+
+// A new sweep, or one that the access follows without a gap.
+static void add_sweep(struct instrument_work *work, struct instrument_body *body,
+                      struct instrument_probe *probe, uint32_t value, uint32_t kept,
+                      const struct ptx_linear *step)
+{
+    const struct ptx_site *site = probe->site;
+    for (size_t i = 0; i < body->sweeps.count; i++) {
+        struct instrument_sweep *have = &body->sweeps.items[i];
+        if (have->block != site->block || have->value != value || have->access != site->access ||
+            have->bytes != site->bytes || have->root != probe->root ||
+            !same_step(&have->step, step))
+            continue;
+        bool behind = site->address->offset == have->offset + (int64_t)have->chunk;
+        bool before = site->address->offset + (int64_t)site->bytes == have->offset;
+        if (!behind && !before)
+            continue;
+        have->chunk += site->bytes;
+        have->offset = before ? site->address->offset : have->offset;
+        return;
+    }
+    uint32_t order = (uint32_t)body->sweeps.count;
+    *base_array_add(&body->sweeps, &work->scratch) =
+        (struct instrument_sweep){.order = order,
+                                  .block = site->block,
+                                  .loop = site->loop,
+                                  .value = value,
+                                  .kept = kept,
+                                  .root = probe->root,
+                                  .tally = probe->tally,
+                                  .access = site->access,
+                                  .bytes = site->bytes,
+                                  .chunk = site->bytes,
+                                  .offset = site->address->offset,
+                                  .step = *step,
+                                  .columns = is_same_in_columns(body, site),
+                                  .check = probe->check};
+}
+
+// Notes what a predicate of the root must exclude.
+static void add_doubts(struct instrument_body *body, const struct instrument_probe *probe,
+                       const struct ptx_linear *step, struct instrument_work *work)
+{
+    if (!probe->site->form.assumes_no_wrap && !step->term_count)
+        return;
+    struct instrument_doubt *doubt = &body->doubts[probe->root];
+    doubt->exists = true;
+    for (uint16_t i = 0; i < step->term_count; i++) {
+        for (uint8_t k = 0; k < step->terms[i].symbol_count; k++) {
+            const struct ptx_symbol *symbol =
+                &body->facts->affine->symbols[step->terms[i].symbols[k]];
+            if (!is_small_param(body, symbol))
+                continue;
+            size_t known = 0;
+            while (known < doubt->params.count && doubt->params.items[known] != symbol->index)
+                known++;
+            if (known == doubt->params.count)
+                *base_array_add(&doubt->params, &work->scratch) = symbol->index;
+        }
+    }
+}
+
+static int by_tally(const void *a, const void *b)
+{
+    const struct instrument_sweep *one = a, *other = b;
+    if (one->tally != other->tally)
+        return one->tally < other->tally ? -1 : 1;
+    if (one->kept != other->kept)
+        return one->kept < other->kept ? -1 : 1;
+    return (one->order > other->order) - (one->order < other->order);
+}
+
+void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    body->doubts =
+        base_new_array(&work->scratch, struct instrument_doubt, body->kernel->root_count);
+    body->leaves = base_new_array(&work->scratch, bool, cfg->block_count);
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        struct ptx_linear step;
+        if (!can_wait(work, body, probe, &step))
+            continue;
+        const struct ptx_site *site = probe->site;
+        uint32_t value = ptx_ssa_value(body->facts->ssa, site->instr, &site->address->elements[0]);
+        if (value == PTX_NO_VALUE)
+            continue;
+        uint32_t kept = PTX_NO_VALUE;
+        for (size_t k = 0; k < body->sweeps.count; k++) {
+            if (body->sweeps.items[k].block == site->block && body->sweeps.items[k].value == value)
+                kept = body->sweeps.items[k].kept;
+        }
+        if (kept == PTX_NO_VALUE) {
+            kept = body->kept_count++;
+            probe->keeps = true;
+        }
+        probe->waits = true;
+        probe->kept = kept;
+        add_sweep(work, body, probe, value, kept, &step);
+        add_doubts(body, probe, &step, work);
+        const struct ptx_loop *loop = &cfg->loops[site->loop];
+        for (uint32_t k = 0; k < loop->exit_count; k++)
+            body->leaves[loop->exits[k].to] = true;
+    }
+    if (body->sweeps.count)
+        qsort(body->sweeps.items, body->sweeps.count, sizeof(*body->sweeps.items), by_tally);
+}
+
+// --- Text ----------------------------------------------------------------------------------------
+
+void instrument_emit_waiting_entry(struct instrument_work *work, const struct instrument_body *body)
+{
+    struct base_buf *out = &work->out;
+    const struct instrument_kernel *kernel = body->kernel;
+    bool *seen = base_new_array(&work->scratch, bool, kernel->tally_count);
+    for (size_t i = 0; i < body->sweeps.count; i++) {
+        uint32_t tally = body->sweeps.items[i].tally;
+        if (!seen[tally])
+            base_buf_printf(out, ".reg .b32 %%glint$k%u;\nmov.u32 %%glint$k%u, 0;\n", tally, tally);
+        seen[tally] = true;
+    }
+    if (body->kept_count)
+        base_buf_printf(out, ".reg .b64 %%glint$l<%u>;\n", body->kept_count);
+    for (uint32_t root = 0; root < kernel->root_count; root++) {
+        const struct instrument_doubt *doubt = &body->doubts[root];
+        if (!doubt->exists)
+            continue;
+        // bytes - 1 >= 2^32 - 1: none, or too many.
+        base_buf_printf(
+            out,
+            ".reg .pred %%glint$b%u;\n{\n.reg .b64 %%glint$d0;\n.reg .b32 %%glint$r0;\n"
+            ".reg .pred %%glint$p0;\n"
+            "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+            "sub.u64 %%glint$d0, %%glint$d0, 1;\n"
+            "setp.ge.u64 %%glint$b%u, %%glint$d0, 4294967295;\n",
+            root, instrument_slot_offset(root) + offsetof(struct instrument_slot, bytes), root);
+        for (size_t i = 0; i < doubt->params.count; i++)
+            base_buf_printf(out,
+                            "ld.param.u32 %%glint$r0, [%s];\n"
+                            "setp.lt.s32 %%glint$p0, %%glint$r0, 0;\n"
+                            "or.pred %%glint$b%u, %%glint$b%u, %%glint$p0;\n",
+                            body->function->params[doubt->params.items[i]]->name, root, root);
+        base_buf_puts(out, "}\n");
+    }
+}
+
+// The step into %glint$d1.
+static void emit_step(struct base_buf *out, const struct instrument_body *body,
+                      const struct ptx_linear *step)
+{
+    static const char *const sregs[] = {"tid", "ntid", "ctaid", "nctaid"};
+    base_buf_printf(out, "mov.u64 %%glint$d1, %lld;\n", (long long)step->constant);
+    for (uint16_t i = 0; i < step->term_count; i++) {
+        const struct ptx_term *term = &step->terms[i];
+        base_buf_printf(out, "mov.u64 %%glint$d2, %lld;\n", (long long)term->coefficient);
+        for (uint8_t k = 0; k < term->symbol_count; k++) {
+            const struct ptx_symbol *symbol = &body->facts->affine->symbols[term->symbols[k]];
+            if (symbol->kind == PTX_SYMBOL_PARAM && !is_small_param(body, symbol))
+                base_buf_printf(out, "ld.param.u64 %%glint$d3, [%s];\n",
+                                body->function->params[symbol->index]->name);
+            else if (symbol->kind == PTX_SYMBOL_PARAM)
+                base_buf_printf(out,
+                                "ld.param.u32 %%glint$r1, [%s];\n"
+                                "cvt.u64.u32 %%glint$d3, %%glint$r1;\n",
+                                body->function->params[symbol->index]->name);
+            else
+                base_buf_printf(out,
+                                "mov.u32 %%glint$r1, %%%s.%c;\n"
+                                "cvt.u64.u32 %%glint$d3, %%glint$r1;\n",
+                                sregs[symbol->kind], "xyz"[symbol->component]);
+            base_buf_puts(out, "mul.lo.u64 %glint$d2, %glint$d2, %glint$d3;\n");
+        }
+        base_buf_puts(out, "add.u64 %glint$d1, %glint$d1, %glint$d2;\n");
+    }
+}
+
+static void emit_sweep(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_sweep *sweep)
+{
+    struct base_buf *out = &work->out;
+    uint32_t past = work->labels++;
+    work->helpers |= HELPER_SWEEP | HELPER_ACCESS;
+    if (body->doubts[sweep->root].exists)
+        base_buf_printf(out, "@%%glint$b%u bra $glint$%u;\n", sweep->root, past);
+    emit_step(out, body, &sweep->step);
+    base_buf_printf(out,
+                    "add.s64 %%glint$d2, %%glint$l%u, %lld;\n"
+                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+                    "{\n.param .b64 glint$1;\n.param .align 8 .b8 glint$2[%zu];\n"
+                    ".param .b64 glint$3;\n.param .b64 glint$4;\n.param .b32 glint$5;\n"
+                    ".param .b32 glint$6;\n.param .b32 glint$7;\n.param .b32 glint$8;\n"
+                    ".param .b32 glint$9;\n"
+                    "st.param.b64 [glint$1], %%glint$d0;\n",
+                    sweep->kept, (long long)sweep->offset,
+                    offsetof(struct instrument_context, table), sizeof(struct instrument_slot));
+    for (uint32_t at = 0; at < sizeof(struct instrument_slot); at += 8)
+        base_buf_printf(out,
+                        "ld.param.u64 %%glint$d3, [glint$context+%u];\n"
+                        "st.param.b64 [glint$2+%u], %%glint$d3;\n",
+                        instrument_slot_offset(sweep->root) + at, at);
+    base_buf_printf(out,
+                    "st.param.b64 [glint$3], %%glint$d2;\n"
+                    "st.param.b64 [glint$4], %%glint$d1;\n"
+                    "st.param.b32 [glint$5], %%glint$r0;\n"
+                    "st.param.b32 [glint$6], %u;\n"
+                    "st.param.b32 [glint$7], %u;\n"
+                    "st.param.b32 [glint$8], %u;\n"
+                    "st.param.b32 [glint$9], %u;\n"
+                    "call glint$sweep, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6, "
+                    "glint$7, glint$8, glint$9);\n}\n"
+                    "$glint$%u:\n",
+                    sweep->chunk, sweep->bytes,
+                    sweep->root * 4 + (sweep->access == PTX_ACCESS_LOAD    ? 1
+                                       : sweep->access == PTX_ACCESS_STORE ? 2
+                                                                           : 3),
+                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0), past);
+}
+
+// Marks what waits in loops that hold `inside`, or, where that is PTX_NO_BLOCK, in loops that are
+// left for `to`. Where nothing was done since the last time, nothing happens.
+void instrument_emit_sweeps(struct instrument_work *work, const struct instrument_body *body,
+                            uint32_t inside, uint32_t to)
+{
+    struct base_buf *out = &work->out;
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    for (size_t i = 0; i < body->sweeps.count;) {
+        const struct instrument_sweep *first = &body->sweeps.items[i];
+        const struct ptx_loop *loop = &cfg->loops[first->loop];
+        bool wanted = inside != PTX_NO_BLOCK && ptx_loop_contains(cfg, first->loop, inside);
+        for (uint32_t k = 0; k < loop->exit_count && inside == PTX_NO_BLOCK; k++)
+            wanted |= loop->exits[k].to == to;
+        uint32_t past = work->labels++;
+        if (wanted)
+            base_buf_printf(out,
+                            "{\n.reg .pred %%glint$p0;\n.reg .b32 %%glint$r<2>;\n"
+                            ".reg .b64 %%glint$d<4>;\n"
+                            "sub.u32 %%glint$r0, %%glint$n%u, %%glint$k%u;\n"
+                            "setp.eq.u32 %%glint$p0, %%glint$r0, 0;\n"
+                            "@%%glint$p0 bra $glint$%u;\n"
+                            "mov.u32 %%glint$k%u, %%glint$n%u;\n",
+                            first->tally, first->tally, past, first->tally, first->tally);
+        size_t next = i;
+        for (; next < body->sweeps.count && body->sweeps.items[next].tally == first->tally;
+             next++) {
+            if (wanted)
+                emit_sweep(work, body, &body->sweeps.items[next]);
+        }
+        if (wanted)
+            base_buf_printf(out, "$glint$%u:\n}\n", past);
+        i = next;
+    }
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module as bytes, and back. The bytes are numbers of fixed width, texts with their length before
+// them and a NUL behind them, and a hash of it all at the end: what was damaged, cut or written by
+// another version is refused. Raise the version with every change of instrument.h's structures or
+// of what probes do.
+#include <stdlib.h>
+#include <string.h>
+
+#include "instrument.h"
+
+static const char magic[8] = "glntptx1";
+enum { SAVE_VERSION = 1 };
+
+// --- Writing -------------------------------------------------------------------------------------
+
+static void put_u32(struct base_buf *out, uint32_t value)
+{
+    unsigned char bytes[4] = {(unsigned char)value, (unsigned char)(value >> 8),
+                              (unsigned char)(value >> 16), (unsigned char)(value >> 24)};
+    base_buf_add(out, (const char *)bytes, sizeof(bytes));
+}
+
+static void put_u64(struct base_buf *out, uint64_t value)
+{
+    put_u32(out, (uint32_t)value);
+    put_u32(out, (uint32_t)(value >> 32));
+}
+
+// 0 is NULL; else 1 + the length, the text, and a NUL.
+static void put_text(struct base_buf *out, const char *text, size_t length)
+{
+    put_u64(out, text ? length + 1 : 0);
+    if (text) {
+        base_buf_add(out, text, length);
+        base_buf_putc(out, 0);
+    }
+}
+
+static void put_name(struct base_buf *out, const char *text)
+{
+    put_text(out, text, text ? strlen(text) : 0);
+}
+
+static void put_site(struct base_buf *out, const struct instrument_site *site)
+{
+    put_u32(out, site->index);
+    put_u32(out, site->ptx_line);
+    put_name(out, site->function);
+    put_name(out, site->opcode);
+    put_name(out, site->type);
+    put_u32(out, site->type_count);
+    put_u32(out, site->access);
+    put_u32(out, site->generic | (uint32_t)site->tally_from_one << 1);
+    put_u32(out, site->bytes);
+    put_u32(out, site->root);
+    put_u32(out, site->tally);
+    put_name(out, site->file);
+    put_u32(out, site->line);
+    put_u32(out, site->column);
+    put_name(out, site->inlined_function);
+    put_name(out, site->at_file);
+    put_u32(out, site->at_line);
+    put_u32(out, site->at_column);
+}
+
+static void put_kernel(struct base_buf *out, const struct instrument_kernel *kernel)
+{
+    put_name(out, kernel->name);
+    put_name(out, kernel->clone);
+    put_name(out, kernel->reason);
+    put_u32(out, kernel->param_count);
+    put_u32(out, kernel->context_offset);
+    put_u32(out, kernel->context_bytes);
+    put_u32(out, kernel->flag_count);
+    put_u32(out, kernel->flag_row_bytes);
+    put_u32(out, kernel->tally_count);
+    put_u32(out, kernel->tally_row_bytes);
+    put_u32(out, kernel->needs_table);
+    put_u32(out, kernel->root_count);
+    for (uint32_t i = 0; i < kernel->root_count; i++) {
+        put_u32(out, kernel->roots[i].kind);
+        put_u32(out, kernel->roots[i].offset);
+        put_name(out, kernel->roots[i].variable);
+        put_u32(out, kernel->roots[i].element_bytes);
+    }
+    put_u32(out, kernel->use_count);
+    for (uint32_t i = 0; i < kernel->use_count; i++) {
+        put_u32(out, kernel->uses[i].root);
+        put_u32(out, kernel->uses[i].flag);
+        put_u32(out, kernel->uses[i].read | (uint32_t)kernel->uses[i].written << 1);
+    }
+    put_u32(out, kernel->site_count);
+    for (uint32_t i = 0; i < kernel->site_count; i++)
+        put_site(out, &kernel->sites[i]);
+}
+
+bool instrument_save(const struct instrument_module *module, struct base_buf *out)
+{
+    size_t start = out->length;
+    base_buf_add(out, magic, sizeof(magic));
+    put_u32(out, SAVE_VERSION);
+    put_name(out, GLINT_VERSION);
+    put_text(out, module->ptx, module->ptx_bytes);
+    put_u32(out, module->kernel_count);
+    for (uint32_t i = 0; i < module->kernel_count; i++)
+        put_kernel(out, &module->kernels[i]);
+    if (!out->failed)
+        put_u64(out, base_hash(out->text + start, out->length - start));
+    return !out->failed;
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+struct reader {
+    const unsigned char *at, *end;
+    struct base_arena *arena;
+    jmp_buf bad; // the bytes are none of ours
+};
+
+static const unsigned char *take(struct reader *reader, uint64_t bytes)
+{
+    if ((uint64_t)(reader->end - reader->at) < bytes)
+        longjmp(reader->bad, 1);
+    const unsigned char *at = reader->at;
+    reader->at += bytes;
+    return at;
+}
+
+static uint32_t get_u32(struct reader *reader)
+{
+    const unsigned char *at = take(reader, 4);
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t get_u64(struct reader *reader)
+{
+    uint64_t low = get_u32(reader);
+    return low | (uint64_t)get_u32(reader) << 32;
+}
+
+static void check(struct reader *reader, bool good)
+{
+    if (!good)
+        longjmp(reader->bad, 1);
+}
+
+static char *get_text(struct reader *reader, size_t *length)
+{
+    uint64_t bytes = get_u64(reader);
+    *length = 0;
+    if (!bytes)
+        return NULL;
+    const unsigned char *at = take(reader, bytes);
+    check(reader, at[bytes - 1] == 0);
+    *length = bytes - 1;
+    return base_alloc_text(reader->arena, (const char *)at, *length);
+}
+
+// A text without a NUL in it.
+static const char *get_name(struct reader *reader)
+{
+    size_t length;
+    const char *text = get_text(reader, &length);
+    check(reader, !text || strlen(text) == length);
+    return text;
+}
+
+static const char *get_real_name(struct reader *reader)
+{
+    const char *name = get_name(reader);
+    check(reader, name != NULL);
+    return name;
+}
+
+// A number of things that each take so many bytes at least.
+static uint32_t get_count(struct reader *reader, uint32_t least_bytes)
+{
+    uint32_t count = get_u32(reader);
+    check(reader, count <= (uint64_t)(reader->end - reader->at) / least_bytes);
+    return count;
+}
+
+// An index, or INSTRUMENT_NONE.
+static uint32_t get_index(struct reader *reader, uint32_t count)
+{
+    uint32_t index = get_u32(reader);
+    check(reader, index < count || index == INSTRUMENT_NONE);
+    return index;
+}
+
+static void get_site(struct reader *reader, const struct instrument_kernel *kernel,
+                     struct instrument_site *site)
+{
+    site->index = get_u32(reader);
+    site->ptx_line = get_u32(reader);
+    site->function = get_real_name(reader);
+    site->opcode = get_real_name(reader);
+    site->type = get_real_name(reader);
+    site->type_count = (uint8_t)get_u32(reader);
+    uint32_t access = get_u32(reader), bits = get_u32(reader);
+    check(reader, access <= 2 && bits <= 3);
+    site->access = (uint8_t)access;
+    site->generic = bits & 1;
+    site->tally_from_one = bits >> 1;
+    site->bytes = get_u32(reader);
+    site->root = get_index(reader, kernel->root_count);
+    site->tally = get_index(reader, kernel->tally_count);
+    site->file = get_name(reader);
+    site->line = get_u32(reader);
+    site->column = get_u32(reader);
+    site->inlined_function = get_name(reader);
+    site->at_file = get_name(reader);
+    site->at_line = get_u32(reader);
+    site->at_column = get_u32(reader);
+}
+
+static void get_kernel(struct reader *reader, struct instrument_kernel *kernel)
+{
+    kernel->name = get_real_name(reader);
+    kernel->clone = get_name(reader);
+    kernel->reason = get_name(reader);
+    kernel->param_count = get_u32(reader);
+    kernel->context_offset = get_u32(reader);
+    kernel->context_bytes = get_u32(reader);
+    kernel->flag_count = get_u32(reader);
+    kernel->flag_row_bytes = get_u32(reader);
+    kernel->tally_count = get_u32(reader);
+    kernel->tally_row_bytes = get_u32(reader);
+    kernel->needs_table = get_u32(reader) != 0;
+    check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
+                      kernel->tally_row_bytes / 8 >= kernel->tally_count);
+    kernel->root_count = get_count(reader, 20);
+    kernel->roots = base_new_array(reader->arena, struct instrument_root, kernel->root_count);
+    for (uint32_t i = 0; i < kernel->root_count; i++) {
+        struct instrument_root *root = &kernel->roots[i];
+        uint32_t kind = get_u32(reader);
+        check(reader, kind <= INSTRUMENT_ROOT_VARIABLE);
+        root->kind = (uint8_t)kind;
+        root->offset = get_u32(reader);
+        root->variable = get_name(reader);
+        root->element_bytes = get_u32(reader);
+        check(reader, (kind == INSTRUMENT_ROOT_VARIABLE) == (root->variable != NULL));
+    }
+    kernel->use_count = get_count(reader, 12);
+    kernel->uses = base_new_array(reader->arena, struct instrument_use, kernel->use_count);
+    for (uint32_t i = 0; i < kernel->use_count; i++) {
+        struct instrument_use *use = &kernel->uses[i];
+        use->root = get_u32(reader);
+        check(reader, use->root < kernel->root_count);
+        use->flag = get_index(reader, kernel->flag_count);
+        uint32_t kinds = get_u32(reader);
+        use->read = kinds & 1;
+        use->written = kinds >> 1 & 1;
+    }
+    kernel->site_count = get_count(reader, 60);
+    kernel->sites = base_new_array(reader->arena, struct instrument_site, kernel->site_count);
+    for (uint32_t i = 0; i < kernel->site_count; i++)
+        get_site(reader, kernel, &kernel->sites[i]);
+}
+
+static void get_module(struct reader *reader, struct instrument_module *module)
+{
+    check(reader, memcmp(take(reader, sizeof(magic)), magic, sizeof(magic)) == 0);
+    check(reader, get_u32(reader) == SAVE_VERSION);
+    check(reader, strcmp(get_real_name(reader), GLINT_VERSION) == 0);
+    module->ptx = get_text(reader, &module->ptx_bytes);
+    check(reader, module->ptx != NULL);
+    module->kernel_count = get_count(reader, 60);
+    module->kernels = base_new_array(reader->arena, struct instrument_kernel, module->kernel_count);
+    for (uint32_t i = 0; i < module->kernel_count; i++)
+        get_kernel(reader, &module->kernels[i]);
+    check(reader, reader->at == reader->end);
+}
+
+static enum base_code read_module(struct reader *reader, struct instrument_module *module)
+{
+    jmp_buf escape;
+    if (setjmp(reader->bad))
+        return BASE_INVALID;
+    if (setjmp(escape))
+        return BASE_NO_MEMORY;
+    reader->arena->escape = &escape;
+    get_module(reader, module);
+    return BASE_OK;
+}
+
+enum base_code instrument_load(const void *bytes, size_t length, struct instrument_module **module,
+                               struct base_error *error)
+{
+    *module = NULL;
+    BASE_RETURN_IF(length < sizeof(magic) + 8, error, BASE_INVALID, "a module is cut short");
+    struct reader reader = {.at = bytes, .end = (const unsigned char *)bytes + length};
+    reader.at = reader.end - 8;
+    BASE_RETURN_IF(get_u64(&reader) != base_hash(bytes, length - 8), error, BASE_INVALID,
+                   "a module's bytes are damaged");
+    struct instrument_module *made = calloc(1, sizeof(*made));
+    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory reading a module");
+    base_arena_init(&made->arena, 0);
+    reader.at = bytes;
+    reader.end -= 8;
+    reader.arena = &made->arena;
+    enum base_code code = read_module(&reader, made);
+    made->arena.escape = NULL;
+    if (code == BASE_OK) {
+        *module = made;
+        return BASE_OK;
+    }
+    instrument_destroy(made);
+    return base_fail(error, code,
+                     code == BASE_INVALID ? "a module was written by another version"
+                                          : "out of memory reading a module");
+}

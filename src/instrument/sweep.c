@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of glint$sweep, which marks what a loop touched from round to round: chunks of bytes, a
+// fixed step apart. What the lanes of a warp bring is put together where it fits, in this order:
+// - chunks that follow each other are one range of bytes, a row;
+// - lanes that all bring the same share its rows, or the words of its one row;
+// - lanes whose rows follow each other, from lane 0 on, make longer rows of them, and share those.
+// All of it is found by comparing what the lanes have; else each lane marks its own rows.
+#include <stddef.h>
+
+#include "work.h"
+
+#define SLOT(field) (unsigned)offsetof(struct instrument_slot, field)
+
+static void emit_head(struct base_buf *out)
+{
+    base_buf_printf(
+        out,
+        "\n.func glint$sweep (\n\t.param .b64 glint$1,\n\t.param .align 8 .b8 glint$2[%zu],\n"
+        "\t.param .b64 glint$3,\n\t.param .b64 glint$4,\n\t.param .b32 glint$5,\n"
+        "\t.param .b32 glint$6,\n\t.param .b32 glint$7,\n\t.param .b32 glint$8,\n"
+        "\t.param .b32 glint$9\n)\n{\n"
+        ".reg .pred %%p, %%q, %%inside, %%same, %%alike, %%together, %%check;\n"
+        ".reg .b32 %%rounds, %%shift, %%weight, %%options, %%access, %%chunk, %%n, %%m, %%lane, "
+        "%%mask, %%have,\n"
+        "\t%%lanes, %%leader, %%row, %%row_step, %%row_count, %%word_start, %%word_step, %%first, "
+        "%%last, %%factor;\n"
+        ".reg .b64 %%base, %%bits, %%counts, %%low, %%step, %%reach, %%bytes, %%t, %%u, %%from, "
+        "%%to, %%word, %%words, %%at;\n"
+        "ld.param.b64 %%low, [glint$3];\n"
+        "ld.param.b64 %%step, [glint$4];\n"
+        "ld.param.b32 %%rounds, [glint$5];\n"
+        "ld.param.b32 %%chunk, [glint$6];\n"
+        "ld.param.b32 %%access, [glint$7];\n"
+        "ld.param.b32 %%options, [glint$9];\n"
+        "ld.param.u64 %%base, [glint$2+%u];\n"
+        "ld.param.u32 %%shift, [glint$2+%u];\n"
+        "ld.param.u32 %%n, [glint$2+%u];\n"
+        // The lowest address, the distance to the highest.
+        "setp.lt.s64 %%p, %%step, 0;\n"
+        "abs.s64 %%step, %%step;\n"
+        "sub.u32 %%m, %%rounds, 1;\n"
+        "cvt.u64.u32 %%t, %%m;\n"
+        "mul.lo.u64 %%reach, %%step, %%t;\n"
+        "mul.hi.u64 %%t, %%step, %%t;\n"
+        "@!%%p sub.u64 %%low, %%low, %%reach;\n"
+        "setp.eq.u64 %%inside, %%t, 0;\n"
+        "cvt.u64.u32 %%t, %%n;\n"
+        "add.u64 %%u, %%base, %%t;\n"
+        "sub.u64 %%u, %%low, %%u;\n"
+        "ld.param.u64 %%at, [glint$2+%u];\n"
+        "sub.u64 %%at, %%at, %%t;\n"
+        "setp.lt.and.u64 %%inside, %%u, %%at, %%inside;\n"
+        "cvt.u64.u32 %%t, %%chunk;\n"
+        "add.u64 %%t, %%t, %%reach;\n"
+        "add.u64 %%t, %%t, %%u;\n"
+        "setp.le.and.u64 %%inside, %%t, %%at, %%inside;\n"
+        "setp.gt.and.u64 %%inside, %%t, %%u, %%inside;\n"
+        "@!%%inside bra outside;\n",
+        sizeof(struct instrument_slot), SLOT(base), SLOT(shift), SLOT(lead), SLOT(bytes));
+}
+
+// How the work is divided: rows from row on in steps of row_step, of `bytes` bytes each, %%step
+// apart from %%low on (from now on an offset), and of each the words from word_start on in steps of
+// word_step.
+static void emit_division(struct base_buf *out, bool counts)
+{
+    base_buf_puts(out, "mov.u32 %weight, 1;\n"
+                       "and.b32 %n, %options, 1;\n"
+                       "setp.eq.u32 %p, %n, 0;\n"
+                       "@%p bra all_columns;\n"
+                       // Threads above each other bring the same: the lowest does it for all.
+                       "mov.u32 %n, %tid.y;\n"
+                       "mov.u32 %m, %tid.z;\n"
+                       "or.b32 %n, %n, %m;\n"
+                       "setp.ne.u32 %p, %n, 0;\n"
+                       "@%p bra done;\n"
+                       "mov.u32 %n, %ntid.y;\n"
+                       "mov.u32 %m, %ntid.z;\n"
+                       "mul.lo.u32 %weight, %n, %m;\n"
+                       "all_columns:\n"
+                       "sub.u64 %low, %low, %base;\n"
+                       "mov.u32 %row, 0;\n"
+                       "mov.u32 %row_step, 1;\n"
+                       "mov.u32 %row_count, %rounds;\n"
+                       "mov.u32 %word_start, 0;\n"
+                       "mov.u32 %word_step, 1;\n"
+                       "cvt.u64.u32 %bytes, %chunk;\n");
+    if (counts)
+        // Rounds that touch the same bytes count for more.
+        base_buf_puts(out, "setp.eq.u64 %p, %step, 0;\n"
+                           "@%p mul.lo.u32 %weight, %weight, %rounds;\n"
+                           "@%p mov.u32 %row_count, 1;\n"
+                           "setp.eq.u64 %together, %step, %bytes;\n"
+                           "setp.eq.or.u32 %together, %row_count, 1, %together;\n");
+    else
+        // Chunks that overlap, or are no further apart than elements are large, leave no gap.
+        base_buf_puts(out, "mov.u64 %t, 1;\n"
+                           "shl.b64 %t, %t, %shift;\n"
+                           "max.u64 %t, %t, %bytes;\n"
+                           "setp.le.u64 %together, %step, %t;\n"
+                           "setp.eq.or.u32 %together, %rounds, 1, %together;\n");
+    base_buf_puts(out,
+                  // In counts, rounds of no step have reached nothing.
+                  "@%together add.u64 %bytes, %bytes, %reach;\n"
+                  "@%together mov.u32 %row_count, 1;\n"
+                  "activemask.b32 %lanes;\n"
+                  "bfind.u32 %leader, %lanes;\n"
+                  "mov.u32 %lane, %laneid;\n"
+                  "shfl.sync.idx.b32 %n, %rounds, %leader, 31, %lanes;\n"
+                  "setp.eq.u32 %alike, %n, %rounds;\n"
+                  "mov.b64 {%n, %m}, %step;\n"
+                  "shfl.sync.idx.b32 %have, %n, %leader, 31, %lanes;\n"
+                  "setp.eq.and.u32 %alike, %n, %have, %alike;\n"
+                  "shfl.sync.idx.b32 %have, %m, %leader, 31, %lanes;\n"
+                  "setp.eq.and.u32 %alike, %m, %have, %alike;\n"
+                  "vote.sync.all.pred %alike, %alike, %lanes;\n"
+                  "@!%alike bra divided;\n"
+                  "mov.b64 {%n, %m}, %low;\n"
+                  "shfl.sync.idx.b32 %have, %n, %leader, 31, %lanes;\n"
+                  "setp.eq.u32 %same, %n, %have;\n"
+                  "shfl.sync.idx.b32 %have, %m, %leader, 31, %lanes;\n"
+                  "setp.eq.and.u32 %same, %m, %have, %same;\n"
+                  "vote.sync.all.pred %same, %same, %lanes;\n"
+                  "popc.b32 %mask, %lanes;\n"
+                  "@!%same bra differ;\n"
+                  "mul.lo.u32 %weight, %weight, %mask;\n"
+                  "mov.u32 %n, %lanemask_lt;\n"
+                  "and.b32 %n, %n, %lanes;\n"
+                  "popc.b32 %n, %n;\n"
+                  "bra share;\n"
+                  "differ:\n"
+                  "add.u32 %have, %lanes, 1;\n"
+                  "and.b32 %have, %have, %lanes;\n"
+                  "setp.ne.u32 %p, %have, 0;\n"
+                  "@%p bra divided;\n"
+                  "shfl.sync.idx.b32 %n, %n, 0, 31, %lanes;\n"
+                  "shfl.sync.idx.b32 %m, %m, 0, 31, %lanes;\n"
+                  "mov.b64 %t, {%n, %m};\n"
+                  "cvt.u64.u32 %u, %lane;\n"
+                  "mad.lo.u64 %u, %u, %bytes, %t;\n"
+                  "setp.eq.u64 %p, %u, %low;\n"
+                  "vote.sync.all.pred %p, %p, %lanes;\n"
+                  "@!%p bra divided;\n"
+                  "mov.u64 %low, %t;\n"
+                  "cvt.u64.u32 %u, %mask;\n"
+                  "mul.lo.u64 %bytes, %bytes, %u;\n"
+                  "mov.u32 %n, %lane;\n"
+                  "share:\n"
+                  "setp.eq.u32 %p, %row_count, 1;\n"
+                  "@%p mov.u32 %word_start, %n;\n"
+                  "@%p mov.u32 %word_step, %mask;\n"
+                  "@!%p mov.u32 %row, %n;\n"
+                  "@!%p mov.u32 %row_step, %mask;\n"
+                  "divided:\n");
+}
+
+// The mask of the word at %%word that the elements from %%from to %%to have, into %%mask.
+static void emit_mask(struct base_buf *out)
+{
+    base_buf_puts(out, "mov.u32 %mask, -1;\n"
+                       "shr.u64 %t, %from, 5;\n"
+                       "setp.eq.u64 %p, %word, %t;\n"
+                       "cvt.u32.u64 %n, %from;\n"
+                       "and.b32 %n, %n, 31;\n"
+                       "@%p shl.b32 %mask, %mask, %n;\n"
+                       "setp.eq.u64 %p, %word, %words;\n"
+                       "cvt.u32.u64 %n, %to;\n"
+                       "not.b32 %n, %n;\n"
+                       "and.b32 %n, %n, 31;\n"
+                       "mov.u32 %have, -1;\n"
+                       "@%p shr.u32 %have, %have, %n;\n"
+                       "and.b32 %mask, %mask, %have;\n");
+}
+
+static void emit_bits(struct base_buf *out)
+{
+    emit_mask(out);
+    base_buf_puts(out, "@%check bra look;\n"
+                       "setp.eq.u32 %p, %mask, -1;\n"
+                       "@%p st.global.u32 [%at], %mask;\n"
+                       "@!%p red.global.or.b32 [%at], %mask;\n"
+                       "bra next_word;\n"
+                       "look:\n"
+                       "ld.global.u32 %have, [%at];\n"
+                       "and.b32 %have, %have, %mask;\n"
+                       "setp.ne.u32 %p, %have, %mask;\n"
+                       "@%p red.global.or.b32 [%at], %mask;\n");
+}
+
+// %%u and %%t are the row's first byte and the one behind its last.
+static void emit_word_counts(struct base_buf *out)
+{
+    base_buf_puts(out,
+                  // The word's bytes: all of them in the row?
+                  "add.u32 %n, %shift, 5;\n"
+                  "shl.b64 %from, %word, %n;\n"
+                  "mov.u64 %to, 1;\n"
+                  "shl.b64 %to, %to, %n;\n"
+                  "add.u64 %to, %to, %from;\n"
+                  "setp.ge.u64 %p, %from, %u;\n"
+                  "setp.le.and.u64 %p, %to, %t, %p;\n"
+                  "mul.lo.u32 %n, %weight, %factor;\n"
+                  "@%p red.global.add.u32 [%at], %n;\n"
+                  "@%p bra next_word;\n"
+                  "ld.global.u32 %have, [%at];\n"
+                  "setp.ge.s32 %p, %have, 0;\n"
+                  "@%p red.global.or.b32 [%at], 0x80000000;\n"
+                  // Access by access.
+                  "max.u64 %from, %from, %u;\n"
+                  "min.u64 %to, %to, %t;\n"
+                  "accesses:\n"
+                  ".pragma \"nounroll\";\n"
+                  "setp.ge.u64 %p, %from, %to;\n"
+                  "@%p bra next_word;\n"
+                  "cvt.u64.u32 %at, %access;\n"
+                  "add.u64 %at, %at, %from;\n"
+                  "sub.u64 %at, %at, 1;\n"
+                  "shr.u64 %at, %at, %shift;\n"
+                  "cvt.u32.u64 %last, %at;\n"
+                  "shr.u64 %at, %from, %shift;\n"
+                  "cvt.u32.u64 %first, %at;\n"
+                  "mad.lo.u64 %at, %at, 4, %counts;\n"
+                  "elements:\n"
+                  ".pragma \"nounroll\";\n"
+                  "red.global.add.u32 [%at], %weight;\n"
+                  "add.u64 %at, %at, 4;\n"
+                  "setp.ne.u32 %p, %first, %last;\n"
+                  "add.u32 %first, %first, 1;\n"
+                  "@%p bra elements;\n"
+                  "cvt.u64.u32 %at, %access;\n"
+                  "add.u64 %from, %from, %at;\n"
+                  "bra accesses;\n");
+}
+
+static void emit_rows(struct base_buf *out, bool counts)
+{
+    base_buf_printf(out,
+                    "and.b32 %%n, %%options, 2;\n"
+                    "setp.ne.u32 %%check, %%n, 0;\n"
+                    "ld.param.u64 %%bits, [glint$2+%u];\n",
+                    SLOT(bits));
+    if (counts)
+        // How many accesses an element takes that lies in a row as a whole.
+        base_buf_printf(out,
+                        "ld.param.u64 %%counts, [glint$2+%u];\n"
+                        "mov.u32 %%n, 1;\n"
+                        "shl.b32 %%n, %%n, %%shift;\n"
+                        "div.u32 %%factor, %%n, %%access;\n"
+                        "max.u32 %%factor, %%factor, 1;\n",
+                        SLOT(counts));
+    base_buf_puts(out, "rows:\n"
+                       ".pragma \"nounroll\";\n"
+                       "setp.ge.u32 %p, %row, %row_count;\n"
+                       "@%p bra done;\n"
+                       "cvt.u64.u32 %t, %row;\n"
+                       "mad.lo.u64 %u, %t, %step, %low;\n"
+                       "add.u64 %to, %u, %bytes;\n");
+    if (counts)
+        base_buf_puts(out, "mov.u64 %t, %to;\n");
+    base_buf_puts(out, "sub.u64 %to, %to, 1;\n"
+                       "shr.u64 %from, %u, %shift;\n"
+                       "shr.u64 %to, %to, %shift;\n"
+                       "shr.u64 %words, %to, 5;\n"
+                       "shr.u64 %word, %from, 5;\n"
+                       "cvt.u64.u32 %at, %word_start;\n"
+                       "add.u64 %word, %word, %at;\n"
+                       "words:\n"
+                       ".pragma \"nounroll\";\n"
+                       "setp.gt.u64 %p, %word, %words;\n"
+                       "@%p bra next_row;\n"
+                       "mad.lo.u64 %at, %word, 4, %bits;\n");
+    if (counts)
+        emit_word_counts(out);
+    else
+        emit_bits(out);
+    base_buf_puts(out, "next_word:\n"
+                       "cvt.u64.u32 %at, %word_step;\n"
+                       "add.u64 %word, %word, %at;\n"
+                       "bra words;\n"
+                       "next_row:\n"
+                       "add.u32 %row, %row, %row_step;\n"
+                       "bra rows;\n");
+}
+
+// Each access by itself.
+static void emit_outside(struct base_buf *out)
+{
+    base_buf_puts(out, "outside:\n"
+                       ".pragma \"nounroll\";\n"
+                       "setp.eq.u32 %p, %rounds, 0;\n"
+                       "@%p bra done;\n"
+                       "mov.u64 %at, %low;\n"
+                       "cvt.u64.u32 %to, %chunk;\n"
+                       "add.u64 %to, %to, %low;\n"
+                       "cvt.u64.u32 %t, %access;\n"
+                       "ld.param.b64 %u, [glint$1];\n"
+                       "ld.param.b32 %n, [glint$8];\n"
+                       "chunk:\n"
+                       ".pragma \"nounroll\";\n"
+                       "{\n.param .b64 a1;\n.param .b64 a2;\n.param .b64 a3;\n.param .b32 a4;\n"
+                       ".param .b32 a5;\n"
+                       "st.param.b64 [a1], %u;\n"
+                       "st.param.b64 [a2], %at;\n"
+                       "st.param.b64 [a3], %base;\n"
+                       "st.param.b32 [a4], %access;\n"
+                       "st.param.b32 [a5], %n;\n"
+                       "call glint$access, (a1, a2, a3, a4, a5);\n}\n"
+                       "add.u64 %at, %at, %t;\n"
+                       "setp.lt.u64 %p, %at, %to;\n"
+                       "@%p bra chunk;\n"
+                       "add.u64 %low, %low, %step;\n"
+                       "sub.u32 %rounds, %rounds, 1;\n"
+                       "bra outside;\n");
+}
+
+void instrument_emit_sweep_function(struct base_buf *out, bool counts)
+{
+    emit_head(out);
+    emit_division(out, counts);
+    emit_rows(out, counts);
+    emit_outside(out);
+    base_buf_puts(out, "done:\n"
+                       "ret;\n}\n");
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has to be known about a profile before its numbers are believed: what is missing in it, and
+// what was not watched.
+#include "data.h"
+
+enum {
+    MOST_REASONS = 10,
+    MOST_NAMES = 4,
+    NATURAL_BYTES = 16, // no access moves a larger scalar
+};
+
+// Adds a note and frees the text; false when memory ran out.
+static bool add_note(struct report_data *data, enum profile_severity severity,
+                     struct base_buf *text)
+{
+    struct report_note *row = base_array_push(&data->notes);
+    char *kept =
+        row && !text->failed ? base_alloc_text(&data->arena, text->text, text->length) : NULL;
+    if (kept)
+        *row = (struct report_note){severity, kept};
+    else if (row)
+        data->notes.count--;
+    base_buf_fini(text);
+    *text = (struct base_buf){0};
+    return kept != NULL;
+}
+
+// Kernels that were not watched, or not wholly, for one reason.
+struct blind {
+    const char *reason; // NULL: none is told
+    bool partly;
+    uint64_t count;
+    struct base_buf names; // of the first few
+};
+
+static void put_blind(struct base_buf *out, const struct blind *blind)
+{
+    const char *names = blind->names.text ? blind->names.text : "";
+    if (blind->count == 1)
+        base_buf_printf(out, "kernel %s was %s", names,
+                        blind->partly ? "watched in part" : "not watched");
+    else
+        base_buf_printf(out, "%llu kernels were %s", (unsigned long long)blind->count,
+                        blind->partly ? "watched in part" : "not watched");
+    if (blind->reason)
+        base_buf_printf(out, ": %s", blind->reason);
+    if (blind->count > 1)
+        base_buf_printf(out, " (%s%s)", names, blind->count > MOST_NAMES ? ", ..." : "");
+}
+
+static bool add_kernel_notes(struct report_data *data)
+{
+    struct blind blinds[MOST_REASONS] = {{0}};
+    unsigned count = 0;
+    uint64_t more = 0; // for other reasons
+    bool good = true;
+    for (size_t i = 0; i < data->kernel_rows.count; i++) {
+        const struct report_kernel *kernel = &data->kernel_rows.items[i];
+        if (!kernel->probed || kernel->sum.count == 0 || (kernel->facts && !kernel->reason))
+            continue;
+        unsigned at = 0;
+        while (at < count && // texts of a profile stand in it once
+               (blinds[at].reason != kernel->reason || blinds[at].partly != (kernel->facts != 0)))
+            at++;
+        if (at == MOST_REASONS) {
+            more++;
+            continue;
+        }
+        struct blind *blind = &blinds[at];
+        if (at == count)
+            count++;
+        blind->partly = kernel->facts != 0;
+        blind->reason = kernel->reason;
+        if (blind->count++ < MOST_NAMES)
+            base_buf_printf(&blind->names, "%s%s", blind->count > 1 ? ", " : "", kernel->name);
+        good &= !blind->names.failed;
+    }
+    struct base_buf text = {0};
+    for (unsigned i = 0; i < count; i++) {
+        put_blind(&text, &blinds[i]);
+        good &= add_note(data, PROFILE_WARNING, &text);
+        base_buf_fini(&blinds[i].names);
+    }
+    if (more) {
+        base_buf_printf(&text, "%llu more kernels were not watched, or only in part",
+                        (unsigned long long)more);
+        good &= add_note(data, PROFILE_WARNING, &text);
+    }
+    return good;
+}
+
+static bool add_use_notes(struct report_data *data)
+{
+    struct base_buf text = {0};
+    bool good = add_kernel_notes(data);
+    if (data->sample > 1) {
+        base_buf_printf(&text,
+                        "of each kernel one launch in %llu was watched: sums of what kernels did "
+                        "are of those launches",
+                        (unsigned long long)data->sample);
+        good &= add_note(data, PROFILE_INFO, &text);
+    }
+    if (data->kernels_wanted) {
+        base_buf_printf(&text, "only kernels that match '%s' were watched", data->kernels_wanted);
+        good &= add_note(data, PROFILE_INFO, &text);
+    }
+    uint64_t coarse = 0, coarsest = 0;
+    for (size_t i = 0; i < data->objects.count; i++) {
+        const struct report_use *use = &data->objects.items[i].use;
+        coarse += use->element_bytes > NATURAL_BYTES;
+        if (use->element_bytes > coarsest)
+            coarsest = use->element_bytes;
+    }
+    if (coarse) {
+        base_buf_printf(&text,
+                        "what was touched of %llu object%s is told in pieces of up to %llu bytes, "
+                        "not element by element",
+                        (unsigned long long)coarse, coarse == 1 ? "" : "s",
+                        (unsigned long long)coarsest);
+        good &= add_note(data, PROFILE_INFO, &text);
+    }
+    return good;
+}
+
+bool report_add_notes(struct report_data *data)
+{
+    const struct profile_program *program = profile_program(data->profile);
+    struct base_buf text = {0};
+    bool good = true;
+    if (!profile_meta(data->profile)->complete) {
+        base_buf_puts(&text, "this profile is not complete: its recorder was killed or could not "
+                             "write on, or is still writing");
+        good &= add_note(data, PROFILE_WARNING, &text);
+    }
+    for (size_t i = 0; i < data->dropped.count; i++) {
+        const struct report_dropped *dropped = &data->dropped.items[i];
+        if (dropped->count == 0)
+            continue;
+        base_buf_printf(&text, "lost on the way to the recorder: %llu records of kind %s",
+                        (unsigned long long)dropped->count, dropped->kind);
+        good &= add_note(data, PROFILE_WARNING, &text);
+    }
+    if (program->has_end && program->calls_made > data->calls) {
+        base_buf_printf(&text, "the program made %llu calls, of which %llu are not in the profile",
+                        (unsigned long long)program->calls_made,
+                        (unsigned long long)(program->calls_made - data->calls));
+        good &= add_note(data, PROFILE_WARNING, &text);
+    }
+    if (program->argument_count && !program->timestamps) {
+        base_buf_puts(&text, "GPU times were not taken");
+        good &= add_note(data, PROFILE_INFO, &text);
+    }
+    return good && add_use_notes(data);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects in the report as text: those of one name, kind and place together.
+#include <assert.h>
+#include <stdlib.h>
+
+#include "text.h"
+#include "units.h"
+
+enum { MOST_ROWS_OF_A_PEAK = 5 };
+
+struct group {
+    const struct report_object *first;
+    uint64_t count, bytes, unfreed;
+    struct report_use use;              // sums; moved: of one at least
+    uint64_t touched_bytes, told_bytes; // of those objects of which elements are told
+};
+
+static void group_name(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct group *group = row;
+    if (group->first->name && group->first->name[0])
+        report_put_text(out, group->first->name);
+    else
+        base_buf_printf(out, "(object %llu)", (unsigned long long)group->first->number);
+}
+
+static void group_kind(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct group *group = row;
+    base_buf_puts(out, profile_object_kind_word((enum profile_object_kind)group->first->kind));
+}
+
+static void group_count(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    base_buf_u64(out, ((const struct group *)row)->count);
+}
+
+static void group_bytes(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    report_put_bytes(out, ((const struct group *)row)->bytes);
+}
+
+static void group_unfreed(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    if (((const struct group *)row)->unfreed)
+        base_buf_u64(out, ((const struct group *)row)->unfreed);
+}
+
+static void group_place(const void *context, const void *row, struct base_buf *out)
+{
+    report_put_place(context, ((const struct group *)row)->first->path, out);
+}
+
+// Launches that were watched.
+static void group_reads(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    base_buf_u64(out, ((const struct group *)row)->use.reads);
+}
+
+static void group_writes(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    base_buf_u64(out, ((const struct group *)row)->use.writes);
+}
+
+static void group_touched(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct group *group = row;
+    if (group->told_bytes)
+        report_put_share(out, group->touched_bytes, group->told_bytes);
+}
+
+static void group_bytes_read(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct group *group = row;
+    if (group->use.moved)
+        report_put_bytes(out, group->use.bytes_read);
+}
+
+static void group_bytes_written(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct group *group = row;
+    if (group->use.moved)
+        report_put_bytes(out, group->use.bytes_written);
+}
+
+static const struct report_column peak_columns[] = {
+    {"object", false, REPORT_CUT_END, group_name},
+    {"kind", false, REPORT_WHOLE, group_kind},
+    {"objects", true, REPORT_WHOLE, group_count},
+    {"size", true, REPORT_WHOLE, group_bytes},
+    {"allocated at", false, REPORT_CUT_START, group_place},
+};
+
+static const struct report_column object_columns[] = {
+    {"object", false, REPORT_CUT_END, group_name},
+    {"kind", false, REPORT_WHOLE, group_kind},
+    {"objects", true, REPORT_WHOLE, group_count},
+    {"size", true, REPORT_WHOLE, group_bytes},
+    {"not freed", true, REPORT_WHOLE, group_unfreed},
+    {"allocated at", false, REPORT_CUT_START, group_place},
+};
+
+// The last three only where elements are told.
+static const struct report_column use_columns[] = {
+    {"object", false, REPORT_CUT_END, group_name},
+    {"size", true, REPORT_WHOLE, group_bytes},
+    {"read by", true, REPORT_WHOLE, group_reads},
+    {"written by", true, REPORT_WHOLE, group_writes},
+    {"touched", true, REPORT_WHOLE, group_touched},
+    {"read", true, REPORT_WHOLE, group_bytes_read},
+    {"written", true, REPORT_WHOLE, group_bytes_written},
+};
+enum { USE_COLUMNS = sizeof(use_columns) / sizeof(use_columns[0]), ELEMENT_COLUMNS = 3 };
+
+static void add_use(struct group *group, const struct report_object *object)
+{
+    const struct report_use *use = &object->use;
+    group->use.reads += use->reads;
+    group->use.writes += use->writes;
+    group->use.bytes_read += use->bytes_read;
+    group->use.bytes_written += use->bytes_written;
+    group->use.moved |= use->moved;
+    if (use->element_bytes && !use->mixed) {
+        group->touched_bytes += use->touched * use->element_bytes;
+        group->told_bytes += report_elements(object) * use->element_bytes;
+    }
+}
+
+static int by_group_bytes(const void *one, const void *other)
+{
+    const struct group *a = one, *b = other;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first; // by number
+}
+
+// A table of the objects, of those that make the peak where one is given.
+static void put_objects(struct report_text *text, const struct report_peak *peak,
+                        const struct report_column *columns, size_t column_count, size_t most)
+{
+    const struct report_data *data = text->data;
+    struct base_map known = {0};
+    BASE_ARRAY(struct group) groups = {0};
+    for (size_t i = 0; i < data->objects.count && !text->failed; i++) {
+        const struct report_object *object = &data->objects.items[i];
+        if (peak && (!object->counts || object->call > peak->start || object->end <= peak->start))
+            continue;
+        // Nameless ones are told apart by number.
+        uint64_t key[4] = {(uint64_t)(uintptr_t)object->name, object->kind, object->path,
+                           object->name ? 0 : object->number};
+        uint64_t *slot = base_map_put(&known, base_hash(key, sizeof(key)), NULL);
+        if (slot && *slot == 0) {
+            struct group *group = base_array_push(&groups);
+            if (group)
+                group->first = object;
+            *slot = group ? groups.count : 0;
+        }
+        text->failed |= !slot || *slot == 0;
+        if (text->failed)
+            break;
+        assert(groups.items); // since the map is not empty
+        struct group *group = &groups.items[*slot - 1];
+        group->count++;
+        group->bytes += object->bytes;
+        group->unfreed += object->end == REPORT_NEVER;
+        add_use(group, object);
+    }
+    if (groups.count && !text->failed) {
+        qsort(groups.items, groups.count, sizeof(groups.items[0]), by_group_bytes);
+        report_text_table(text, columns, column_count, groups.items, groups.count,
+                          sizeof(groups.items[0]), most);
+    }
+    base_map_fini(&known);
+    base_array_fini(&groups);
+}
+
+void report_text_peaks(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    for (size_t i = 0; i < data->peak_count; i++) {
+        const struct report_peak *peak = &data->peaks[i];
+        struct base_buf heading = {0};
+        base_buf_puts(&heading, i == 0 ? "Peak of device memory: " : "Second peak: ");
+        report_put_bytes(&heading, peak->bytes);
+        if (peak->start)
+            base_buf_printf(&heading, ", reached by call %llu", (unsigned long long)peak->start);
+        if (peak->times > 1)
+            base_buf_printf(&heading, " and %llu times more",
+                            (unsigned long long)(peak->times - 1));
+        text->failed |= heading.failed;
+        report_text_heading(text, heading.text ? heading.text : "");
+        base_buf_fini(&heading);
+        put_objects(text, peak, REPORT_COLUMNS(peak_columns), MOST_ROWS_OF_A_PEAK);
+    }
+    if (data->peak_count == 0)
+        report_text_heading(text, "No device memory was allocated");
+}
+
+void report_text_objects(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    if (data->objects.count) {
+        report_text_heading(text, "Objects by size");
+        put_objects(text, NULL, REPORT_COLUMNS(object_columns), REPORT_MOST_ROWS);
+    }
+    if (data->accesses) {
+        bool elements = data->has_moved || data->has_elements;
+        report_text_heading(text, elements ? "Objects by use: launches that read and write them, "
+                                             "share touched, bytes moved"
+                                           : "Objects by use: launches that read and write them");
+        put_objects(text, NULL, use_columns, USE_COLUMNS - (elements ? 0 : ELEMENT_COLUMNS),
+                    REPORT_MOST_ROWS);
+    }
+}

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Rewritten modules are kept in a folder and found again; what is damaged, truncated or another's is made anew; and
+# whatever is the matter with the folder, the program does the same: test_cache.sh PROGRAM.
+set -eu
+program=$1
+programs=$GLINT_BUILD_DIR/tests/inject
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LD_LIBRARY_PATH=$GLINT_BUILD_DIR/lib/glint/sim
+export LD_LIBRARY_PATH
+unset GLINT_CACHE XDG_CACHE_HOME
+GLINT_PROBES=1
+export GLINT_PROBES
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+# run [VARIABLE=VALUE...]: the program with probes does as it does without glint, and tells the same each time.
+run() {
+    env "$@" "$programs/inject_watch" "$work/records" "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$program" samples \
+        >"$work/out" 2>&1 || fail "exit status $? with $*"
+    cmp "$work/plain" "$work/out"
+    grep '^access' "$work/records" >"$work/accesses" || fail "nothing is told with $*"
+    [ -e "$work/first" ] || cp "$work/accesses" "$work/first"
+    cmp "$work/first" "$work/accesses"
+}
+
+# entries FOLDER: how many files are in it, of whatever name.
+entries() {
+    find "$1" -type f | wc -l
+}
+
+"$programs/inject_watch" - - "$program" samples >"$work/plain" 2>&1
+
+cache=$work/a/b
+run GLINT_CACHE="$cache"
+[ "$(entries "$cache")" = 1 ] || fail "$(entries "$cache") entries"
+entry=$(find "$cache" -type f)
+cp "$entry" "$work/good"
+ln "$entry" "$work/same"
+touch -d 2001-01-01 "$entry"
+run GLINT_CACHE="$cache"
+[ "$work/same" -ef "$entry" ] || fail "a good entry is written again"
+[ "$(stat -c %Y "$entry")" -gt 1000000000 ] || fail "the use of an entry leaves no trace"
+
+# spoil COMMAND...: what it makes of the entry is not believed.
+spoil() {
+    "$@"
+    run GLINT_CACHE="$cache"
+    cmp "$work/good" "$entry"
+}
+bytes=$(stat -c %s "$entry")
+for at in 0 20 40 60 100 $((bytes / 2)) $((bytes - 1)); do
+    spoil sh -c "printf '\\377' | dd of='$entry' bs=1 seek=$at conv=notrunc 2>/dev/null"
+done
+for length in 0 1 71 72 $((bytes - 1)); do
+    spoil truncate -s "$length" "$entry"
+done
+spoil sh -c "echo more >> '$entry'"
+spoil sh -c "rm '$entry' && mkfifo '$entry'"
+spoil sh -c "rm '$entry' && ln -s '$work/good' '$entry'"
+rm "$entry" "$work/first" # under the name of another
+run GLINT_CACHE="$cache" GLINT_PROBES=3
+other=$(find "$cache" -type f)
+[ "$other" != "$entry" ] || fail "what is asked for is no part of the key"
+cp "$work/good" "$other"
+run GLINT_CACHE="$cache" GLINT_PROBES=3
+! cmp -s "$work/good" "$other" || fail "the entry of another module is believed"
+rm -f "$work/first"
+run GLINT_CACHE="$cache" GLINT_KERNELS=add
+[ "$(entries "$cache")" = 2 ] || fail "the kernels are no part of the key"
+
+# Several at once.
+rm -rf "$cache" "$work/first"
+for i in 1 2 3 4; do
+    env GLINT_CACHE="$cache" "$programs/inject_watch" "$work/records.$i" "$GLINT_BUILD_DIR/lib/glint/libglint.so" \
+        "$program" samples >"$work/out.$i" 2>&1 &
+done
+wait
+for i in 1 2 3 4; do
+    cmp "$work/plain" "$work/out.$i"
+done
+[ "$(entries "$cache")" = 1 ] || fail "several at once leave $(find "$cache" -type f)"
+cmp "$work/good" "$entry"
+
+# Where it lies.
+run XDG_CACHE_HOME="$work/xdg"
+[ "$(entries "$work/xdg/glint")" = 1 ] || fail "no entry under XDG_CACHE_HOME"
+run HOME="$work/home"
+[ "$(entries "$work/home/.cache/glint")" = 1 ] || fail "no entry under HOME"
+run HOME="$work/home2" GLINT_CACHE=
+[ ! -e "$work/home2" ] || fail "an empty GLINT_CACHE keeps modules"
+
+# A folder that cannot be, a file in its place, and one that cannot be written.
+run GLINT_CACHE=/dev/null/glint
+: >"$work/file"
+run GLINT_CACHE="$work/file"
+[ ! -s "$work/file" ] || fail "a file in the folder's place is written"
+mkdir "$work/closed"
+chmod a-w "$work/closed"
+run GLINT_CACHE="$work/closed"
+chmod u+w "$work/closed"
+
+# What was not used for longest makes room. What is no entry stays.
+rm -rf "$cache"
+mkdir -p "$cache"
+for i in 1 2 3; do
+    truncate -s 100M "$cache/0000000000000000000000000000000$i"
+    touch -d "2001-01-0$i" "$cache/0000000000000000000000000000000$i"
+done
+truncate -s 300M "$cache/mine"
+run GLINT_CACHE="$cache"
+for i in 1 2; do
+    [ ! -e "$cache/0000000000000000000000000000000$i" ] || fail "entry $i is still there"
+done
+[ -e "$cache/00000000000000000000000000000003" ] || fail "the newest had to go"
+[ -e "$cache/mine" ] || fail "a file of another's is gone"
+cmp "$work/good" "$entry"

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Where the driver does not take what glint has rewritten, the program's own code runs, and the records say why:
+# test_refused.sh PROGRAM FORGE. What is rewritten is forged in the cache.
+set -eu
+program=$1 forge=$2
+programs=$GLINT_BUILD_DIR/tests/inject
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LD_LIBRARY_PATH=$GLINT_BUILD_DIR/lib/glint/sim GLINT_PROBES=1 GLINT_CACHE=$work/cache
+export LD_LIBRARY_PATH GLINT_PROBES GLINT_CACHE
+
+fail() {
+    echo "$*"
+    cat "$work/records"
+    exit 1
+}
+
+# run MODE: prints what it prints without glint; but for what the driver says on standard error.
+run() {
+    "$programs/inject_watch" - - "$program" "$1" "$work/ptx" >"$work/plain" 2>/dev/null
+    "$programs/inject_watch" "$work/records" "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$program" "$1" "$work/ptx" \
+        >"$work/out" 2>/dev/null || fail "exit status $?"
+    cmp "$work/plain" "$work/out"
+}
+
+# forged MODE FROM TO: runs with the first FROM in what was rewritten replaced by TO.
+forged() {
+    rm -rf "$GLINT_CACHE"
+    run "$1"
+    grep -q '^probe kernel .* facts 1$' "$work/records" || fail "no probes"
+    "$forge" "$(find "$GLINT_CACHE" -type f)" "$2" "$3"
+    run "$1"
+}
+
+# says TEXT, and silent TEXT: whether a record has it.
+says() {
+    grep -q "$1" "$work/records" || fail "nobody says: $1"
+}
+silent() {
+    ! grep -q "$1" "$work/records" || fail "somebody says: $1"
+}
+
+# A module that cannot be loaded, in all ways.
+forged modules '.entry add$glint' '.entry 0'
+says '^probe kernel 1 facts 0: the driver refuses the rewritten module (error [0-9]*)$'
+silent 'facts 1'
+silent '^access'
+forged samples '.entry add$glint' '.entry 0'
+says '^probe kernel 2 facts 0: the driver refuses'
+# A clone that is not there.
+forged samples '.entry add$glint' '.entry odd$glint'
+says '^note the driver does not find a kernel.s clone'
+says '^access call 16 object 1 written'
+silent '^access call 9 '
+# A clone that the driver does not launch, as one that needs more of the GPU than the kernel; nor does it take it as
+# a graph's node.
+forged samples 'glint$context[32]
+)' 'glint$context[32]
+)
+.maxntid 1, 1, 1'
+says '^note kernel 1: the driver does not launch it with probes (error 1)$'
+says '^access call 16 object 1 written'
+silent '^access call 9 '
+silent '^access call .* node 1 '

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check_ptxas.sh REWRITE FILE...: whatever ptxas takes as it is, it takes with probes too, at every level.
+set -u
+rewrite=$1
+shift
+command -v ptxas >/dev/null || {
+    echo "SKIP: no ptxas"
+    exit 77
+}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+checked=0 failed=0
+for file in "$@"; do
+    arch=$(sed -n 's/^\.target *\([a-z0-9_]*\).*/\1/p' "$file" | head -n 1)
+    case $arch in sm_[1-6]? | sm_70 | sm_72) arch=sm_75 ;; esac # the oldest that ptxas makes code for
+    options=
+    ptxas -arch="$arch" -o "$folder/a" "$file" >/dev/null 2>&1 || options=-c
+    ptxas $options -arch="$arch" -o "$folder/a" "$file" >/dev/null 2>&1 || continue
+    for level in objects elements counts; do
+        checked=$((checked + 1))
+        "$rewrite" $level "$file" >"$folder/b.ptx" &&
+            ptxas $options -arch="$arch" -o "$folder/b" "$folder/b.ptx" >"$folder/log" 2>&1 || {
+            failed=$((failed + 1))
+            echo "$file, $level: $(head -n 1 "$folder/log")"
+        }
+    done
+done
+echo "$checked checked, $failed failed"
+[ "$failed" = 0 ] && [ "$checked" -gt 0 ]

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes out for what goes in: the original text in front, clones behind it, the tables of
+// roots, uses and sites, and for what cannot have probes a reason.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "instrument/instrument.h"
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define KERNEL(name, body)                                                        \
+    ".visible .entry " name "(.param .u64 p, .param .u64 q, .param .u32 n) {\n"   \
+    ".reg .b32 %r<9>; .reg .b64 %a, %b, %d<9>; .reg .pred %c<9>; .reg .f32 %f;\n" \
+    "ld.param.u64 %a, [p]; ld.param.u64 %b, [q]; ld.param.u32 %r0, [n];\n" body "ret; }\n"
+
+static const uint32_t levels[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
+                                  INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS};
+
+static struct instrument_module *made;
+
+static const struct instrument_module *make_with(const char *text,
+                                                 const struct instrument_request *request)
+{
+    struct base_error error = {0};
+    instrument_destroy(made);
+    if (instrument_ptx(text, strlen(text), request, &made, &error) != BASE_OK) {
+        char message[512];
+        base_error_text(&error, message, sizeof(message));
+        fail_msg("%s", message);
+    }
+    return made;
+}
+
+static const struct instrument_module *make(const char *text, uint32_t facts)
+{
+    return make_with(text, &(struct instrument_request){.facts = facts});
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    instrument_destroy(made);
+    made = NULL;
+    return 0;
+}
+
+static const char everything[] =
+    HEAD ".visible .global .align 4 .u32 total;\n"
+         ".func (.param .b32 out) twice(.param .b64 p, .param .b32 depth) {\n"
+         "  .reg .b32 %r<4>; .reg .b64 %a; .reg .pred %c;\n"
+         "  ld.param.u64 %a, [p]; ld.param.u32 %r0, [depth]; ld.u32 %r1, [%a];\n"
+         "  setp.eq.u32 %c, %r0, 0; @%c bra L; sub.u32 %r0, %r0, 1;\n"
+         "  { .param .b64 x; .param .b32 y; .param .b32 z; st.param.b64 [x], %a; st.param.b32 [y], "
+         "%r0;\n"
+         "  call (z), twice, (x, y); ld.param.b32 %r1, [z]; }\n"
+         "L: st.param.b32 [out], %r1; ret; }\n"
+         ".func pure(.param .b32 x) { ret; }\n" KERNEL(
+             "first", "{ .param .b64 x; .param .b32 y; .param .b32 z; st.param.b64 [x], %a;\n"
+                      "st.param.b32 [y], 3; call (z), twice, (x, y); ld.param.b32 %r1, [z]; }\n"
+                      "{ .param .b32 x; st.param.b32 [x], 1; call pure, (x); }\n"
+                      "red.global.add.u32 [total], %r1;\n")
+             KERNEL("second", "st.global.u32 [%b], %r0;\n");
+
+static void the_original_stays_in_front(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct instrument_module *module = make(everything, levels[i]);
+        assert_int_equal(strncmp(module->ptx, everything, strlen(everything)), 0);
+        assert_int_equal(strlen(module->ptx), module->ptx_bytes);
+        assert_int_equal(module->kernel_count, 2);
+        const char *behind = module->ptx + strlen(everything);
+        assert_string_equal(module->kernels[0].clone, "first$glint");
+        assert_non_null(strstr(behind, ".visible .entry second$glint"));
+        // A function that touches memory has a clone, which calls itself; one that does not, none.
+        assert_non_null(strstr(behind, "call (z), twice$glint, (x, y, glint$"));
+        assert_null(strstr(behind, "pure$glint"));
+        assert_non_null(strstr(behind, "call pure, (x)"));
+        assert_null(module->kernels[0].reason);
+    }
+}
+
+static void the_same_gives_the_same(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        char *once = strdup(make(everything, levels[i])->ptx);
+        assert_string_equal(make(everything, levels[i])->ptx, once);
+        free(once);
+    }
+}
+
+static bool wants_second(void *user, const char *kernel)
+{
+    (void)user;
+    return strcmp(kernel, "second") == 0;
+}
+
+static bool wants_none(void *user, const char *kernel)
+{
+    (void)user;
+    (void)kernel;
+    return false;
+}
+
+static void only_wanted_kernels_are_cloned(void **state)
+{
+    (void)state;
+    struct instrument_request request = {.facts = INSTRUMENT_ELEMENTS, .wants = wants_second};
+    const struct instrument_module *module = make_with(everything, &request);
+    assert_int_equal(module->kernel_count, 1);
+    assert_string_equal(module->kernels[0].name, "second");
+    assert_null(strstr(module->ptx, "first$glint"));
+    assert_null(strstr(module->ptx, "twice$glint"));
+    request.wants = wants_none;
+    module = make_with(everything, &request);
+    assert_int_equal(module->kernel_count, 0);
+    assert_string_equal(module->ptx, everything);
+}
+
+static const struct instrument_kernel *kernel_of(const char *text, uint32_t facts)
+{
+    const struct instrument_kernel *kernel = &make(text, facts)->kernels[0];
+    assert_non_null(kernel->clone);
+    return kernel;
+}
+
+static void roots_are_parameters_and_variables(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel = kernel_of(
+        HEAD ".visible .global .align 8 .b8 table[64];\n" KERNEL(
+            "k", "ld.global.v2.f32 {%f, %f}, [%b+8]; mov.u64 %d0, table; add.s64 %d0, %d0, 16;\n"
+                 "st.global.u8 [%d0], 1; ld.global.u64 %d1, [%a]; st.global.f64 [%d1], "
+                 "0d0000000000000000;\n"),
+        INSTRUMENT_ELEMENTS);
+    assert_int_equal(kernel->root_count, 3);
+    assert_int_equal(kernel->roots[0].kind, INSTRUMENT_ROOT_PARAM);
+    assert_int_equal(kernel->roots[0].offset, 8);
+    assert_int_equal(kernel->roots[0].element_bytes, 4);
+    assert_int_equal(kernel->roots[1].kind, INSTRUMENT_ROOT_VARIABLE);
+    assert_string_equal(kernel->roots[1].variable, "table");
+    assert_int_equal(kernel->roots[1].element_bytes, 1);
+    assert_int_equal(kernel->roots[2].offset, 0);
+    assert_int_equal(kernel->param_count, 3);
+    assert_int_equal(kernel->context_offset, 24);
+    assert_int_equal(kernel->context_bytes,
+                     sizeof(struct instrument_context) + 3 * sizeof(struct instrument_slot));
+    assert_int_equal(kernel->site_count, 4);
+    assert_int_equal(kernel->sites[0].bytes, 8);
+    assert_int_equal(kernel->sites[0].root, 0);
+    assert_int_equal(kernel->sites[0].tally, INSTRUMENT_NONE);
+    assert_string_equal(kernel->sites[0].opcode, "ld.global.v2.f32");
+    assert_int_equal(kernel->sites[1].access, 1);
+    assert_int_equal(kernel->sites[3].root, INSTRUMENT_NONE); // through a pointer in memory
+    assert_true(kernel->needs_table);
+}
+
+// --- Objects: what is settled without a flag, and what with which
+// ----------------------------------
+
+static void what_every_thread_does_needs_no_flag(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel =
+        kernel_of(HEAD KERNEL("k", "ld.global.u32 %r1, [%a]; mov.u32 %r2, 0;\n"
+                                   "L: st.global.u32 [%b], %r1; add.u32 %r2, %r2, 1;\n"
+                                   "setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"),
+                  INSTRUMENT_OBJECTS);
+    assert_int_equal(kernel->flag_count, 0);
+    assert_int_equal(kernel->use_count, 2);
+    assert_int_equal(kernel->uses[0].flag, INSTRUMENT_NONE);
+    assert_true(kernel->uses[0].read && !kernel->uses[0].written);
+    assert_int_equal(kernel->uses[1].flag, INSTRUMENT_NONE);
+    assert_true(kernel->uses[1].written && !kernel->uses[1].read);
+    assert_false(kernel->needs_table);
+    assert_null(strstr(made->ptx, "st.global.u8")); // no probe at all
+}
+
+static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
+{
+    (void)state;
+    // The loop's access is as good as the block's before it, and says nothing more of the root.
+    const struct instrument_kernel *kernel =
+        kernel_of(HEAD KERNEL("k", "setp.eq.u32 %c1, %r0, 0; @%c1 bra E; mov.u32 %r2, 0;\n"
+                                   "L: ld.global.u32 %r1, [%a]; add.u32 %r2, %r2, 1;\n"
+                                   "setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"
+                                   "st.global.u32 [%b], %r1; ld.global.u32 %r3, [%a+4]; E:\n"),
+                  INSTRUMENT_OBJECTS);
+    assert_int_equal(kernel->flag_count, 1);
+    assert_int_equal(kernel->use_count, 2);
+    assert_int_equal(kernel->uses[0].flag, 0);
+    assert_int_equal(kernel->uses[1].flag, 0);
+    assert_int_equal(kernel->flag_row_bytes, 128);
+    const char *probe = strstr(made->ptx, "st.global.u8"), *loop = strstr(made->ptx, "k$glint");
+    loop = strstr(loop, "\nL:");
+    assert_true(probe && loop && probe < loop);
+}
+
+static void guards_and_calls_that_end_threads_have_flags_of_their_own(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel =
+        kernel_of(HEAD KERNEL("k", "setp.eq.u32 %c1, %r0, 0; @%c1 ld.global.u32 %r1, [%a];\n"
+                                   "@!%c1 ld.global.u32 %r1, [%b];\n"),
+                  INSTRUMENT_OBJECTS);
+    assert_int_equal(kernel->flag_count, 2);
+    kernel = kernel_of(HEAD ".func f() { exit; }\n" KERNEL(
+                           "k", "ld.global.u32 %r1, [%a]; call f; ld.global.u32 %r1, [%b];\n"),
+                       INSTRUMENT_OBJECTS);
+    assert_int_equal(kernel->flag_count, 2);
+    assert_true(kernel->uses[0].flag != kernel->uses[1].flag);
+}
+
+// --- Elements: tallies
+// ----------------------------------------------------------------------------
+
+static void blocks_that_run_equally_often_share_a_tally(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel = kernel_of(
+        HEAD KERNEL("k", "ld.global.u32 %r1, [%a]; mov.u32 %r2, 0;\n"
+                         "L: ld.global.u32 %r3, [%a+4]; setp.eq.u32 %c1, %r3, 5; @%c1 bra M;\n"
+                         "st.global.u32 [%b], %r1; M: ld.global.u32 %r4, [%a+8];\n"
+                         "add.u32 %r2, %r2, 1; setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"
+                         "setp.eq.u32 %c1, %r0, 9; @%c1 bra N; st.global.u32 [%b+4], %r1;\n"
+                         "N: st.global.u32 [%b+8], %r1;\n"),
+        INSTRUMENT_ELEMENTS);
+    assert_int_equal(kernel->tally_count, 3);
+    assert_int_equal(kernel->sites[0].tally, INSTRUMENT_NONE);
+    assert_int_equal(kernel->sites[1].tally, kernel->sites[3].tally); // both ends of a round
+    assert_true(kernel->sites[2].tally != kernel->sites[1].tally);
+    assert_false(kernel->sites[1].tally_from_one);
+    assert_true(kernel->sites[4].tally_from_one); // outside of the loop, not by all
+    assert_int_equal(kernel->sites[5].tally, INSTRUMENT_NONE);
+}
+
+// --- Version and target
+// ---------------------------------------------------------------------------
+
+static void assert_begins(const char *head, uint32_t facts, uint32_t gpu, const char *wanted)
+{
+    char text[1024];
+    snprintf(text, sizeof(text), "%s%s", head,
+             KERNEL("k", "setp.eq.u32 %c1, %r0, 0; @%c1 bra L; st.global.u32 [%a], %r0; L:\n"));
+    struct instrument_request request = {.facts = facts, .gpu = gpu};
+    const struct instrument_module *module = make_with(text, &request);
+    if (strncmp(module->ptx, wanted, strlen(wanted)) != 0)
+        fail_msg("wanted %s, found %.60s", wanted, module->ptx);
+    assert_non_null(module->kernels[0].clone);
+}
+
+static void version_and_target_are_raised_only_where_needed(void **state)
+{
+    (void)state;
+    const uint32_t elements = INSTRUMENT_ELEMENTS;
+    static const char old[] = ".version 6.0\n.target sm_61\n.address_size 64\n";
+    assert_begins(old, INSTRUMENT_OBJECTS, 90, old);
+    assert_begins(old, elements, 90, ".version 6.2\n.target sm_61\n");
+    static const char turing[] = ".version 8.7\n.target sm_75, debug\n.address_size 64\n";
+    assert_begins(turing, elements, 75, turing);
+    assert_begins(turing, elements, 0, turing);
+    assert_begins(turing, elements, 90, ".version 8.7\n.target sm_80, debug\n");
+    assert_begins(".version 6.4\n.target sm_75\n.address_size 64\n", elements, 86,
+                  ".version 7.0\n.target sm_80\n");
+    assert_begins(turing, INSTRUMENT_OBJECTS, 90, turing);
+}
+
+// --- Reasons
+// --------------------------------------------------------------------------------------
+
+static void assert_refused(const char *text, uint32_t facts, const char *reason)
+{
+    const struct instrument_module *module = make(text, facts);
+    assert_int_equal(module->kernel_count, 1);
+    assert_null(module->kernels[0].clone);
+    if (!module->kernels[0].reason || !strstr(module->kernels[0].reason, reason))
+        fail_msg("\"%s\" is not in \"%s\"", reason,
+                 module->kernels[0].reason ? module->kernels[0].reason : "");
+    assert_string_equal(module->ptx, text);
+}
+
+static void what_cannot_have_probes_has_a_reason(void **state)
+{
+    (void)state;
+    const uint32_t elements = INSTRUMENT_ELEMENTS;
+    assert_refused(".version 3.0\n.target sm_30\n.address_size 32\n"
+                   ".visible .entry k() { ret; }\n",
+                   elements, "32 bits");
+    assert_refused(HEAD KERNEL("k$glint", ""), elements, "names of glint's own");
+    assert_refused(HEAD KERNEL("k", ".reg .b32 %glint$r; mov.u32 %glint$r, 1;\n"), elements,
+                   "names of glint's own");
+    assert_refused(HEAD ".visible .entry k(.param .align 8 .b8 big[4090]) { ret; }\n", elements,
+                   "4128 bytes");
+    assert_refused(HEAD KERNEL("k", "wmma.load.a.sync.aligned.m16n16k16.row.f16 "
+                                    "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%a];\n"),
+                   elements, "wmma.load");
+    assert_refused(HEAD KERNEL("k", "frobnicate.b32 %r1, %r2;\n"), elements, "frobnicate");
+    assert_refused(HEAD
+                   ".func f() { .reg .b64 %a; mov.u64 %a, 0; multimem.red.global.add.u32 [%a], 1; "
+                   "ret; }\n" KERNEL("k", "call f;\n"),
+                   elements, "f, which it calls: multimem.red");
+}
+
+static void what_probes_do_not_see_is_said(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel = kernel_of(
+        HEAD ".extern .func elsewhere();\n.extern .func (.param .b32 r) vprintf(.param .b64 a, "
+             ".param .b64 b);\n" KERNEL("k", "call elsewhere; st.global.u32 [%a], 1;\n"),
+        INSTRUMENT_OBJECTS);
+    assert_non_null(strstr(kernel->reason, "elsewhere"));
+}
+
+static void text_that_is_no_ptx_fails(void **state)
+{
+    (void)state;
+    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS};
+    struct instrument_module *module = made;
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx("int x;", 6, &request, &module, &error), BASE_SYNTAX);
+    assert_null(module);
+}
+
+// Whatever memory there is, it works or fails as a whole.
+static void memory_may_run_out_anywhere(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        bool worked = false;
+        for (size_t limit = 1000; limit < 4000000; limit += limit / 9) {
+            struct instrument_request request = {.facts = levels[i], .limit_bytes = limit};
+            struct instrument_module *module;
+            struct base_error error = {0};
+            enum base_code code =
+                instrument_ptx(everything, strlen(everything), &request, &module, &error);
+            assert_true(code == BASE_OK || code == BASE_NO_MEMORY);
+            assert_true(code == BASE_OK || !worked);
+            assert_int_equal(code == BASE_OK, module != NULL);
+            worked |= code == BASE_OK;
+            instrument_destroy(module);
+        }
+        assert_true(worked);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_original_stays_in_front),
+        cmocka_unit_test(the_same_gives_the_same),
+        cmocka_unit_test(only_wanted_kernels_are_cloned),
+        cmocka_unit_test(roots_are_parameters_and_variables),
+        cmocka_unit_test(what_every_thread_does_needs_no_flag),
+        cmocka_unit_test(what_some_threads_do_has_one_flag_outside_of_loops),
+        cmocka_unit_test(guards_and_calls_that_end_threads_have_flags_of_their_own),
+        cmocka_unit_test(blocks_that_run_equally_often_share_a_tally),
+        cmocka_unit_test(version_and_target_are_raised_only_where_needed),
+        cmocka_unit_test(what_cannot_have_probes_has_a_reason),
+        cmocka_unit_test(what_probes_do_not_see_is_said),
+        cmocka_unit_test(text_that_is_no_ptx_fails),
+        cmocka_unit_test(memory_may_run_out_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, forget);
+}

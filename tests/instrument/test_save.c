@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module written and read again is the same; damaged, cut and foreign bytes are refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "instrument/instrument.h"
+
+static const char text[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .global .align 4 .u32 total;\n"
+    ".visible .entry copy(.param .u64 to, .param .u64 from, .param .u32 count)\n"
+    "{\n"
+    "  .reg .pred %q; .reg .u32 %r<4>; .reg .u64 %a<8>;\n"
+    "  ld.param.u64 %a0, [to]; ld.param.u64 %a1, [from]; ld.param.u32 %r0, [count];\n"
+    "  mov.u32 %r1, %tid.x; setp.ge.u32 %q, %r1, %r0; @%q bra done;\n"
+    "  mul.wide.u32 %a2, %r1, 8; add.u64 %a3, %a1, %a2; ld.global.u64 %a4, [%a3];\n"
+    "  add.u64 %a5, %a0, %a2; ld.global.u64 %a5, [%a5]; st.u64 [%a5], %a4;\n"
+    "  mov.u64 %a6, total; red.global.add.u32 [%a6], 1;\n"
+    "done: ret;\n"
+    "}\n"
+    ".visible .entry odd(.param .u64 p) { .reg .u64 %a; ld.param.u64 %a, [p];\n"
+    "  tensormap.replace.tile.rank.global.b1024.b32 [%a], 3; ret; }\n";
+
+static struct instrument_module *make(uint32_t facts)
+{
+    struct instrument_request request = {.facts = facts};
+    struct instrument_module *module;
+    struct base_error error = {0};
+    assert_int_equal(instrument_ptx(text, strlen(text), &request, &module, &error), BASE_OK);
+    return module;
+}
+
+static void what_was_written_is_read(void **state)
+{
+    (void)state;
+    static const uint32_t levels[] = {INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS,
+                                      INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS};
+    for (unsigned i = 0; i < 3; i++) {
+        struct instrument_module *module = make(levels[i]), *again;
+        struct base_buf once = {0}, twice = {0};
+        struct base_error error = {0};
+        assert_int_equal(module->kernel_count, 2);
+        assert_non_null(module->kernels[0].clone);
+        assert_null(module->kernels[1].clone);
+        assert_non_null(module->kernels[1].reason);
+        assert_true(instrument_save(module, &once));
+        assert_int_equal(instrument_load(once.text, once.length, &again, &error), BASE_OK);
+        assert_int_equal(again->ptx_bytes, module->ptx_bytes);
+        assert_string_equal(again->ptx, module->ptx);
+        assert_int_equal(again->kernels[0].site_count, 4);
+        assert_int_equal(again->kernels[0].root_count, 3);
+        assert_string_equal(again->kernels[0].roots[2].variable, "total");
+        assert_string_equal(again->kernels[1].reason, module->kernels[1].reason);
+        assert_true(instrument_save(again, &twice));
+        assert_int_equal(twice.length, once.length);
+        assert_memory_equal(twice.text, once.text, once.length);
+        instrument_destroy(again);
+        instrument_destroy(module);
+        base_buf_fini(&once);
+        base_buf_fini(&twice);
+    }
+}
+
+static void damaged_bytes_are_refused(void **state)
+{
+    (void)state;
+    struct instrument_module *module = make(INSTRUMENT_ELEMENTS), *again = module;
+    struct base_buf bytes = {0};
+    assert_true(instrument_save(module, &bytes));
+    for (size_t length = 0; length < bytes.length; length += 1 + length / 50) {
+        char *cut = malloc(length ? length : 1); // so that reading past it is seen
+        memcpy(cut, bytes.text, length);
+        assert_int_equal(instrument_load(cut, length, &again, NULL), BASE_INVALID);
+        assert_null(again);
+        free(cut);
+    }
+    for (size_t i = 0; i < bytes.length; i += 1 + i / 100) {
+        bytes.text[i] ^= 0x10;
+        assert_int_equal(instrument_load(bytes.text, bytes.length, &again, NULL), BASE_INVALID);
+        bytes.text[i] ^= 0x10;
+    }
+    instrument_destroy(module);
+    base_buf_fini(&bytes);
+}
+
+// What was damaged on purpose, with a hash that fits, does not lead outside of the bytes.
+static void numbers_beyond_the_bytes_are_refused(void **state)
+{
+    (void)state;
+    struct instrument_module *module = make(INSTRUMENT_ELEMENTS), *again;
+    struct base_buf bytes = {0};
+    assert_true(instrument_save(module, &bytes));
+    for (size_t i = 0; i + 12 <= bytes.length; i++) {
+        char *copy = malloc(bytes.length);
+        memcpy(copy, bytes.text, bytes.length);
+        memset(copy + i, 0xee, 4);
+        uint64_t hash = base_hash(copy, bytes.length - 8);
+        for (unsigned k = 0; k < 8; k++)
+            copy[bytes.length - 8 + k] = (char)(hash >> (8 * k));
+        if (instrument_load(copy, bytes.length, &again, NULL) == BASE_OK)
+            instrument_destroy(again);
+        free(copy);
+    }
+    instrument_destroy(module);
+    base_buf_fini(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(damaged_bytes_are_refused),
+        cmocka_unit_test(numbers_beyond_the_bytes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorder's session without a program: records are put into its ring by hand.
+#ifndef GLINT_TESTS_RECORD_FEEDING_H
+#define GLINT_TESTS_RECORD_FEEDING_H
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "record/session.h"
+
+struct feeding {
+    struct event_ring *ring;
+    struct session *session; // NULL: it could not be made
+};
+
+// The profile will be at path. The process's own record is put already.
+static inline struct feeding feeding_begin(const char *path, uint32_t slots,
+                                           const struct record_request *request)
+{
+    const struct event_process process = {.version = EVENT_VERSION, .pid = 1};
+    const size_t bytes = event_ring_bytes(slots);
+    struct feeding feeding = {0};
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return feeding;
+    feeding.ring = event_ring_make(memory, bytes);
+    feeding.session = session_open(feeding.ring, bytes, getpid(), path, request);
+    if (feeding.session)
+        event_put(feeding.ring, EVENT_PROCESS, &process, sizeof(process), "a\0b\0a", 6);
+    return feeding;
+}
+
+// Writes what has come.
+static inline void feeding_drain(struct feeding *feeding)
+{
+    session_drain(feeding->session, UINT32_MAX);
+}
+
+// Ends the profile; false where writing it failed.
+static inline bool feeding_end(struct feeding *feeding)
+{
+    struct record_profile out;
+    session_close(feeding->session, PROFILE_EXITED, 0, &out);
+    free(out.path);
+    return out.error.code == BASE_OK;
+}
+
+#endif

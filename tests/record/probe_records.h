@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// One good record of each kind that tells of probes, for tests of the recorder.
+#ifndef GLINT_TESTS_RECORD_PROBE_RECORDS_H
+#define GLINT_TESTS_RECORD_PROBE_RECORDS_H
+
+#include "event/event.h"
+
+static const struct event_access good_access = {.call = 5,
+                                                .object = 7,
+                                                .node = 2,
+                                                .flags = EVENT_ACCESS_READ,
+                                                .read_bytes = 800,
+                                                .written_bytes = 0,
+                                                .elements = 100,
+                                                .new_elements = 60,
+                                                .shared_elements = 40,
+                                                .element_bytes = 4};
+
+static const struct event_access object_access = {.call = 6,
+                                                  .object = 7,
+                                                  .flags = EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN,
+                                                  .read_bytes = EVENT_UNKNOWN,
+                                                  .written_bytes = EVENT_UNKNOWN,
+                                                  .elements = EVENT_UNKNOWN,
+                                                  .new_elements = EVENT_UNKNOWN,
+                                                  .shared_elements = EVENT_UNKNOWN};
+
+static const struct event_counts good_counts = {.call = 5,
+                                                .object = 7,
+                                                .node = 2,
+                                                .most = 3,
+                                                .sum = 200,
+                                                .squares_low = 500,
+                                                .most_at = 9,
+                                                .bins = {50, [3] = 50},
+                                                .hottest = {{8, 8, 24}}};
+
+static const struct event_map good_map = {
+    .object = 7, .first = 16, .elements = 100, .element_bytes = 4, .kind = EVENT_MAP_SHARED};
+
+static const struct event_probe good_probe = {.kernel = 3, .facts = EVENT_PROBE_OBJECTS};
+
+static const struct event_site good_site = {.kernel = 3,
+                                            .number = 1,
+                                            .index = 4,
+                                            .ptx_line = 20,
+                                            .bytes = 8,
+                                            .line = 30,
+                                            .column = 2,
+                                            .at_line = 40,
+                                            .at_column = 6,
+                                            .access = 1,
+                                            .generic = 1,
+                                            .type_count = 2};
+static const char site_texts[] = "_Z3addPfi\0st.v2.f32\0f32\0a.cu\0_Z5storef\0b.cu";
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records become rows: those of probes, each field of them; and those that a program has spoiled
+// are told of, never believed, and never keep the profile from being read.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../profile/reading.h"
+#include "feeding.h"
+#include "probe_records.h"
+
+enum { SLOTS = 1 << 14 };
+
+static char path[64];
+static struct feeding feeding;
+
+static const struct profile_setting setting = {"analyses", "objects"};
+static const struct record_request request = {
+    .overwrite = true, .settings = &setting, .setting_count = 1};
+
+static void begin(void)
+{
+    feeding = feeding_begin(path, SLOTS, &request);
+    assert_non_null(feeding.session);
+}
+
+static struct profile *end(void)
+{
+    struct base_error error = {0};
+    struct profile *profile;
+    assert_true(feeding_end(&feeding));
+    if (profile_open(path, &profile, &error) != BASE_OK)
+        fail_msg("%s", error.text[0]);
+    return profile;
+}
+
+static bool any_columns(void *user, unsigned count, const char *const *names)
+{
+    (void)user;
+    (void)count;
+    (void)names;
+    return true;
+}
+
+static bool add_row(void *user, unsigned count, const struct profile_cell *cells)
+{
+    struct base_buf *out = user;
+    for (unsigned i = 0; i < count; i++) {
+        base_buf_puts(out, i ? "|" : "");
+        if (cells[i].kind == PROFILE_CELL_INTEGER)
+            base_buf_i64(out, cells[i].integer);
+        else if (cells[i].kind == PROFILE_CELL_REAL)
+            base_buf_printf(out, "%g", cells[i].real);
+        else
+            base_buf_add(out, cells[i].bytes.text, cells[i].bytes.length);
+    }
+    base_buf_putc(out, '\n');
+    return true;
+}
+
+static void check_query(struct profile *profile, const char *sql, const char *wanted)
+{
+    struct base_error error = {0};
+    struct base_buf text = {0};
+    const struct profile_sink sink = {any_columns, add_row, &text};
+    if (profile_query(profile, sql, &sink, &error) != BASE_OK)
+        fail_msg("%s", error.text[0]);
+    assert_string_equal(text.text ? text.text : "", wanted);
+    base_buf_fini(&text);
+}
+
+// --- What probes tell ----------------------------------------------------------------------------
+
+#define PUT(kind, record, more, more_bytes) \
+    assert_true(event_put(feeding.ring, kind, &(record), sizeof(record), (more), (more_bytes)))
+
+static void records_of_probes_become_rows(void **state)
+{
+    (void)state;
+    begin();
+    PUT(EVENT_PROBE, good_probe, NULL, 0);
+    struct event_probe none = {.kernel = 4};
+    PUT(EVENT_PROBE, none, "no PTX", 6);
+    PUT(EVENT_SITE, good_site, site_texts, sizeof(site_texts));
+    struct event_site bare = {.kernel = 3, .number = 2};
+    PUT(EVENT_SITE, bare, "\0ld.u8\0\0\0\0", 11);
+    PUT(EVENT_ACCESS, good_access, NULL, 0);
+    PUT(EVENT_ACCESS, object_access, NULL, 0);
+    PUT(EVENT_COUNTS, good_counts, NULL, 0);
+    PUT(EVENT_MAP, good_map, "\x01\x80", 2);
+    struct profile *profile = end();
+    check_query(profile, "SELECT * FROM v_settings", "analyses|objects\n");
+    check_query(profile, "SELECT kernel, objects, elements, counts, reason FROM v_probes",
+                "3|1|0|0|\n4|0|0|0|no PTX\n");
+    check_query(profile, "SELECT * FROM v_kernel_sites",
+                "3|1|add(float*, int)|st.v2.f32|f32|8|store|a.cu|30|2|store(float)|b.cu|40|6|2|1|4|"
+                "20\n3|2||ld.u8|||load||||||||0|0|0|\n");
+    check_query(profile, "SELECT * FROM v_accesses",
+                "5|2|7|1|0|400|100||800|0|4|60|40\n6||7|1|1||||||||\n");
+    check_query(profile, "SELECT * FROM v_access_counts", "5|2|7|100|200|2|0.5|3|9\n");
+    check_query(profile, "SELECT bin, least, elements FROM v_access_bins", "0|1|50\n3|3|50\n");
+    check_query(profile, "SELECT rank, first, elements, sum FROM v_hot_ranges", "1|8|8|24\n");
+    check_query(profile, "SELECT object, kind, element_bytes, elements, first FROM v_maps",
+                "7|shared|4|100|0\n");
+    check_query(profile, "SELECT count(*) FROM v_notes", "0\n");
+    profile_close(profile);
+}
+
+// Every one of these makes no sense, and nothing of it is written.
+static void what_contradicts_itself_is_refused(void **state)
+{
+    (void)state;
+    unsigned bad = 0;
+    begin();
+#define BAD(kind, name, change, more, more_bytes) \
+    do {                                          \
+        struct event_##name it = good_##name;     \
+        it.change;                                \
+        PUT(kind, it, (more), (more_bytes));      \
+        bad++;                                    \
+    } while (0)
+    BAD(EVENT_PROBE, probe, kernel = 0, NULL, 0);
+    BAD(EVENT_PROBE, probe, facts = 8, NULL, 0);
+    BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
+    BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
+    BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
+    BAD(EVENT_ACCESS, access, call = 0, NULL, 0);
+    BAD(EVENT_ACCESS, access, object = 0, NULL, 0);
+    BAD(EVENT_ACCESS, access, flags = 0, NULL, 0);
+    BAD(EVENT_ACCESS, access, flags = 4, NULL, 0);
+    BAD(EVENT_ACCESS, access, element_bytes = 0, NULL, 0);
+    BAD(EVENT_ACCESS, access, new_elements = 101, NULL, 0);
+    BAD(EVENT_ACCESS, access, shared_elements = 101, NULL, 0);
+    BAD(EVENT_ACCESS, access, elements = EVENT_UNKNOWN, NULL, 0);
+    BAD(EVENT_COUNTS, counts, call = 0, NULL, 0);
+    BAD(EVENT_COUNTS, counts, object = 0, NULL, 0);
+    BAD(EVENT_COUNTS, counts, sum = 99, NULL, 0);
+    BAD(EVENT_COUNTS, counts, bins[60] = UINT64_MAX, NULL, 0);
+    BAD(EVENT_MAP, map, kind = 0, "\x01", 1);
+    BAD(EVENT_MAP, map, kind = 3, "\x01", 1);
+    BAD(EVENT_MAP, map, object = 0, "\x01", 1);
+    BAD(EVENT_MAP, map, first = 4, "\x01", 1);
+    BAD(EVENT_MAP, map, elements = 16, "\x01", 1);
+    BAD(EVENT_MAP, map, element_bytes = 0, "\x01", 1);
+    BAD(EVENT_MAP, map, first = 16, NULL, 0);
+    // Too short by a byte.
+    static const struct {
+        enum event_kind kind;
+        const void *record;
+        size_t bytes;
+    } whole[] = {
+        {EVENT_PROBE, &good_probe, sizeof(good_probe)},
+        {EVENT_SITE, &good_site, sizeof(good_site)},
+        {EVENT_ACCESS, &good_access, sizeof(good_access)},
+        {EVENT_COUNTS, &good_counts, sizeof(good_counts)},
+        {EVENT_MAP, &good_map, sizeof(good_map)},
+    };
+    for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++, bad++)
+        assert_true(
+            event_put(feeding.ring, whole[i].kind, whole[i].record, whole[i].bytes - 1, NULL, 0));
+    struct profile *profile = end();
+    char wanted[32];
+    snprintf(wanted, sizeof(wanted), "%u\n", bad);
+    check_query(profile, "SELECT count(*) FROM v_notes WHERE text = 'a record made no sense'",
+                wanted);
+    check_query(profile,
+                "SELECT (SELECT count(*) FROM v_probes) + (SELECT count(*) FROM v_kernel_sites) +"
+                " (SELECT count(*) FROM v_accesses) + (SELECT count(*) FROM v_access_counts) +"
+                " (SELECT count(*) FROM v_maps)",
+                "0\n");
+    profile_close(profile);
+}
+
+// --- Anything at all -----------------------------------------------------------------------------
+
+static uint64_t random_bits(uint64_t *state) // splitmix64
+{
+    uint64_t bits = *state += 0x9E3779B97F4A7C15u;
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+    return bits ^ (bits >> 31);
+}
+
+// Bytes of which many are 0 and some are all ones, so that numbers are small, odd or huge.
+static size_t make_record(uint64_t *seed, unsigned char *out, size_t most)
+{
+    size_t length = random_bits(seed) % (random_bits(seed) % 4 ? 120 : most);
+    for (size_t i = 0; i < length; i++) {
+        uint64_t bits = random_bits(seed);
+        out[i] = bits % 3 ? 0 : bits % 5 ? (unsigned char)(bits >> 32) % 4 : bits % 7 ? 0xff : 0x80;
+    }
+    return length;
+}
+
+static void any_records_leave_a_profile_that_can_be_read(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 20, RECORDS = 1500 };
+    static unsigned char bytes[4096];
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        uint64_t seed = round;
+        begin();
+        for (unsigned i = 0; i < RECORDS; i++) {
+            enum event_kind kind =
+                (enum event_kind)(2 + random_bits(&seed) % (EVENT_KINDS - 2)); // not the process's
+            size_t length = make_record(&seed, bytes, sizeof(bytes));
+            assert_true(event_put(feeding.ring, kind, bytes, length, NULL, 0));
+            if (i % 100 == 0)
+                feeding_drain(&feeding);
+        }
+        struct profile *profile = end();
+        check_query(profile, "SELECT count(*) > 100 FROM v_notes", "1\n");
+        profile_close(profile);
+        struct base_error error = {0};
+        if (reading_all(path, &error) != BASE_OK)
+            fail_msg("seed %llu: %s", (unsigned long long)round, error.text[0]);
+    }
+}
+
+static int make_path(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof(path), "/tmp/glint-records-%d.glint", (int)getpid());
+    return 0;
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_of_probes_become_rows),
+        cmocka_unit_test(what_contradicts_itself_is_refused),
+        cmocka_unit_test(any_records_leave_a_profile_that_can_be_read),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
