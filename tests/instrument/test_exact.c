@@ -15,7 +15,8 @@
 
 // Two buffers of 4096 bytes, a number, and a third pointer that is 0. %t is the thread's number in
 // the grid, %a the address of the word of that number in the first buffer, %b in the second.
-#define KERNEL(body)                                                                       \
+#define KERNEL(body) KERNEL_START body "ret; }\n"
+#define KERNEL_START                                                                       \
     ".version 8.0\n.target sm_90\n.address_size 64\n"                                      \
     ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n, .param .u64 none) {\n" \
     ".reg .b32 %t, %n, %r<20>; .reg .b64 %p, %q, %a, %b, %d<20>; .reg .pred %c<8>;\n"      \
@@ -23,7 +24,7 @@
     "ld.param.u64 %p, [p]; ld.param.u64 %q, [q]; ld.param.u32 %n, [n];\n"                  \
     "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %t, %tid.x;\n"                   \
     "mad.lo.s32 %t, %r0, %r1, %t; mul.wide.s32 %d0, %t, 4; add.s64 %a, %p, %d0;\n"         \
-    "add.s64 %b, %q, %d0;\n" body "ret; }\n"
+    "add.s64 %b, %q, %d0;\n"
 
 enum { BYTES = 4096 };
 static unsigned char data[BYTES];
@@ -162,6 +163,52 @@ static void indices_wrap_round(void **state)
           "mul.wide.u16 %r3, %h0, 4; cvt.u64.u32 %d1, %r3; add.s64 %d2, %p, %d1;\n"
           "ld.global.u32 %r4, [%d2]; add.u32 %r2, %r2, 1; add.u32 %r5, %r5, 1;\n"
           "setp.ne.u32 %c0, %r5, 12; @%c0 bra L;\n");
+}
+
+// Counters that go on where the part of them that makes the address begins anew.
+static void narrow_parts_wrap_round(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "cvt.u32.u8 %r3, %r2;",
+        "cvt.s32.s8 %r3, %r2; add.s32 %r3, %r3, 128;",
+        "bfe.u32 %r3, %r2, 0, 8;",
+        "shl.b32 %r3, %r2, 24; shr.u32 %r3, %r3, 24;",
+        "rem.u32 %r3, %r2, 200;",
+        "cvt.u16.u32 %h0, %r2; shl.b16 %h0, %h0, 8; shr.u16 %h0, %h0, 8; cvt.u32.u16 %r3, %h0;",
+        "xor.b32 %r3, %r2, 5; and.b32 %r3, %r3, 255;",
+        "mul.lo.u32 %r3, %r2, 0x1000000; shr.u32 %r3, %r3, 24;",
+        "mul.hi.u32 %r3, %r2, 0x1000000;",
+        "prmt.b32 %r3, %r2, 0, 0x4440;",
+        "min.u32 %r3, %r2, 255;",
+        "and.b32 %r3, %r2, 255; not.b32 %r3, %r3; and.b32 %r3, %r3, 255;",
+    };
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char text[4096];
+        snprintf(text, sizeof(text), "%s%s%s",
+                 KERNEL_START "mov.u32 %r2, 250; mov.u32 %r5, 0;\nL:\n", parts[i],
+                 "mul.wide.u32 %d1, %r3, 4; add.s64 %d2, %p, %d1; ld.global.u32 %r4, [%d2];\n"
+                 "add.s64 %d3, %q, %d1; st.global.u32 [%d3], %r3; add.u32 %r2, %r2, 1;\n"
+                 "add.u32 %r5, %r5, 1; setp.ne.u32 %c0, %r5, 12; @%c0 bra L;\nret; }\n");
+        assert_exact(parts[i], text, 1, 40, 0);
+    }
+}
+
+// The same with halves of words, in a buffer that has room on both sides.
+static void halves_of_words_wrap_round(void **state)
+{
+    (void)state;
+    struct oracle_case test =
+        make_case(KERNEL("mov.u32 %r2, 65530; mov.u32 %r5, 0;\nL: cvt.u16.u32 %h0, %r2;\n"
+                         "mul.wide.u16 %r3, %h0, 4; cvt.u64.u32 %d1, %r3; add.s64 %d2, %p, %d1;\n"
+                         "ld.global.u32 %r4, [%d2]; cvt.u64.u16 %d3, %h0; add.s64 %d4, %p, %d3;\n"
+                         "st.global.u8 [%d4+64], %r3; add.u32 %r2, %r2, 1; add.u32 %r5, %r5, 1;\n"
+                         "setp.ne.u32 %c0, %r5, 12; @%c0 bra L;\n"),
+                  1, 3, 0);
+    test.buffer_bytes[0] = 300000;
+    test.buffers[0] = NULL;
+    snprintf(test.name, sizeof(test.name), "%s", __func__);
+    assert_exact_from(&test, 0);
 }
 
 // --- Accesses ------------------------------------------------------------------------------------
@@ -479,6 +526,8 @@ int main(void)
         cmocka_unit_test(loops_are_left_early),
         cmocka_unit_test(threads_end_inside_of_loops),
         cmocka_unit_test(indices_wrap_round),
+        cmocka_unit_test(narrow_parts_wrap_round),
+        cmocka_unit_test(halves_of_words_wrap_round),
         cmocka_unit_test(bytes_share_elements),
         cmocka_unit_test(vectors_touch_all_their_elements),
         cmocka_unit_test(atomics_are_read_and_written),
