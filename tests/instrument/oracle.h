@@ -95,7 +95,7 @@ struct oracle_object {
 // How often threads came by a site, as a tally tells.
 struct oracle_site {
     uint32_t index;
-    char function[64], opcode[48];
+    char function[64], opcode[128];
     bool counted; // false: the table tells, or nothing is told
     uint64_t times;
 };

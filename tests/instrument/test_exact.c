@@ -21,6 +21,7 @@
     ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n, .param .u64 none) {\n" \
     ".reg .b32 %t, %n, %r<20>; .reg .b64 %p, %q, %a, %b, %d<20>; .reg .pred %c<8>;\n"      \
     ".reg .f32 %f<8>; .reg .b16 %h<8>; .shared .align 16 .b8 tile[512];\n"                 \
+    ".shared .align 8 .b8 barrier[8];\n"                                                   \
     "ld.param.u64 %p, [p]; ld.param.u64 %q, [q]; ld.param.u32 %n, [n];\n"                  \
     "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %t, %tid.x;\n"                   \
     "mad.lo.s32 %t, %r0, %r1, %t; mul.wide.s32 %d0, %t, 4; add.s64 %a, %p, %d0;\n"         \
@@ -261,6 +262,23 @@ static void copies_of_no_bytes_read_nothing(void **state)
           "cp.async.ca.shared.global [%d1], [%q], 8, %r3; cp.async.wait_all;\n");
 }
 
+// Some bytes in one piece: sizes and places that are no multiples of elements, by one thread each.
+static void bulk_copies_touch_ranges(void **state)
+{
+    (void)state;
+    EXACT(1, 8, 0,
+          "mov.u64 %d1, tile; mad.wide.s32 %d2, %t, 48, %p; mad.wide.s32 %d3, %t, 80, %q;\n"
+          "mad.lo.s32 %r2, %t, 16, 16; st.shared.u32 [%d1], %t; fence.proxy.async;\n"
+          "cp.async.bulk.global.shared::cta.bulk_group [%d3+16], [%d1], %r2;\n"
+          "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d3+1024], [%d1], 48;\n"
+          "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n"
+          "setp.ne.s32 %c0, %t, 0; mov.u64 %d4, barrier; @%c0 bra E;\n"
+          "mbarrier.init.shared.b64 [%d4], 1; fence.mbarrier_init.release.cluster;\n"
+          "mbarrier.arrive.expect_tx.shared.b64 _, [%d4], 208;\n"
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%d1], [%d2+32], 208, "
+          "[%d4];\nW: mbarrier.try_wait.parity.shared.b64 %c1, [%d4], 0; @!%c1 bra W;\nE:\n");
+}
+
 static void predicates_turn_accesses_off(void **state)
 {
     (void)state;
@@ -297,6 +315,21 @@ static void generic_addresses_may_be_shared(void **state)
           "4, %d1;\n"
           "setp.eq.s32 %c0, %r2, 0; selp.b64 %d2, %a, %d1, %c0; st.u32 [%d2], %t;\n"
           "ld.u32 %r3, [%d1]; ld.u32 %r4, [%b]; atom.add.u32 %r5, [%d2], 1;\n");
+}
+
+static void generic_addresses_may_be_constant(void **state)
+{
+    (void)state;
+    struct oracle_case test = make_case(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.const .align 4 .u32 table[64];\n"
+        ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n, .param .u64 none) {\n"
+        ".reg .b32 %r<4>; .reg .b64 %d<6>; .reg .pred %c; ld.param.u64 %d0, [p];\n"
+        "mov.u64 %d1, table; cvta.const.u64 %d1, %d1; mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 1;\n"
+        "setp.eq.s32 %c, %r1, 0; selp.b64 %d2, %d0, %d1, %c; mad.wide.u32 %d2, %r0, 4, %d2;\n"
+        "ld.u32 %r2, [%d2]; ld.const.u32 %r3, [table+4]; ret; }\n",
+        1, 40, 0);
+    snprintf(test.name, sizeof(test.name), "%s", __func__);
+    assert_exact_from(&test, 0);
 }
 
 static void null_pointers_are_no_objects(void **state)
@@ -533,10 +566,12 @@ int main(void)
         cmocka_unit_test(atomics_are_read_and_written),
         cmocka_unit_test(copies_read_what_their_size_says),
         cmocka_unit_test(copies_of_no_bytes_read_nothing),
+        cmocka_unit_test(bulk_copies_touch_ranges),
         cmocka_unit_test(predicates_turn_accesses_off),
         cmocka_unit_test(prefetches_touch_nothing),
         cmocka_unit_test(one_of_two_is_chosen),
         cmocka_unit_test(generic_addresses_may_be_shared),
+        cmocka_unit_test(generic_addresses_may_be_constant),
         cmocka_unit_test(null_pointers_are_no_objects),
         cmocka_unit_test(addresses_leave_the_object_of_their_root),
         cmocka_unit_test(pointers_stand_in_the_middle),
