@@ -102,10 +102,12 @@ static struct probe_text *known_locked(const uint64_t key[2])
 }
 
 static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
-                                      char *reason, size_t reason_bytes)
+                                      unsigned gpu, char *reason, size_t reason_bytes)
 {
-    const struct instrument_request request = {
-        .facts = state.probes->facts, .wants = wants, .limit_bytes = MOST_REWRITE_BYTES};
+    const struct instrument_request request = {.facts = state.probes->facts,
+                                               .wants = wants,
+                                               .limit_bytes = MOST_REWRITE_BYTES,
+                                               .gpu = gpu};
     struct instrument_module *module = probe_cache_find(key);
     struct base_error error = {0};
     if (module)
@@ -118,17 +120,17 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
     return module;
 }
 
-struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned arch, char *reason,
+struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, char *reason,
                                  size_t reason_bytes)
 {
     uint64_t key[2];
-    probe_cache_key(ptx, length, arch, key);
+    probe_cache_key(ptx, length, gpu, key);
     pthread_mutex_lock(&state.probes->lock);
     struct probe_text *text = known_locked(key);
     pthread_mutex_unlock(&state.probes->lock);
     if (text)
         return text;
-    struct instrument_module *module = make(key, ptx, length, reason, reason_bytes);
+    struct instrument_module *module = make(key, ptx, length, gpu, reason, reason_bytes);
     struct probe_text *made = module ? calloc(1, sizeof(*made)) : NULL;
     if (!made) {
         if (module) {

@@ -12,8 +12,8 @@
 enum {
     SETTLED_MOST = 64,        // launches that wait to be told though nothing of them comes back
     CLOSE_AFTER_NS = 1000000, // launches are asked for at least so often while somebody collects
-    // At an end, what is in flight is waited for so long at most: the program is done with the GPU,
-    // or leaves it work that nobody will see.
+    // At an end, what is in flight is waited for so long at most while nothing of it lands: the
+    // program is done with the GPU, or leaves it work that nobody will see.
     FINISH_NS = 1000000000,
     FINISH_SIMULATED_S = 60, // the simulated GPU is as slow as the machine is
 };
@@ -261,7 +261,7 @@ void shadow_collect(struct context *context)
         collect(shadow, GENTLY);
 }
 
-void shadow_stream_end(struct stream *stream)
+void shadow_stream_leave(struct stream *stream)
 {
     struct shadow *shadow = atomic_load(&stream->context->shadow);
     if (!shadow)
@@ -299,9 +299,15 @@ static void collect_until_done(struct shadow *shadow)
 {
     const uint64_t most_ns =
         state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
-    const uint64_t until = now_ns() + most_ns;
-    while (!collect(shadow, ALL) && now_ns() < until)
+    uint64_t landed = atomic_load(&shadow->landed);
+    uint64_t until = now_ns() + most_ns;
+    while (!collect(shadow, ALL) && now_ns() < until) {
         sched_yield();
+        if (atomic_load(&shadow->landed) == landed)
+            continue;
+        landed = atomic_load(&shadow->landed);
+        until = now_ns() + most_ns;
+    }
 }
 
 static void collect_all(struct shadow *shadow)
@@ -343,9 +349,39 @@ void shadow_finish(void)
     }
 }
 
+// What is left of it in memory of the host. The structures themselves stay: a thread, or a graph's
+// node, may still hold one.
+static void forget(struct shadow *shadow)
+{
+    for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {
+        pthread_mutex_lock(&lane->lock);
+        shadow_lane_forget(lane);
+        pthread_mutex_unlock(&lane->lock);
+    }
+    tell_settled(shadow);
+    pthread_mutex_lock(&shadow->lock);
+    shadow_map_forget(shadow);
+    shadow_element_forget(shadow);
+    shadow_table_drop(shadow, shadow->table);
+    shadow->table = NULL;
+    for (size_t i = 0; i < shadow->kernels.count; i++)
+        free((void *)(uintptr_t)shadow->kernels.entries[i].value); // NOLINT
+    base_map_fini(&shadow->kernels);
+    base_map_fini(&shadow->lane_of);
+    base_array_fini(&shadow->staging);
+    base_array_fini(&shadow->events);
+    base_array_fini(&shadow->device.free);
+    base_array_fini(&shadow->pinned.free);
+    shadow->device.limit_bytes = shadow->pinned.limit_bytes = 0;
+    pthread_mutex_unlock(&shadow->lock);
+}
+
 void shadow_context_gone(struct context *context)
 {
     struct shadow *shadow = atomic_exchange(&context->shadow, NULL);
-    if (shadow)
-        atomic_store(&shadow->failed, true);
+    if (!shadow)
+        return;
+    atomic_store(&shadow->failed, true);
+    atomic_fetch_sub(&state.shadows, 1);
+    forget(shadow);
 }

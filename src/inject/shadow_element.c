@@ -404,3 +404,17 @@ void shadow_element_trim(struct shadow *shadow)
             shadow_element_free(shadow, object);
     }
 }
+
+void shadow_element_forget(struct shadow *shadow)
+{
+    while (shadow->ended) {
+        struct shadow_object *object = shadow->ended;
+        shadow->ended = object->next;
+        free(object);
+    }
+    for (size_t i = 0; i < shadow->objects.count; i++) {
+        if (!shadow->objects.entries[i].removed)
+            free((void *)(uintptr_t)shadow->objects.entries[i].value); // NOLINT
+    }
+    base_map_fini(&shadow->objects);
+}

@@ -33,8 +33,9 @@ enum { SHADOW_ALIGN = 256 }; // of blocks, in bytes
 
 struct shadow {
     struct context *context;
-    pthread_mutex_t lock; // protects all below, and where they say so what it leads to
-    _Atomic bool failed;  // the driver refused: nothing more is watched
+    pthread_mutex_t lock;    // protects all below, and where they say so what it leads to
+    _Atomic bool failed;     // the driver refused: nothing more is watched
+    _Atomic uint64_t landed; // batches and chunks of maps that have
     struct shadow_heap device, pinned;
     CUstream own;      // glint's, for what is ready before the program's launches are
     CUevent own_event; // behind the last of it
@@ -242,6 +243,7 @@ void shadow_element_told(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_element_ended(struct shadow *shadow, uint64_t object);
 void shadow_element_trim(struct shadow *shadow);
 void shadow_element_free(struct shadow *shadow, struct shadow_object *object);
+void shadow_element_forget(struct shadow *shadow); // the context is gone
 
 // --- Maps (shadow_map.c) -------------------------------------------------------------------------
 
@@ -250,6 +252,7 @@ void shadow_element_free(struct shadow *shadow, struct shadow_object *object);
 bool shadow_map_add(struct shadow *shadow, struct shadow_object *object, bool ended);
 // Tells what has come and asks for more. True: all is told, or never will be.
 bool shadow_map_step(struct shadow *shadow);
+void shadow_map_forget(struct shadow *shadow);
 
 // --- Reductions (shadow_reduce.c) ----------------------------------------------------------------
 
@@ -308,6 +311,7 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream);
 void shadow_lane_fly(struct shadow_lane *lane, struct shadow_batch *batch);
 // Tells what has landed. True: nothing is in flight.
 bool shadow_lane_tell(struct shadow_lane *lane);
+void shadow_lane_forget(struct shadow_lane *lane); // the context is gone, and all memory with it
 
 // A batch without tickets, with so much to land in, and an event; NULL: no room. With shadow->lock
 // held.

@@ -10,8 +10,8 @@
 #include "shadow_inner.h"
 
 enum {
-    FLAGS_BYTES = 64 << 10, // of a lane
-    FRAMES_BYTES = 32 << 10,
+    FLAGS_BYTES = 32 << 10, // of a lane
+    FRAMES_BYTES = 16 << 10,
     MOST_FRAMES = 32,
     FRAME_ALIGN = 16,
 };
@@ -230,10 +230,29 @@ bool shadow_lane_tell(struct shadow_lane *lane)
             tell_batch(batch);
         else if (result != CUDA_SUCCESS)
             shadow_fail(lane->shadow, "read-back", result);
+        atomic_fetch_add_explicit(&lane->shadow->landed, 1, memory_order_relaxed);
         lane->flying = batch->next;
         shadow_batch_free(lane->shadow, batch);
     }
     return true;
+}
+
+void shadow_lane_forget(struct shadow_lane *lane)
+{
+    struct shadow *shadow = lane->shadow;
+    if (lane->open)
+        shadow_batch_free(shadow, lane->open);
+    lane->open = NULL;
+    while (lane->flying) {
+        struct shadow_batch *batch = lane->flying;
+        lane->flying = batch->next;
+        shadow_batch_free(shadow, batch);
+    }
+    pthread_mutex_lock(&shadow->lock);
+    shadow_table_drop(shadow, lane->table);
+    lane->table = NULL;
+    shadow_pad_fini(shadow, &lane->pad);
+    pthread_mutex_unlock(&shadow->lock);
 }
 
 // --- Room for a launch ---------------------------------------------------------------------------

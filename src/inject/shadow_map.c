@@ -144,10 +144,22 @@ bool shadow_map_step(struct shadow *shadow)
             tell_chunk(map);
         else
             shadow_fail(shadow, "read-back of maps", result);
+        atomic_fetch_add_explicit(&shadow->landed, 1, memory_order_relaxed);
         shadow_event_give(shadow, map->event);
         map->event = NULL;
         shadow_give(&shadow->pinned, &map->landing);
         advance(shadow, map);
     }
     return true;
+}
+
+void shadow_map_forget(struct shadow *shadow)
+{
+    while (shadow->maps) {
+        struct shadow_map *map = shadow->maps;
+        shadow->maps = map->next;
+        if (map->ended)
+            free(map->object);
+        free(map);
+    }
 }

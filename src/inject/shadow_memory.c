@@ -165,18 +165,14 @@ static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t b
     if (want > heap->limit_bytes - heap->slab_bytes)
         return false;
     struct shadow_block slab = {0, want};
-    CUresult result;
+    void *host = NULL;
+    CUdeviceptr device = 0;
     const CUstreamCaptureMode mode = shadow_relax();
-    if (heap->pinned) {
-        void *memory = NULL;
-        result = REAL(cuMemHostAlloc)(&memory, want,
-                                      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-        slab.address = (uint64_t)(uintptr_t)memory;
-    } else {
-        CUdeviceptr memory = 0;
-        result = REAL(cuMemAlloc_v2)(&memory, want);
-        slab.address = memory;
-    }
+    const CUresult result =
+        heap->pinned ? REAL(cuMemHostAlloc)(&host, want,
+                                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+                     : REAL(cuMemAlloc_v2)(&device, want);
+    slab.address = heap->pinned ? (uint64_t)(uintptr_t)host : device;
     shadow_restore(mode);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         heap->limit_bytes = heap->slab_bytes; // the rest is the program's

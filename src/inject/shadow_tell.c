@@ -255,7 +255,7 @@ static void put_access(const struct shadow_ticket *ticket, const struct told *to
     if (!record.flags && !told->sums.elements)
         return;
     put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
-    if (told->counts && told->sums.elements)
+    if (told->counts && told->grain && told->sums.elements)
         put_counts(ticket, told);
 }
 

@@ -70,6 +70,7 @@ static int by_call(const void *a, const void *b)
 }
 
 static BASE_ARRAY(struct expected) wanted;
+static bool calls_have_nodes; // calls that are expected are ten times their number and the node's
 
 static void expect(uint64_t call, uint64_t object, uint32_t flags)
 {
@@ -93,7 +94,8 @@ static void check_accesses(void)
         struct event_access access;
         assert_int_equal(records[i].length, sizeof(access));
         memcpy(&access, records[i].bytes, sizeof(access));
-        came[i] = (struct expected){access.call, access.object, access.flags};
+        const uint64_t call = calls_have_nodes ? access.call * 10 + access.node : access.call;
+        came[i] = (struct expected){call, access.object, access.flags};
         assert_true(access.elements == EVENT_UNKNOWN && access.read_bytes == EVENT_UNKNOWN &&
                     access.written_bytes == EVENT_UNKNOWN && !access.element_bytes);
     }
@@ -247,7 +249,7 @@ static void what_a_destroyed_stream_left_comes_back(void **unused)
     for (uint64_t call = 1; call <= 64; call++) {
         struct stream *stream = harness_stream(context, 0);
         launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
-        shadow_stream_end(stream);
+        shadow_stream_leave(stream);
         const CUstream handle = stream->handle;
         stream->number = 0; // and so it is used again
         MUST(DRIVER(cuStreamDestroy_v2)(handle));
@@ -466,6 +468,111 @@ static void threads_may_share_streams(void **unused)
     check_accesses();
 }
 
+// --- Graphs --------------------------------------------------------------------------------------
+
+static const struct instrument_kernel settled_kernel = {
+    .name = "settled",
+    .context_bytes = sizeof(struct instrument_context),
+    .roots = four_roots,
+    .root_count = 4,
+    .uses = (struct instrument_use[]){{1, INSTRUMENT_NONE, true, false}},
+    .use_count = 1,
+};
+
+static void replays_tell_of_the_objects_of_their_moment(void **unused)
+{
+    (void)unused;
+    enum { NODES = 3, REPLAYS = 60, LIST = 4 };
+    static const struct instrument_kernel *const kernels[NODES] = {&flag_kernel, &table_kernel,
+                                                                   &settled_kernel};
+    uint32_t seed = 21;
+    struct object objects[4];
+    struct harness_access *lists = harness_pinned(NODES * LIST * sizeof(*lists));
+    struct harness_run runs[NODES];
+    struct harness_params params[NODES];
+    struct shadow_ticket *tickets[NODES];
+    static const uint32_t numbers[NODES] = {1, 4, 2};
+    struct stream *streams[2] = {harness_stream(context, 0), context->legacy};
+    CUgraph graph;
+    CUgraphExec exec;
+    make_uses();
+    for (int i = 0; i < 4; i++)
+        objects[i] = harness_object(4096, 0);
+    MUST(DRIVER(cuGraphCreate)(&graph, 0));
+    for (int i = 0; i < NODES; i++) {
+        runs[i] = (struct harness_run){.stream = context->legacy,
+                                       .kernel = kernels[i],
+                                       .accesses = lists + i * LIST,
+                                       .count = kernels[i] == &settled_kernel ? 0 : LIST,
+                                       .facts = INSTRUMENT_OBJECTS};
+        for (int root = 0; root < 4; root++)
+            runs[i].roots[root] = objects[root].start + 8;
+        harness_fill(&runs[i], &params[i]);
+        const struct shadow_launch launch = {.stream = context->legacy,
+                                             .kernel = kernels[i],
+                                             .kernel_number = 1,
+                                             .roots = runs[i].roots,
+                                             .grid = {1, 1, 1},
+                                             .block = {HARNESS_BLOCK, 1, 1},
+                                             .facts = INSTRUMENT_OBJECTS};
+        tickets[i] = shadow_begin_node(&launch, params[i].context);
+        assert_non_null(tickets[i]);
+        const CUDA_KERNEL_NODE_PARAMS node = {.func = harness_function(INSTRUMENT_OBJECTS),
+                                              .gridDimX = 1,
+                                              .gridDimY = 1,
+                                              .gridDimZ = 1,
+                                              .blockDimX = HARNESS_BLOCK,
+                                              .blockDimY = 1,
+                                              .blockDimZ = 1,
+                                              .kernelParams = params[i].pointers};
+        CUgraphNode added;
+        MUST(DRIVER(cuGraphAddKernelNode_v2)(&added, graph, NULL, 0, &node));
+    }
+    MUST(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    for (uint64_t call = 1; call <= REPLAYS; call++) {
+        if (call % 7 == 0) { // another object, of another size, in the place of one
+            const uint32_t which = random_next(&seed) % 4;
+            struct object taken;
+            assert_true(objects_take(&state.objects, OBJECTS_MEMORY, objects[which].start, &taken));
+            shadow_object_ended(taken.number);
+            taken.number = 0;
+            taken.bytes = 2048 + random_next(&seed) % 2048;
+            assert_true(objects_add_new(&state.objects, OBJECTS_MEMORY, &taken));
+            objects[which] = taken;
+        }
+        for (int i = 0; i < LIST; i++) {
+            const int32_t flag = (int32_t)(random_next(&seed) % HARNESS_FLAGS);
+            lists[i] = (struct harness_access){.flag = flag, .tally = -1};
+            const struct instrument_use *use = &flag_uses[flag];
+            expect(call * 10 + 1, objects[use->root].number,
+                   (use->read ? EVENT_ACCESS_READ : 0u) |
+                       (use->written ? EVENT_ACCESS_WRITTEN : 0u));
+            const struct object *of = &objects[random_next(&seed) % 4];
+            lists[LIST + i] = (struct harness_access){.address = of->start + of->bytes - 1,
+                                                      .bytes = 1,
+                                                      .reads = 1,
+                                                      .root = -1,
+                                                      .flag = -1,
+                                                      .tally = -1};
+            expect(call * 10 + 4, of->number, EVENT_ACCESS_READ);
+        }
+        expect(call * 10 + 2, objects[1].number, EVENT_ACCESS_READ);
+        struct stream *stream = streams[random_next(&seed) % 2];
+        shadow_replay(stream, tickets, NODES);
+        MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
+        shadow_replayed(stream, tickets, numbers, NODES, call, true);
+        synchronize(); // the lists are written anew
+    }
+    MUST(DRIVER(cuGraphExecDestroy)(exec));
+    for (int i = 0; i < NODES; i++)
+        shadow_release(tickets[i]);
+    settle();
+    calls_have_nodes = true;
+    check_accesses();
+    calls_have_nodes = false;
+    assert_false(harness_noted("ran unwatched"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
@@ -476,6 +583,7 @@ int main(void)
         TEST(a_stream_that_stands_still_holds_nobody_up),
         TEST(addresses_are_looked_up_among_the_objects_of_the_launch),
         TEST(threads_may_share_streams),
+        TEST(replays_tell_of_the_objects_of_their_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
