@@ -33,7 +33,7 @@ set_target_properties(instrument_random PROPERTIES
 target_link_libraries(instrument_random PRIVATE instrument_oracle)
 set(count 100)
 if(GLINT_SANITIZE)
-    set(count 10)
+    set(count 30)
 endif()
 foreach(first RANGE 1 500 100)
     glint_test(instrument.random_${first} instrument_random ${count} ${first})
