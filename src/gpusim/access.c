@@ -312,8 +312,9 @@ bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum 
         return false;
     if (op->space == PTX_SPACE_SHARED) {
         if (in_range(warp, 0, warp->block->shared_bytes, bytes, access))
-            for (int i = 0; i < LANES; i++)
-                access->pointer[i] = warp->block->shared + access->address[i];
+            for (int i = 0; i < LANES; i++) // those that are not there may have any address
+                access->pointer[i] =
+                    (unsigned char *)((uintptr_t)warp->block->shared + access->address[i]);
         else
             good = each_lane(warp, op, bytes, kind, access, shared_lane);
         warp->shared_bytes += all_bytes;
