@@ -263,20 +263,23 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
 }
 
 // Elements: sets the bits of a range of bytes of each lane that is here: the address of the slot's
-// words, the range's distance from the slot's base, the shift, and the bytes. Lanes that all bring
-// the same range share its words; else each takes its own words, one after the other, and lanes
-// that have come to one word set its bits together, as long as they are few groups.
+// words, the range's distance from the slot's base, the shift, and the bytes, the top bit being set
+// where looking at words first is not worth it. Lanes that all bring the same range share its
+// words; else each takes its own, one after the other, and lanes that have come to one word set its
+// bits together, as long as they are few groups.
 static void emit_mark(struct base_buf *out, const struct instrument_work *work)
 {
     base_buf_puts(out, "\n.func glint$mark (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
                        "\t.param .b32 glint$3,\n\t.param .b32 glint$4\n)\n"
-                       "{\n.reg .pred %p, %q;\n"
+                       "{\n.reg .pred %p, %q, %look;\n"
                        ".reg .b32 %from, %to, %word, %step, %lanes, %leader, %n, %m, %mask;\n"
                        ".reg .b64 %bits, %first, %last, %at;\n"
                        "ld.param.b64 %bits, [glint$1];\n"
                        "ld.param.b64 %first, [glint$2];\n"
                        "ld.param.b32 %m, [glint$3];\n"
                        "ld.param.b32 %n, [glint$4];\n"
+                       "setp.ge.s32 %look, %n, 0;\n"
+                       "and.b32 %n, %n, 0x7fffffff;\n"
                        "cvt.u64.u32 %last, %n;\n"
                        "add.u64 %last, %last, %first;\n"
                        "sub.u64 %last, %last, 1;\n"
@@ -346,7 +349,8 @@ static void emit_mark(struct base_buf *out, const struct instrument_work *work)
                         "group%u:\n",
                         group, group);
     base_buf_puts(out, "set:\n"
-                       "ld.global.u32 %n, [%at];\n"
+                       "mov.u32 %n, 0;\n"
+                       "@%look ld.global.u32 %n, [%at];\n"
                        "and.b32 %n, %n, %mask;\n"
                        "setp.ne.u32 %q, %n, %mask;\n"
                        "@%q red.global.or.b32 [%at], %mask;\n"

@@ -196,7 +196,8 @@ void instrument_emit_run(struct instrument_work *work, const struct instrument_f
     }
     if (probe->before)
         base_buf_printf(out, "sub.u64 %%glint$d4, %%glint$d4, %u;\n", probe->before);
-    base_buf_printf(out, "mov.u32 %%glint$r1, %u;\n", 31 * bytes + probe->behind + probe->before);
+    base_buf_printf(out, "mov.u32 %%glint$r1, %u;\n",
+                    (31 * bytes + probe->behind + probe->before) | (probe->check ? 0 : 1u << 31));
 }
 
 void instrument_emit_marks(struct instrument_work *work, const struct instrument_fields *slot,
