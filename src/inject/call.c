@@ -80,15 +80,11 @@ static bool is_pending(const struct call *call, const struct stream *stream)
 
 // Notes the streams on which work is pending of those that the call waits for: its own, with those
 // that the legacy stream waits for; or without one all of the context.
-static void look_for_pending(struct call *call)
+static void ask_for_pending(struct call *call)
 {
     struct stream *streams[CALL_MOST_STREAMS];
     size_t count = 0;
-    if (!call->context || atomic_load_explicit(&state.captures, memory_order_relaxed))
-        return; // a question would break the capture
     struct context *about = call->stream ? call->stream->context : call->context;
-    if (!call->event && !atomic_load(&about->busy))
-        return;
     if (call->event) {
         call->pending_count = REAL(cuEventQuery)(call->event) == CUDA_ERROR_NOT_READY;
         call->pending[0] = NULL;
@@ -118,6 +114,15 @@ static void look_for_pending(struct call *call)
         atomic_store(&about->busy, true);
 }
 
+static void look_for_pending(struct call *call)
+{
+    const struct context *about = call->stream ? call->stream->context : call->context;
+    if (!call->context || (!call->event && !atomic_load(&about->busy)) || !state_ask())
+        return;
+    ask_for_pending(call);
+    state_asked();
+}
+
 // Whether what was pending when it began was done before it returned. Where the driver has done
 // what was asked, the function is one that waits. Asking whether all is done now would miss those
 // that leave work of their own behind, or the event for its time; so that is done only where the
@@ -126,11 +131,13 @@ static bool has_waited(const struct call *call)
 {
     if (call->result == CUDA_SUCCESS && !(call->how & HOOK_UNSURE))
         return true;
-    for (unsigned i = 0; i < call->pending_count; i++) {
-        if (call->event || is_pending(call, call->pending[i]))
-            return false;
-    }
-    return true;
+    if (call->event || !state_ask())
+        return false;
+    bool waited = true;
+    for (unsigned i = 0; waited && i < call->pending_count; i++)
+        waited = !is_pending(call, call->pending[i]);
+    state_asked();
+    return waited;
 }
 
 void call_start(struct call *call)

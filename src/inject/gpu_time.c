@@ -71,7 +71,7 @@ static void give_event(struct context *context, CUevent event)
 // An event on a stream with nothing in it happens within microseconds of being recorded: the host's
 // clock tells when, and more closely where it is seen to have happened at once. Where the stream is
 // busy no time can be known yet, and the next call tries again.
-static void make_base(struct context *context, CUstream stream)
+static void ask_base(struct context *context, CUstream stream)
 {
     if (REAL(cuStreamQuery)(stream) != CUDA_SUCCESS)
         return;
@@ -97,6 +97,14 @@ static void make_base(struct context *context, CUstream stream)
         }
     }
     context->base = event;
+}
+
+static void make_base(struct context *context, CUstream stream)
+{
+    if (!state_ask())
+        return;
+    ask_base(context, stream);
+    state_asked();
 }
 
 static size_t left_of(const struct stream_times *times)
@@ -320,7 +328,7 @@ static void collect(struct stream *stream, int how)
 {
     struct context *context = stream->context;
     struct stream_times *times = &stream->times;
-    if (context->timing_failed || atomic_load(&state.captures))
+    if (context->timing_failed || !state_ask())
         return;
     pthread_mutex_lock(&context->timing_lock);
     // The base may be younger than the work where that is on another stream.
@@ -334,6 +342,7 @@ static void collect(struct stream *stream, int how)
             break;
     }
     pthread_mutex_unlock(&context->timing_lock);
+    state_asked();
 }
 
 // Whether the call's end says that work has ended: of its stream, or of some of the context.

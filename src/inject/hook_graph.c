@@ -4,6 +4,7 @@
 // launch then only names it.
 #include "graph_nodes.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -376,11 +377,27 @@ HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, st
 
 // --- Capture -------------------------------------------------------------------------------------
 
-#define BEGINS(symbol, params, args)                       \
-    HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, { \
-        if (result == CUDA_SUCCESS)                        \
-            atomic_fetch_add(&state.captures, 1);          \
-    })
+// From now on nobody asks, or touches the legacy stream unasked, nor, with nothing left to be read
+// back on it, the stream itself: either would become part of the capture, or end it.
+static void captures(const struct call *call)
+{
+    atomic_fetch_add(&state.captures, 1);
+    while (atomic_load(&state.asking))
+        sched_yield();
+    if (!state.probes || !call->stream)
+        return;
+    shadow_stream_leave(call->stream);
+    if (call->stream->context->legacy)
+        shadow_stream_leave(call->stream->context->legacy);
+}
+
+#define BEGINS(symbol, params, args)                               \
+    HOOKED_BOTH(                                                   \
+        symbol, _ptsz, params, args, stream, { captures(&call); }, \
+        {                                                          \
+            if (result != CUDA_SUCCESS)                            \
+                atomic_fetch_sub(&state.captures, 1);              \
+        })
 
 BEGINS(cuStreamBeginCapture, (CUstream stream), (stream))
 BEGINS(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))

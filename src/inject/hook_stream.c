@@ -25,7 +25,7 @@ static void destroys(struct call *call, CUstream handle)
     if (state.timestamps && call->stream)
         gpu_time_collect(call->stream);
     if (state.probes && call->stream)
-        shadow_stream_end(call->stream);
+        shadow_stream_leave(call->stream);
     stream_end(handle);
 }
 
@@ -74,6 +74,8 @@ HOOKED_BOTH(
     {
         call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
                   event_record_number(event, false));
+        if (state.probes && call.stream && atomic_load(&state.captures))
+            shadow_stream_leave(call.stream);
     },
     {
         // The stream may have joined a capture by it.

@@ -107,8 +107,9 @@ bool probe_module_hides(uint32_t module, const char *kernel);
 const void *probe_image_rewrite(struct probe_module *module, const void *memory,
                                 const struct fatbin_image *image, const struct context *context,
                                 bool library);
-// What is to be loaded in place of a text; NULL: it cannot have probes, for the reason.
-struct probe_text *probe_rewrite(const char *text, size_t length, unsigned arch, char *reason,
+// What is to be loaded in place of a text, on a GPU of this compute capability (90 for 9.0) or
+// more; NULL: it cannot have probes, for the reason.
+struct probe_text *probe_rewrite(const char *text, size_t length, unsigned gpu, char *reason,
                                  size_t reason_bytes);
 bool probe_text_has_clones(const struct probe_text *text);
 bool probe_wants(const char *kernel); // by its mangled name
@@ -120,8 +121,8 @@ bool probe_module_add(struct probe_module *module, struct probe_text *text);
 // --- Cache ---------------------------------------------------------------------------------------
 
 char *probe_cache_folder(void); // to be freed; NULL: there is to be none
-// The key of a text as it is rewritten for an architecture.
-void probe_cache_key(const char *text, size_t length, unsigned arch, uint64_t key[2]);
+// The key of a text as it is rewritten for a GPU.
+void probe_cache_key(const char *text, size_t length, unsigned gpu, uint64_t key[2]);
 // NULL: there is none that is whole.
 struct instrument_module *probe_cache_find(const uint64_t key[2]);
 void probe_cache_keep(const uint64_t key[2], const struct instrument_module *module);
@@ -148,7 +149,7 @@ struct probe_kernel {
     const struct instrument_kernel *about; // NULL: it has no probes
     const char *reason;                    // why not, or NULL
     _Atomic uint32_t launches;
-    _Atomic bool told;
+    _Atomic uint32_t number;         // under which it was told; 0: it was not yet
     _Atomic bool refused;            // said that a launch of it was not watched
     _Atomic uint32_t settings;       // how often attributes were set
     _Atomic int cache_config, banks; // -1: not set

@@ -38,33 +38,32 @@ struct head {
 
 // --- Keys ----------------------------------------------------------------------------------------
 
-// Its own code, as the loader has it in memory, says which glint this is.
-static int hash_code(struct dl_phdr_info *info, size_t bytes, void *user)
+// Where this library is in memory, as the linker says it: to ask the loader would take its lock.
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); // NOLINT
+
+// Its own code says which glint this is.
+static XXH128_hash_t hash_code(void)
 {
-    (void)bytes;
-    const uintptr_t here = (uintptr_t)&hash_code;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        const uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || here < start || here - start >= segment->p_memsz)
-            continue;
-        *(XXH128_hash_t *)user = XXH3_128bits(
-            (const void *)start, segment->p_filesz); // NOLINT(performance-no-int-to-ptr)
-        return 1;
+    const char *start = (const char *)&__ehdr_start;
+    const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(const void *)(start + __ehdr_start.e_phoff);
+    XXH128_hash_t hash = {0};
+    for (int i = 0; i < __ehdr_start.e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_X)
+            hash = XXH3_128bits(start + segments[i].p_vaddr, segments[i].p_filesz);
     }
-    return 0;
+    return hash;
 }
 
-void probe_cache_key(const char *text, size_t length, unsigned arch, uint64_t key[2])
+void probe_cache_key(const char *text, size_t length, unsigned gpu, uint64_t key[2])
 {
     struct {
         XXH128_hash_t code, text, kernels;
         uint64_t length;
-        uint32_t facts, arch;
+        uint32_t facts, gpu;
         char version[32];
-    } about = {.length = length, .facts = state.probes->facts, .arch = arch};
+    } about = {.length = length, .facts = state.probes->facts, .gpu = gpu};
     const char *kernels = state.probes->expression;
-    dl_iterate_phdr(hash_code, &about.code);
+    about.code = hash_code();
     about.text = XXH3_128bits(text, length);
     about.kernels = XXH3_128bits(kernels ? kernels : "", kernels ? strlen(kernels) : 0);
     strncpy(about.version, GLINT_VERSION, sizeof(about.version) - 1);

@@ -85,6 +85,17 @@ static const struct fatbin_entry *best_of(const struct fatbin_image *image, size
     return best;
 }
 
+// The least of their compute capabilities, 90 for 9.0.
+static unsigned least_of(const struct devices *devices)
+{
+    unsigned least = 0;
+    for (int i = 0; i < devices->count; i++) {
+        const unsigned gpu = devices->major[i] * 10 + devices->minor[i];
+        least = !least || gpu < least ? gpu : least;
+    }
+    return least;
+}
+
 static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
                                         const struct devices *devices, struct probe_module *module)
 {
@@ -101,8 +112,7 @@ static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
         base_error_text(&error, module->reason, sizeof(module->reason));
         return NULL;
     }
-    text = probe_rewrite(ptx, length, devices->major[0] * 10 + devices->minor[0], module->reason,
-                         sizeof(module->reason));
+    text = probe_rewrite(ptx, length, least_of(devices), module->reason, sizeof(module->reason));
     free(ptx);
     return text;
 }

@@ -101,6 +101,8 @@ static struct probe_text *known_locked(const uint64_t key[2])
     return text;
 }
 
+// The GPU is not told: a target that is raised for it shows in the attributes of the program's own
+// kernels, by which libraries choose what to launch (CUB does).
 static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
                                       char *reason, size_t reason_bytes)
 {
@@ -118,11 +120,11 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
     return module;
 }
 
-struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned arch, char *reason,
+struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, char *reason,
                                  size_t reason_bytes)
 {
     uint64_t key[2];
-    probe_cache_key(ptx, length, arch, key);
+    probe_cache_key(ptx, length, gpu, key);
     pthread_mutex_lock(&state.probes->lock);
     struct probe_text *text = known_locked(key);
     pthread_mutex_unlock(&state.probes->lock);

@@ -261,7 +261,7 @@ void shadow_collect(struct context *context)
         collect(shadow, GENTLY);
 }
 
-void shadow_stream_end(struct stream *stream)
+void shadow_stream_leave(struct stream *stream)
 {
     struct shadow *shadow = atomic_load(&stream->context->shadow);
     if (!shadow)

@@ -48,8 +48,9 @@ void shadow_release(struct shadow_ticket *ticket);
 // Tells (EVENT_ACCESS, EVENT_COUNTS, ...) what has come back by now; never waits. Called at the end
 // of hooked calls that waited, and from time to time. The context may be any.
 void shadow_collect(struct context *context);
-// Before the driver destroys a stream: what was launched on it and not yet asked for is.
-void shadow_stream_end(struct stream *stream);
+// Before the driver destroys a stream, or the stream comes under capture, where nobody may touch it
+// unasked: what was launched on it and not yet asked for is.
+void shadow_stream_leave(struct stream *stream);
 // The object's number will not be used again, and its memory may be another's from now on.
 void shadow_object_ended(uint64_t object);
 // Before the driver destroys the context, which is current: takes what comes back soon; and after

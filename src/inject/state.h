@@ -261,7 +261,8 @@ struct state {
     _Atomic uint64_t calls, events_made;
     _Atomic uint64_t objects_untold; // numbers that were given out for nothing
     _Atomic uint32_t threads_made;
-    _Atomic uint32_t captures;  // streams under capture: nothing may be queried meanwhile
+    _Atomic uint32_t captures;  // streams under capture, or about to be: nothing may be queried
+    _Atomic uint32_t asking;    // threads that are just querying; a capture waits for them
     _Atomic bool no_memory;     // said so
     _Atomic bool no_place;      // said that a region of NVTX is left out
     _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
@@ -325,6 +326,21 @@ void state_note(enum event_severity severity, const char *text);
 // program.c: "executable\0folder\0argument\0argument\0", as far as there is room; returns its
 // bytes.
 size_t program_describe(char *text, size_t room);
+
+// Around questions to the driver that would break a capture, of whichever thread. False: there is
+// one, and nothing may be asked; else state_asked ends it, soon.
+static inline bool state_ask(void)
+{
+    atomic_fetch_add(&state.asking, 1);
+    if (!atomic_load(&state.captures))
+        return true;
+    atomic_fetch_sub(&state.asking, 1);
+    return false;
+}
+static inline void state_asked(void)
+{
+    atomic_fetch_sub(&state.asking, 1);
+}
 
 static inline uint64_t now_ns(void)
 {

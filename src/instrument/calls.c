@@ -186,12 +186,3 @@ void instrument_find_calls(struct instrument_work *work)
         look_at(work, &work->bodies[i]);
     spread(work);
 }
-
-bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *instr)
-{
-    struct ptx_call call;
-    if (!ptx_call_parts(instr, &call) || call.target->kind != PTX_OPERAND_FUNCTION)
-        return false;
-    const struct instrument_body *callee = instrument_body_of(work, call.target->function->name);
-    return callee && callee->touches;
-}

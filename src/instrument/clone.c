@@ -73,10 +73,6 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
-    // Of each root's object: its first byte, and how many there are.
-    if (work->elements && body->kernel)
-        base_buf_printf(out, ".reg .b64 %%glint$o<%u>, %%glint$w<%u>;\n",
-                        body->kernel->root_count + 1, body->kernel->root_count + 1);
 }
 
 static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
@@ -92,111 +88,8 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         return;
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
         base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
-    for (uint32_t i = 0; i < body->kernel->root_count; i++)
-        base_buf_printf(out,
-                        "{\n.reg .b32 %%glint$r;\n.reg .b64 %%glint$d;\n"
-                        "ld.param.u64 %%glint$o%u, [glint$context+%zu];\n"
-                        "ld.param.u64 %%glint$w%u, [glint$context+%zu];\n"
-                        "ld.param.u32 %%glint$r, [glint$context+%zu];\n"
-                        "cvt.u64.u32 %%glint$d, %%glint$r;\n"
-                        "add.u64 %%glint$o%u, %%glint$o%u, %%glint$d;\n"
-                        "sub.u64 %%glint$w%u, %%glint$w%u, %%glint$d;\n}\n",
-                        i, instrument_slot_offset(i) + offsetof(struct instrument_slot, base), i,
-                        instrument_slot_offset(i) + offsetof(struct instrument_slot, bytes),
-                        instrument_slot_offset(i) + offsetof(struct instrument_slot, lead), i, i, i,
-                        i);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
-}
-
-// Before a call from which a thread may not come back, all that it has in registers goes to memory.
-static void emit_before_call(struct instrument_work *work, const struct instrument_body *body,
-                             const struct ptx_instr *instr)
-{
-    struct ptx_call call;
-    if (!leaves_something(work, body) || !body->may_exit || !ptx_call_parts(instr, &call))
-        return;
-    if (call.target->kind == PTX_OPERAND_FUNCTION) {
-        const struct instrument_body *callee =
-            instrument_body_of(work, call.target->function->name);
-        if (!callee || !(callee->has_exit || callee->may_exit))
-            return;
-    } // by pointer: one of those that it may lead to
-    emit_end(work, body, PTX_NO_BLOCK);
-    emit_entry(work, body);
-}
-
-// A call of a clone, which takes one thing more: where the table is.
-static void emit_call_of(struct instrument_work *work, const struct instrument_body *body,
-                         const struct ptx_instr *instr, const struct ptx_call *call,
-                         const char *name, const char *guard)
-{
-    struct base_buf *out = &work->out;
-    uint32_t number = work->labels++;
-    base_buf_printf(out, ".reg .b64 %%glint$c%u;\n.param .b64 glint$c%u;\n", number, number);
-    if (body->kernel)
-        base_buf_printf(out, "ld.param.u64 %%glint$c%u, [glint$context+%zu];\n", number,
-                        offsetof(struct instrument_context, table));
-    else
-        base_buf_printf(out, "ld.param.u64 %%glint$c%u, [glint$table];\n", number);
-    base_buf_printf(out, "%sst.param.b64 [glint$c%u], %%glint$c%u;\n%s%s ", guard, number, number,
-                    guard, instr->form->text);
-    if (call->returns) {
-        ptx_print_operand(call->returns, out);
-        base_buf_puts(out, ", ");
-    }
-    base_buf_printf(out, "%s" GLINT_SUFFIX ", (", name);
-    for (uint16_t i = 0; call->arguments && i < call->arguments->count; i++) {
-        ptx_print_operand(&call->arguments->elements[i], out);
-        base_buf_puts(out, ", ");
-    }
-    base_buf_printf(out, "glint$c%u);\n", number);
-}
-
-static void emit_call(struct instrument_work *work, const struct instrument_body *body,
-                      const struct ptx_instr *instr)
-{
-    struct ptx_call call;
-    char guard[128] = "";
-    ptx_call_parts(instr, &call);
-    if (instr->guard)
-        snprintf(guard, sizeof(guard), "%s%.100s ", instr->guard_negated ? "@!" : "@",
-                 instr->guard->name);
-    emit_call_of(work, body, instr, &call, call.target->function->name, guard);
-}
-
-// A call by pointer: pointers are to the original functions, so each that it may be is compared,
-// and its clone called. What is none of them is called as it is.
-static bool emit_call_by_pointer(struct instrument_work *work, const struct instrument_body *body,
-                                 const struct ptx_instr *instr)
-{
-    struct base_buf *out = &work->out;
-    struct ptx_call call;
-    if (!ptx_call_parts(instr, &call) || call.target->kind != PTX_OPERAND_REG)
-        return false;
-    uint32_t done = work->labels++;
-    if (instr->guard)
-        base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
-                        instr->guard->name, done);
-    for (uint32_t i = 0; i < work->body_count; i++) {
-        const struct instrument_body *callee = &work->bodies[i];
-        if (!callee->touches || !instrument_may_lead_to(callee, &call))
-            continue;
-        uint32_t other = work->labels++;
-        base_buf_printf(out,
-                        "{\n.reg .pred %%glint$p;\n.reg .b64 %%glint$d;\n"
-                        "mov.u64 %%glint$d, %s;\n"
-                        "setp.ne.u64 %%glint$p, %%glint$d, %s;\n"
-                        "@%%glint$p bra $glint$%u;\n",
-                        callee->function->name, call.target->reg->name, other);
-        emit_call_of(work, body, instr, &call, callee->function->name, "");
-        base_buf_printf(out, "bra $glint$%u;\n}\n$glint$%u:\n", done, other);
-    }
-    struct ptx_instr plain = *instr;
-    plain.guard = NULL;
-    ptx_print_instr(&plain, out);
-    base_buf_printf(out, "\n$glint$%u:\n", done);
-    return true;
 }
 
 // The end of a thread or of the function: what is left to do comes first, under the same guard.
@@ -219,6 +112,7 @@ struct walk {
     struct instrument_body *body;
     uint32_t probe; // the next one
     uint32_t done;  // 1 + the last instruction before which all was put
+    struct instrument_led led;
 };
 
 // What comes before an instruction.
@@ -227,7 +121,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
     struct instrument_work *work = walk->work;
     struct instrument_body *body = walk->body;
     const struct ptx_cfg *cfg = body->facts->cfg;
-    if (walk->done == instr->index + 1)
+    if (walk->done > instr->index)
         return;
     walk->done = instr->index + 1;
     uint32_t block = cfg->block_of[instr->index];
@@ -281,16 +175,35 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
             emit_ending(work, walk->body, instr);
             return;
         }
-        emit_before_call(work, walk->body, instr);
-        if (instrument_is_led(work, instr)) {
-            emit_call(work, walk->body, instr);
-            return;
-        }
-        if (emit_call_by_pointer(work, walk->body, instr))
+        if (instrument_emit_led(work, walk->body, instr))
             return;
     }
     ptx_print_stmt(stmt, out);
     base_buf_putc(out, '\n');
+}
+
+void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body)
+{
+    if (!leaves_something(work, body))
+        return;
+    emit_end(work, body, PTX_NO_BLOCK);
+    emit_entry(work, body);
+}
+
+// What comes before the instructions of a statement, or of a call's scope that it opens.
+static void emit_before_all(struct walk *walk, const struct ptx_stmt *stmt)
+{
+    const struct ptx_stmt *close;
+    if (stmt->kind == PTX_STMT_OPEN && !instrument_call_of(stmt, &close))
+        return;
+    if (stmt->kind != PTX_STMT_OPEN)
+        close = stmt;
+    for (;; stmt = stmt->next) {
+        if (stmt->kind == PTX_STMT_INSTR)
+            emit_before(walk, (const struct ptx_instr *)stmt);
+        if (stmt == close)
+            return;
+    }
 }
 
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body)
@@ -304,7 +217,10 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {
         if (stmt == entry)
             emit_entry(work, body);
+        emit_before_all(&walk, stmt);
+        instrument_emit_before_call(work, body, stmt, &walk.led);
         emit_statement(&walk, stmt);
+        instrument_emit_after_call(work, stmt, &walk.led);
     }
     if (leaves_something(work, body) && falls_off(body->function)) {
         uint32_t last = body->facts->cfg->block_count - 1;

@@ -63,8 +63,10 @@ struct instrument_slot {
     uint32_t lead;   // bytes from base to the object's first byte
 };
 
-// For addresses that come from no root, and for those that leave a root's object. Zeroed before the
-// launch, but for count and the addresses. Entries ascend and do not overlap.
+// For addresses that come from no root, for those that leave a root's object, and for what a slot's
+// probes do not expect: every object that kernels may touch, those of slots, as they are there,
+// included. Zeroed before the launch, but for count and the addresses. Entries ascend and their
+// objects do not overlap.
 struct instrument_table {
     uint64_t count;
     uint64_t entries; // address of struct instrument_slot[count]

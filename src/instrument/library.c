@@ -262,48 +262,101 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "ret;\n}\n");
 }
 
-// Elements: sets the bits of a run of bytes: the address of the slot's words, the run's distance
-// from the slot's base, the shift, and the bytes. All lanes of the warp call it, and each takes one
-// word.
-static void emit_run(struct base_buf *out)
+// Elements: sets the bits of a range of bytes of each lane that is here: the address of the slot's
+// words, the range's distance from the slot's base, the shift, and the bytes, the top bit being set
+// where looking at words first is not worth it. Lanes that all bring the same range share its
+// words; else each takes its own, one after the other, and lanes that have come to one word set its
+// bits together, as long as they are few groups.
+static void emit_mark(struct base_buf *out, const struct instrument_work *work)
 {
-    base_buf_puts(out, "\n.func glint$run (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+    base_buf_puts(out, "\n.func glint$mark (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
                        "\t.param .b32 glint$3,\n\t.param .b32 glint$4\n)\n"
-                       "{\n.reg .pred %p, %q;\n.reg .b32 %shift, %from, %to, %lane, %n;\n"
-                       ".reg .b64 %bits, %first, %last;\n"
+                       "{\n.reg .pred %p, %q, %look;\n"
+                       ".reg .b32 %from, %to, %word, %step, %lanes, %leader, %n, %m, %mask;\n"
+                       ".reg .b64 %bits, %first, %last, %at;\n"
                        "ld.param.b64 %bits, [glint$1];\n"
                        "ld.param.b64 %first, [glint$2];\n"
-                       "ld.param.b32 %shift, [glint$3];\n"
+                       "ld.param.b32 %m, [glint$3];\n"
                        "ld.param.b32 %n, [glint$4];\n"
+                       "setp.ge.s32 %look, %n, 0;\n"
+                       "and.b32 %n, %n, 0x7fffffff;\n"
                        "cvt.u64.u32 %last, %n;\n"
                        "add.u64 %last, %last, %first;\n"
                        "sub.u64 %last, %last, 1;\n"
-                       "shr.u64 %first, %first, %shift;\n"
-                       "shr.u64 %last, %last, %shift;\n"
+                       "shr.u64 %first, %first, %m;\n"
+                       "shr.u64 %last, %last, %m;\n"
+                       // The words' address becomes that of the first word; elements count from
+                       // there on.
+                       "shr.u64 %at, %first, 5;\n"
+                       "mad.lo.u64 %bits, %at, 4, %bits;\n"
+                       "sub.u64 %last, %last, %first;\n"
                        "cvt.u32.u64 %from, %first;\n"
+                       "and.b32 %from, %from, 31;\n"
                        "cvt.u32.u64 %to, %last;\n"
-                       "mov.u32 %lane, %laneid;\n"
-                       "shr.u64 %first, %first, 5;\n"
-                       "cvt.u32.u64 %n, %first;\n"
-                       "add.u32 %n, %n, %lane;\n"
-                       "mad.wide.u32 %bits, %n, 4, %bits;\n"
-                       // From and to which bit of the lane's word.
-                       "and.b32 %n, %from, 31;\n"
-                       "sub.u32 %to, %to, %from;\n"
-                       "add.u32 %to, %to, %n;\n"
-                       "shl.b32 %lane, %lane, 5;\n"
-                       "sub.s32 %from, %n, %lane;\n"
-                       "sub.s32 %to, %to, %lane;\n"
-                       "setp.lt.s32 %p, %to, 0;\n"
-                       "@%p bra done;\n"
-                       "max.s32 %from, %from, 0;\n"
-                       "min.s32 %to, %to, 31;\n"
-                       "sub.s32 %to, 31, %to;\n"
-                       "mov.u32 %n, -1;\n"
-                       "shl.b32 %from, %n, %from;\n"
-                       "shr.u32 %to, %n, %to;\n"
-                       "and.b32 %to, %to, %from;\n"
-                       "red.global.or.b32 [%bits], %to;\n"
+                       "add.u32 %to, %to, %from;\n"
+                       "mov.u32 %word, 0;\n"
+                       "mov.u32 %step, 1;\n"
+                       "activemask.b32 %lanes;\n"
+                       "bfind.u32 %leader, %lanes;\n"
+                       "mov.b64 {%n, %m}, %bits;\n"
+                       "shfl.sync.idx.b32 %mask, %n, %leader, 31, %lanes;\n"
+                       "setp.eq.u32 %p, %n, %mask;\n"
+                       "shfl.sync.idx.b32 %mask, %m, %leader, 31, %lanes;\n"
+                       "setp.eq.and.u32 %p, %m, %mask, %p;\n"
+                       "shl.b32 %m, %to, 5;\n"
+                       "or.b32 %m, %m, %from;\n"
+                       "shfl.sync.idx.b32 %mask, %m, %leader, 31, %lanes;\n"
+                       "setp.eq.and.u32 %p, %m, %mask, %p;\n"
+                       "vote.sync.all.pred %p, %p, %lanes;\n"
+                       "mov.u32 %n, %lanemask_lt;\n"
+                       "and.b32 %n, %n, %lanes;\n"
+                       "@%p popc.b32 %word, %n;\n"
+                       "@%p popc.b32 %step, %lanes;\n"
+                       "words:\n"
+                       ".pragma \"nounroll\";\n"
+                       "shl.b32 %n, %word, 5;\n"
+                       "setp.gt.u32 %q, %n, %to;\n"
+                       "@%q bra done;\n"
+                       "sub.s32 %m, %from, %n;\n"
+                       "max.s32 %m, %m, 0;\n"
+                       "sub.s32 %n, %to, %n;\n"
+                       "min.s32 %n, %n, 31;\n"
+                       "sub.s32 %n, 31, %n;\n"
+                       "mov.u32 %mask, -1;\n"
+                       "shl.b32 %m, %mask, %m;\n"
+                       "shr.u32 %mask, %mask, %n;\n"
+                       "and.b32 %mask, %mask, %m;\n"
+                       "mad.wide.u32 %at, %word, 4, %bits;\n"
+                       "@%p bra set;\n");
+    // Two groups at most: those that the last lane belongs to, then those of the last that is left.
+    for (unsigned group = 0; group < 2 && work->sm >= 80; group++)
+        base_buf_printf(out,
+                        "activemask.b32 %%lanes;\n"
+                        "bfind.u32 %%leader, %%lanes;\n"
+                        "mov.b64 {%%n, %%m}, %%at;\n"
+                        "shfl.sync.idx.b32 %%n, %%n, %%leader, 31, %%lanes;\n"
+                        "shfl.sync.idx.b32 %%m, %%m, %%leader, 31, %%lanes;\n"
+                        "mov.b64 %%first, {%%n, %%m};\n"
+                        "setp.ne.u64 %%q, %%first, %%at;\n"
+                        "selp.b32 %%n, 0, %%mask, %%q;\n"
+                        "redux.sync.or.b32 %%m, %%n, %%lanes;\n"
+                        "@%%q bra group%u;\n"
+                        "mov.u32 %%n, %%laneid;\n"
+                        "setp.ne.u32 %%q, %%n, %%leader;\n"
+                        "@%%q bra next;\n"
+                        "mov.u32 %%mask, %%m;\n"
+                        "bra set;\n"
+                        "group%u:\n",
+                        group, group);
+    base_buf_puts(out, "set:\n"
+                       "mov.u32 %n, 0;\n"
+                       "@%look ld.global.u32 %n, [%at];\n"
+                       "and.b32 %n, %n, %mask;\n"
+                       "setp.ne.u32 %q, %n, %mask;\n"
+                       "@%q red.global.or.b32 [%at], %mask;\n"
+                       "next:\n"
+                       "add.u32 %word, %word, %step;\n"
+                       "bra words;\n"
                        "done:\n"
                        "ret;\n}\n");
 }
@@ -318,8 +371,8 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
         emit_enter(out);
     if (work->helpers & HELPER_ACCESS)
         emit_access(out, work);
-    if (work->helpers & HELPER_RUN)
-        emit_run(out);
+    if (work->helpers & HELPER_MARK)
+        emit_mark(out, work);
     if (work->helpers & HELPER_SWEEP)
         instrument_emit_sweep_function(out, work->counts);
 }

@@ -194,18 +194,27 @@ void instrument_emit_run(struct instrument_work *work, const struct instrument_f
         base_buf_printf(out, "bra $glint$%u;\n", no);
         return;
     }
-    work->helpers |= HELPER_RUN;
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
     if (probe->before)
         base_buf_printf(out, "sub.u64 %%glint$d4, %%glint$d4, %u;\n", probe->before);
+    base_buf_printf(out, "mov.u32 %%glint$r1, %u;\n",
+                    (31 * bytes + probe->behind + probe->before) | (probe->check ? 0 : 1u << 31));
+}
+
+void instrument_emit_marks(struct instrument_work *work, const struct instrument_fields *slot,
+                           uint32_t done)
+{
+    struct base_buf *out = &work->out;
+    work->helpers |= HELPER_MARK;
+    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
+    emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, shift));
     base_buf_printf(out,
                     "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b32 glint$3;\n"
                     ".param .b32 glint$4;\n"
                     "st.param.b64 [glint$1], %%glint$d2;\n"
                     "st.param.b64 [glint$2], %%glint$d4;\n"
                     "st.param.b32 [glint$3], %%glint$r0;\n"
-                    "st.param.b32 [glint$4], %u;\n"
-                    "call glint$run, (glint$1, glint$2, glint$3, glint$4);\n}\n"
+                    "st.param.b32 [glint$4], %%glint$r1;\n"
+                    "call glint$mark, (glint$1, glint$2, glint$3, glint$4);\n}\n"
                     "bra $glint$%u;\n",
-                    31 * bytes + probe->behind + probe->before, done);
+                    done);
 }

@@ -195,26 +195,47 @@ static void emit_rooted(struct instrument_work *work, const struct instrument_bo
                                      instrument_slot_offset(probe->root)};
     uint32_t slow = new_label(work), done = new_label(work);
     bool is_run = probe->guess == GUESS_RUN && bytes == probe->site->bytes;
+    // The object begins `lead` bytes behind the base.
     base_buf_printf(out,
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
                     "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n"
-                    "sub.u64 %%glint$d1, %%glint$a, %%glint$o%u;\n",
-                    slot.offset + offsetof(struct instrument_slot, base), probe->root);
+                    "ld.param.u32 %%glint$r0, [glint$context+%zu];\n"
+                    "cvt.u64.u32 %%glint$d2, %%glint$r0;\n"
+                    "ld.param.u64 %%glint$d3, [glint$context+%zu];\n"
+                    "sub.u64 %%glint$d3, %%glint$d3, %%glint$d2;\n"
+                    "sub.u64 %%glint$d1, %%glint$d0, %%glint$d2;\n",
+                    slot.offset + offsetof(struct instrument_slot, base),
+                    slot.offset + offsetof(struct instrument_slot, lead),
+                    slot.offset + offsetof(struct instrument_slot, bytes));
     if (probe->before)
         base_buf_printf(out, "sub.u64 %%glint$d1, %%glint$d1, %u;\n", probe->before);
-    base_buf_printf(out, "setp.lt.u64 %%glint$p0, %%glint$d1, %%glint$w%u;\n", probe->root);
+    base_buf_puts(out, "setp.lt.u64 %glint$p0, %glint$d1, %glint$d3;\n");
     if (probe->before || probe->behind > probe->site->bytes)
         base_buf_printf(out,
                         "add.u64 %%glint$d1, %%glint$d1, %u;\n"
-                        "setp.lt.and.u64 %%glint$p0, %%glint$d1, %%glint$w%u, %%glint$p0;\n",
-                        probe->before + probe->behind - 1, probe->root);
+                        "setp.lt.and.u64 %%glint$p0, %%glint$d1, %%glint$d3, %%glint$p0;\n",
+                        probe->before + probe->behind - 1);
     if (is_run) {
-        uint32_t no = work->counts ? new_label(work) : slow;
+        uint32_t no = new_label(work), marks = new_label(work);
         uint32_t element = body->kernel->roots[probe->root].element_bytes;
         instrument_emit_run(work, &slot, probe, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element),
                             no, done);
-        if (work->counts)
+        if (work->counts) {
             base_buf_printf(out, "$glint$%u:\n", no);
+        } else {
+            // Each lane for itself, where it does touch all bytes of its part.
+            base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", marks, no);
+            if (probe->gaps)
+                base_buf_printf(out, "bra $glint$%u;\n", slow);
+            else
+                base_buf_printf(out,
+                                "@!%%glint$p0 bra $glint$%u;\n"
+                                "sub.u64 %%glint$d4, %%glint$d0, %u;\n"
+                                "mov.u32 %%glint$r1, %u;\n",
+                                slow, probe->before, probe->before + probe->behind);
+            base_buf_printf(out, "$glint$%u:\n", marks);
+            instrument_emit_marks(work, &slot, done);
+        }
     }
     if (!is_run || work->counts) {
         base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);

@@ -27,6 +27,25 @@ static bool join(struct instrument_probe *run, const struct instrument_probe *ot
     return true;
 }
 
+// True where some byte between the first and the last that one lane touches is not touched.
+static bool has_gaps(const struct instrument_body *body, const struct instrument_probe *run)
+{
+    int64_t at = -(int64_t)run->before;
+    while (at < (int64_t)run->behind) {
+        int64_t reached = at;
+        for (const struct instrument_probe *each = run; each;
+             each = each->next ? &body->probes[each->next - 1] : NULL) {
+            int64_t from = each->site->address->offset - run->site->address->offset;
+            if (from <= reached && from + (int64_t)each->site->bytes > reached)
+                reached = from + (int64_t)each->site->bytes;
+        }
+        if (reached == at)
+            return true;
+        at = reached;
+    }
+    return false;
+}
+
 void instrument_plan_unions(struct instrument_work *work, struct instrument_body *body)
 {
     const struct ptx_ssa *ssa = body->facts->ssa;
@@ -48,5 +67,6 @@ void instrument_plan_unions(struct instrument_work *work, struct instrument_body
             last->next = k + 1;
             last = other;
         }
+        run->gaps = has_gaps(body, run);
     }
 }

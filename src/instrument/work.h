@@ -21,7 +21,7 @@ enum instrument_helper {
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
-    HELPER_RUN = 1 << 5,    // elements: bits of a run, by a whole warp
+    HELPER_MARK = 1 << 5,   // elements: bits of what each lane touches
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -57,6 +57,7 @@ struct instrument_probe {
     // in: so many bytes before the address, and from it on. Theirs are marked with it.
     uint32_t before, behind;
     uint32_t next; // 1 + the next access of the run
+    bool gaps;     // one lane's bytes of it are not all touched
     bool joined;   // marked with an earlier one
     bool waits;    // marked where its loop is left; see hoist.c
     bool keeps;    // notes where it was, in the register that has the number `kept`
@@ -151,8 +152,6 @@ void instrument_find_calls(struct instrument_work *work);
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name);
 // True where a call by pointer may lead to the function.
 bool instrument_may_lead_to(const struct instrument_body *body, const struct ptx_call *call);
-// True where clones call a clone of it instead.
-bool instrument_is_led(const struct instrument_work *work, const struct ptx_instr *call);
 
 // Adds a sentence to what a kernel's probes do not see.
 void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
@@ -200,14 +199,37 @@ struct instrument_fields {
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
                           uint32_t bytes, enum instrument_guess guess, uint32_t done);
 // Where the whole warp is here, its lanes' accesses are in the object (p0), and one follows the
-// other: marks the run and goes on at `done`, else at `no`. Elements are expected to have 1 <<
-// shift bytes.
+// other: with counts, counts the run's words and goes on at `done` where they are whole. Without,
+// marks it and goes on at `done`, or runs on with the run's first byte in d4, from the slot's base,
+// and its bytes in r1. Else goes on at `no`. Elements are expected to have 1 << shift bytes.
 void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
                          const struct instrument_probe *probe, uint32_t shift, uint32_t no,
                          uint32_t done);
+// Marks what d4 and r1 say, and goes on at `done`.
+void instrument_emit_marks(struct instrument_work *work, const struct instrument_fields *slot,
+                           uint32_t done);
+
+// led.c: calls. What comes before a statement that is a call, or the scope of one; behind it; and
+// the call itself, where a clone is called instead. led lasts through the function.
+struct instrument_led {
+    const struct ptx_stmt *call;  // the last one before which all was put
+    const struct ptx_stmt *close; // behind which a label is due
+    uint32_t done;                // which
+};
+void instrument_emit_before_call(struct instrument_work *work, const struct instrument_body *body,
+                                 const struct ptx_stmt *stmt, struct instrument_led *led);
+// The call that a statement is, or that stands in the scope that it opens, and where that closes.
+const struct ptx_instr *instrument_call_of(const struct ptx_stmt *stmt,
+                                           const struct ptx_stmt **close);
+void instrument_emit_after_call(struct instrument_work *work, const struct ptx_stmt *stmt,
+                                struct instrument_led *led);
+bool instrument_emit_led(struct instrument_work *work, const struct instrument_body *body,
+                         const struct ptx_instr *instr);
 
 // clone.c: prints the clone.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);
+// All that a thread has in registers goes to memory.
+void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body);
 // The declaration of a device function's clone, which may be called before it is defined.
 void instrument_emit_declaration(struct instrument_work *work, const struct instrument_body *body,
                                  struct base_buf *out);

@@ -2,6 +2,7 @@
 // A program that launches kernels in every way the driver has, for the tests of probes: probed NAME
 // [FILE]. What it prints must not depend on whether its kernels have probes; what they tell is in
 // expected/probes-NAME. FILE: where it may write PTX to be loaded.
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -184,7 +185,9 @@ static void list_kernels(CUmodule of)
     for (unsigned i = 0; i < 32 && functions[i]; i++) {
         const char *name;
         CHECK(cuFuncGetName(&name, functions[i]));
-        printf(" %s", name);
+        int version = 0; // by which libraries choose among their kernels
+        CHECK(cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, functions[i]));
+        printf(" %s (%d)", name, version);
     }
     putchar('\n');
 }
@@ -432,6 +435,77 @@ static void samples(void)
     CHECK(cuGraphDestroy(graph));
 }
 
+// --- Threads -------------------------------------------------------------------------------------
+
+enum { THREADS = 6, ROUNDS = 60 };
+
+// Each has a stream and memory of its own, and for a while a module and a graph; all share the
+// module of the others, and its first launch.
+static void *work(void *user)
+{
+    CUdeviceptr to, from;
+    CUstream stream;
+    CUmodule own;
+    CUfunction add;
+    CUgraphExec exec;
+    unsigned values[COUNT], wanted = 1;
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemAlloc_v2(&to, BYTES));
+    CHECK(cuMemAlloc_v2(&from, BYTES));
+    CHECK(cuMemsetD32Async(to, 1, COUNT, stream));
+    CHECK(cuMemsetD32Async(from, 2, COUNT, stream));
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i % 10 == 5) {
+            CHECK(cuModuleLoadData(&own, ptx));
+            CHECK(cuModuleGetFunction(&add, own, "add"));
+        } else {
+            add = function("add");
+        }
+        add_on(add, to, from, COUNT, stream);
+        wanted += 2;
+        if (i % 10 == 5) {
+            CHECK(cuStreamSynchronize(stream));
+            CHECK(cuModuleUnload(own));
+        }
+        if (i % 20 == 7) {
+            CUgraph graph;
+            CHECK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+            add_on(add, to, from, COUNT, stream);
+            CHECK(cuStreamEndCapture(stream, &graph));
+            CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+            CHECK(cuGraphDestroy(graph));
+            CHECK(cuGraphLaunch(exec, stream));
+            CHECK(cuGraphLaunch(exec, stream));
+            CHECK(cuGraphExecDestroy(exec));
+            wanted += 4;
+        }
+    }
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuMemcpyDtoHAsync_v2(values, to, BYTES, stream));
+    CHECK(cuStreamSynchronize(stream));
+    for (int i = 0; i < COUNT; i++)
+        *(bool *)user |= values[i] != wanted;
+    CHECK(cuMemFree_v2(to));
+    CHECK(cuMemFree_v2(from));
+    CHECK(cuStreamDestroy_v2(stream));
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[THREADS];
+    bool wrong[THREADS] = {false};
+    for (int i = 0; i < THREADS; i++) {
+        if (pthread_create(&thread[i], NULL, work, &wrong[i]) != 0)
+            exit(1);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        printf("thread %d: %s\n", i, wrong[i] ? "wrong" : "right");
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -446,6 +520,8 @@ int main(int argc, char **argv)
         links();
     else if (strcmp(name, "graphs") == 0)
         graphs();
+    else if (strcmp(name, "threads") == 0)
+        threads();
     else if (strcmp(name, "samples") == 0)
         samples();
     else

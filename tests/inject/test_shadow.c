@@ -249,7 +249,7 @@ static void what_a_destroyed_stream_left_comes_back(void **unused)
     for (uint64_t call = 1; call <= 64; call++) {
         struct stream *stream = harness_stream(context, 0);
         launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
-        shadow_stream_end(stream);
+        shadow_stream_leave(stream);
         const CUstream handle = stream->handle;
         stream->number = 0; // and so it is used again
         MUST(DRIVER(cuStreamDestroy_v2)(handle));

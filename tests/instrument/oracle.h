@@ -10,8 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "instrument/instrument.h"
+
+// Memory, of which there is enough for tests.
+static inline void *oracle_must(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
 
 enum { ORACLE_BUFFERS = 12, ORACLE_VARIABLES = 8, ORACLE_POINTERS = 64, ORACLE_PARAMS = 256 };
 enum { ORACLE_OBJECTS = ORACLE_BUFFERS + ORACLE_VARIABLES };
@@ -57,7 +66,9 @@ enum oracle_spoil {
 struct oracle_level {
     uint32_t facts;   // enum instrument_facts
     uint32_t shift;   // of elements
-    unsigned workers; // of the simulated GPU; 0: as many as it wants
+    unsigned workers; // of the simulated GPU, for all levels that run together: the first's
+                      // holds; 0: as many as it wants
+    uint32_t gpu;     // as in struct instrument_request
     enum oracle_spoil spoil;
     unsigned which; // of the probes, for ORACLE_WITHOUT_PROBE
 };
@@ -84,7 +95,7 @@ struct oracle_object {
 // How often threads came by a site, as a tally tells.
 struct oracle_site {
     uint32_t index;
-    char function[64], opcode[48];
+    char function[64], opcode[128];
     bool counted; // false: the table tells, or nothing is told
     uint64_t times;
 };

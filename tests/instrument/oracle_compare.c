@@ -2,7 +2,6 @@
 // The side of the oracle that knows: reads the simulator's log of the launches, sums up what lanes
 // did to each buffer and variable, and compares.
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -12,7 +11,7 @@
 #include "gpusim/gpusim.h"
 #include "oracle.h"
 
-enum { MOST_COMPLAINTS = 6, SHARED_BYTES = 256 << 20 };
+enum { MOST_COMPLAINTS = 6, SHARED_BYTES = 256 << 20, MOST_SECONDS = 100 };
 
 struct truth {
     bool read, written;
@@ -68,7 +67,8 @@ static void see_lane(struct judge *judge, const struct gpusim_log_access *access
     for (unsigned i = 0; i < judge->told->object_count; i++) {
         const struct oracle_object *object = &judge->told->objects[i];
         struct truth *truth = &judge->truth[i];
-        if (address < object->address || address - object->address >= object->bytes)
+        if (!truth->counts || address < object->address ||
+            address - object->address >= object->bytes)
             continue;
         if (access->kind != GPUSIM_LOG_STORE) {
             truth->read = true;
@@ -94,7 +94,7 @@ static void see_site(struct judge *judge, const struct gpusim_log_access *access
             passed = &judge->passed.items[i];
     }
     if (!passed) {
-        passed = base_array_push(&judge->passed);
+        passed = oracle_must(base_array_push(&judge->passed));
         *passed = (struct passed){.site = access->site};
     }
     passed->times += (unsigned)__builtin_popcount(access->mask);
@@ -225,13 +225,13 @@ bool oracle_compare(const struct oracle_case *test, const struct oracle_level *l
                     unsigned count, const struct oracle_told *told, const char *log_path,
                     FILE *complaints)
 {
-    struct judge *judges = calloc(count, sizeof(*judges));
+    struct judge *judges = oracle_must(calloc(count, sizeof(*judges)));
     bool good = true;
     for (unsigned i = 0; i < count; i++) {
         judges[i] = (struct judge){
             .test = test, .level = &levels[i], .told = &told[i], .complaints = complaints};
         for (unsigned k = 0; told[i].done && k < told[i].object_count; k++)
-            judges[i].truth[k].counts = calloc(elements_of(&told[i].objects[k]), 4);
+            judges[i].truth[k].counts = oracle_must(calloc(elements_of(&told[i].objects[k]), 4));
     }
     if (!read_log(judges, count, log_path)) {
         fprintf(complaints, "%s: the log is not whole\n", test->name);
@@ -257,6 +257,7 @@ static _Noreturn void run(const struct oracle_case *test, const struct oracle_le
 {
     char workers[16];
     CUcontext context;
+    alarm(MOST_SECONDS);
     snprintf(workers, sizeof(workers), "%u", levels[0].workers);
     unsetenv("GLINT_SIM_DEVICE");
     if (setenv("GLINT_SIM_LOG", log_path, 1) != 0 || setenv("GLINT_SIM_WORKERS", workers, 1) != 0 ||

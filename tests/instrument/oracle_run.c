@@ -250,13 +250,12 @@ static void told_by_flags(struct run *run)
     const struct instrument_kernel *kernel = run->kernel;
     unsigned char *flags =
         read_back(run, run->context.flags, (uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
-    if (run->level->spoil == ORACLE_ONE_FLAG && kernel->flag_count)
-        flags[0] = !flags[0];
     for (unsigned i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
         bool set = use->flag == INSTRUMENT_NONE;
         for (unsigned row = 0; !set && row < INSTRUMENT_FLAG_ROWS; row++)
             set = flags[(size_t)row * kernel->flag_row_bytes + use->flag];
+        set ^= run->level->spoil == ORACLE_ONE_FLAG && use->flag == 0;
         if (set && run->roots[use->root] < ORACLE_OBJECTS) {
             run->told->objects[run->roots[use->root]].read |= use->read;
             run->told->objects[run->roots[use->root]].written |= use->written;
@@ -333,7 +332,8 @@ static void count_elements(struct oracle_object *object, uint64_t elements)
 {
     for (uint64_t i = 0; i < elements; i++) {
         const uint32_t word = object->bits[i / 32];
-        object->counts[i] = (word & 0x7fffffff) + (word >> 31 ? object->counts[i] : 0);
+        const bool stale = object->counts[i] && !(word >> 31); // nobody would ever clear it
+        object->counts[i] = stale ? UINT32_MAX : (word & 0x7fffffff) + object->counts[i];
     }
     for (uint64_t i = 0; i < elements; i += 32) {
         object->bits[i / 32] = 0;
@@ -375,8 +375,9 @@ static void leave_out(struct run *run)
         if (!at)
             break;
         if (n++ == run->level->which) {
-            char *end = strchr(at, ';');
-            memset(at, ' ', (size_t)(end - at));
+            while (!strchr(";{}:\n", at[-1])) // with its guard
+                at--;
+            memset(at, ' ', strcspn(at, ";") + 1);
             return;
         }
     }
@@ -386,7 +387,7 @@ static void leave_out(struct run *run)
 
 static bool load(struct run *run)
 {
-    const struct instrument_request request = {.facts = run->level->facts};
+    const struct instrument_request request = {.facts = run->level->facts, .gpu = run->level->gpu};
     struct base_error error = {0};
     char *problem = run->told->problem;
     const size_t room = sizeof(run->told->problem);
@@ -400,7 +401,7 @@ static bool load(struct run *run)
             run->kernel = &run->instrumented->kernels[i];
     }
     if (!run->kernel || !run->kernel->clone || run->kernel->reason) {
-        snprintf(problem, room, "%s", !run->kernel ? "no kernel" : run->kernel->reason);
+        snprintf(problem, room, "%s", run->kernel ? run->kernel->reason : "no kernel");
         return false;
     }
     snprintf(run->told->clone, sizeof(run->told->clone), "%s", run->kernel->clone);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What random kernels do to memory: where pointers come from, how indices are computed, and the
 // instructions.
+#include <inttypes.h>
 #include <string.h>
 
 #include "random_kernel.h"
@@ -78,8 +79,8 @@ static struct place from_table(struct writer *writer, enum place_class class)
         const struct var index = take_index(writer, 4);
         const unsigned at = fresh(writer, 'd');
         put(writer, "mad.wide.s32 %%d%u, %s, 8, %%d%u;", at, index.text, base);
-        put(writer, "ld.global%s.u64 %s, [%%d%u+%lld];", below(writer, 3) ? "" : ".nc", place.text,
-            at, (long long)(8 * (first - index.low)));
+        put(writer, "ld.global%s.u64 %s, [%%d%u+%" PRId64 "];", below(writer, 3) ? "" : ".nc",
+            place.text, at, 8 * (first - index.low));
     }
     return place;
 }
@@ -215,7 +216,7 @@ static struct var masked(struct writer *writer, const char *text, int64_t most)
     if (most < 2)
         mask = 0;
     struct var var = var_in(writer, 0, mask);
-    put(writer, "and.b32 %s, %s, %lld;", var.text, text, (long long)mask);
+    put(writer, "and.b32 %s, %s, %" PRId64 ";", var.text, text, mask);
     return var;
 }
 
@@ -286,9 +287,8 @@ unsigned take_condition(struct writer *writer)
             below(writer, 4));
         break;
     default:
-        put(writer, "setp.%s.s32 %%p%u, %s, %lld;", comparisons[below(writer, 4)], condition,
-            var->text,
-            (long long)(var->low + (int64_t)below(writer, (unsigned)(var->high - var->low + 2))));
+        put(writer, "setp.%s.s32 %%p%u, %s, %" PRId64 ";", comparisons[below(writer, 4)], condition,
+            var->text, var->low + (int64_t)below(writer, (unsigned)(var->high - var->low + 2)));
     }
     return condition;
 }
@@ -314,7 +314,7 @@ static void address(struct writer *writer, const struct place *place, const stru
     struct var moved = *index;
     if (below(writer, 4) == 0) { // the offset is part of the index
         moved = var_in(writer, index->low + offset, index->high + offset);
-        put(writer, "add.s32 %s, %s, %lld;", moved.text, index->text, (long long)offset);
+        put(writer, "add.s32 %s, %s, %" PRId64 ";", moved.text, index->text, offset);
         offset = 0;
     }
     switch (below(writer, 6)) {
@@ -340,10 +340,10 @@ static void address(struct writer *writer, const struct place *place, const stru
             moved.low >= 0 ? "u32" : "s32", scaled, moved.text, bytes, sum, base.text, scaled);
     }
     if (below(writer, 4) == 0 && offset) { // the offset is added to the pointer
-        put(writer, "add.s64 %%d%u, %%d%u, %lld;", sum, sum, (long long)(offset * bytes));
+        put(writer, "add.s64 %%d%u, %%d%u, %" PRId64 ";", sum, sum, offset * bytes);
         offset = 0;
     }
-    snprintf(out, out_bytes, "[%%d%u%s%lld]", sum, "+", (long long)(offset * bytes));
+    snprintf(out, out_bytes, "[%%d%u%s%" PRId64 "]", sum, "+", offset * bytes);
 }
 
 // Registers of a class, from first on, as an operand: "%r3", "{%r3, %r4}".

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statements of random kernels: loops, branches, calls, and where threads end.
+#include <inttypes.h>
 #include <string.h>
 
 #include "random_kernel.h"
@@ -90,11 +91,13 @@ static void write_while(struct writer *writer, uint64_t number)
     const unsigned j = new_word(writer), limit = new_word(writer), bits = new_word(writer);
     const unsigned condition = writer->preds++, again = writer->labels++;
     const struct loop loop = {writer->labels++, writer->labels++};
-    struct var var = {.low = 0, .high = most - 1};
     const bool until = below(writer, 2);
+    const unsigned first = below(writer, 2) ? 7 : 0; // where it begins, at most
+    struct var var = {.low = 0, .high = first + most - 1};
     snprintf(var.text, sizeof(var.text), "%%r%u", j);
-    put(writer, "mov.u32 %%r%u, 0;\nshr.u32 %%r%u, %%acc, %u;\nand.b32 %%r%u, %%r%u, %u;", j, limit,
-        below(writer, 16), limit, limit, most - 1);
+    put(writer, "and.b32 %%r%u, %%acc, %u;\nshr.u32 %%r%u, %%acc, %u;\nand.b32 %%r%u, %%r%u, %u;",
+        j, first, limit, below(writer, 16), limit, limit, most - 1);
+    put(writer, "add.u32 %%r%u, %%r%u, %%r%u;", limit, limit, j);
     label(writer, again);
     put(writer, "setp.%s.u32 %%p%u, %%r%u, %%r%u;\n@%%p%u bra L%u;", until ? "gt" : "ge", condition,
         j, limit, condition, loop.end);
@@ -138,8 +141,9 @@ static void write_grid_stride(struct writer *writer, uint64_t number)
     label(writer, loop.end);
 }
 
-// A pointer that moves from round to round.
-static void write_moving(struct writer *writer, uint64_t number)
+// A pointer that moves from round to round, by itself or with an offset of 64 bits, until a counter
+// or where it stands says that it is enough.
+static void write_moving(struct writer *writer)
 {
     const unsigned rounds = 1 + below(writer, 6);
     struct place place = take_place(writer);
@@ -149,35 +153,44 @@ static void write_moving(struct writer *writer, uint64_t number)
         write_access(writer);
         return;
     }
-    const unsigned moving = writer->wides++, left = new_word(writer), condition = writer->preds++;
-    const unsigned again = writer->labels++;
-    put(writer, "mov.u64 %%d%u, %s;\nmov.u32 %%r%u, %u;", moving, place.text, left, rounds);
-    // In the first round there must be room for all that follow, on either side.
-    if (step < 0 && place.before < span) {
-        put(writer, "add.s64 %%d%u, %%d%u, %lld;", moving, moving, (long long)span);
-        place.before += span;
-        place.after -= span;
-    } else if (step > 0 && place.after < span + 256) {
-        put(writer, "sub.s64 %%d%u, %%d%u, %lld;", moving, moving, (long long)span);
-        place.before -= span;
-        place.after += span;
-    }
-    if (step < 0)
-        place.before -= span;
-    else
-        place.after -= span;
-    snprintf(place.text, sizeof(place.text), "%%d%u", moving);
-    if (place.before < 0 || place.after < 256)
+    // In the first round there must be room for all that follow.
+    const int64_t shift = step < 0 && place.before < span        ? span
+                          : step > 0 && place.after < span + 256 ? -span
+                                                                 : 0;
+    place.before += shift - (step < 0 ? span : 0);
+    place.after -= shift + (step > 0 ? span : 0);
+    if (place.before < 0 || place.after < 256) {
+        write_access(writer);
         return;
+    }
+    const unsigned first = writer->wides++, at = writer->wides++, moved = writer->wides++;
+    const unsigned left = new_word(writer), condition = writer->preds++, again = writer->labels++;
+    const unsigned kind = below(writer, 3);
+    put(writer, "mov.u64 %%d%u, %s;\nadd.s64 %%d%u, %%d%u, %" PRId64 ";", first, place.text, first,
+        first, shift);
+    put(writer, "mov.u64 %%d%u, %%d%u;\nmov.u64 %%d%u, 0;\nmov.u32 %%r%u, %u;", at, first, moved,
+        left, rounds);
     label(writer, again);
+    if (kind == 2)
+        put(writer, "add.s64 %%d%u, %%d%u, %%d%u;", at, first, moved);
+    snprintf(place.text, sizeof(place.text), "%%d%u", at);
     const struct var index = take_index(writer, (place.before + place.after) / 16 - 1);
     for (unsigned times = 1 + below(writer, 2); times; times--)
         write_access_at(writer, &place, &index);
-    (void)number;
-    put(writer,
-        "add.s64 %%d%u, %%d%u, %lld;\nadd.s32 %%r%u, %%r%u, -1;\nsetp.ne.s32 %%p%u, %%r%u, 0;\n"
-        "@%%p%u bra L%u;",
-        moving, moving, (long long)step, left, left, condition, left, condition, again);
+    if (kind == 0)
+        put(writer,
+            "add.s64 %%d%u, %%d%u, %" PRId64
+            ";\nadd.s32 %%r%u, %%r%u, -1;\nsetp.ne.s32 %%p%u, %%r%u, 0;",
+            at, at, step, left, left, condition, left);
+    else if (kind == 1)
+        put(writer,
+            "add.s64 %%d%u, %%d%u, %" PRId64 ";\nsub.s64 %%d%u, %%d%u, %%d%u;\n"
+            "setp.ne.s64 %%p%u, %%d%u, %" PRId64 ";",
+            at, at, step, moved, at, first, condition, moved, step * rounds);
+    else
+        put(writer, "add.s64 %%d%u, %%d%u, %" PRId64 ";\nsetp.%s.s64 %%p%u, %%d%u, %" PRId64 ";",
+            moved, moved, step, step < 0 ? "gt" : "lt", condition, moved, step * rounds);
+    put(writer, "@%%p%u bra L%u;", condition, again);
 }
 
 static void write_if(struct writer *writer, uint64_t number)
@@ -211,11 +224,11 @@ static void write_guard(struct writer *writer, uint64_t number)
     if (var->low == 0 && below(writer, 3) == 0) {
         // Numbers below zero are large ones here: x - 1 < n without a sign.
         const unsigned word = new_word(writer);
-        put(writer, "add.s32 %%r%u, %s, -1;\nsetp.gt.u32 %%p%u, %%r%u, %lld;", word, var->text,
-            condition, word, (long long)(n - 1));
+        put(writer, "add.s32 %%r%u, %s, -1;\nsetp.gt.u32 %%p%u, %%r%u, %" PRId64 ";", word,
+            var->text, condition, word, n - 1);
         snprintf(less.text, sizeof(less.text), "%%r%u", word);
     } else {
-        put(writer, "setp.ge.s32 %%p%u, %s, %lld;", condition, var->text, (long long)n);
+        put(writer, "setp.ge.s32 %%p%u, %s, %" PRId64 ";", condition, var->text, n);
     }
     put(writer, "@%%p%u bra L%u;", condition, end);
     write_with(writer, &less, number, 4);
@@ -239,10 +252,33 @@ static void write_switch(struct writer *writer, uint64_t number)
     label(writer, end);
 }
 
+// The address of a function, from the code or from memory, one for all threads or for each.
+static void take_function(struct writer *writer, unsigned callee, char *out, size_t out_bytes)
+{
+    const unsigned address = writer->wides++, other = writer->wides++;
+    snprintf(out, out_bytes, "%%d%u", address);
+    switch (below(writer, 3)) {
+    case 0: put(writer, "mov.u64 %%d%u, f%u;", address, callee); break;
+    case 1:
+        put(writer, "mov.u64 %%d%u, f%u;\nmov.u64 %%d%u, f%u;", address, callee, other,
+            below(writer, writer->functions));
+        put(writer, "@%%p%u mov.u64 %%d%u, %%d%u;", take_condition(writer), address, other);
+        break;
+    default: {
+        const struct var index = take_index(writer, 3);
+        put(writer, "mov.u64 %%d%u, v_functions;\nmad.wide.s32 %%d%u, %s, 8, %%d%u;", other, other,
+            index.text, other);
+        put(writer, "ld.global.u64 %%d%u, [%%d%u+%" PRId64 "];", address, other, -8 * index.low);
+    }
+    }
+}
+
 static void write_call(struct writer *writer)
 {
     const struct place in = take_place_of(writer, PLACE_IN), out = take_place_of(writer, PLACE_OUT);
-    if (in.after < FUNCTION_ROOM || out.after < FUNCTION_ROOM || out.generic) {
+    // Functions have loops of their own.
+    if (in.after < FUNCTION_ROOM || out.after < FUNCTION_ROOM || out.generic ||
+        writer->rounds > MOST_ROUNDS / 2) {
         write_access(writer);
         return;
     }
@@ -253,14 +289,24 @@ static void write_call(struct writer *writer)
     if (guarded)
         put(writer, "@%%p%u bra L%u;", take_condition(writer), end);
     const unsigned a = writer->wides++, b = writer->wides++;
-    put(writer, "add.s32 %%r%u, %s, %lld;\nmov.u64 %%d%u, %s;\nmov.u64 %%d%u, %s;", shifted,
-        index.text, (long long)-index.low, a, in.text, b, out.text);
+    put(writer, "add.s32 %%r%u, %s, %" PRId64 ";\nmov.u64 %%d%u, %s;\nmov.u64 %%d%u, %s;", shifted,
+        index.text, -index.low, a, in.text, b, out.text);
+    char target[16], prototype[16] = "";
+    snprintf(target, sizeof(target), "f%u", callee);
+    // Functions call only those before them, or nothing would end.
+    if (has(writer, FEATURE_INDIRECT) && !writer->in_function && below(writer, 3) == 0) {
+        take_function(writer, callee, target, sizeof(target));
+        snprintf(prototype, sizeof(prototype), ", P%u", writer->labels);
+        put(writer,
+            "P%u: .callprototype (.param .b32 _) _ (.param .b64 _, .param .b64 _, .param .b32 _);",
+            writer->labels++);
+    }
     put(writer,
         "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b32 back;\n"
         "st.param.b64 [a], %%d%u; st.param.b64 [b], %%d%u; st.param.b32 [c], %%r%u;\n"
-        "call.uni (back), f%u, (a, b, c);\nld.param.b32 %%r%u, [back]; }\n"
+        "call%s (back), %s, (a, b, c)%s;\nld.param.b32 %%r%u, [back]; }\n"
         "add.u32 %%acc, %%acc, %%r%u;",
-        a, b, shifted, callee, result, result);
+        a, b, shifted, *prototype ? "" : ".uni", target, prototype, result, result);
     if (guarded)
         label(writer, end);
 }
@@ -296,7 +342,7 @@ static void write_statement(struct writer *writer, uint64_t number)
     else if (kind == 4 && !deep && has(writer, FEATURE_LOOPS))
         write_grid_stride(writer, number);
     else if (kind == 5 && !deep && has(writer, FEATURE_POINTERS))
-        write_moving(writer, number);
+        write_moving(writer);
     else if (kind < 8 && !deep && has(writer, FEATURE_BRANCHES))
         write_if(writer, number);
     else if (kind < 10 && !deep && has(writer, FEATURE_GUARDS))
@@ -329,7 +375,7 @@ void write_body(struct writer *writer, uint64_t number, unsigned most)
             wanted = writer->without[k] != statement;
         if (!wanted)
             continue;
-        *(uint64_t *)base_array_push(&writer->kernel->statements) = statement;
+        *(uint64_t *)oracle_must(base_array_push(&writer->kernel->statements)) = statement;
         writer->random = statement;
         write_statement(writer, random_hash(statement, 7));
     }

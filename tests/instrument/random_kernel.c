@@ -10,7 +10,7 @@
 const char *const random_features[FEATURES] = {
     "loops",     "while",   "branches", "guards",   "returns", "functions", "vectors",
     "types",     "atomics", "copies",   "generic",  "mixed",   "tables",    "choices",
-    "variables", "data",    "strides",  "pointers", "shapes",  "exits"};
+    "variables", "data",    "strides",  "pointers", "shapes",  "exits",     "indirect"};
 
 // The buffers.
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
@@ -70,9 +70,9 @@ void put(struct writer *writer, const char *format, ...)
 
 static void make_shape(struct writer *writer)
 {
-    static const uint32_t blocks[][3] = {{32, 1, 1},  {64, 1, 1}, {128, 1, 1}, {33, 7, 1},
-                                         {16, 16, 1}, {8, 4, 2},  {1, 1, 1},   {100, 1, 1},
-                                         {31, 1, 1},  {7, 5, 3},  {32, 4, 1},  {64, 2, 1}};
+    static const uint32_t blocks[][3] = {{32, 1, 1}, {64, 1, 1}, {96, 1, 1}, {33, 3, 1},
+                                         {16, 6, 1}, {8, 4, 2},  {1, 1, 1},  {100, 1, 1},
+                                         {31, 1, 1}, {7, 5, 3},  {32, 3, 1}, {64, 2, 1}};
     static const uint32_t grids[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1}};
     struct oracle_case *test = &writer->kernel->test;
     const bool any = has(writer, FEATURE_SHAPES);
@@ -99,7 +99,7 @@ static void make_buffers(struct writer *writer)
         else if (i == TABLE)
             bytes = TABLE_BYTES;
         kernel->test.buffer_bytes[i] = bytes;
-        kernel->memory[i] = calloc(1, bytes);
+        kernel->memory[i] = oracle_must(calloc(1, bytes));
         kernel->test.buffers[i] = kernel->memory[i];
         for (uint32_t at = 0; i <= IN_C && at < bytes; at++)
             kernel->memory[i][at] = (unsigned char)below(writer, 256);
@@ -191,7 +191,7 @@ static void start_body(struct writer *writer)
 {
     writer->words = writer->wides = writer->halves = writer->floats = writer->doubles = 0;
     writer->preds = writer->depth = writer->loop_count = 0;
-    writer->rounds = 1;
+    writer->rounds = writer->in_function ? MOST_ROUNDS / 3 : 1;
     writer->returned = false;
     writer->done = writer->labels++;
     writer->text = (struct base_buf){0};
@@ -274,6 +274,12 @@ static void write_functions(struct writer *writer, uint64_t seed)
         else
             write_function(writer, random_hash(seed, 60 + writer->functions));
     }
+    if (has(writer, FEATURE_INDIRECT)) {
+        struct oracle_case *test = &writer->kernel->test;
+        base_buf_puts(&writer->kernel->ptx,
+                      ".visible .global .u64 v_functions[3] = {f0, f1, f2};\n");
+        test->variables[test->variable_count++] = "v_functions";
+    }
 }
 
 static void write_variables(struct writer *writer)
@@ -303,19 +309,24 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
                             .without_count = without_count,
                             .random = random_hash(seed, 1)};
     char head[512];
+    const bool old = seed % 3 == 0;
+    if (old)
+        writer.off |= FEATURE_COPIES;
     memset(kernel, 0, sizeof(*kernel));
     make_shape(&writer);
     make_buffers(&writer);
     make_params(&writer);
-    base_buf_puts(&kernel->ptx, ".version 8.0\n.target sm_90\n.address_size 64\n"
-                                ".shared .align 16 .b8 tile[256];\n");
+    base_buf_printf(&kernel->ptx,
+                    ".version %s\n.address_size 64\n"
+                    ".shared .align 16 .b8 tile[256];\n",
+                    old ? "6.5\n.target sm_75" : "8.0\n.target sm_90");
     base_buf_printf(&kernel->ptx, ".shared .align 16 .b8 copies[%u];\n", 16 * writer.block_threads);
     if (has(&writer, FEATURE_VARIABLES))
         write_variables(&writer);
     if (has(&writer, FEATURE_FUNCTIONS))
         write_functions(&writer, seed);
     start_body(&writer);
-    write_body(&writer, random_hash(seed, 2), 14);
+    write_body(&writer, random_hash(seed, 2), 20);
     put(&writer, "L%u:", writer.done);
     write_own(&writer);
     put(&writer, "ret;");

@@ -34,7 +34,8 @@ enum random_feature {
     FEATURE_POINTERS = 1 << 17,  // that loops move
     FEATURE_SHAPES = 1 << 18,    // blocks of several dimensions and odd sizes
     FEATURE_EXITS = 1 << 19,     // threads that end in a device function
-    FEATURES = 20,
+    FEATURE_INDIRECT = 1 << 20,  // functions that are called by pointer
+    FEATURES = 21,
 };
 extern const char *const random_features[FEATURES];
 
@@ -52,7 +53,7 @@ void random_kernel_free(struct random_kernel *kernel);
 
 // --- Inside --------------------------------------------------------------------------------------
 
-enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 48, FUNCTION_ROOM = 2048 };
+enum { MOST_VARS = 24, MOST_NESTED = 4, MOST_ROUNDS = 24, FUNCTION_ROOM = 2048 };
 
 // How memory may be used. In is only read; Out is written with one pattern of bytes, whatever the
 // type; Own is each thread's own; Sum and Fsum get small numbers added, integers and floats.

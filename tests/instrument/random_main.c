@@ -9,14 +9,21 @@
 
 #include "random_kernel.h"
 
-static const struct oracle_level levels[] = {
-    {.facts = INSTRUMENT_OBJECTS, .shift = 2},
-    {.facts = INSTRUMENT_ELEMENTS, .shift = 2},
-    {.facts = INSTRUMENT_ELEMENTS, .shift = 5},
-    {.facts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, .shift = 2},
-    {.facts = INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS, .shift = 3},
-};
-enum { LEVELS = sizeof(levels) / sizeof(levels[0]) };
+// Objects; elements; and counts: at granularities that change from seed to seed, some of them with
+// workers that run at the same time.
+enum { LEVELS = 3, MOST_LEFT_OUT = 4096 };
+static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
+{
+    static const uint32_t shifts[] = {2, 3, 2, 5};
+    const uint32_t counts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS;
+    levels[0] = (struct oracle_level){.facts = INSTRUMENT_OBJECTS, .shift = 2};
+    levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
+    levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
+                                      .shift = shifts[seed / 4 % 4]};
+    for (unsigned i = 0; i < LEVELS; i++)
+        levels[i].gpu = seed % 2 ? 90 : 0;
+    levels[0].workers = seed % 5 ? 1 : 3;
+}
 
 static bool named(const char *list, const char *name)
 {
@@ -58,13 +65,10 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
                   FILE *complaints)
 {
     struct random_kernel kernel;
-    // Some with workers that run at the same time, some with one.
-    struct oracle_level own[LEVELS];
-    memcpy(own, levels, sizeof(levels));
-    for (unsigned i = 0; i < LEVELS; i++)
-        own[i].workers = seed % 4 ? 1 : 3;
+    struct oracle_level levels[LEVELS];
+    make_levels(seed, levels);
     random_kernel_make(&kernel, seed, off, without, count);
-    const bool good = oracle_holds(&kernel.test, own, LEVELS, complaints);
+    const bool good = oracle_holds(&kernel.test, levels, LEVELS, complaints);
     random_kernel_free(&kernel);
     return good;
 }
@@ -72,7 +76,7 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
 // Leaves out what is not needed for it to fail, features first, then statements.
 static void shrink(uint64_t seed, uint32_t off)
 {
-    static uint64_t without[4097];
+    static uint64_t without[MOST_LEFT_OUT];
     size_t count = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     struct random_kernel kernel;
@@ -82,8 +86,9 @@ static void shrink(uint64_t seed, uint32_t off)
     }
     for (size_t i = 0; nowhere; i++) {
         random_kernel_make(&kernel, seed, off, without, count);
-        const bool more = i < kernel.statements.count && count < 4096;
-        without[count] = more ? kernel.statements.items[i] : 0;
+        const bool more = i < kernel.statements.count && count < MOST_LEFT_OUT;
+        if (more)
+            without[count] = kernel.statements.items[i];
         random_kernel_free(&kernel);
         if (!more)
             break;

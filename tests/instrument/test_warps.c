@@ -82,10 +82,22 @@ static void runs_may_be_aligned_or_not(void **state)
                                        "mul.wide.s32 %d0, %x, 4; add.s64 %d1, %p, %d0;\n"
                                        "ld.global.f32 %f0, [%d1]; add.s64 %d2, %q, %d0;\n"
                                        "st.global.f32 [%d2], %f0; L:\n");
-    assert_has(text, INSTRUMENT_ELEMENTS, "call glint$run", true);
+    assert_has(text, INSTRUMENT_ELEMENTS, "call glint$mark", true);
     for (uint32_t offset = 0; offset <= 128; offset += offset < 8 ? 4 : 60)
         assert_exact(__func__, text,
                      &(struct shape){{3, 1}, {96, 1, 1}, offset % 8 ? 288 : 250, 0, offset});
+}
+
+// A warp has two or more rows: no run, but few words.
+static void narrow_blocks_have_several_rows(void **state)
+{
+    (void)state;
+    const char *text = KERNEL("sm_90", "mad.lo.s32 %r2, %y, %n, %x; mul.wide.s32 %d0, %r2, 4;\n"
+                                       "add.s64 %d1, %p, %d0; ld.global.f32 %f0, [%d1];\n"
+                                       "ld.global.f32 %f1, [%d1+4]; ld.global.f32 %f2, [%d1+64];\n"
+                                       "add.s64 %d2, %q, %d0; st.global.f32 [%d2], %f0;\n");
+    for (uint32_t width = 4; width < 32; width *= 2)
+        assert_exact(__func__, text, &(struct shape){{2, 2}, {width, 6, 1}, 2 * width, 0, 4});
 }
 
 static void older_targets_have_no_sums_over_warps(void **state)
@@ -230,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_may_be_aligned_or_not),
+        cmocka_unit_test(narrow_blocks_have_several_rows),
         cmocka_unit_test(older_targets_have_no_sums_over_warps),
         cmocka_unit_test(vectors_are_runs_too),
         cmocka_unit_test(shifted_runs_are_marked_together),

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Threads that launch, load and instantiate at once: every launch, and every replay of a graph, is told by its probes,
+# exactly once and of the right memory: test_probed_threads.sh PROGRAM.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+LD_LIBRARY_PATH=$GLINT_BUILD_DIR/lib/glint/sim GLINT_CACHE=
+export LD_LIBRARY_PATH GLINT_CACHE
+programs=$GLINT_BUILD_DIR/tests/inject
+
+for probes in 0 1 3 7; do
+    GLINT_PROBES=$probes "$programs/inject_watch" "$work/records" "$GLINT_BUILD_DIR/lib/glint/libglint.so" "$1" threads \
+        >"$work/out"
+    [ "$(grep -c 'right$' "$work/out")" = 6 ]
+    [ "$probes" != 0 ] || continue
+    ! grep -q '^note\|ERROR\|MISSING\|DROPPED' "$work/records"
+    # Of 60 launches and 6 replays in each of 6 threads, one object read and written, one read.
+    [ "$(grep -c '^access .* read written' "$work/records")" = 396 ]
+    [ "$(grep -c '^access' "$work/records")" = 792 ]
+    [ "$(grep '^access' "$work/records" | sed 's/ object.*//' | sort | uniq | wc -l)" = 396 ]
+    [ "$(grep -o '^access .* object [0-9]* read' "$work/records" | sed 's/.* object //' | sort | uniq -c |
+        awk '$1 == 66' | wc -l)" = 12 ]
+    [ "$(grep -c '^call .* watched' "$work/records")" = 360 ]
+done
+echo "792 accesses by 6 threads, at each level"
