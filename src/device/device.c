@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device code as text, which the build makes a C string of.
+// The device code as text, of which the build makes a C string for each line.
 #include "device.h"
 
-const char device_ptx[] =
+const char device_ptx[] = ""
 #include "reduce.ptx.inc"
     ;

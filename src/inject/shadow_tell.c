@@ -282,7 +282,7 @@ void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
 {
     struct told_list list = {0};
     add_uses(&list, ticket, flags, INSTRUMENT_FLAG_ROWS);
-    if (ticket->table)
+    if (ticket->table && frame)
         add_entries(&list, ticket, frame);
     tell_list(ticket, &list);
 }
