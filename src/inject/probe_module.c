@@ -101,13 +101,14 @@ static struct probe_text *known_locked(const uint64_t key[2])
     return text;
 }
 
+// The GPU is not told: a target that is raised for it shows in the attributes of the program's own
+// kernels, by which libraries choose what to launch (CUB does).
 static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
-                                      unsigned gpu, char *reason, size_t reason_bytes)
+                                      char *reason, size_t reason_bytes)
 {
     const struct instrument_request request = {.facts = state.probes->facts,
                                                .wants = wants,
-                                               .limit_bytes = MOST_REWRITE_BYTES,
-                                               .gpu = gpu};
+                                               .limit_bytes = MOST_REWRITE_BYTES};
     struct instrument_module *module = probe_cache_find(key);
     struct base_error error = {0};
     if (module)
@@ -130,7 +131,7 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, c
     pthread_mutex_unlock(&state.probes->lock);
     if (text)
         return text;
-    struct instrument_module *module = make(key, ptx, length, gpu, reason, reason_bytes);
+    struct instrument_module *module = make(key, ptx, length, reason, reason_bytes);
     struct probe_text *made = module ? calloc(1, sizeof(*made)) : NULL;
     if (!made) {
         if (module) {
