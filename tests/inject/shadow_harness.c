@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "inject/shadow_inner.h"
+
 enum { RING_SLOTS = 1 << 16 };
 
 struct state state;
@@ -27,6 +29,7 @@ static struct {
     CUmodule module;
     BASE_ARRAY(struct harness_record) taken[EVENT_KINDS];
     size_t given[EVENT_KINDS];
+    BASE_ARRAY(struct stream *) streams;
     struct base_buf notes;
 } harness;
 
@@ -128,7 +131,14 @@ void harness_finish(void)
 {
     MUST(DRIVER(cuCtxSynchronize)());
     shadow_finish();
+    struct shadow *shadow = atomic_load(&harness.context.shadow);
     shadow_context_gone(&harness.context);
+    while (shadow && atomic_load(&shadow->lanes)) { // which nobody holds any more
+        struct shadow_lane *lane = atomic_load(&shadow->lanes);
+        atomic_store(&shadow->lanes, lane->next);
+        free(lane);
+    }
+    free(shadow);
     MUST(DRIVER(cuCtxDestroy_v2)(harness.handle));
     objects_fini(&state.objects);
     base_map_fini(&state.contexts);
@@ -140,6 +150,9 @@ void harness_finish(void)
     }
     base_buf_fini(&harness.notes);
     harness.notes = (struct base_buf){0};
+    for (size_t i = 0; i < harness.streams.count; i++)
+        free(harness.streams.items[i]);
+    base_array_fini(&harness.streams);
     free(harness.context.legacy);
     free(harness.ring);
 }
@@ -152,6 +165,7 @@ struct stream *harness_stream(struct context *context, unsigned flags)
                         .flags = flags & CU_STREAM_NON_BLOCKING ? EVENT_STREAM_NON_BLOCKING : 0,
                         .context = context};
     MUST(DRIVER(cuStreamCreate)(&stream->handle, flags));
+    *base_array_push(&harness.streams) = stream;
     return stream;
 }
 

@@ -529,6 +529,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
         MUST(DRIVER(cuGraphAddKernelNode_v2)(&added, graph, NULL, 0, &node));
     }
     MUST(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    MUST(DRIVER(cuGraphDestroy)(graph));
     for (uint64_t call = 1; call <= REPLAYS; call++) {
         if (call % 7 == 0) { // another object, of another size, in the place of one
             const uint32_t which = random_next(&seed) % 4;

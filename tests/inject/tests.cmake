@@ -42,10 +42,10 @@ if(TARGET test_inject_pool) # which is part of the library only
 endif()
 
 # Shadow memory alone, on the simulated GPU: see shadow_harness.h.
-foreach(name IN ITEMS shadow shadow_elements shadow_reduce)
+foreach(name IN ITEMS shadow shadow_bounds shadow_elements shadow_reduce shadow_replays)
     if(TARGET test_inject_${name} AND TARGET glint_libcuda)
         file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow*.c)
-        target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c ${shadow_sources})
+        target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c inject/shadow_world.c ${shadow_sources})
         target_compile_definitions(test_inject_${name} PRIVATE HARNESS_DRIVER="$<TARGET_FILE:glint_libcuda>")
         target_link_libraries(test_inject_${name} PRIVATE ${CMAKE_DL_LIBS} pthread)
         add_dependencies(test_inject_${name} glint_libcuda)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of graphs at element level: each replay is told exactly, in the order of its nodes, also
+// where other objects have taken the places of those that the graph was made with.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shadow_world.h"
+
+static struct context *context;
+
+static int start(void **unused)
+{
+    (void)unused;
+    context = harness_start();
+    return 0;
+}
+
+static int finish(void **unused)
+{
+    (void)unused;
+    harness_finish();
+    return 0;
+}
+
+static void settle(void)
+{
+    MUST(DRIVER(cuCtxSynchronize)());
+    shadow_context_end(context);
+}
+
+// --- Graphs --------------------------------------------------------------------------------------
+
+enum { NODES = 3, LIST = 300 };
+
+struct node {
+    struct harness_run run;
+    struct harness_params params;
+    struct harness_access *list;
+    struct shadow_ticket *ticket;
+    uint64_t strays;
+};
+
+// No launch has done what was expected last.
+static void world_forget(struct world *world)
+{
+    for (int i = 0; i < MODELS; i++) {
+        struct model *model = world_model(world, i);
+        memset(model->counts, 0, model->elements * sizeof(*model->counts));
+        model->read = model->written = 0;
+    }
+}
+
+// The nodes run one after the other; what their roots point into is random.
+static CUgraphExec make_graph(struct world *world, struct node *nodes)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode last = NULL;
+    MUST(DRIVER(cuGraphCreate)(&graph, 0));
+    for (int i = 0; i < NODES; i++) {
+        struct node *node = &nodes[i];
+        node->list = harness_pinned(LIST * sizeof(*node->list));
+        node->run = (struct harness_run){
+            .stream = context->legacy, .kernel = &world_kernel, .facts = world->facts};
+        world_launch(world, &node->run, node->list, LIST); // for its roots
+        world_forget(world);
+        harness_fill(&node->run, &node->params);
+        struct shadow_launch launch = {.stream = node->run.stream,
+                                       .kernel = &world_kernel,
+                                       .kernel_number = 1,
+                                       .roots = node->run.roots,
+                                       .grid = {(LIST + HARNESS_BLOCK - 1) / HARNESS_BLOCK, 1, 1},
+                                       .block = {HARNESS_BLOCK, 1, 1},
+                                       .facts = world->facts};
+        node->ticket = shadow_begin_node(&launch, node->params.context);
+        assert_non_null(node->ticket);
+        CUDA_KERNEL_NODE_PARAMS params = {
+            .func = harness_function(world->facts),
+            .gridDimX = launch.grid[0],
+            .gridDimY = 1,
+            .gridDimZ = 1,
+            .blockDimX = HARNESS_BLOCK,
+            .blockDimY = 1,
+            .blockDimZ = 1,
+            .kernelParams = node->params.pointers,
+        };
+        CUgraphNode added;
+        MUST(DRIVER(cuGraphAddKernelNode_v2)(&added, graph, &last, last ? 1 : 0, &params));
+        last = added;
+    }
+    MUST(DRIVER(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    MUST(DRIVER(cuGraphDestroy)(graph));
+    return exec;
+}
+
+// Other accesses, with the same roots.
+static void renew_list(struct world *world, struct node *node)
+{
+    static const uint32_t near[HARNESS_SLOTS] = {OBJECTS, OBJECTS, OBJECTS, OBJECTS};
+    world_accesses(world, &node->run, node->list, LIST, near);
+}
+
+// Another object of the same size in its place, as after it was freed and made again; its elements
+// are as large, since the same root came first.
+static void take_place(struct model *model, enum objects_layer layer)
+{
+    struct object taken, object = model->object;
+    const uint32_t shift = model->shift;
+    assert_true(objects_take(&state.objects, layer, object.start, &taken));
+    shadow_object_ended(object.number);
+    object.number = 0;
+    assert_true(objects_add_new(&state.objects, layer, &object));
+    model_free(model);
+    model_make(model, &object);
+    model_use(model, shift);
+}
+
+static void replays_are_told_each(uint32_t seed, uint32_t facts)
+{
+    world_kernel.root_count = HARNESS_SLOTS;
+    enum { REPLAYS = 10 };
+    static struct expected expected[NODES];
+    static struct node nodes[NODES];
+    struct world world;
+    struct stream *streams[2] = {harness_stream(context, 0), context->legacy};
+    world_start(&world, seed, facts);
+    CUgraphExec exec = make_graph(&world, nodes);
+    struct shadow_ticket *tickets[NODES];
+    uint32_t numbers[NODES];
+    for (int i = 0; i < NODES; i++) {
+        tickets[i] = nodes[i].ticket;
+        numbers[i] = 1 + 2 * (uint32_t)i;
+    }
+    for (uint64_t call = 1; call <= REPLAYS; call++) {
+        struct object more = harness_object(1000 * call, 0);
+        if (call == 5) { // others take the places of all objects
+            for (int i = 0; i < OBJECTS; i++)
+                take_place(&world.objects[i], OBJECTS_MEMORY);
+            for (int i = 0; i < PARTS; i++)
+                take_place(&world.parts[i], OBJECTS_PARTS);
+        }
+        for (int i = 0; i < NODES; i++) {
+            renew_list(&world, &nodes[i]);
+            world_take(&world, call, numbers[i], &expected[i]);
+        }
+        struct stream *stream = streams[call % 2];
+        shadow_replay(stream, tickets, NODES);
+        const bool launched = call % 4 != 0;
+        if (launched)
+            MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
+        shadow_replayed(stream, tickets, numbers, NODES, call, launched);
+        if (!launched) { // tried again
+            shadow_replay(stream, tickets, NODES);
+            MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
+            shadow_replayed(stream, tickets, numbers, NODES, call, true);
+        }
+        settle();
+        world_check(&world, expected, NODES);
+        harness_end_object(&more);
+    }
+    MUST(DRIVER(cuGraphExecDestroy)(exec));
+    for (int i = 0; i < NODES; i++)
+        shadow_release(tickets[i]);
+    world_finish(&world);
+}
+
+static void replays_are_told_each_time(void **unused)
+{
+    (void)unused;
+    replays_are_told_each(5, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS);
+}
+
+static void replays_are_told_with_counts(void **unused)
+{
+    (void)unused;
+    replays_are_told_each(6, INSTRUMENT_OBJECTS | INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+    const struct CMUnitTest tests[] = {
+        TEST(replays_are_told_each_time),
+        TEST(replays_are_told_with_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
