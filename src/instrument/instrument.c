@@ -136,12 +136,28 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     forget(body);
 }
 
+// The first place of a directive in the text that is not in a comment to the end of a line; NULL:
+// none.
+static const char *find_directive(const struct instrument_work *work, const char *directive)
+{
+    const char *end = work->text + work->length, *from = work->text, *at;
+    while ((at = memmem(from, (size_t)(end - from), directive, strlen(directive)))) {
+        const char *line = at;
+        while (line > work->text && line[-1] != '\n')
+            line--;
+        if (!memmem(line, (size_t)(at - line), "//", 2))
+            return at;
+        from = at + 1;
+    }
+    return NULL;
+}
+
 // Where a directive's argument stands in the text: the number behind .version, the name behind
 // .target up to a comma or space.
 static bool find_argument(const struct instrument_work *work, const char *directive,
                           const char **from, const char **to)
 {
-    const char *at = memmem(work->text, work->length, directive, strlen(directive));
+    const char *at = find_directive(work, directive);
     const char *end = work->text + work->length;
     if (!at)
         return false;

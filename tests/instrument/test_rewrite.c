@@ -270,6 +270,8 @@ static void version_and_target_are_raised_only_where_needed(void **state)
     assert_begins(".version 6.4\n.target sm_75\n.address_size 64\n", elements, 86,
                   ".version 7.0\n.target sm_80\n");
     assert_begins(turing, INSTRUMENT_OBJECTS, 90, turing);
+    assert_begins("// .version 1.0, .target sm_10\n.version 6.4\n.target sm_75\n.address_size 64\n",
+                  elements, 86, "// .version 1.0, .target sm_10\n.version 7.0\n.target sm_80\n");
 }
 
 // --- Reasons
