@@ -106,9 +106,8 @@ static struct probe_text *known_locked(const uint64_t key[2])
 static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
                                       char *reason, size_t reason_bytes)
 {
-    const struct instrument_request request = {.facts = state.probes->facts,
-                                               .wants = wants,
-                                               .limit_bytes = MOST_REWRITE_BYTES};
+    const struct instrument_request request = {
+        .facts = state.probes->facts, .wants = wants, .limit_bytes = MOST_REWRITE_BYTES};
     struct instrument_module *module = probe_cache_find(key);
     struct base_error error = {0};
     if (module)
