@@ -149,7 +149,7 @@ struct probe_kernel {
     const struct instrument_kernel *about; // NULL: it has no probes
     const char *reason;                    // why not, or NULL
     _Atomic uint32_t launches;
-    _Atomic bool told;
+    _Atomic uint32_t number;         // under which it was told; 0: it was not yet
     _Atomic bool refused;            // said that a launch of it was not watched
     _Atomic uint32_t settings;       // how often attributes were set
     _Atomic int cache_config, banks; // -1: not set

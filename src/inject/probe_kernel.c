@@ -115,9 +115,8 @@ static void tell_site(const struct instrument_site *site, uint32_t kernel, uint3
     base_buf_fini(&texts);
 }
 
-static void tell_probe(const struct probe_kernel *kernel, uint32_t number, const char *reason)
+static void tell_probe(uint32_t number, uint32_t facts, const char *reason)
 {
-    const uint32_t facts = kernel->about ? state.probes->facts : 0;
     const struct event_probe record = {
         .kernel = number,
         .facts = (facts & INSTRUMENT_OBJECTS ? EVENT_PROBE_OBJECTS : 0) |
@@ -129,10 +128,10 @@ static void tell_probe(const struct probe_kernel *kernel, uint32_t number, const
 
 void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
 {
-    if (!number || atomic_load_explicit(&kernel->told, memory_order_relaxed) ||
-        atomic_exchange(&kernel->told, true))
+    if (!number || atomic_load_explicit(&kernel->number, memory_order_relaxed) ||
+        atomic_exchange(&kernel->number, number))
         return;
-    tell_probe(kernel, number, kernel->reason);
+    tell_probe(number, kernel->about ? state.probes->facts : 0, kernel->reason);
     for (uint32_t i = 0; kernel->about && i < kernel->about->site_count; i++)
         tell_site(&kernel->about->sites[i], number, i + 1);
 }
@@ -239,10 +238,10 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
         free(made);
         return clone;
     }
-    if (!made->function)
-        state_note(EVENT_WARNING, "the driver does not find a kernel's clone with probes, or tells "
-                                  "nothing of its parameters (it does since CUDA 12.4): the kernel "
-                                  "is not watched");
+    if (!made->function && atomic_load(&kernel->number))
+        tell_probe(atomic_load(&kernel->number), 0,
+                   "the driver does not find its clone with probes, or does not tell where its "
+                   "parameters lie (it does since CUDA 12.4)");
     return made;
 }
 

@@ -11,12 +11,12 @@
 
 enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
 
-static void say_once(struct probe_kernel *kernel, uint32_t number, const char *text)
+static void say_once(struct probe_kernel *kernel, const char *text)
 {
-    char note[200];
+    char note[400];
     if (atomic_exchange(&kernel->refused, true))
         return;
-    snprintf(note, sizeof(note), "kernel %u: %s", number, text);
+    snprintf(note, sizeof(note), "kernel %.200s: %s", kernel->about->name, text);
     state_note(EVENT_WARNING, note);
 }
 
@@ -74,7 +74,7 @@ void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresu
         return; // so it is not the clone's fault
     snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
              (int)refused);
-    say_once(launch->kernel, call->detail.launch.kernel, text);
+    say_once(launch->kernel, text);
 }
 
 void probe_launch_passed(CUfunction function, uint32_t number)
@@ -84,9 +84,8 @@ void probe_launch_passed(CUfunction function, uint32_t number)
         return;
     probe_kernel_tell(kernel, number);
     if (kernel->about)
-        say_once(kernel, number,
-                 "launches by functions of before CUDA 4, or on several devices at "
-                 "once, are not watched");
+        say_once(kernel, "launches by functions of before CUDA 4, or on several devices at "
+                         "once, are not watched");
 }
 
 static void launched(struct call *call, struct probe_launch *launch)

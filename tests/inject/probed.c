@@ -185,7 +185,9 @@ static void list_kernels(CUmodule of)
     for (unsigned i = 0; i < 32 && functions[i]; i++) {
         const char *name;
         CHECK(cuFuncGetName(&name, functions[i]));
-        printf(" %s", name);
+        int version = 0; // by which libraries choose among their kernels
+        CHECK(cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, functions[i]));
+        printf(" %s (%d)", name, version);
     }
     putchar('\n');
 }

@@ -49,7 +49,7 @@ forged samples '.entry add$glint' '.entry 0'
 says '^probe kernel 2 facts 0: the driver refuses'
 # A clone that is not there.
 forged samples '.entry add$glint' '.entry odd$glint'
-says '^note the driver does not find a kernel.s clone'
+says '^probe kernel 1 facts 0: the driver does not find its clone'
 says '^access call 16 object 1 written'
 silent '^access call 9 '
 # A clone that the driver does not launch, as one that needs more of the GPU than the kernel; nor does it take it as
@@ -58,7 +58,7 @@ forged samples 'glint$context[32]
 )' 'glint$context[32]
 )
 .maxntid 1, 1, 1'
-says '^note kernel 1: the driver does not launch it with probes (error 1)$'
+says '^note kernel add: the driver does not launch it with probes (error 1)$'
 says '^access call 16 object 1 written'
 silent '^access call 9 '
 silent '^access call .* node 1 '
