@@ -26,12 +26,13 @@ struct call {
     uint64_t start_ns, end_ns, number;
     uint32_t stack;
     CUresult result;
-    int error;              // the program's errno
-    uint8_t kind;           // enum event_call_kind
-    uint8_t flags;          // EVENT_CALL_*
-    uint8_t how;            // HOOK_*; a hook may change it before call_start
-    bool waited_is_known;   // all of the call was waiting, if it waited
-    bool quiet;             // make no record
+    int error;            // the program's errno
+    uint8_t kind;         // enum event_call_kind
+    uint8_t flags;        // EVENT_CALL_*
+    uint8_t how;          // HOOK_*; a hook may change it before call_start
+    bool waited_is_known; // all of the call was waiting, if it waited
+    bool quiet;           // make no record
+    bool early; // of a launch: it may begin before what is ahead of it in its stream has ended
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
     CUevent event;              // that is waited for instead of streams

@@ -6,6 +6,7 @@
 static void launches(struct call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
 {
+    call->early = false;
     call->detail.launch = (struct event_launch){
         .grid = {grid[0], grid[1], grid[2]},
         .block = {block[0], block[1], block[2]},
@@ -67,16 +68,21 @@ LAUNCHES_BOTH(cuLaunchCooperativeKernel, _ptsz,
 static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
 {
     uint32_t flags = 0;
+    bool early = false;
+    call->early = false;
     if (!config)
         return;
     for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
-            config->attrs[i].value.cooperative)
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute->value.cooperative)
             flags |= EVENT_LAUNCH_COOPERATIVE;
+        early |= attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                 attribute->value.programmaticStreamSerializationAllowed;
     }
     launches(call, function, DIM(config->gridDimX, config->gridDimY, config->gridDimZ),
              DIM(config->blockDimX, config->blockDimY, config->blockDimZ), config->sharedMemBytes,
              flags);
+    call->early = early;
 }
 
 LAUNCHES_BOTH(cuLaunchKernelEx, _ptsz,

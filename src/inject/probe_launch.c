@@ -30,7 +30,9 @@ void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfuncti
     if (!kernel)
         return;
     probe_kernel_tell(kernel, shape->kernel);
-    if (call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
+    if (call->early && kernel->about) // what is read and cleared ahead of it may not be yet
+        say_once(kernel, "launches that may begin before the stream comes to them are not watched");
+    if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
         call->stream->context != call->current || !probe_kernel_chosen(kernel))
         return;
     const bool relaxed = probe_relax(&mode);

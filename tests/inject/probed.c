@@ -137,6 +137,16 @@ static void launches(void)
     CHECK(cuStreamSynchronize(stream));
     show("cooperative");
 
+    // It may begin while what probes of another launch found is still read: it is not watched.
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    config.attrs = &early;
+    CHECK(cuLaunchKernelEx(&config, add, params, NULL));
+    early.value.programmaticStreamSerializationAllowed = 0;
+    CHECK(cuLaunchKernelEx(&config, add, params, NULL));
+    CHECK(cuStreamSynchronize(stream));
+    show("early");
+
     pick_on(0, NULL);
     pick_on(1, stream);
     CHECK(cuCtxSynchronize());
