@@ -72,16 +72,20 @@ void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
     pthread_mutex_unlock(&shadow->lock);
 }
 
-static bool has_rows(const struct shadow_launch *launch)
+static bool has_rows(const struct shadow_launch *launch, const struct instrument_slot *slots)
 {
-    return launch->block[0] % 32 == 0 || (launch->block[1] == 1 && launch->block[2] == 1);
+    bool small = true;
+    for (uint32_t i = 0; launch->facts & INSTRUMENT_ELEMENTS && i < launch->kernel->root_count; i++)
+        small &= slots[i].bytes < UINT64_C(1) << 32;
+    return small &&
+           (launch->block[0] % 32 == 0 || (launch->block[1] == 1 && launch->block[2] == 1));
 }
 
 void shadow_context_fill(const struct shadow_launch *launch, struct instrument_context *about,
                          const struct instrument_slot *slots, void *context)
 {
     const struct instrument_kernel *kernel = launch->kernel;
-    about->options = has_rows(launch) ? INSTRUMENT_ROWS : 0;
+    about->options = has_rows(launch, slots) ? INSTRUMENT_ROWS : 0;
     memset(context, 0, kernel->context_bytes);
     memcpy(context, about, sizeof(*about));
     if (launch->facts & INSTRUMENT_ELEMENTS)

@@ -68,6 +68,16 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
     instrument_emit_tallies(work, body);
 }
 
+// True where some probe is one lane's for all.
+static bool has_steps(const struct instrument_body *body)
+{
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        if (body->probes[i].lanes == LANES_STEP && !body->probes[i].waits)
+            return true;
+    }
+    return false;
+}
+
 // Registers that last through the function.
 static void emit_registers(struct instrument_work *work, const struct instrument_body *body)
 {
@@ -75,21 +85,23 @@ static void emit_registers(struct instrument_work *work, const struct instrument
     if (body->looks_up)
         base_buf_puts(out, work->elements
                                ? ".reg .b64 %glint$e, %glint$s, %glint$f, %glint$x, %glint$m0, "
-                                 "%glint$m1;\n"
+                                 "%glint$m1, %glint$bits;\n.reg .b32 %glint$shift, %glint$before;\n"
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
+    if (work->elements && has_steps(body))
+        base_buf_puts(out, ".reg .pred %glint$full, %glint$skip;\n.reg .b32 %glint$lane;\n");
 }
 
 static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
     if (body->looks_up)
-        base_buf_puts(out, work->elements ? "mov.u64 %glint$e, 0;\nmov.u64 %glint$s, 0;\n"
-                                            "mov.u64 %glint$f, 0;\nmov.u64 %glint$x, 0;\n"
-                                            "mov.u64 %glint$m0, 0;\nmov.u64 %glint$m1, 0;\n"
+        base_buf_puts(out, work->elements ? "mov.u64 %glint$e, 0;\nmov.u64 %glint$f, 0;\n"
+                                            "mov.u64 %glint$x, 0;\nmov.u64 %glint$m0, 0;\n"
+                                            "mov.u64 %glint$m1, 0;\n"
                                           : "mov.u64 %glint$f0, 0;\nmov.u64 %glint$x0, 0;\n"
                                             "mov.u64 %glint$f1, 0;\nmov.u64 %glint$x1, 0;\n");
     for (uint32_t i = 0; !work->elements && body->kernel && i < instrument_flag_words(body->kernel);
@@ -97,6 +109,8 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
     if (!work->elements || !body->kernel)
         return;
+    if (has_steps(body))
+        base_buf_puts(out, "mov.u32 %glint$lane, %laneid;\n");
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
         base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
     if (body->sweeps.count)
@@ -121,10 +135,35 @@ static void emit_ending(struct instrument_work *work, const struct instrument_bo
 struct walk {
     struct instrument_work *work;
     struct instrument_body *body;
-    uint32_t probe; // the next one
-    uint32_t done;  // 1 + the last instruction before which all was put
+    uint32_t probe;                         // the next one
+    uint32_t done;                          // 1 + the last instruction before which all was put
+    const struct instrument_probe *follows; // comes behind its instruction
     struct instrument_led led;
 };
+
+// True where the probe may stand behind its instruction, which then does not wait for it: a load
+// that leaves its address and its guard as they are.
+static bool may_follow(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    const struct ptx_site *site = probe->site;
+    const struct ptx_ssa *ssa = body->facts->ssa;
+    const struct ptx_operand *base =
+        site->address->kind == PTX_OPERAND_ADDRESS ? &site->address->elements[0] : site->address;
+    if (site->access != PTX_ACCESS_LOAD || ptx_op(site->instr) != PTX_OP_LD || probe->waits)
+        return false;
+    for (uint32_t i = ssa->ref_start[site->instr->index];
+         i < ssa->ref_start[site->instr->index + 1]; i++) {
+        const struct ptx_ref *ref = &ssa->refs[i];
+        if (!ref->is_def)
+            continue;
+        if (ref->value == PTX_NO_VALUE)
+            return false;
+        const struct ptx_reg *set = ssa->values[ref->value].reg;
+        if (set == site->instr->guard || (base->kind == PTX_OPERAND_REG && set == base->reg))
+            return false;
+    }
+    return true;
+}
 
 // What comes before an instruction.
 static void emit_before(struct walk *walk, const struct ptx_instr *instr)
@@ -145,8 +184,13 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
             base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n",
                             body->tally_at[block] - 1, body->tally_at[block] - 1);
     }
-    while (walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr)
-        instrument_emit_probe(work, body, &body->probes[walk->probe++]);
+    for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
+         walk->probe++) {
+        if (work->elements && may_follow(body, &body->probes[walk->probe]))
+            walk->follows = &body->probes[walk->probe];
+        else
+            instrument_emit_probe(work, body, &body->probes[walk->probe]);
+    }
 }
 
 static bool is_label_of_code(const struct ptx_stmt *stmt)
@@ -191,6 +235,10 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
     }
     ptx_print_stmt(stmt, out);
     base_buf_putc(out, '\n');
+    if (instr && walk->follows) {
+        instrument_emit_probe(work, walk->body, walk->follows);
+        walk->follows = NULL;
+    }
 }
 
 void instrument_emit_rest(struct instrument_work *work, const struct instrument_body *body)
@@ -222,6 +270,7 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
     struct base_buf *out = &work->out;
     struct ptx_stmt *entry = ptx_place_entry(body->function);
     struct walk walk = {.work = work, .body = body};
+    work->full_block = 0;
     print_head(work, body, out);
     base_buf_puts(out, "\n{\n");
     emit_registers(work, body);

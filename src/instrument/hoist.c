@@ -4,13 +4,11 @@
 // one call marks all. How many rounds there were is counted, not computed, so it does not matter
 // why a loop ends; what is taken from analysis is the step, and that every round passes the access.
 //
-// What rests on 32-bit parts of an address not wrapping round holds where the object has less than
-// 4 GiB: an address that wrapped would lie outside. For larger objects, and for parameters in the
-// step that are no small numbers, a predicate leads around: then each access is looked up as it
-// happens.
+// Where steps are additions of 64 bits they are sure (steps.c). Others rest on 32-bit parts of the
+// address not wrapping round, which moves it by a multiple of 2^32: so of the first round the high
+// part of the address is kept, too, and compared.
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "work.h"
 
@@ -103,41 +101,14 @@ static bool can_wait(struct instrument_work *work, const struct instrument_body 
     return find_step(work, body, site, step) && is_computable(body, step);
 }
 
-static bool same_step(const struct ptx_linear *a, const struct ptx_linear *b)
-{
-    bool same = a->constant == b->constant && a->term_count == b->term_count;
-    for (uint16_t i = 0; i < a->term_count && same; i++)
-        same = a->terms[i].coefficient == b->terms[i].coefficient &&
-               a->terms[i].symbol_count == b->terms[i].symbol_count &&
-               memcmp(a->terms[i].symbols, b->terms[i].symbols,
-                      a->terms[i].symbol_count * sizeof(a->terms[i].symbols[0])) == 0;
-    return same;
-}
-
-// A new sweep, or one that the access follows without a gap.
 static void add_sweep(struct instrument_work *work, struct instrument_body *body,
-                      struct instrument_probe *probe, uint32_t value, uint32_t kept,
-                      const struct ptx_linear *step)
+                      const struct instrument_probe *probe, uint32_t value, uint32_t kept,
+                      uint32_t phi, const struct ptx_linear *step)
 {
     const struct ptx_site *site = probe->site;
-    for (size_t i = 0; i < body->sweeps.count; i++) {
-        struct instrument_sweep *have = &body->sweeps.items[i];
-        if (have->block != site->block || have->value != value || have->access != site->access ||
-            have->bytes != site->bytes || have->root != probe->root ||
-            !same_step(&have->step, step))
-            continue;
-        bool behind = site->address->offset == have->offset + (int64_t)have->chunk;
-        bool before = site->address->offset + (int64_t)site->bytes == have->offset;
-        if (!behind && !before)
-            continue;
-        have->chunk += site->bytes;
-        have->offset = before ? site->address->offset : have->offset;
-        return;
-    }
     uint32_t order = (uint32_t)body->sweeps.count;
     *base_array_add(&body->sweeps, &work->scratch) =
         (struct instrument_sweep){.order = order,
-                                  .block = site->block,
                                   .loop = site->loop,
                                   .value = value,
                                   .kept = kept,
@@ -147,32 +118,15 @@ static void add_sweep(struct instrument_work *work, struct instrument_body *body
                                   .bytes = site->bytes,
                                   .chunk = site->bytes,
                                   .offset = site->address->offset,
+                                  .form = site->form,
+                                  .phi = phi,
                                   .step = *step,
+                                  .times = 1,
+                                  .doubted = probe->doubted,
                                   .columns = is_same_in_columns(body, site),
                                   .check = probe->check};
-}
-
-// Notes what a predicate of the root must exclude.
-static void add_doubts(struct instrument_body *body, const struct instrument_probe *probe,
-                       const struct ptx_linear *step, struct instrument_work *work)
-{
-    if (!probe->site->form.assumes_no_wrap && !step->term_count)
-        return;
-    struct instrument_doubt *doubt = &body->doubts[probe->root];
-    doubt->exists = true;
-    for (uint16_t i = 0; i < step->term_count; i++) {
-        for (uint8_t k = 0; k < step->terms[i].symbol_count; k++) {
-            const struct ptx_symbol *symbol =
-                &body->facts->affine->symbols[step->terms[i].symbols[k]];
-            if (!is_small_param(body, symbol))
-                continue;
-            size_t known = 0;
-            while (known < doubt->params.count && doubt->params.items[known] != symbol->index)
-                known++;
-            if (known == doubt->params.count)
-                *base_array_add(&doubt->params, &work->scratch) = symbol->index;
-        }
-    }
+    struct instrument_sweep *added = &body->sweeps.items[order];
+    added->form.constant -= site->address->offset;
 }
 
 static int by_tally(const void *a, const void *b)
@@ -188,8 +142,6 @@ static int by_tally(const void *a, const void *b)
 void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
-    body->doubts =
-        base_new_array(&work->scratch, struct instrument_doubt, body->kernel->root_count);
     body->leaves = base_new_array(&work->scratch, bool, cfg->block_count);
     for (uint32_t i = 0; i < body->probe_count; i++) {
         struct instrument_probe *probe = &body->probes[i];
@@ -202,7 +154,7 @@ void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body
             continue;
         uint32_t kept = PTX_NO_VALUE;
         for (size_t k = 0; k < body->sweeps.count; k++) {
-            if (body->sweeps.items[k].block == site->block && body->sweeps.items[k].value == value)
+            if (body->sweeps.items[k].tally == probe->tally && body->sweeps.items[k].value == value)
                 kept = body->sweeps.items[k].kept;
         }
         if (kept == PTX_NO_VALUE) {
@@ -211,12 +163,15 @@ void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body
         }
         probe->waits = true;
         probe->kept = kept;
-        add_sweep(work, body, probe, value, kept, &step);
-        add_doubts(body, probe, &step, work);
+        uint32_t phi;
+        bool wide = instrument_steps_are_wide(body, site, &phi);
+        probe->doubted = !wide && (site->form.assumes_no_wrap || step.term_count);
+        add_sweep(work, body, probe, value, kept, phi, &step);
         const struct ptx_loop *loop = &cfg->loops[site->loop];
         for (uint32_t k = 0; k < loop->exit_count; k++)
             body->leaves[loop->exits[k].to] = true;
     }
+    instrument_join_sweeps(body);
     if (body->sweeps.count)
         qsort(body->sweeps.items, body->sweeps.count, sizeof(*body->sweeps.items), by_tally);
 }
@@ -236,27 +191,27 @@ void instrument_emit_waiting_entry(struct instrument_work *work, const struct in
     }
     if (body->kept_count)
         base_buf_printf(out, ".reg .b64 %%glint$l<%u>;\n", body->kept_count);
-    for (uint32_t root = 0; root < kernel->root_count; root++) {
-        const struct instrument_doubt *doubt = &body->doubts[root];
-        if (!doubt->exists)
-            continue;
-        // bytes - 1 >= 2^32 - 1: none, or too many.
-        base_buf_printf(
-            out,
-            ".reg .pred %%glint$b%u;\n{\n.reg .b64 %%glint$d0;\n.reg .b32 %%glint$r0;\n"
-            ".reg .pred %%glint$p0;\n"
-            "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-            "sub.u64 %%glint$d0, %%glint$d0, 1;\n"
-            "setp.ge.u64 %%glint$b%u, %%glint$d0, 4294967295;\n",
-            root, instrument_slot_offset(root) + offsetof(struct instrument_slot, bytes), root);
-        for (size_t i = 0; i < doubt->params.count; i++)
-            base_buf_printf(out,
-                            "ld.param.u32 %%glint$r0, [%s];\n"
-                            "setp.lt.s32 %%glint$p0, %%glint$r0, 0;\n"
-                            "or.pred %%glint$b%u, %%glint$b%u, %%glint$p0;\n",
-                            body->function->params[doubt->params.items[i]]->name, root, root);
-        base_buf_puts(out, "}\n");
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        if (body->probes[i].keeps && body->probes[i].doubted)
+            base_buf_printf(out, ".reg .b32 %%glint$h%u;\nmov.b32 %%glint$h%u, -1;\n",
+                            body->probes[i].kept, body->probes[i].kept);
     }
+}
+
+void instrument_emit_waiting(struct instrument_work *work, const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const char *name = probe->site->address->elements[0].reg->name;
+    if (!probe->keeps)
+        return;
+    base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept, name);
+    if (probe->doubted)
+        base_buf_printf(out,
+                        "{\n.reg .pred %%glint$p;\n.reg .b32 %%glint$r<2>;\n"
+                        "mov.b64 {%%glint$r0, %%glint$r1}, %s;\n"
+                        "setp.eq.u32 %%glint$p, %%glint$h%u, -1;\n"
+                        "@%%glint$p mov.b32 %%glint$h%u, %%glint$r1;\n}\n",
+                        name, probe->kept, probe->kept);
 }
 
 // The step into %glint$d1.
@@ -276,7 +231,7 @@ static void emit_step(struct base_buf *out, const struct instrument_body *body,
             else if (symbol->kind == PTX_SYMBOL_PARAM)
                 base_buf_printf(out,
                                 "ld.param.u32 %%glint$r1, [%s];\n"
-                                "cvt.u64.u32 %%glint$d3, %%glint$r1;\n",
+                                "cvt.s64.s32 %%glint$d3, %%glint$r1;\n",
                                 body->function->params[symbol->index]->name);
             else
                 base_buf_printf(out,
@@ -292,43 +247,70 @@ static void emit_step(struct base_buf *out, const struct instrument_body *body,
 static void emit_sweep(struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_sweep *sweep)
 {
+    // What the function takes of a slot.
+    static const struct {
+        size_t offset;
+        unsigned bits;
+    } fields[] = {
+        {offsetof(struct instrument_slot, counts), 64},
+        {offsetof(struct instrument_slot, base), 64},
+        {offsetof(struct instrument_slot, bytes), 64},
+        {offsetof(struct instrument_slot, bits), 64},
+        {offsetof(struct instrument_slot, shift), 32},
+        {offsetof(struct instrument_slot, lead), 32},
+    };
     struct base_buf *out = &work->out;
-    uint32_t past = work->labels++;
     work->helpers |= HELPER_SWEEP | HELPER_ACCESS;
-    if (body->doubts[sweep->root].exists)
-        base_buf_printf(out, "@%%glint$b%u bra $glint$%u;\n", sweep->root, past);
     emit_step(out, body, &sweep->step);
     base_buf_printf(out,
-                    "add.s64 %%glint$d2, %%glint$l%u, %lld;\n"
+                    "mul.lo.u32 %%glint$r1, %%glint$r0, %u;\n"
+                    "add.s64 %%glint$d2, %%glint$l%u, %lld;\n",
+                    sweep->times, sweep->kept, (long long)sweep->offset);
+    if (sweep->doubted)
+        // The first access, as the step has it, and as it was, differ by their high parts, if at
+        // all. Then it is not known what was touched: address 0 stands for it.
+        base_buf_printf(out,
+                        "sub.u32 %%glint$r2, %%glint$r1, %u;\n"
+                        "cvt.u64.u32 %%glint$d0, %%glint$r2;\n"
+                        "mul.lo.u64 %%glint$d0, %%glint$d0, %%glint$d1;\n"
+                        "sub.u64 %%glint$d0, %%glint$l%u, %%glint$d0;\n"
+                        "mov.b64 {%%glint$r2, %%glint$r3}, %%glint$d0;\n"
+                        "setp.ne.u32 %%glint$p0, %%glint$r3, %%glint$h%u;\n"
+                        "@%%glint$p0 mov.u64 %%glint$d1, 0;\n"
+                        "@%%glint$p0 mov.u64 %%glint$d2, 0;\n",
+                        sweep->times, sweep->kept, sweep->kept);
+    base_buf_printf(out,
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
                     "{\n.param .b64 glint$1;\n.param .align 8 .b8 glint$2[%zu];\n"
                     ".param .b64 glint$3;\n.param .b64 glint$4;\n.param .b32 glint$5;\n"
                     ".param .b32 glint$6;\n.param .b32 glint$7;\n.param .b32 glint$8;\n"
                     ".param .b32 glint$9;\n"
                     "st.param.b64 [glint$1], %%glint$d0;\n",
-                    sweep->kept, (long long)sweep->offset,
                     offsetof(struct instrument_context, table), sizeof(struct instrument_slot));
-    for (uint32_t at = 0; at < sizeof(struct instrument_slot); at += 8)
+    for (size_t i = work->counts ? 0 : 1; i < sizeof(fields) / sizeof(fields[0]); i++)
         base_buf_printf(out,
-                        "ld.param.u64 %%glint$d3, [glint$context+%u];\n"
-                        "st.param.b64 [glint$2+%u], %%glint$d3;\n",
-                        instrument_slot_offset(sweep->root) + at, at);
+                        "ld.param.b%u %%glint$%s3, [glint$context+%zu];\n"
+                        "st.param.b%u [glint$2+%zu], %%glint$%s3;\n",
+                        fields[i].bits, fields[i].bits == 64 ? "d" : "r",
+                        instrument_slot_offset(sweep->root) + fields[i].offset, fields[i].bits,
+                        fields[i].offset, fields[i].bits == 64 ? "d" : "r");
     base_buf_printf(out,
                     "st.param.b64 [glint$3], %%glint$d2;\n"
                     "st.param.b64 [glint$4], %%glint$d1;\n"
-                    "st.param.b32 [glint$5], %%glint$r0;\n"
+                    "st.param.b32 [glint$5], %%glint$r1;\n"
                     "st.param.b32 [glint$6], %u;\n"
                     "st.param.b32 [glint$7], %u;\n"
                     "st.param.b32 [glint$8], %u;\n"
                     "st.param.b32 [glint$9], %u;\n"
                     "call glint$sweep, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6, "
-                    "glint$7, glint$8, glint$9);\n}\n"
-                    "$glint$%u:\n",
-                    sweep->chunk, sweep->bytes,
-                    sweep->root * 4 + (sweep->access == PTX_ACCESS_LOAD    ? 1
-                                       : sweep->access == PTX_ACCESS_STORE ? 2
-                                                                           : 3),
-                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0), past);
+                    "glint$7, glint$8, glint$9);\n}\n",
+                    sweep->chunk / sweep->bytes, sweep->bytes,
+                    instrument_access_word(sweep->root,
+                                           sweep->access == PTX_ACCESS_LOAD    ? 1
+                                           : sweep->access == PTX_ACCESS_STORE ? 2
+                                                                               : 3,
+                                           sweep->bytes),
+                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0));
 }
 
 // Marks what waits in loops that hold `inside`, or, where that is PTX_NO_BLOCK, in loops that are
@@ -347,7 +329,7 @@ void instrument_emit_sweeps(struct instrument_work *work, const struct instrumen
         uint32_t past = work->labels++;
         if (wanted)
             base_buf_printf(out,
-                            "{\n.reg .pred %%glint$p0;\n.reg .b32 %%glint$r<2>;\n"
+                            "{\n.reg .pred %%glint$p0;\n.reg .b32 %%glint$r<4>;\n"
                             ".reg .b64 %%glint$d<4>;\n"
                             "sub.u32 %%glint$r0, %%glint$n%u, %%glint$k%u;\n"
                             "setp.eq.u32 %%glint$p0, %%glint$r0, 0;\n"
@@ -359,6 +341,10 @@ void instrument_emit_sweeps(struct instrument_work *work, const struct instrumen
              next++) {
             if (wanted)
                 emit_sweep(work, body, &body->sweeps.items[next]);
+        }
+        for (size_t k = i; k < next && wanted; k++) {
+            if (body->sweeps.items[k].doubted)
+                base_buf_printf(out, "mov.b32 %%glint$h%u, -1;\n", body->sweeps.items[k].kept);
         }
         if (wanted)
             base_buf_printf(out, "$glint$%u:\n}\n", past);

@@ -86,10 +86,9 @@ struct instrument_strays { // accesses to memory that is no object
     uint64_t addresses[INSTRUMENT_STRAYS];
 };
 
-enum {
-    INSTRUMENT_ROWS = 1
-}; // options: a warp's lanes are neighbours in x, 32 to a row: the block's
-   // width is a multiple of 32, or its height and depth are 1
+// Options. ROWS: a warp's lanes are neighbours in x, 32 to a row, the block's width being a
+// multiple of 32, or its height and depth 1; and the bytes of all slots are less than 2^32.
+enum { INSTRUMENT_ROWS = 1 };
 
 // The launch context: the clone's last parameter, by value. slots follow for elements.
 struct instrument_context {

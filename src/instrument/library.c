@@ -10,9 +10,9 @@
 #define STRAYS(field) (unsigned)offsetof(struct instrument_strays, field)
 
 // Searches the table at %table for %address: %entry becomes 1 + the number of the entry that holds
-// it and %slot the entry's address. Where there is none, a stray is counted and %entry is 0. Uses
-// %p, %n, %m, %at; goes on behind itself.
-static void emit_search(struct base_buf *out)
+// it and %slot the entry's address. Where there is none, %entry is 0, and a stray is counted if
+// asked for. Uses %p, %n, %m, %at; goes on behind itself.
+static void emit_search(struct base_buf *out, bool count)
 {
     base_buf_printf(out,
                     "ld.global.u32 %%m, [%%table+%u];\n"
@@ -47,6 +47,12 @@ static void emit_search(struct base_buf *out)
                     TABLE(count), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
                     SLOT(lead), SLOT(base), (unsigned)sizeof(struct instrument_slot),
                     (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(bytes));
+    if (!count) {
+        base_buf_puts(out, "stray:\n"
+                           "mov.u32 %entry, 0;\n"
+                           "searched:\n");
+        return;
+    }
     base_buf_printf(out,
                     "stray:\n"
                     "mov.u32 %%entry, 0;\n"
@@ -91,7 +97,7 @@ static void emit_touch(struct base_buf *out)
                        "ld.param.b64 %address, [glint$2];\n"
                        "mov.u64 %first, 0;\n"
                        "mov.u64 %extent, 0;\n");
-    emit_search(out);
+    emit_search(out, true);
     base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
                        "@%p bra done;\n");
     emit_extent(out);
@@ -142,14 +148,15 @@ static void emit_leave(struct base_buf *out)
                     TABLE(moved), TABLE(touched));
 }
 
-// Elements: leaves an entry for that of an address; gives it, its slot, and what addresses it
-// holds.
+// Elements: leaves an entry for that of an address; gives it, its slot, what addresses it holds,
+// its words, shift and lead.
 static void emit_enter(struct base_buf *out)
 {
-    base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[32]) glint$enter (\n"
+    base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[48]) glint$enter (\n"
                        "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b64 glint$3,\n"
                        "\t.param .b64 glint$4,\n\t.param .b64 glint$5\n)\n"
-                       "{\n" SEARCH_REGISTERS ".reg .b64 %first, %extent, %old, %read, %written;\n"
+                       "{\n" SEARCH_REGISTERS
+                       ".reg .b64 %first, %extent, %bits, %old, %read, %written;\n"
                        "ld.param.b64 %table, [glint$1];\n"
                        "ld.param.b64 %address, [glint$2];\n"
                        "ld.param.b64 %old, [glint$3];\n"
@@ -163,31 +170,43 @@ static void emit_enter(struct base_buf *out)
                        "call glint$leave, (l1, l2, l3, l4);\n}\n"
                        "mov.u64 %first, 0;\n"
                        "mov.u64 %extent, 0;\n");
-    emit_search(out);
+    emit_search(out, false);
     base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
                        "@%p bra done;\n");
     emit_extent(out);
-    base_buf_puts(out, "done:\n"
-                       "cvt.u64.u32 %old, %entry;\n"
-                       "st.param.b64 [glint$0], %old;\n"
-                       "st.param.b64 [glint$0+8], %slot;\n"
-                       "st.param.b64 [glint$0+16], %first;\n"
-                       "st.param.b64 [glint$0+24], %extent;\n"
-                       "ret;\n}\n");
+    base_buf_printf(out,
+                    "ld.global.u64 %%bits, [%%slot+%u];\n"
+                    "ld.global.u32 %%m, [%%slot+%u];\n"
+                    "st.param.b64 [glint$0+32], %%bits;\n"
+                    "st.param.b32 [glint$0+40], %%m;\n"
+                    "st.param.b32 [glint$0+44], %%n;\n"
+                    "done:\n"
+                    "cvt.u64.u32 %%old, %%entry;\n"
+                    "st.param.b64 [glint$0], %%old;\n"
+                    "st.param.b64 [glint$0+8], %%slot;\n"
+                    "st.param.b64 [glint$0+16], %%first;\n"
+                    "st.param.b64 [glint$0+24], %%extent;\n"
+                    "ret;\n}\n",
+                    SLOT(bits), SLOT(shift));
 }
 
-// Elements: one access of any number of bytes, looked up. Its last argument is 1 for a load, 2 for
-// a store, 3 for both, and 4 times the root, or less than 0. What belongs to a root is told by
-// tallies, unless it turns out to be in another object than the one of the slot's base.
+// Elements: an access of any number of bytes, looked up, and as many as its last argument says, of
+// lanes that follow; see instrument_access_word. What belongs to a root is told by tallies, unless
+// it turns out to be in another object than the one of the slot's base.
 static void emit_access(struct base_buf *out, const struct instrument_work *work)
 {
     base_buf_puts(out, "\n.func glint$access (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
-                       "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5\n)\n"
-                       "{\n" SEARCH_REGISTERS
-                       ".reg .pred %reads, %writes, %some;\n.reg .b16 %h;\n.reg .b32 %what;\n"
+                       "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5,\n"
+                       "\t.param .b32 glint$6\n)\n"
+                       "{\n" SEARCH_REGISTERS ".reg .pred %reads, %writes, %some;\n.reg .b16 %h;\n"
+                       ".reg .b32 %what, %count;\n.reg .b64 %start;\n"
+                       "ld.param.b64 %start, [glint$2];\n"
+                       "ld.param.b32 %count, [glint$6];\n"
+                       "lanes:\n"
+                       ".pragma \"nounroll\";\n"
                        "ld.param.b64 %table, [glint$1];\n"
-                       "ld.param.b64 %address, [glint$2];\n");
-    emit_search(out);
+                       "mov.u64 %address, %start;\n");
+    emit_search(out, true);
     base_buf_printf(out,
                     "ld.param.b32 %%what, [glint$5];\n"
                     "and.b32 %%n, %%what, 1;\n"
@@ -203,13 +222,13 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                     "elsewhere:\n"
                     "ld.param.b32 %%n, [glint$4];\n"
                     "cvt.u64.u32 %%room, %%n;\n"
-                    "setp.lt.s32 %%p, %%what, 0;\n"
+                    "shr.u32 %%n, %%what, 8;\n"
+                    "setp.eq.u32 %%p, %%n, 0;\n"
                     "@%%p bra moved;\n"
-                    "shr.u32 %%n, %%what, 2;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "mad.wide.u32 %%at, %%n, 16, %%at;\n"
-                    "@%%reads red.global.add.u64 [%%at], %%room;\n"
-                    "@%%writes red.global.add.u64 [%%at+8], %%room;\n"
+                    "@%%reads red.global.add.u64 [%%at+-16], %%room;\n"
+                    "@%%writes red.global.add.u64 [%%at+-8], %%room;\n"
                     "moved:\n"
                     "@!%%some bra done;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
@@ -259,105 +278,12 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "setp.le.u64 %p, %address, %room;\n"
                        "@%p bra elements;\n"
                        "done:\n"
-                       "ret;\n}\n");
-}
-
-// Elements: sets the bits of a range of bytes of each lane that is here: the address of the slot's
-// words, the range's distance from the slot's base, the shift, and the bytes, the top bit being set
-// where looking at words first is not worth it. Lanes that all bring the same range share its
-// words; else each takes its own, one after the other, and lanes that have come to one word set its
-// bits together, as long as they are few groups.
-static void emit_mark(struct base_buf *out, const struct instrument_work *work)
-{
-    base_buf_puts(out, "\n.func glint$mark (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
-                       "\t.param .b32 glint$3,\n\t.param .b32 glint$4\n)\n"
-                       "{\n.reg .pred %p, %q, %look;\n"
-                       ".reg .b32 %from, %to, %word, %step, %lanes, %leader, %n, %m, %mask;\n"
-                       ".reg .b64 %bits, %first, %last, %at;\n"
-                       "ld.param.b64 %bits, [glint$1];\n"
-                       "ld.param.b64 %first, [glint$2];\n"
-                       "ld.param.b32 %m, [glint$3];\n"
-                       "ld.param.b32 %n, [glint$4];\n"
-                       "setp.ge.s32 %look, %n, 0;\n"
-                       "and.b32 %n, %n, 0x7fffffff;\n"
-                       "cvt.u64.u32 %last, %n;\n"
-                       "add.u64 %last, %last, %first;\n"
-                       "sub.u64 %last, %last, 1;\n"
-                       "shr.u64 %first, %first, %m;\n"
-                       "shr.u64 %last, %last, %m;\n"
-                       // The words' address becomes that of the first word; elements count from
-                       // there on.
-                       "shr.u64 %at, %first, 5;\n"
-                       "mad.lo.u64 %bits, %at, 4, %bits;\n"
-                       "sub.u64 %last, %last, %first;\n"
-                       "cvt.u32.u64 %from, %first;\n"
-                       "and.b32 %from, %from, 31;\n"
-                       "cvt.u32.u64 %to, %last;\n"
-                       "add.u32 %to, %to, %from;\n"
-                       "mov.u32 %word, 0;\n"
-                       "mov.u32 %step, 1;\n"
-                       "activemask.b32 %lanes;\n"
-                       "bfind.u32 %leader, %lanes;\n"
-                       "mov.b64 {%n, %m}, %bits;\n"
-                       "shfl.sync.idx.b32 %mask, %n, %leader, 31, %lanes;\n"
-                       "setp.eq.u32 %p, %n, %mask;\n"
-                       "shfl.sync.idx.b32 %mask, %m, %leader, 31, %lanes;\n"
-                       "setp.eq.and.u32 %p, %m, %mask, %p;\n"
-                       "shl.b32 %m, %to, 5;\n"
-                       "or.b32 %m, %m, %from;\n"
-                       "shfl.sync.idx.b32 %mask, %m, %leader, 31, %lanes;\n"
-                       "setp.eq.and.u32 %p, %m, %mask, %p;\n"
-                       "vote.sync.all.pred %p, %p, %lanes;\n"
-                       "mov.u32 %n, %lanemask_lt;\n"
-                       "and.b32 %n, %n, %lanes;\n"
-                       "@%p popc.b32 %word, %n;\n"
-                       "@%p popc.b32 %step, %lanes;\n"
-                       "words:\n"
-                       ".pragma \"nounroll\";\n"
-                       "shl.b32 %n, %word, 5;\n"
-                       "setp.gt.u32 %q, %n, %to;\n"
-                       "@%q bra done;\n"
-                       "sub.s32 %m, %from, %n;\n"
-                       "max.s32 %m, %m, 0;\n"
-                       "sub.s32 %n, %to, %n;\n"
-                       "min.s32 %n, %n, 31;\n"
-                       "sub.s32 %n, 31, %n;\n"
-                       "mov.u32 %mask, -1;\n"
-                       "shl.b32 %m, %mask, %m;\n"
-                       "shr.u32 %mask, %mask, %n;\n"
-                       "and.b32 %mask, %mask, %m;\n"
-                       "mad.wide.u32 %at, %word, 4, %bits;\n"
-                       "@%p bra set;\n");
-    // Two groups at most: those that the last lane belongs to, then those of the last that is left.
-    for (unsigned group = 0; group < 2 && work->sm >= 80; group++)
-        base_buf_printf(out,
-                        "activemask.b32 %%lanes;\n"
-                        "bfind.u32 %%leader, %%lanes;\n"
-                        "mov.b64 {%%n, %%m}, %%at;\n"
-                        "shfl.sync.idx.b32 %%n, %%n, %%leader, 31, %%lanes;\n"
-                        "shfl.sync.idx.b32 %%m, %%m, %%leader, 31, %%lanes;\n"
-                        "mov.b64 %%first, {%%n, %%m};\n"
-                        "setp.ne.u64 %%q, %%first, %%at;\n"
-                        "selp.b32 %%n, 0, %%mask, %%q;\n"
-                        "redux.sync.or.b32 %%m, %%n, %%lanes;\n"
-                        "@%%q bra group%u;\n"
-                        "mov.u32 %%n, %%laneid;\n"
-                        "setp.ne.u32 %%q, %%n, %%leader;\n"
-                        "@%%q bra next;\n"
-                        "mov.u32 %%mask, %%m;\n"
-                        "bra set;\n"
-                        "group%u:\n",
-                        group, group);
-    base_buf_puts(out, "set:\n"
-                       "mov.u32 %n, 0;\n"
-                       "@%look ld.global.u32 %n, [%at];\n"
-                       "and.b32 %n, %n, %mask;\n"
-                       "setp.ne.u32 %q, %n, %mask;\n"
-                       "@%q red.global.or.b32 [%at], %mask;\n"
-                       "next:\n"
-                       "add.u32 %word, %word, %step;\n"
-                       "bra words;\n"
-                       "done:\n"
+                       "bfe.u32 %n, %what, 2, 6;\n"
+                       "cvt.u64.u32 %at, %n;\n"
+                       "add.u64 %start, %start, %at;\n"
+                       "sub.u32 %count, %count, 1;\n"
+                       "setp.ne.u32 %p, %count, 0;\n"
+                       "@%p bra lanes;\n"
                        "ret;\n}\n");
 }
 
@@ -371,8 +297,6 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
         emit_enter(out);
     if (work->helpers & HELPER_ACCESS)
         emit_access(out, work);
-    if (work->helpers & HELPER_MARK)
-        emit_mark(out, work);
     if (work->helpers & HELPER_SWEEP)
         instrument_emit_sweep_function(out, work->counts);
 }

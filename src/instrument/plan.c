@@ -128,7 +128,8 @@ static bool find_shape(const struct instrument_work *work, const struct ptx_site
     case PTX_OP_RED: return is_power(site->bytes);
     case PTX_OP_CP_ASYNC:
         // Behind the size: how many bytes of it are read, or a predicate under which none is.
-        if (instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3))
+        if (instr->operand_count > (ptx_form_has(instr->form, PTX_MOD_L2_CACHE_HINT) ? 4 : 3) &&
+            !(instr->operands[3].kind == PTX_OPERAND_INT && instr->operands[3].bits == site->bytes))
             probe->shape = SHAPE_SIZED;
         probe->size = 3;
         return is_power(site->bytes) && site->bytes <= 16;
@@ -153,24 +154,6 @@ static bool is_for_shared(const struct ptx_instr *instr)
            (op >= PTX_OP_MBARRIER_INIT && op <= PTX_OP_MBARRIER_TRY_WAIT);
 }
 
-// What lanes will probably do: the probes look whether they do.
-static void guess(const struct instrument_body *body, struct instrument_probe *probe)
-{
-    const struct ptx_site *site = probe->site;
-    const struct ptx_affine *affine = body->facts->affine;
-    int64_t step = ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_TID, 0, NULL) +
-                   ptx_form_coefficient(affine, &site->form, PTX_SYMBOL_LANEID, 0, NULL);
-    if (!(site->deps & PTX_DEP_ANY_LANE))
-        probe->guess = GUESS_ONE;
-    else if (step == (int64_t)site->bytes && site->bytes <= 16)
-        probe->guess = GUESS_RUN;
-    else if (site->kind != PTX_SITE_INDIRECT)
-        probe->guess = GUESS_NEAR;
-    probe->behind = site->bytes;
-    // Blocks that differ in what they touch write words once.
-    probe->check = site->loop != PTX_NO_LOOP && !(site->deps & PTX_DEP_CTAID_X);
-}
-
 static void plan_site(struct instrument_work *work, struct instrument_body *body,
                       const struct ptx_site *site, struct instrument_probe *probe,
                       struct roots *roots)
@@ -193,7 +176,6 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     probe->root = rooted ? find_root(work, body, site, roots) : INSTRUMENT_NONE;
     probe->how = probe->root == INSTRUMENT_NONE ? HOW_LOOKUP : HOW_ROOT;
     body->looks_up |= probe->how == HOW_LOOKUP;
-    guess(body, probe);
 }
 
 // What cannot be cloned whatever its accesses are.
@@ -226,6 +208,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     body->probe_count = count;
     for (uint32_t i = 0; i < count; i++)
         plan_site(work, body, &sites[i], &body->probes[i], &roots);
+    instrument_plan_lanes(body);
     refuse(work, body);
     struct instrument_kernel *kernel = body->kernel;
     if (!kernel)

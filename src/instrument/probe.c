@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of one site's probe, which stands just before its instruction, in a scope of its own:
-// whether the instruction is executed, its address, and then what the level asks for.
+// The text of one site's probe, which stands at its instruction, in a scope of its own: whether the
+// instruction is executed, its address, and then what the level asks for.
 #include <stddef.h>
 
 #include "work.h"
@@ -126,14 +126,15 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
 
 // --- Elements ------------------------------------------------------------------------------------
 
-// An access that is looked up: %glint$a has its address, %glint$r0 its bytes.
+// An access that is looked up: %glint$a has its address, %glint$r0 its bytes. `count` lanes have
+// one such, `step` bytes apart.
 static void emit_access(struct instrument_work *work, const struct instrument_body *body,
-                        uint32_t kinds, uint32_t root)
+                        uint32_t kinds, uint32_t root, uint32_t step, const char *count)
 {
     struct base_buf *out = &work->out;
     work->helpers |= HELPER_ACCESS;
     base_buf_puts(out, "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
-                       ".param .b32 glint$4;\n.param .b32 glint$5;\n");
+                       ".param .b32 glint$4;\n.param .b32 glint$5;\n.param .b32 glint$6;\n");
     emit_table(out, body, "%glint$d1");
     base_buf_puts(out, "st.param.b64 [glint$1], %glint$d1;\n"
                        "st.param.b64 [glint$2], %glint$a;\n");
@@ -146,85 +147,163 @@ static void emit_access(struct instrument_work *work, const struct instrument_bo
                         instrument_slot_offset(root) + offsetof(struct instrument_slot, base));
     base_buf_printf(out,
                     "st.param.b32 [glint$4], %%glint$r0;\n"
-                    "st.param.b32 [glint$5], %d;\n"
-                    "call glint$access, (glint$1, glint$2, glint$3, glint$4, glint$5);\n}\n",
-                    root == INSTRUMENT_NONE ? (int)kinds - 4 : (int)(root * 4 + kinds));
+                    "st.param.b32 [glint$5], %u;\n"
+                    "st.param.b32 [glint$6], %s;\n"
+                    "call glint$access, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6);\n"
+                    "}\n",
+                    instrument_access_word(root, kinds, step), count);
 }
 
-// The way for what is not as expected: of all accesses that are marked here, each by itself.
+// The way for what is not in the slot's object: all accesses that are marked here, each by itself.
 static void emit_slow(struct instrument_work *work, const struct instrument_body *body,
-                      const struct instrument_probe *probe, uint32_t bytes)
+                      const struct instrument_probe *probe, const char *count)
 {
-    int64_t at = probe->site->address->offset;
+    int64_t at = probe->site->address->offset - (int64_t)probe->before;
     for (const struct instrument_probe *each = probe; each;
          each = each->next ? &body->probes[each->next - 1] : NULL) {
-        if (each != probe)
+        uint32_t bytes = each->site->bytes < 16 ? each->site->bytes : 16;
+        if (each->site->address->offset != at)
             base_buf_printf(&work->out, "add.s64 %%glint$a, %%glint$a, %lld;\n",
                             (long long)(each->site->address->offset - at));
         at = each->site->address->offset;
         base_buf_printf(&work->out, "mov.u32 %%glint$r0, %u;\n", bytes);
-        emit_access(work, body, kinds_of(each->site), probe->root);
+        emit_access(work, body, kinds_of(each->site), probe->root, probe->step, count);
     }
+}
+
+// A whole warp, as it takes to mark for all lanes by a step: %glint$full; and %glint$skip for all
+// but its first lane. Holds for the rest of the block: who comes to its begin comes to its end.
+static void emit_full(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_probe *probe)
+{
+    bool once = !probe->site->instr->guard && !body->may_exit;
+    if (once && work->full_block == probe->site->block + 1)
+        return;
+    work->full_block = once ? probe->site->block + 1 : 0;
+    base_buf_printf(&work->out,
+                    "activemask.b32 %%glint$r4;\n"
+                    "ld.param.u32 %%glint$r5, [glint$context+%zu];\n"
+                    "and.b32 %%glint$r5, %%glint$r5, %d;\n"
+                    "setp.ne.u32 %%glint$full, %%glint$r5, 0;\n"
+                    "setp.eq.and.u32 %%glint$full, %%glint$r4, -1, %%glint$full;\n"
+                    "setp.ne.and.u32 %%glint$skip, %%glint$lane, 0, %%glint$full;\n",
+                    offsetof(struct instrument_context, options), INSTRUMENT_ROWS);
+}
+
+// Past the label but for the first of the lanes that are here; r4 becomes their number.
+static void emit_election(struct base_buf *out, uint32_t past)
+{
+    base_buf_printf(out,
+                    "activemask.b32 %%glint$r4;\n"
+                    "mov.u32 %%glint$r5, %%lanemask_lt;\n"
+                    "and.b32 %%glint$r5, %%glint$r5, %%glint$r4;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$r5, 0;\n"
+                    "@%%glint$p1 bra $glint$%u;\n"
+                    "popc.b32 %%glint$r4, %%glint$r4;\n",
+                    past);
+}
+
+// Bits of all that a thread touches here, or of all that its warp does.
+static void emit_bits(struct instrument_work *work, const struct instrument_body *body,
+                      const struct instrument_probe *probe, const struct instrument_fields *slot,
+                      uint32_t bytes, uint32_t done)
+{
+    struct base_buf *out = &work->out;
+    uint32_t slow = work->labels++;
+    uint32_t width = bytes < probe->site->bytes ? bytes : probe->before + probe->behind;
+    // No element fits between what two lanes touch.
+    bool leads = probe->lanes == LANES_STEP && probe->step < width + 4;
+    uint32_t most = width + (leads ? 31 * probe->step : 0);
+    const char *count = "1";
+    if (leads) {
+        emit_full(work, body, probe);
+        base_buf_printf(out,
+                        "@%%glint$skip bra $glint$%u;\n"
+                        "selp.u32 %%glint$r6, %u, %u, %%glint$full;\n",
+                        done, most - 1, width - 1);
+    } else if (probe->lanes == LANES_ONE) {
+        emit_election(out, done);
+        base_buf_puts(out, "mov.u32 %glint$r7, %glint$r4;\n");
+        count = "%glint$r7";
+    }
+    if (!leads)
+        base_buf_printf(out, "mov.u32 %%glint$r6, %u;\n", width - 1);
+    if (probe->before)
+        base_buf_printf(out, "sub.u64 %%glint$a, %%glint$a, %u;\n", probe->before);
+    instrument_emit_range(work, slot);
+    base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+    if (leads || probe->next)
+        instrument_emit_run(work, slot, most,
+                            leads && !probe->check && probe->step ? LOOK_ALONE : LOOK_ALWAYS);
+    else
+        instrument_emit_mark(work, slot, bytes);
+    base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, slow);
+    if (leads) {
+        base_buf_puts(out, "selp.u32 %glint$r7, 32, 1, %glint$full;\n");
+        count = "%glint$r7";
+    }
+    emit_slow(work, body, probe, count);
+}
+
+static void emit_counted(struct instrument_work *work, const struct instrument_body *body,
+                         const struct instrument_probe *probe, const struct instrument_fields *slot,
+                         uint32_t bytes, uint32_t done)
+{
+    struct base_buf *out = &work->out;
+    uint32_t slow = work->labels++, alone = work->labels++;
+    uint32_t element = body->kernel->roots[probe->root].element_bytes;
+    bool steps = probe->lanes == LANES_STEP && bytes == probe->site->bytes;
+    if (steps && (!probe->step || probe->step == bytes))
+        emit_full(work, body, probe);
+    if (steps && probe->step == bytes)
+        instrument_emit_whole_words(
+            work, slot, bytes, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element), alone, done);
+    base_buf_printf(out, "mov.u32 %%glint$r6, %u;\n", bytes - 1);
+    instrument_emit_range(work, slot);
+    base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+    if (probe->lanes == LANES_ONE) {
+        emit_election(out, done);
+        instrument_emit_count_of_all(work, slot, bytes);
+    } else if (steps && !probe->step) {
+        base_buf_printf(out,
+                        "@!%%glint$full bra $glint$%u;\n"
+                        "@%%glint$skip bra $glint$%u;\n"
+                        "mov.u32 %%glint$r4, 32;\n",
+                        alone, done);
+        instrument_emit_count_of_all(work, slot, bytes);
+        base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, alone);
+        instrument_emit_mark(work, slot, bytes);
+    } else {
+        base_buf_printf(out, "$glint$%u:\n", alone);
+        instrument_emit_mark(work, slot, bytes);
+    }
+    base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, slow);
+    emit_slow(work, body, probe, "1");
 }
 
 static void emit_rooted(struct instrument_work *work, const struct instrument_body *body,
                         const struct instrument_probe *probe, uint32_t bytes)
 {
-    struct base_buf *out = &work->out;
     struct instrument_fields slot = {"ld.param", "glint$context",
                                      instrument_slot_offset(probe->root)};
-    uint32_t slow = new_label(work), done = new_label(work);
-    bool is_run = probe->guess == GUESS_RUN && bytes == probe->site->bytes;
-    // The object begins `lead` bytes behind the base.
+    uint32_t done = work->labels++;
+    if (work->counts)
+        emit_counted(work, body, probe, &slot, bytes, done);
+    else
+        emit_bits(work, body, probe, &slot, bytes, done);
+    base_buf_printf(&work->out, "$glint$%u:\n", done);
+}
+
+// Whether all of an access is in the entry at hand: p0; d0 and d1 are the distances of its first
+// and last byte from the object's first.
+static void emit_at_hand(struct base_buf *out, uint32_t width)
+{
     base_buf_printf(out,
-                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n"
-                    "ld.param.u32 %%glint$r0, [glint$context+%zu];\n"
-                    "cvt.u64.u32 %%glint$d2, %%glint$r0;\n"
-                    "ld.param.u64 %%glint$d3, [glint$context+%zu];\n"
-                    "sub.u64 %%glint$d3, %%glint$d3, %%glint$d2;\n"
-                    "sub.u64 %%glint$d1, %%glint$d0, %%glint$d2;\n",
-                    slot.offset + offsetof(struct instrument_slot, base),
-                    slot.offset + offsetof(struct instrument_slot, lead),
-                    slot.offset + offsetof(struct instrument_slot, bytes));
-    if (probe->before)
-        base_buf_printf(out, "sub.u64 %%glint$d1, %%glint$d1, %u;\n", probe->before);
-    base_buf_puts(out, "setp.lt.u64 %glint$p0, %glint$d1, %glint$d3;\n");
-    if (probe->before || probe->behind > probe->site->bytes)
-        base_buf_printf(out,
-                        "add.u64 %%glint$d1, %%glint$d1, %u;\n"
-                        "setp.lt.and.u64 %%glint$p0, %%glint$d1, %%glint$d3, %%glint$p0;\n",
-                        probe->before + probe->behind - 1);
-    if (is_run) {
-        uint32_t no = new_label(work), marks = new_label(work);
-        uint32_t element = body->kernel->roots[probe->root].element_bytes;
-        instrument_emit_run(work, &slot, probe, element <= 4 ? 2 : (uint32_t)__builtin_ctz(element),
-                            no, done);
-        if (work->counts) {
-            base_buf_printf(out, "$glint$%u:\n", no);
-        } else {
-            // Each lane for itself, where it does touch all bytes of its part.
-            base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", marks, no);
-            if (probe->gaps)
-                base_buf_printf(out, "bra $glint$%u;\n", slow);
-            else
-                base_buf_printf(out,
-                                "@!%%glint$p0 bra $glint$%u;\n"
-                                "sub.u64 %%glint$d4, %%glint$d0, %u;\n"
-                                "mov.u32 %%glint$r1, %u;\n",
-                                slow, probe->before, probe->before + probe->behind);
-            base_buf_printf(out, "$glint$%u:\n", marks);
-            instrument_emit_marks(work, &slot, done);
-        }
-    }
-    if (!is_run || work->counts) {
-        base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
-        instrument_emit_mark(work, &slot, bytes, (enum instrument_guess)probe->guess, done);
-        base_buf_printf(out, "bra $glint$%u;\n", done);
-    }
-    base_buf_printf(out, "$glint$%u:\n", slow);
-    emit_slow(work, body, probe, bytes);
-    base_buf_printf(out, "$glint$%u:\n", done);
+                    "sub.u64 %%glint$d0, %%glint$a, %%glint$f;\n"
+                    "add.u64 %%glint$d1, %%glint$d0, %u;\n"
+                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$x;\n"
+                    "setp.lt.and.u64 %%glint$p0, %%glint$d1, %%glint$x, %%glint$p0;\n",
+                    width - 1);
 }
 
 // An address of no root: the entry at hand first, then the table.
@@ -232,42 +311,62 @@ static void emit_looked_up(struct instrument_work *work, const struct instrument
                            const struct instrument_probe *probe, uint32_t bytes)
 {
     struct base_buf *out = &work->out;
-    struct instrument_fields slot = {"ld.global", "%glint$s", 0};
-    uint32_t inside = new_label(work), done = new_label(work), kinds = kinds_of(probe->site);
+    uint32_t inside = new_label(work), slow = new_label(work), done = new_label(work);
+    uint32_t width = bytes < probe->site->bytes ? bytes : probe->before + probe->behind;
     work->helpers |= HELPER_ENTER | HELPER_LEAVE;
-    base_buf_printf(out,
-                    "sub.u64 %%glint$d0, %%glint$a, %%glint$f;\n"
-                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$x;\n"
-                    "@%%glint$p0 bra $glint$%u;\n",
-                    inside);
+    if (probe->before)
+        base_buf_printf(out, "sub.u64 %%glint$a, %%glint$a, %u;\n", probe->before);
+    emit_at_hand(out, width);
+    base_buf_printf(out, "@%%glint$p0 bra $glint$%u;\n", inside);
     emit_table(out, body, "%glint$d0");
-    base_buf_printf(out,
-                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
-                    ".param .b64 glint$4;\n.param .b64 glint$5;\n"
-                    ".param .align 8 .b8 glint$0[32];\n"
-                    "st.param.b64 [glint$1], %%glint$d0;\n"
-                    "st.param.b64 [glint$2], %%glint$a;\n"
-                    "st.param.b64 [glint$3], %%glint$e;\n"
-                    "st.param.b64 [glint$4], %%glint$m0;\n"
-                    "st.param.b64 [glint$5], %%glint$m1;\n"
-                    "call (glint$0), glint$enter, (glint$1, glint$2, glint$3, glint$4, glint$5);\n"
-                    "ld.param.b64 %%glint$e, [glint$0];\n"
-                    "ld.param.b64 %%glint$s, [glint$0+8];\n"
-                    "ld.param.b64 %%glint$f, [glint$0+16];\n"
-                    "ld.param.b64 %%glint$x, [glint$0+24];\n}\n"
-                    "mov.u64 %%glint$m0, 0;\nmov.u64 %%glint$m1, 0;\n"
-                    "setp.eq.u64 %%glint$p0, %%glint$e, 0;\n"
-                    "@%%glint$p0 bra $glint$%u;\n$glint$%u:\n",
-                    done, inside);
-    base_buf_printf(out,
-                    "ld.global.u64 %%glint$d0, [%%glint$s+%zu];\n"
-                    "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n",
-                    offsetof(struct instrument_slot, base));
-    instrument_emit_mark(work, &slot, bytes, GUESS_NOTHING, done);
-    for (uint32_t kind = 0; kind < 2; kind++) {
-        if (kinds & 1u << kind)
-            base_buf_printf(out, "add.u64 %%glint$m%u, %%glint$m%u, %u;\n", kind, kind, bytes);
+    base_buf_puts(out, "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
+                       ".param .b64 glint$4;\n.param .b64 glint$5;\n"
+                       ".param .align 8 .b8 glint$0[48];\n"
+                       "st.param.b64 [glint$1], %glint$d0;\n"
+                       "st.param.b64 [glint$2], %glint$a;\n"
+                       "st.param.b64 [glint$3], %glint$e;\n"
+                       "st.param.b64 [glint$4], %glint$m0;\n"
+                       "st.param.b64 [glint$5], %glint$m1;\n"
+                       "call (glint$0), glint$enter, (glint$1, glint$2, glint$3, glint$4, "
+                       "glint$5);\n"
+                       "ld.param.b64 %glint$e, [glint$0];\n"
+                       "ld.param.b64 %glint$f, [glint$0+16];\n"
+                       "ld.param.b64 %glint$x, [glint$0+24];\n");
+    base_buf_puts(out, work->counts ? "ld.param.b64 %glint$s, [glint$0+8];\n}\n"
+                                    : "ld.param.b64 %glint$bits, [glint$0+32];\n"
+                                      "ld.param.b32 %glint$shift, [glint$0+40];\n"
+                                      "ld.param.b32 %glint$before, [glint$0+44];\n}\n");
+    base_buf_puts(out, "mov.u64 %glint$m0, 0;\nmov.u64 %glint$m1, 0;\n");
+    emit_at_hand(out, width);
+    base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n$glint$%u:\n", slow, inside);
+    if (work->counts) {
+        struct instrument_fields slot = {"ld.global", "%glint$s", 0};
+        base_buf_printf(out,
+                        "ld.global.u64 %%glint$d0, [%%glint$s+%zu];\n"
+                        "sub.u64 %%glint$d0, %%glint$a, %%glint$d0;\n",
+                        offsetof(struct instrument_slot, base));
+        instrument_emit_mark(work, &slot, bytes);
+    } else {
+        struct instrument_fields slot = {0};
+        base_buf_puts(out, "cvt.u64.u32 %glint$d2, %glint$before;\n"
+                           "add.u64 %glint$d0, %glint$d0, %glint$d2;\n"
+                           "add.u64 %glint$d1, %glint$d1, %glint$d2;\n");
+        // Who follows pointers seldom comes to a place again.
+        instrument_emit_run(work, &slot, width,
+                            probe->site->kind == PTX_SITE_INDIRECT ? LOOK_NEVER : LOOK_ALWAYS);
     }
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        uint32_t moved = 0;
+        for (const struct instrument_probe *each = probe; each;
+             each = each->next ? &body->probes[each->next - 1] : NULL)
+            moved += kinds_of(each->site) & 1u << kind
+                         ? each->site->bytes < 16 ? each->site->bytes : 16
+                         : 0;
+        if (moved)
+            base_buf_printf(out, "add.u64 %%glint$m%u, %%glint$m%u, %u;\n", kind, kind, moved);
+    }
+    base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, slow);
+    emit_slow(work, body, probe, "1");
     base_buf_printf(out, "$glint$%u:\n", done);
 }
 
@@ -283,7 +382,7 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
         emit_space_check(work, past);
     if (probe->shape == SHAPE_SIZED) {
         emit_size(work, probe, past);
-        emit_access(work, body, kinds_of(site), INSTRUMENT_NONE);
+        emit_access(work, body, kinds_of(site), INSTRUMENT_NONE, 0, "1");
         return;
     }
     for (uint32_t at = 0; at < site->bytes; at += 16) {
@@ -295,27 +394,6 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
         else
             emit_looked_up(work, body, probe, bytes);
     }
-}
-
-// An access that is marked where its loop is left, unless that cannot be.
-static void emit_waiting(struct instrument_work *work, const struct instrument_body *body,
-                         const struct instrument_probe *probe)
-{
-    struct base_buf *out = &work->out;
-    if (probe->keeps)
-        base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept,
-                        probe->site->address->elements[0].reg->name);
-    if (!body->doubts[probe->root].exists)
-        return;
-    uint32_t past = new_label(work);
-    base_buf_printf(out,
-                    "@!%%glint$b%u bra $glint$%u;\n"
-                    "{\n.reg .b32 %%glint$r0;\n.reg .b64 %%glint$a, %%glint$d1;\n",
-                    probe->root, past);
-    emit_address(out, probe->site->address);
-    base_buf_printf(out, "mov.u32 %%glint$r0, %u;\n", probe->site->bytes);
-    emit_access(work, body, kinds_of(probe->site), probe->root);
-    base_buf_printf(out, "}\n$glint$%u:\n", past);
 }
 
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body)
@@ -344,7 +422,7 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
         (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE))
         return;
     if (probe->waits) {
-        emit_waiting(work, body, probe);
+        instrument_emit_waiting(work, probe);
         return;
     }
     uint32_t past = new_label(work);

@@ -29,8 +29,9 @@ static void emit_head(struct base_buf *out)
         "ld.param.b64 %%low, [glint$3];\n"
         "ld.param.b64 %%step, [glint$4];\n"
         "ld.param.b32 %%rounds, [glint$5];\n"
-        "ld.param.b32 %%chunk, [glint$6];\n"
+        "ld.param.b32 %%chunk, [glint$6];\n" // so many accesses
         "ld.param.b32 %%access, [glint$7];\n"
+        "mul.lo.u32 %%chunk, %%chunk, %%access;\n"
         "ld.param.b32 %%options, [glint$9];\n"
         "ld.param.u64 %%base, [glint$2+%u];\n"
         "ld.param.u32 %%shift, [glint$2+%u];\n"
@@ -154,37 +155,54 @@ static void emit_division(struct base_buf *out, bool counts)
                   "divided:\n");
 }
 
-// The mask of the word at %%word that the elements from %%from to %%to have, into %%mask.
-static void emit_mask(struct base_buf *out)
+// Bits: %%first and %%last become those of the row's first and last word.
+static void emit_bit_rows(struct base_buf *out)
 {
-    base_buf_puts(out, "mov.u32 %mask, -1;\n"
-                       "shr.u64 %t, %from, 5;\n"
-                       "setp.eq.u64 %p, %word, %t;\n"
-                       "cvt.u32.u64 %n, %from;\n"
-                       "and.b32 %n, %n, 31;\n"
-                       "@%p shl.b32 %mask, %mask, %n;\n"
-                       "setp.eq.u64 %p, %word, %words;\n"
-                       "cvt.u32.u64 %n, %to;\n"
-                       "not.b32 %n, %n;\n"
-                       "and.b32 %n, %n, 31;\n"
-                       "mov.u32 %have, -1;\n"
-                       "@%p shr.u32 %have, %have, %n;\n"
-                       "and.b32 %mask, %mask, %have;\n");
-}
-
-static void emit_bits(struct base_buf *out)
-{
-    emit_mask(out);
-    base_buf_puts(out, "@%check bra look;\n"
-                       "setp.eq.u32 %p, %mask, -1;\n"
-                       "@%p st.global.u32 [%at], %mask;\n"
-                       "@!%p red.global.or.b32 [%at], %mask;\n"
-                       "bra next_word;\n"
-                       "look:\n"
-                       "ld.global.u32 %have, [%at];\n"
-                       "and.b32 %have, %have, %mask;\n"
-                       "setp.ne.u32 %p, %have, %mask;\n"
-                       "@%p red.global.or.b32 [%at], %mask;\n");
+    base_buf_printf(out,
+                    "ld.param.u64 %%bits, [glint$2+%u];\n"
+                    "and.b32 %%n, %%options, 2;\n"
+                    "setp.ne.u32 %%check, %%n, 0;\n"
+                    "setp.ne.u32 %%inside, %%word_start, 0;\n"
+                    "add.u32 %%chunk, %%shift, 5;\n"
+                    "sub.u64 %%bytes, %%bytes, 1;\n"
+                    "rows:\n"
+                    ".pragma \"nounroll\";\n"
+                    "setp.ge.u32 %%p, %%row, %%row_count;\n"
+                    "@%%p bra done;\n"
+                    "cvt.u64.u32 %%t, %%row;\n"
+                    "mad.lo.u64 %%u, %%t, %%step, %%low;\n"
+                    "add.u64 %%t, %%u, %%bytes;\n"
+                    "shr.u64 %%at, %%u, %%shift;\n"
+                    "cvt.u32.u64 %%n, %%at;\n"
+                    "shf.l.wrap.b32 %%first, 0, -1, %%n;\n"
+                    "@%%inside mov.u32 %%first, -1;\n"
+                    "shr.u64 %%at, %%t, %%shift;\n"
+                    "cvt.u32.u64 %%n, %%at;\n"
+                    "shf.l.wrap.b32 %%last, -1, 1, %%n;\n"
+                    "shr.u64 %%u, %%u, %%chunk;\n"
+                    "cvt.u32.u64 %%n, %%u;\n"
+                    "add.u32 %%n, %%n, %%word_start;\n"
+                    "shr.u64 %%t, %%t, %%chunk;\n"
+                    "cvt.u32.u64 %%m, %%t;\n"
+                    "words:\n"
+                    ".pragma \"nounroll\";\n"
+                    "setp.gt.u32 %%p, %%n, %%m;\n"
+                    "@%%p bra next_row;\n"
+                    "setp.eq.u32 %%p, %%n, %%m;\n"
+                    "@%%p and.b32 %%first, %%first, %%last;\n"
+                    "mad.wide.u32 %%at, %%n, 4, %%bits;\n"
+                    "mov.u32 %%have, 0;\n"
+                    "@%%check ld.global.u32 %%have, [%%at];\n"
+                    "and.b32 %%have, %%have, %%first;\n"
+                    "setp.ne.u32 %%p, %%have, %%first;\n"
+                    "@%%p red.global.or.b32 [%%at], %%first;\n"
+                    "mov.u32 %%first, -1;\n"
+                    "add.u32 %%n, %%n, %%word_step;\n"
+                    "bra words;\n"
+                    "next_row:\n"
+                    "add.u32 %%row, %%row, %%row_step;\n"
+                    "bra rows;\n",
+                    SLOT(bits));
 }
 
 // %%u and %%t are the row's first byte and the one behind its last.
@@ -232,47 +250,37 @@ static void emit_word_counts(struct base_buf *out)
                   "bra accesses;\n");
 }
 
-static void emit_rows(struct base_buf *out, bool counts)
+static void emit_count_rows(struct base_buf *out)
 {
     base_buf_printf(out,
-                    "and.b32 %%n, %%options, 2;\n"
-                    "setp.ne.u32 %%check, %%n, 0;\n"
-                    "ld.param.u64 %%bits, [glint$2+%u];\n",
-                    SLOT(bits));
-    if (counts)
-        // How many accesses an element takes that lies in a row as a whole.
-        base_buf_printf(out,
-                        "ld.param.u64 %%counts, [glint$2+%u];\n"
-                        "mov.u32 %%n, 1;\n"
-                        "shl.b32 %%n, %%n, %%shift;\n"
-                        "div.u32 %%factor, %%n, %%access;\n"
-                        "max.u32 %%factor, %%factor, 1;\n",
-                        SLOT(counts));
-    base_buf_puts(out, "rows:\n"
-                       ".pragma \"nounroll\";\n"
-                       "setp.ge.u32 %p, %row, %row_count;\n"
-                       "@%p bra done;\n"
-                       "cvt.u64.u32 %t, %row;\n"
-                       "mad.lo.u64 %u, %t, %step, %low;\n"
-                       "add.u64 %to, %u, %bytes;\n");
-    if (counts)
-        base_buf_puts(out, "mov.u64 %t, %to;\n");
-    base_buf_puts(out, "sub.u64 %to, %to, 1;\n"
-                       "shr.u64 %from, %u, %shift;\n"
-                       "shr.u64 %to, %to, %shift;\n"
-                       "shr.u64 %words, %to, 5;\n"
-                       "shr.u64 %word, %from, 5;\n"
-                       "cvt.u64.u32 %at, %word_start;\n"
-                       "add.u64 %word, %word, %at;\n"
-                       "words:\n"
-                       ".pragma \"nounroll\";\n"
-                       "setp.gt.u64 %p, %word, %words;\n"
-                       "@%p bra next_row;\n"
-                       "mad.lo.u64 %at, %word, 4, %bits;\n");
-    if (counts)
-        emit_word_counts(out);
-    else
-        emit_bits(out);
+                    "ld.param.u64 %%bits, [glint$2+%u];\n"
+                    "ld.param.u64 %%counts, [glint$2+%u];\n"
+                    // How many accesses an element takes that lies in a row as a whole.
+                    "mov.u32 %%n, 1;\n"
+                    "shl.b32 %%n, %%n, %%shift;\n"
+                    "div.u32 %%factor, %%n, %%access;\n"
+                    "max.u32 %%factor, %%factor, 1;\n"
+                    "rows:\n"
+                    ".pragma \"nounroll\";\n"
+                    "setp.ge.u32 %%p, %%row, %%row_count;\n"
+                    "@%%p bra done;\n"
+                    "cvt.u64.u32 %%t, %%row;\n"
+                    "mad.lo.u64 %%u, %%t, %%step, %%low;\n"
+                    "add.u64 %%t, %%u, %%bytes;\n"
+                    "sub.u64 %%to, %%t, 1;\n"
+                    "shr.u64 %%from, %%u, %%shift;\n"
+                    "shr.u64 %%to, %%to, %%shift;\n"
+                    "shr.u64 %%words, %%to, 5;\n"
+                    "shr.u64 %%word, %%from, 5;\n"
+                    "cvt.u64.u32 %%at, %%word_start;\n"
+                    "add.u64 %%word, %%word, %%at;\n"
+                    "words:\n"
+                    ".pragma \"nounroll\";\n"
+                    "setp.gt.u64 %%p, %%word, %%words;\n"
+                    "@%%p bra next_row;\n"
+                    "mad.lo.u64 %%at, %%word, 4, %%bits;\n",
+                    SLOT(bits), SLOT(counts));
+    emit_word_counts(out);
     base_buf_puts(out, "next_word:\n"
                        "cvt.u64.u32 %at, %word_step;\n"
                        "add.u64 %word, %word, %at;\n"
@@ -289,25 +297,18 @@ static void emit_outside(struct base_buf *out)
                        ".pragma \"nounroll\";\n"
                        "setp.eq.u32 %p, %rounds, 0;\n"
                        "@%p bra done;\n"
-                       "mov.u64 %at, %low;\n"
-                       "cvt.u64.u32 %to, %chunk;\n"
-                       "add.u64 %to, %to, %low;\n"
-                       "cvt.u64.u32 %t, %access;\n"
                        "ld.param.b64 %u, [glint$1];\n"
+                       "ld.param.b32 %m, [glint$6];\n"
                        "ld.param.b32 %n, [glint$8];\n"
-                       "chunk:\n"
-                       ".pragma \"nounroll\";\n"
                        "{\n.param .b64 a1;\n.param .b64 a2;\n.param .b64 a3;\n.param .b32 a4;\n"
-                       ".param .b32 a5;\n"
+                       ".param .b32 a5;\n.param .b32 a6;\n"
                        "st.param.b64 [a1], %u;\n"
-                       "st.param.b64 [a2], %at;\n"
+                       "st.param.b64 [a2], %low;\n"
                        "st.param.b64 [a3], %base;\n"
                        "st.param.b32 [a4], %access;\n"
                        "st.param.b32 [a5], %n;\n"
-                       "call glint$access, (a1, a2, a3, a4, a5);\n}\n"
-                       "add.u64 %at, %at, %t;\n"
-                       "setp.lt.u64 %p, %at, %to;\n"
-                       "@%p bra chunk;\n"
+                       "st.param.b32 [a6], %m;\n"
+                       "call glint$access, (a1, a2, a3, a4, a5, a6);\n}\n"
                        "add.u64 %low, %low, %step;\n"
                        "sub.u32 %rounds, %rounds, 1;\n"
                        "bra outside;\n");
@@ -317,7 +318,10 @@ void instrument_emit_sweep_function(struct base_buf *out, bool counts)
 {
     emit_head(out);
     emit_division(out, counts);
-    emit_rows(out, counts);
+    if (counts)
+        emit_count_rows(out);
+    else
+        emit_bit_rows(out);
     emit_outside(out);
     base_buf_puts(out, "done:\n"
                        "ret;\n}\n");

@@ -21,7 +21,6 @@ enum instrument_helper {
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
-    HELPER_MARK = 1 << 5,   // elements: bits of what each lane touches
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -32,13 +31,13 @@ enum instrument_shape {
     SHAPE_SIZED, // so many as an operand says, or none, as a predicate there says
 };
 
-// What the lanes of a warp will probably do; see mark.c.
-enum instrument_guess {
-    GUESS_NOTHING,
-    GUESS_NEAR, // touch neighbouring elements
-    GUESS_ONE,  // touch one element
-    GUESS_RUN,  // touch bytes one after the other, all lanes
+// What the lanes of a warp surely do together; see lanes.c.
+enum instrument_lanes {
+    LANES_APART,
+    LANES_ONE,  // all that are there have one address
+    LANES_STEP, // addresses grow by a step, in a whole warp that is a piece of a row
 };
+enum { INSTRUMENT_MOST_STEP = 16 };
 
 struct instrument_probe {
     const struct ptx_site *site;
@@ -51,38 +50,38 @@ struct instrument_probe {
     uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
-    uint8_t guess;      // enum instrument_guess
+    uint8_t lanes;      // enum instrument_lanes
+    uint32_t step;      // LANES_STEP: bytes, at most INSTRUMENT_MOST_STEP
     bool check;         // many warps may touch the same
-    // A run that other accesses of the block, at other offsets from the same register, have part
-    // in: so many bytes before the address, and from it on. Theirs are marked with it.
+    // What the thread touches here, with other accesses of the block at other offsets from the same
+    // register: so many bytes before the address, and from it on. Theirs are marked with it.
     uint32_t before, behind;
-    uint32_t next; // 1 + the next access of the run
-    bool gaps;     // one lane's bytes of it are not all touched
+    uint32_t next; // 1 + the next of these accesses
     bool joined;   // marked with an earlier one
     bool waits;    // marked where its loop is left; see hoist.c
+    bool doubted;  // rests on 32-bit parts not to wrap round
     bool keeps;    // notes where it was, in the register that has the number `kept`
     uint32_t kept;
 };
 
-// What one or more accesses of a block touch from round to round: `chunk` bytes each time.
+// What one or more accesses that happen equally often touch from round to round: `chunk` bytes each
+// time.
 struct instrument_sweep {
     uint32_t order; // in which they were found
-    uint32_t block, loop;
+    uint32_t loop;
     uint32_t value; // of ptx_ssa: the register of the address
     uint32_t kept;  // the register that holds it in the last round
     uint32_t root, tally;
-    uint8_t access;        // enum ptx_access
-    uint32_t bytes, chunk; // of an access, of all
-    int64_t offset;        // of the chunk's first byte from the register
+    uint8_t access;         // enum ptx_access
+    uint32_t bytes, chunk;  // of an access, of all
+    int64_t offset;         // of the chunk's first byte from the register
+    struct ptx_linear form; // of the register
+    uint32_t phi;           // from which it has an exact distance, or PTX_NO_VALUE
     struct ptx_linear step;
-    bool columns; // threads that differ in y and z only do the same
-    bool check;   // many warps may touch the same
-};
-
-// What must hold of a root, and of parameters, so that accesses may wait.
-struct instrument_doubt {
-    bool exists;
-    BASE_ARRAY(uint32_t) params; // must not be negative
+    uint32_t times; // so many steps in a round
+    bool doubted;   // rests on 32-bit parts not to wrap round
+    bool columns;   // threads that differ in y and z only do the same
+    bool check;     // many warps may touch the same
 };
 
 // A function of the module that has a body.
@@ -116,8 +115,7 @@ struct instrument_body {
     bool *from_one;      // by tally
     BASE_ARRAY(struct instrument_sweep) sweeps; // by tally
     uint32_t kept_count;
-    struct instrument_doubt *doubts; // by root
-    bool *leaves;                    // by block: loops with sweeps are left for it
+    bool *leaves; // by block: loops with sweeps are left for it
 };
 
 struct instrument_work {
@@ -138,6 +136,7 @@ struct instrument_work {
     uint32_t sm;             // of the target: 75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // given so far
+    uint32_t full_block;     // 1 + the block for which %glint$full holds now
     bool elements, counts;
     bool raised;          // the target is made sm_80
     bool clusters;        // shared memory of other blocks has addresses
@@ -176,8 +175,20 @@ void instrument_emit_waiting_entry(struct instrument_work *work,
                                    const struct instrument_body *body);
 void instrument_emit_sweeps(struct instrument_work *work, const struct instrument_body *body,
                             uint32_t inside, uint32_t to);
+// lanes.c: what the lanes of a warp do together.
+void instrument_plan_lanes(struct instrument_body *body);
+// At an access that waits.
+void instrument_emit_waiting(struct instrument_work *work, const struct instrument_probe *probe);
+// steps.c: true where what the register of the address changes by from round to round comes from
+// 64-bit additions, of what small parameters are with their sign. *phi becomes the value at the
+// loop's header from which the register has an exact distance, or PTX_NO_VALUE.
+bool instrument_steps_are_wide(const struct instrument_body *body, const struct ptx_site *site,
+                               uint32_t *phi);
+// Makes one sweep of those that unrolling made of one, and of those that follow each other without
+// a gap.
+void instrument_join_sweeps(struct instrument_body *body);
 // unions.c: which accesses are marked together.
-void instrument_plan_unions(struct instrument_work *work, struct instrument_body *body);
+void instrument_plan_unions(const struct instrument_work *work, struct instrument_body *body);
 // sweep.c: the function that does it.
 void instrument_emit_sweep_function(struct base_buf *out, bool counts);
 
@@ -189,24 +200,33 @@ void instrument_emit_leave(struct instrument_work *work, const struct instrument
 
 // mark.c: the text that sets the bits of an access. See there.
 struct instrument_fields {
-    const char *from; // "ld.param" or "ld.global"
+    const char *from; // "ld.param" or "ld.global"; NULL: words and shift are in registers
     const char *base; // inside the brackets: "glint$context", a register
     uint32_t offset;  // of the slot there
 };
-// An access of each lane that is here; d0 is its distance from the slot's base. May go on at
-// `done`.
+// d0 becomes the distance of a from the slot's base, d1 that of the byte r6 further; p0 says
+// whether all of it lies in the object.
+void instrument_emit_range(struct instrument_work *work, const struct instrument_fields *slot);
+// An access of each lane that is here, each by itself; d0 is its distance from the slot's base.
 void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
-                          uint32_t bytes, enum instrument_guess guess, uint32_t done);
-// Where the whole warp is here, its lanes' accesses are in the object (p0), and one follows the
-// other: with counts, counts the run's words and goes on at `done` where they are whole. Without,
-// marks it and goes on at `done`, or runs on with the run's first byte in d4, from the slot's base,
-// and its bytes in r1. Else goes on at `no`. Elements are expected to have 1 << shift bytes.
+                          uint32_t bytes);
+// Whether a word is looked at before bits are set.
+enum instrument_look {
+    LOOK_ALWAYS,
+    LOOK_ALONE, // where lanes mark for themselves
+    LOOK_NEVER,
+};
+// Bits: marks all from d0 to d1, at most `most` bytes.
 void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
-                         const struct instrument_probe *probe, uint32_t shift, uint32_t no,
-                         uint32_t done);
-// Marks what d4 and r1 say, and goes on at `done`.
-void instrument_emit_marks(struct instrument_work *work, const struct instrument_fields *slot,
-                           uint32_t done);
+                         uint32_t most, enum instrument_look look);
+// Counts: where a whole warp touches whole words, each once, counts these and goes on at `done`;
+// where it touches others of the object, at `apart`, with d0 as for a mark. Elements are expected
+// to have 1 << shift bytes.
+void instrument_emit_whole_words(struct instrument_work *work, const struct instrument_fields *slot,
+                                 uint32_t bytes, uint32_t shift, uint32_t apart, uint32_t done);
+// Counts: so many lanes as are in r4 have this one access.
+void instrument_emit_count_of_all(struct instrument_work *work,
+                                  const struct instrument_fields *slot, uint32_t bytes);
 
 // led.c: calls. What comes before a statement that is a call, or the scope of one; behind it; and
 // the call itself, where a clone is called instead. led lasts through the function.
@@ -240,6 +260,13 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
 static inline uint32_t instrument_flag_words(const struct instrument_kernel *kernel)
 {
     return (kernel->flag_count + 3) / 4;
+}
+
+// What is said of an access to glint$access: bits 0 and 1 that it reads and writes, 2 to 7 the step
+// from lane to lane, from 8 on 1 + the root, or 0.
+static inline uint32_t instrument_access_word(uint32_t root, uint32_t kinds, uint32_t step)
+{
+    return (root + 1) << 8 | step << 2 | kinds; // INSTRUMENT_NONE + 1 is 0
 }
 
 static inline uint32_t instrument_slot_offset(uint32_t root)

@@ -52,7 +52,7 @@ static void assert_exact(const char *name, const char *ptx, const struct shape *
     memcpy(test.params + 20, &shape->m, sizeof(shape->m));
     for (unsigned i = 0; i < BYTES; i++)
         data[i] = (unsigned char)(i * 7 + i / 256);
-    struct oracle_level levels[8];
+    struct oracle_level levels[10];
     unsigned count = 0;
     for (uint32_t counts = 0; counts < 2; counts++) {
         for (uint32_t shift = 2; shift < 6; shift++)
@@ -60,6 +60,11 @@ static void assert_exact(const char *name, const char *ptx, const struct shape *
                                                              (counts ? INSTRUMENT_COUNTS : 0),
                                                     .shift = shift,
                                                     .workers = 2};
+    }
+    // A slot of another object: all is looked up, and the same comes out.
+    for (uint32_t counts = 0; counts < 2; counts++) {
+        levels[count] = levels[4 * counts];
+        levels[count++].spoil = ORACLE_OTHER_SLOT;
     }
     assert_true(oracle_holds(&test, levels, count, stderr));
 }
@@ -82,22 +87,10 @@ static void runs_may_be_aligned_or_not(void **state)
                                        "mul.wide.s32 %d0, %x, 4; add.s64 %d1, %p, %d0;\n"
                                        "ld.global.f32 %f0, [%d1]; add.s64 %d2, %q, %d0;\n"
                                        "st.global.f32 [%d2], %f0; L:\n");
-    assert_has(text, INSTRUMENT_ELEMENTS, "call glint$mark", true);
+    assert_has(text, INSTRUMENT_ELEMENTS, "%glint$full", true);
     for (uint32_t offset = 0; offset <= 128; offset += offset < 8 ? 4 : 60)
         assert_exact(__func__, text,
                      &(struct shape){{3, 1}, {96, 1, 1}, offset % 8 ? 288 : 250, 0, offset});
-}
-
-// A warp has two or more rows: no run, but few words.
-static void narrow_blocks_have_several_rows(void **state)
-{
-    (void)state;
-    const char *text = KERNEL("sm_90", "mad.lo.s32 %r2, %y, %n, %x; mul.wide.s32 %d0, %r2, 4;\n"
-                                       "add.s64 %d1, %p, %d0; ld.global.f32 %f0, [%d1];\n"
-                                       "ld.global.f32 %f1, [%d1+4]; ld.global.f32 %f2, [%d1+64];\n"
-                                       "add.s64 %d2, %q, %d0; st.global.f32 [%d2], %f0;\n");
-    for (uint32_t width = 4; width < 32; width *= 2)
-        assert_exact(__func__, text, &(struct shape){{2, 2}, {width, 6, 1}, 2 * width, 0, 4});
 }
 
 static void older_targets_have_no_sums_over_warps(void **state)
@@ -146,6 +139,38 @@ static void unions_may_leave_their_object(void **state)
                                        "ld.global.f32 %f0, [%d1]; ld.global.f32 %f1, [%d1+4];\n"
                                        "ld.global.f32 %f2, [%d1+8];\n");
     assert_exact(__func__, text, &(struct shape){{1, 1}, {64, 1, 1}, 0, 0, BYTES - 66 * 4});
+}
+
+// Three bytes a thread, and one of three: no element has room between two lanes.
+static void bytes_in_threes_are_runs(void **state)
+{
+    (void)state;
+    const char *text = KERNEL("sm_90", "setp.ge.s32 %c0, %x, %n; @%c0 bra L;\n"
+                                       "mul.wide.s32 %d0, %x, 3; add.s64 %d1, %p, %d0;\n"
+                                       "ld.global.u8 %r2, [%d1+1]; ld.global.u8 %r3, [%d1+2];\n"
+                                       "ld.global.u8 %r4, [%d1]; add.s64 %d2, %q, %d0;\n"
+                                       "st.global.u8 [%d2+1], %r2; L:\n");
+    for (uint32_t offset = 0; offset < 5; offset++)
+        assert_exact(__func__, text, &(struct shape){{3, 1}, {64, 1, 1}, 150, 0, offset});
+}
+
+// Steps that leave room for elements, one that is none, and threads above each other.
+static void lanes_may_be_apart_or_one(void **state)
+{
+    (void)state;
+    const char *text = KERNEL("sm_90", "mul.wide.s32 %d0, %x, 12; add.s64 %d1, %p, %d0;\n"
+                                       "ld.global.u32 %r2, [%d1]; ld.global.u32 %r3, [%d1+4];\n"
+                                       "mul.wide.s32 %d0, %y, 8; add.s64 %d2, %q, %d0;\n"
+                                       "ld.global.u64 %d3, [%d2]; ld.global.u32 %r4, [%p+64];\n"
+                                       "setp.ge.s32 %c0, %x, %n; @!%c0 ld.global.u32 %r5, [%d2];\n"
+                                       "mov.u32 %r6, 7; sub.s32 %r6, %r6, %x;\n"
+                                       "mul.wide.s32 %d0, %r6, 4; add.s64 %d4, %p, %d0;\n"
+                                       "ld.global.u32 %r7, [%d4+1024];\n");
+    static const struct shape shapes[] = {{{1, 2}, {32, 4, 1}, 20, 0, 0},
+                                          {{2, 1}, {16, 3, 2}, 9, 0, 8},
+                                          {{1, 1}, {96, 1, 1}, 64, 0, 4}};
+    for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        assert_exact(__func__, text, &shapes[i]);
 }
 
 #define SGEMM                                                                                 \
@@ -242,11 +267,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_may_be_aligned_or_not),
-        cmocka_unit_test(narrow_blocks_have_several_rows),
         cmocka_unit_test(older_targets_have_no_sums_over_warps),
         cmocka_unit_test(vectors_are_runs_too),
         cmocka_unit_test(shifted_runs_are_marked_together),
         cmocka_unit_test(unions_may_leave_their_object),
+        cmocka_unit_test(bytes_in_threes_are_runs),
+        cmocka_unit_test(lanes_may_be_apart_or_one),
         cmocka_unit_test(products_of_matrices_are_rows_and_ranges),
         cmocka_unit_test(steps_may_be_negative_as_a_parameter),
         cmocka_unit_test(unrolled_loops_are_one_range),

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the lanes of a warp do at an access, as far as that is sure: one address for all, or one
+// that grows by a fixed step from lane to lane. One lane then marks for all of them.
+//
+// Steps are those in tid.x. They are the lanes' where a warp is a piece of a row, which the launch
+// says (INSTRUMENT_ROWS), and where 32-bit parts of the address do not wrap round on the way: then
+// the run would not lie in an object of less than 4 GiB, which the launch says too.
+#include "work.h"
+
+// Values that lanes of one row may hold different ones of. What is read from memory may differ
+// between lanes that read it at different times.
+enum {
+    DEPS_IN_ROW =
+        (PTX_DEP_ANY_LANE & ~(PTX_DEP_TID_Y | PTX_DEP_TID_Z)) | PTX_DEP_MEMORY | PTX_DEP_BLOCK,
+};
+
+// Lanes come to a place together in one round of a loop, unless something brings them together that
+// other lanes pass by: a shuffle, a vote, or a call.
+static bool meet_in_other_rounds(const struct ptx_facts *facts)
+{
+    const struct ptx_cfg *cfg = facts->cfg;
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        const struct ptx_block *block = &cfg->blocks[i];
+        if (block->loop == PTX_NO_LOOP ||
+            !(ptx_block_deps(facts->uniformity, i) & PTX_DEP_ANY_LANE))
+            continue;
+        for (uint32_t k = 0; k < block->instr_count; k++) {
+            enum ptx_op op = ptx_op(block->instrs[k]);
+            if (op == PTX_OP_SHFL || op == PTX_OP_VOTE || op == PTX_OP_MATCH ||
+                op == PTX_OP_REDUX || op == PTX_OP_BAR_WARP_SYNC ||
+                ptx_flags(block->instrs[k]) & PTX_FLAG_CALL)
+                return true;
+        }
+    }
+    return false;
+}
+
+// True where the symbol is the same in all lanes of a row that are at the site.
+static bool same_in_row(const struct ptx_facts *facts, const struct ptx_site *site,
+                        const struct ptx_symbol *symbol)
+{
+    switch (symbol->kind) {
+    case PTX_SYMBOL_COUNTER: return ptx_loop_contains(facts->cfg, symbol->index, site->block);
+    case PTX_SYMBOL_VALUE:
+        return !(ptx_value_deps(facts->uniformity, symbol->index, site->block) & DEPS_IN_ROW);
+    case PTX_SYMBOL_TID: return symbol->component != 0;
+    default: return symbol->kind != PTX_SYMBOL_LANEID;
+    }
+}
+
+// The step from lane to lane; false where there is no such.
+static bool find_step(const struct ptx_facts *facts, const struct ptx_site *site, int64_t *step)
+{
+    *step = 0;
+    for (uint16_t i = 0; i < site->form.term_count; i++) {
+        const struct ptx_term *term = &site->form.terms[i];
+        bool same = true;
+        for (uint8_t k = 0; k < term->symbol_count; k++)
+            same &= same_in_row(facts, site, &facts->affine->symbols[term->symbols[k]]);
+        if (same)
+            continue;
+        const struct ptx_symbol *symbol = &facts->affine->symbols[term->symbols[0]];
+        if (term->symbol_count != 1 ||
+            (symbol->kind != PTX_SYMBOL_TID && symbol->kind != PTX_SYMBOL_LANEID))
+            return false;
+        *step += term->coefficient;
+    }
+    return true;
+}
+
+void instrument_plan_lanes(struct instrument_body *body)
+{
+    const struct ptx_facts *facts = body->facts;
+    bool apart = facts->cfg->irreducible || meet_in_other_rounds(facts);
+    uint16_t all = 0;
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        all |= body->probes[i].how == HOW_ROOT ? body->probes[i].site->deps : 0;
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        const struct ptx_site *site = probe->site;
+        int64_t step;
+        probe->behind = site->bytes;
+        // Where others go by more than this does, many touch the same.
+        probe->check = (site->loop != PTX_NO_LOOP && !(site->deps & PTX_DEP_CTAID_X)) ||
+                       all & ~site->deps & (PTX_DEP_CTAID | PTX_DEP_TID_Y | PTX_DEP_TID_Z);
+        if (probe->how != HOW_ROOT || probe->shape != SHAPE_FIXED || site->bytes > 16 ||
+            (apart && site->loop != PTX_NO_LOOP))
+            continue;
+        if (!(site->deps & (PTX_DEP_ANY_LANE | PTX_DEP_MEMORY | PTX_DEP_BLOCK))) {
+            probe->lanes = LANES_ONE;
+        } else if (find_step(facts, site, &step) && step >= 0 && step <= INSTRUMENT_MOST_STEP) {
+            probe->lanes = LANES_STEP;
+            probe->step = (uint32_t)step;
+        }
+    }
+}
