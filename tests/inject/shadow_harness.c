@@ -96,8 +96,17 @@ static char *text_of(const char *path)
     return text;
 }
 
-struct context *harness_start(void)
+uint32_t random_next(uint32_t *seed)
 {
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+struct context *harness_context;
+
+int harness_start(void **unused)
+{
+    (void)unused;
     memset(&state, 0, sizeof(state));
     state.phase = &harness.phase;
     state.generation = 1;
@@ -124,11 +133,13 @@ struct context *harness_start(void)
                                               .handle = CU_STREAM_LEGACY,
                                               .context = &harness.context};
     inject_thread.depth = 1;
-    return &harness.context;
+    harness_context = &harness.context;
+    return 0;
 }
 
-void harness_finish(void)
+int harness_finish(void **unused)
 {
+    (void)unused;
     MUST(DRIVER(cuCtxSynchronize)());
     shadow_finish();
     struct shadow *shadow = atomic_load(&harness.context.shadow);
@@ -155,6 +166,13 @@ void harness_finish(void)
     base_array_fini(&harness.streams);
     free(harness.context.legacy);
     free(harness.ring);
+    return 0;
+}
+
+void harness_settle(void)
+{
+    MUST(DRIVER(cuCtxSynchronize)());
+    shadow_context_end(&harness.context);
 }
 
 struct stream *harness_stream(struct context *context, unsigned flags)

@@ -11,9 +11,15 @@ void *harness_driver(const char *name);
 #define DRIVER(symbol) ((__typeof__(&(symbol)))harness_driver(#symbol))
 #define MUST(call)     assert_int_equal((call), CUDA_SUCCESS)
 
-// A process that was just met, with a context that is current and nothing else.
-struct context *harness_start(void);
-void harness_finish(void);
+// A process that was just met, with a context that is current and nothing else: before and after
+// each test.
+extern struct context *harness_context;
+int harness_start(void **unused);
+int harness_finish(void **unused);
+// All that was launched is told after this.
+void harness_settle(void);
+
+uint32_t random_next(uint32_t *seed); // 24 bits
 
 struct stream *harness_stream(struct context *context, unsigned flags);
 // An object, in memory of the driver's with room for `lead` bytes before it.

@@ -9,12 +9,6 @@
 
 #include <cmocka.h>
 
-uint32_t random_next(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 // --- The kernel that is played -------------------------------------------------------------------
 
 static const uint32_t sizes[SIZES] = {4, 8, 16, 128, 256, 512};

@@ -7,8 +7,6 @@
 
 #include "shadow_harness.h"
 
-uint32_t random_next(uint32_t *seed);
-
 // --- The kernel that is played -------------------------------------------------------------------
 
 // Only the first roots have sites. Sites: for each root, way and size one with a tally; then one

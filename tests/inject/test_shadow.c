@@ -14,43 +14,14 @@
 #include "inject/shadow_inner.h"
 #include "shadow_harness.h"
 
-static uint32_t random_next(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
-static struct context *context;
-
-static int start(void **unused)
-{
-    (void)unused;
-    context = harness_start();
-    return 0;
-}
-
-static int finish(void **unused)
-{
-    (void)unused;
-    harness_finish();
-    return 0;
-}
-
 static void synchronize(void)
 {
     MUST(DRIVER(cuCtxSynchronize)());
 }
 
-// All that was launched is told after this.
-static void settle(void)
-{
-    synchronize();
-    shadow_context_end(context);
-}
-
 static uint64_t device_bytes(void)
 {
-    return atomic_load(&context->shadow)->device.slab_bytes;
+    return atomic_load(&harness_context->shadow)->device.slab_bytes;
 }
 
 // --- Expectations --------------------------------------------------------------------------------
@@ -132,7 +103,7 @@ static void uses_that_always_hold_need_no_memory(void **unused)
         .uses = uses,
         .use_count = 4,
     };
-    struct harness_run run = {.stream = context->legacy,
+    struct harness_run run = {.stream = harness_context->legacy,
                               .kernel = &kernel,
                               .roots = {one.start, one.start + 999, other.start + 64},
                               .facts = INSTRUMENT_OBJECTS,
@@ -155,7 +126,7 @@ static void uses_that_always_hold_need_no_memory(void **unused)
             expect(call, one.number, EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN);
     }
     assert_int_equal(device_bytes(), 0);
-    settle();
+    harness_settle();
     check_accesses();
 }
 
@@ -218,8 +189,8 @@ static void flags_come_back_from_every_launch(void **unused)
     enum { LAUNCHES = 3000, STREAMS = 3 };
     uint32_t seed = 1;
     struct object objects[4];
-    struct stream *streams[STREAMS] = {context->legacy, harness_stream(context, 0),
-                                       harness_stream(context, CU_STREAM_NON_BLOCKING)};
+    struct stream *streams[STREAMS] = {harness_context->legacy, harness_stream(harness_context, 0),
+                                       harness_stream(harness_context, CU_STREAM_NON_BLOCKING)};
     struct harness_access *lists = harness_pinned(LAUNCHES * 8 * sizeof(*lists));
     make_uses();
     for (int i = 0; i < 4; i++)
@@ -228,11 +199,11 @@ static void flags_come_back_from_every_launch(void **unused)
         launch_flags(streams[random_next(&seed) % STREAMS], call, objects, lists + (call - 1) * 8,
                      &seed, true);
         if (random_next(&seed) % 64 == 0)
-            shadow_collect(context);
+            shadow_collect(harness_context);
         if (random_next(&seed) % 256 == 0)
             synchronize();
     }
-    settle();
+    harness_settle();
     check_accesses();
     assert_true(device_bytes() <= 1 << 20);
 }
@@ -247,14 +218,14 @@ static void what_a_destroyed_stream_left_comes_back(void **unused)
     for (int i = 0; i < 4; i++)
         objects[i] = harness_object(400, 0);
     for (uint64_t call = 1; call <= 64; call++) {
-        struct stream *stream = harness_stream(context, 0);
+        struct stream *stream = harness_stream(harness_context, 0);
         launch_flags(stream, call, objects, lists + (call - 1) * 8, &seed, true);
         shadow_stream_leave(stream);
         const CUstream handle = stream->handle;
         stream->number = 0; // and so it is used again
         MUST(DRIVER(cuStreamDestroy_v2)(handle));
     }
-    settle();
+    harness_settle();
     check_accesses();
 }
 
@@ -272,7 +243,7 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
     enum { LAUNCHES = 1000 };
     static _Atomic bool go;
     struct object objects[4];
-    struct stream *stream = harness_stream(context, 0);
+    struct stream *stream = harness_stream(harness_context, 0);
     struct harness_access *list = harness_pinned(8 * sizeof(*list));
     make_uses();
     for (int i = 0; i < 4; i++)
@@ -284,7 +255,7 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
                               .facts = INSTRUMENT_OBJECTS,
                               .roots = {objects[0].start}};
     list[0] = (struct harness_access){.flag = 0, .tally = -1, .root = 0};
-    shadow_of(context)->pinned.limit_bytes = 1 << 19; // less than the driver queues
+    shadow_of(harness_context)->pinned.limit_bytes = 1 << 19; // less than the driver queues
     atomic_store(&go, false);
     MUST(DRIVER(cuLaunchHostFunc)(stream->handle, wait_for, &go));
     uint64_t watched = 0;
@@ -295,19 +266,19 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
         expect(call, objects[0].number, EVENT_ACCESS_READ);
         watched++;
         if (call % 100 == 0)
-            shadow_collect(context);
+            shadow_collect(harness_context);
     }
     assert_true(watched > 100 && watched < LAUNCHES);
     assert_false(harness_launch(&run));
     atomic_store(&go, true);
-    settle();
+    harness_settle();
     check_accesses();
     assert_true(harness_noted("kernel flags: 2 launches ran unwatched"));
     // There is room again.
     run.call = LAUNCHES + 1;
     assert_true(harness_launch(&run));
     expect(run.call, objects[0].number, EVENT_ACCESS_READ);
-    settle();
+    harness_settle();
     check_accesses();
 }
 
@@ -349,7 +320,7 @@ static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unuse
     enum { LAUNCHES = 400, LIST = 6, PARTS = 3, STREAMS = 2 };
     uint32_t seed = 11;
     struct object objects[OBJECTS], parts[PARTS];
-    struct stream *streams[STREAMS] = {harness_stream(context, 0), context->legacy};
+    struct stream *streams[STREAMS] = {harness_stream(harness_context, 0), harness_context->legacy};
     struct harness_access *lists = harness_pinned(LAUNCHES * LIST * sizeof(*lists));
     uint64_t strays = 0;
     for (int i = 0; i < OBJECTS; i++)
@@ -393,9 +364,9 @@ static void addresses_are_looked_up_among_the_objects_of_the_launch(void **unuse
                                   .facts = INSTRUMENT_OBJECTS};
         assert_true(harness_launch(&run));
         if (random_next(&seed) % 16 == 0)
-            shadow_collect(context);
+            shadow_collect(harness_context);
     }
-    settle();
+    harness_settle();
     check_accesses();
     char text[64];
     snprintf(text, sizeof(text), "kernel table: %u accesses to memory", (unsigned)strays);
@@ -419,7 +390,7 @@ enum { WORKERS = 4, EACH = 500 };
 static void *work(void *about)
 {
     const struct worker *worker = about;
-    MUST(DRIVER(cuCtxSetCurrent)(context->handle));
+    MUST(DRIVER(cuCtxSetCurrent)(harness_context->handle));
     inject_thread.depth = 1;
     for (uint32_t i = 0; i < EACH; i++) {
         const uint64_t call = 1 + worker->number * EACH + i;
@@ -435,7 +406,7 @@ static void *work(void *about)
             run.roots[root] = worker->objects[root].start;
         assert_true(harness_launch(&run));
         if (i % 32 == 0)
-            shadow_collect(context);
+            shadow_collect(harness_context);
     }
     return NULL;
 }
@@ -445,13 +416,13 @@ static void threads_may_share_streams(void **unused)
     (void)unused;
     struct object objects[4];
     struct worker workers[WORKERS];
-    struct stream *common = harness_stream(context, 0);
+    struct stream *common = harness_stream(harness_context, 0);
     make_uses();
     for (int i = 0; i < 4; i++)
         objects[i] = harness_object(400, 0);
     for (uint32_t i = 0; i < WORKERS; i++) {
         workers[i] = (struct worker){.number = i,
-                                     .own = harness_stream(context, 0),
+                                     .own = harness_stream(harness_context, 0),
                                      .common = common,
                                      .objects = objects,
                                      .list = harness_pinned(EACH * sizeof(struct harness_access))};
@@ -464,7 +435,7 @@ static void threads_may_share_streams(void **unused)
         expect(call, objects[use->root].number,
                (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u));
     }
-    settle();
+    harness_settle();
     check_accesses();
 }
 
@@ -492,7 +463,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
     struct harness_params params[NODES];
     struct shadow_ticket *tickets[NODES];
     static const uint32_t numbers[NODES] = {1, 4, 2};
-    struct stream *streams[2] = {harness_stream(context, 0), context->legacy};
+    struct stream *streams[2] = {harness_stream(harness_context, 0), harness_context->legacy};
     CUgraph graph;
     CUgraphExec exec;
     make_uses();
@@ -500,7 +471,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
         objects[i] = harness_object(4096, 0);
     MUST(DRIVER(cuGraphCreate)(&graph, 0));
     for (int i = 0; i < NODES; i++) {
-        runs[i] = (struct harness_run){.stream = context->legacy,
+        runs[i] = (struct harness_run){.stream = harness_context->legacy,
                                        .kernel = kernels[i],
                                        .accesses = lists + i * LIST,
                                        .count = kernels[i] == &settled_kernel ? 0 : LIST,
@@ -508,7 +479,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
         for (int root = 0; root < 4; root++)
             runs[i].roots[root] = objects[root].start + 8;
         harness_fill(&runs[i], &params[i]);
-        const struct shadow_launch launch = {.stream = context->legacy,
+        const struct shadow_launch launch = {.stream = harness_context->legacy,
                                              .kernel = kernels[i],
                                              .kernel_number = 1,
                                              .roots = runs[i].roots,
@@ -567,7 +538,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
     MUST(DRIVER(cuGraphExecDestroy)(exec));
     for (int i = 0; i < NODES; i++)
         shadow_release(tickets[i]);
-    settle();
+    harness_settle();
     calls_have_nodes = true;
     check_accesses();
     calls_have_nodes = false;
@@ -576,7 +547,7 @@ static void replays_tell_of_the_objects_of_their_moment(void **unused)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_start, harness_finish)
     const struct CMUnitTest tests[] = {
         TEST(uses_that_always_hold_need_no_memory),
         TEST(flags_come_back_from_every_launch),

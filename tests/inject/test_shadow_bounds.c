@@ -13,28 +13,6 @@
 #include "inject/shadow_inner.h"
 #include "shadow_world.h"
 
-static struct context *context;
-
-static int start(void **unused)
-{
-    (void)unused;
-    context = harness_start();
-    return 0;
-}
-
-static int finish(void **unused)
-{
-    (void)unused;
-    harness_finish();
-    return 0;
-}
-
-static void settle(void)
-{
-    MUST(DRIVER(cuCtxSynchronize)());
-    shadow_context_end(context);
-}
-
 // --- Without room --------------------------------------------------------------------------------
 
 // A launch that touches every 64th byte of the object, by its one root.
@@ -55,7 +33,7 @@ static bool launch_strided(const struct object *object, uint64_t call, struct ha
     for (uint32_t i = 0; i < count; i++)
         list[i] = (struct harness_access){
             .address = object->start + 64 * (uint64_t)i, .bytes = 4, .writes = 1, .flag = -1};
-    struct harness_run run = {.stream = context->legacy,
+    struct harness_run run = {.stream = harness_context->legacy,
                               .kernel = &small,
                               .accesses = list,
                               .count = count,
@@ -63,7 +41,7 @@ static bool launch_strided(const struct object *object, uint64_t call, struct ha
                               .facts = facts,
                               .roots = {object->start + 4}};
     const bool watched = harness_launch(&run);
-    settle();
+    harness_settle();
     return watched;
 }
 
@@ -81,7 +59,8 @@ static void elements_get_larger_where_memory_is_short(void **unused)
     (void)unused;
     enum { BYTES = 1 << 20, COUNT = 1000 };
     struct harness_access *list = harness_pinned(COUNT * sizeof(*list));
-    shadow_of(context)->device.limit_bytes = 150 << 10; // of which bits in the size wanted take 96
+    shadow_of(harness_context)->device.limit_bytes =
+        150 << 10; // of which bits in the size wanted take 96
     const struct object one = harness_object(BYTES, 0), other = harness_object(BYTES, 0);
     assert_true(launch_strided(&one, 1, list, COUNT, INSTRUMENT_ELEMENTS));
     struct event_access access = only_access();
@@ -104,7 +83,7 @@ static void elements_get_larger_where_memory_is_short(void **unused)
     assert_true(harness_noted("kernel small: 1 launches ran unwatched"));
     // With its end there is room again.
     harness_end_object(&one);
-    settle();
+    harness_settle();
     const struct object third = harness_object(BYTES, 0);
     assert_true(launch_strided(&third, 4, list, COUNT, INSTRUMENT_ELEMENTS));
     assert_int_equal(only_access().element_bytes, 4);
@@ -119,7 +98,7 @@ static void launches_without_room_run_unwatched(void **unused)
     assert_false(
         launch_strided(&small, 1, list, 10, INSTRUMENT_ELEMENTS)); // tallies alone are 16 KiB
     unsetenv(EVENT_MAX_SHADOW_VARIABLE);
-    shadow_of(context)->device.limit_bytes = 24 << 10;
+    shadow_of(harness_context)->device.limit_bytes = 24 << 10;
     assert_true(launch_strided(&small, 2, list, 10, INSTRUMENT_ELEMENTS));
     assert_int_equal(only_access().elements, 10);
     assert_false(launch_strided(&large, 3, list, 10, INSTRUMENT_ELEMENTS));
@@ -141,7 +120,7 @@ enum { WORKERS = 4, EACH = 12, WORK = 400, SHARED = 3, SHARED_BYTES = 300000 };
 static void *work(void *about)
 {
     struct worker *worker = about;
-    MUST(DRIVER(cuCtxSetCurrent)(context->handle));
+    MUST(DRIVER(cuCtxSetCurrent)(harness_context->handle));
     inject_thread.depth = 1;
     for (uint32_t i = 0; i < EACH; i++) {
         struct harness_access *list = worker->list + (size_t)i * WORK;
@@ -163,7 +142,7 @@ static void *work(void *about)
                                   .facts = INSTRUMENT_ELEMENTS};
         assert_true(harness_launch(&run));
         if (i % 4 == 0)
-            shadow_collect(context);
+            shadow_collect(harness_context);
     }
     return NULL;
 }
@@ -182,14 +161,14 @@ static void streams_at_once_lose_nothing(void **unused)
         workers[i] =
             (struct worker){.number = i,
                             .seed = 77 + i,
-                            .stream = harness_stream(context, CU_STREAM_NON_BLOCKING),
+                            .stream = harness_stream(harness_context, CU_STREAM_NON_BLOCKING),
                             .objects = objects,
                             .list = harness_pinned(EACH * WORK * sizeof(struct harness_access))};
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (uint32_t i = 0; i < WORKERS; i++)
         pthread_join(workers[i].thread, NULL);
-    settle();
+    harness_settle();
     const struct harness_record *records;
     const size_t count = harness_records(EVENT_ACCESS, &records);
     unsigned char *touched = calloc(SHARED, SHARED_BYTES / 4); // by how many launches, 2 at most
@@ -236,7 +215,7 @@ static void streams_at_once_lose_nothing(void **unused)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_start, harness_finish)
     const struct CMUnitTest tests[] = {
         TEST(elements_get_larger_where_memory_is_short),
         TEST(launches_without_room_run_unwatched),

@@ -12,28 +12,6 @@
 #include "inject/shadow_inner.h"
 #include "shadow_world.h"
 
-static struct context *context;
-
-static int start(void **unused)
-{
-    (void)unused;
-    context = harness_start();
-    return 0;
-}
-
-static int finish(void **unused)
-{
-    (void)unused;
-    harness_finish();
-    return 0;
-}
-
-static void settle(void)
-{
-    MUST(DRIVER(cuCtxSynchronize)());
-    shadow_context_end(context);
-}
-
 static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches, uint32_t root_count)
 {
     world_kernel.root_count = root_count;
@@ -41,8 +19,8 @@ static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches, u
     static struct expected expected;
     struct world world;
     struct harness_access *list = harness_pinned(LIST * sizeof(*list));
-    struct stream *streams[STREAMS] = {context->legacy, harness_stream(context, 0),
-                                       harness_stream(context, CU_STREAM_NON_BLOCKING)};
+    struct stream *streams[STREAMS] = {harness_context->legacy, harness_stream(harness_context, 0),
+                                       harness_stream(harness_context, CU_STREAM_NON_BLOCKING)};
     uint64_t strays = 0;
     world_start(&world, seed, facts);
     for (uint64_t call = 1; call <= (uint64_t)launches; call++) {
@@ -54,7 +32,7 @@ static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches, u
                                   .facts = facts};
         strays += world_launch(&world, &run, list, 1 + random_next(&world.seed) % LIST);
         assert_true(harness_launch(&run));
-        settle();
+        harness_settle();
         world_take(&world, call, 0, &expected);
         world_check(&world, &expected, 1);
     }
@@ -94,13 +72,13 @@ static void more_objects_with_counts(void **unused)
 static int start_with_maps(void **unused)
 {
     setenv(EVENT_MAPS_VARIABLE, "1", 1);
-    return start(unused);
+    return harness_start(unused);
 }
 
 static int finish_with_maps(void **unused)
 {
     unsetenv(EVENT_MAPS_VARIABLE);
-    return finish(unused);
+    return harness_finish(unused);
 }
 
 // Maps of the object that have come, one after the other, are what the model knows.
@@ -140,7 +118,7 @@ static void maps_hold_for_whole_lives(void **unused)
     struct world world;
     world_start(&world, 8, INSTRUMENT_ELEMENTS);
     for (uint64_t call = 1; call <= 6; call++) {
-        struct harness_run run = {.stream = context->legacy,
+        struct harness_run run = {.stream = harness_context->legacy,
                                   .kernel = &world_kernel,
                                   .call = call,
                                   .facts = INSTRUMENT_ELEMENTS};
@@ -151,15 +129,15 @@ static void maps_hold_for_whole_lives(void **unused)
     }
     // One when its object ends, and of the others when all does.
     const struct harness_record *records;
-    const struct shadow *shadow = atomic_load(&context->shadow);
+    const struct shadow *shadow = atomic_load(&harness_context->shadow);
     harness_end_object(&world.objects[3].object);
     do
-        shadow_collect(context);
+        shadow_collect(harness_context);
     while (shadow->ended || shadow->maps);
     size_t count = harness_records(EVENT_MAP, &records);
     assert_true(count > 0);
     check_map(&world.objects[3], records, count);
-    settle();
+    harness_settle();
     count = harness_records(EVENT_MAP, &records);
     for (int i = 0; i < MODELS; i++) {
         const struct model *model = world_model(&world, i);
@@ -171,7 +149,7 @@ static void maps_hold_for_whole_lives(void **unused)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_start, harness_finish)
     const struct CMUnitTest tests[] = {
         TEST(bits_and_bytes_are_exact),
         TEST(counts_are_exact),

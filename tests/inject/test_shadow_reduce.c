@@ -11,22 +11,12 @@
 #include "inject/shadow_inner.h"
 #include "shadow_harness.h"
 
-static struct context *context;
-
 static int start(void **unused)
 {
-    (void)unused;
-    context = harness_start();
-    pthread_mutex_lock(&shadow_of(context)->lock);
-    assert_true(shadow_reduce_load(shadow_of(context)));
-    pthread_mutex_unlock(&shadow_of(context)->lock);
-    return 0;
-}
-
-static int finish(void **unused)
-{
-    (void)unused;
-    harness_finish();
+    harness_start(unused);
+    pthread_mutex_lock(&shadow_of(harness_context)->lock);
+    assert_true(shadow_reduce_load(shadow_of(harness_context)));
+    pthread_mutex_unlock(&shadow_of(harness_context)->lock);
     return 0;
 }
 
@@ -248,8 +238,8 @@ static void reductions_are_exact(bool counts, unsigned blocks)
         }
         record->head.sequence = 0;
         void *params[] = {&about};
-        MUST(REAL(cuLaunchKernel)(shadow_of(context)->reduce, blocks, 1, 1, DEVICE_THREADS, 1, 1, 0,
-                                  CU_STREAM_LEGACY, params, NULL));
+        MUST(REAL(cuLaunchKernel)(shadow_of(harness_context)->reduce, blocks, 1, 1, DEVICE_THREADS,
+                                  1, 1, 0, CU_STREAM_LEGACY, params, NULL));
         MUST(DRIVER(cuCtxSynchronize)());
         assert_int_equal(record->head.sequence, 1);
         assert_int_equal(*done, 0);
@@ -292,7 +282,7 @@ static void counts_are_summed_by_many_blocks(void **unused)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, harness_finish)
     const struct CMUnitTest tests[] = {
         TEST(bits_are_summed_by_one_block),
         TEST(bits_are_summed_by_many_blocks),

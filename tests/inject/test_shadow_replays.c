@@ -10,28 +10,6 @@
 
 #include "shadow_world.h"
 
-static struct context *context;
-
-static int start(void **unused)
-{
-    (void)unused;
-    context = harness_start();
-    return 0;
-}
-
-static int finish(void **unused)
-{
-    (void)unused;
-    harness_finish();
-    return 0;
-}
-
-static void settle(void)
-{
-    MUST(DRIVER(cuCtxSynchronize)());
-    shadow_context_end(context);
-}
-
 // --- Graphs --------------------------------------------------------------------------------------
 
 enum { NODES = 3, LIST = 300 };
@@ -65,7 +43,7 @@ static CUgraphExec make_graph(struct world *world, struct node *nodes)
         struct node *node = &nodes[i];
         node->list = harness_pinned(LIST * sizeof(*node->list));
         node->run = (struct harness_run){
-            .stream = context->legacy, .kernel = &world_kernel, .facts = world->facts};
+            .stream = harness_context->legacy, .kernel = &world_kernel, .facts = world->facts};
         world_launch(world, &node->run, node->list, LIST); // for its roots
         world_forget(world);
         harness_fill(&node->run, &node->params);
@@ -126,7 +104,7 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
     static struct expected expected[NODES];
     static struct node nodes[NODES];
     struct world world;
-    struct stream *streams[2] = {harness_stream(context, 0), context->legacy};
+    struct stream *streams[2] = {harness_stream(harness_context, 0), harness_context->legacy};
     world_start(&world, seed, facts);
     CUgraphExec exec = make_graph(&world, nodes);
     struct shadow_ticket *tickets[NODES];
@@ -158,7 +136,7 @@ static void replays_are_told_each(uint32_t seed, uint32_t facts)
             MUST(DRIVER(cuGraphLaunch)(exec, stream->handle));
             shadow_replayed(stream, tickets, numbers, NODES, call, true);
         }
-        settle();
+        harness_settle();
         world_check(&world, expected, NODES);
         harness_end_object(&more);
     }
@@ -182,7 +160,7 @@ static void replays_are_told_with_counts(void **unused)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, harness_start, harness_finish)
     const struct CMUnitTest tests[] = {
         TEST(replays_are_told_each_time),
         TEST(replays_are_told_with_counts),
