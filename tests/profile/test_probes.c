@@ -41,14 +41,6 @@ static struct profile *open_sample(void)
     return profile;
 }
 
-static void check_text(const char *text, const char *wanted)
-{
-    if (wanted)
-        assert_string_equal(text, wanted);
-    else
-        assert_null(text);
-}
-
 // --- Rows, compared one by one -------------------------------------------------------------------
 
 static bool see_setting(void *user, const struct profile_setting *row)

@@ -21,14 +21,6 @@ static struct profile *open_sample(void)
     return profile;
 }
 
-static void check_text(const char *text, const char *wanted)
-{
-    if (wanted)
-        assert_string_equal(text, wanted);
-    else
-        assert_null(text);
-}
-
 static void meta_and_program_are_read_back(void **state)
 {
     (void)state;

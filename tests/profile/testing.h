@@ -94,6 +94,14 @@ static inline bool text_row(void *user, unsigned count, const struct profile_cel
     return true;
 }
 
+static inline void check_text(const char *text, const char *wanted)
+{
+    if (wanted)
+        assert_string_equal(text, wanted);
+    else
+        assert_null(text);
+}
+
 static inline void check_query(struct profile *profile, const char *sql, const char *wanted)
 {
     struct base_error error = {0};
