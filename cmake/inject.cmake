@@ -22,12 +22,18 @@ target_link_options(glint_inject_preload PRIVATE
     -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free)
 # A call passes through dozens of small functions of several files: they are optimised as one, and
 # without gathering small fields in vector registers, which takes longer than it saves. Not the
-# allocator, to which wrap leads by names that only the linker knows.
+# allocator, to which wrap leads by names that only the linker knows. Atomics stand where they are
+# used: ARM's outlined ones first ask, by a call, what the processor has, for which those few that
+# a record takes wait longer than the better instructions save.
 include(CheckIPOSupported)
 check_ipo_supported(RESULT glint_whole LANGUAGES C OUTPUT reason)
 if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(glint_inject_preload PRIVATE -flto -fno-tree-slp-vectorize)
-    target_link_options(glint_inject_preload PRIVATE -flto -flto-partition=one -O2)
+    set(whole -flto -O3 -fno-plt)
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+        list(APPEND whole -mno-outline-atomics)
+    endif()
+    target_compile_options(glint_inject_preload PRIVATE ${whole} -fno-tree-slp-vectorize)
+    target_link_options(glint_inject_preload PRIVATE ${whole} -flto-partition=one)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/pool.c
         PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
