@@ -88,8 +88,11 @@ void shadow_context_fill(const struct shadow_launch *launch, struct instrument_c
     about->options = has_rows(launch, slots) ? INSTRUMENT_ROWS : 0;
     memset(context, 0, kernel->context_bytes);
     memcpy(context, about, sizeof(*about));
-    if (launch->facts & INSTRUMENT_ELEMENTS)
-        memcpy((char *)context + sizeof(*about), slots, kernel->root_count * sizeof(*slots));
+    for (uint32_t i = 0; launch->facts & INSTRUMENT_ELEMENTS && i < kernel->root_count; i++) {
+        const struct instrument_view view =
+            instrument_view_of(&slots[i], kernel->roots[i].element_bytes);
+        memcpy((char *)context + sizeof(*about) + i * sizeof(view), &view, sizeof(view));
+    }
 }
 
 static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,

@@ -14,10 +14,6 @@ struct instrument_slot shadow_slot(const struct objects_piece *piece, uint32_t s
         .base = piece->start - lead,
         .bytes = lead + piece->bytes,
         .shift = shift,
-        .ones8 = shift == 2 ? 3 : 1,
-        .ones16 = shift == 2   ? 15
-                  : shift == 3 ? 3
-                               : 1,
         .lead = (uint32_t)lead,
     };
 }

@@ -72,7 +72,7 @@ static void emit_end(struct instrument_work *work, const struct instrument_body 
 static bool has_steps(const struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        if (body->probes[i].lanes == LANES_STEP && !body->probes[i].waits)
+        if (body->probes[i].lanes != LANES_APART && !body->probes[i].waits)
             return true;
     }
     return false;
@@ -84,15 +84,16 @@ static void emit_registers(struct instrument_work *work, const struct instrument
     struct base_buf *out = &work->out;
     if (body->looks_up)
         base_buf_puts(out, work->elements
-                               ? ".reg .b64 %glint$e, %glint$s, %glint$f, %glint$x, %glint$m0, "
-                                 "%glint$m1, %glint$bits;\n.reg .b32 %glint$shift, %glint$before;\n"
+                               ? ".reg .b64 %glint$e, %glint$f, %glint$x, %glint$m0, %glint$m1, "
+                                 "%glint$bits, %glint$counts;\n"
+                                 ".reg .b32 %glint$shift, %glint$before;\n"
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
     if (work->elements && has_steps(body))
-        base_buf_puts(out, ".reg .pred %glint$full, %glint$skip;\n.reg .b32 %glint$lane;\n");
+        base_buf_puts(out, ".reg .b32 %glint$lane;\n");
 }
 
 static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
@@ -142,27 +143,12 @@ struct walk {
 };
 
 // True where the probe may stand behind its instruction, which then does not wait for it: a load
-// that leaves its address and its guard as they are.
+// that leaves addresses and guards as they are.
 static bool may_follow(const struct instrument_body *body, const struct instrument_probe *probe)
 {
     const struct ptx_site *site = probe->site;
-    const struct ptx_ssa *ssa = body->facts->ssa;
-    const struct ptx_operand *base =
-        site->address->kind == PTX_OPERAND_ADDRESS ? &site->address->elements[0] : site->address;
-    if (site->access != PTX_ACCESS_LOAD || ptx_op(site->instr) != PTX_OP_LD || probe->waits)
-        return false;
-    for (uint32_t i = ssa->ref_start[site->instr->index];
-         i < ssa->ref_start[site->instr->index + 1]; i++) {
-        const struct ptx_ref *ref = &ssa->refs[i];
-        if (!ref->is_def)
-            continue;
-        if (ref->value == PTX_NO_VALUE)
-            return false;
-        const struct ptx_reg *set = ssa->values[ref->value].reg;
-        if (set == site->instr->guard || (base->kind == PTX_OPERAND_REG && set == base->reg))
-            return false;
-    }
-    return true;
+    return site->access == PTX_ACCESS_LOAD && ptx_op(site->instr) == PTX_OP_LD && !probe->waits &&
+           !instrument_sets_address(body, site->instr, probe);
 }
 
 // What comes before an instruction.
@@ -270,7 +256,6 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
     struct base_buf *out = &work->out;
     struct ptx_stmt *entry = ptx_place_entry(body->function);
     struct walk walk = {.work = work, .body = body};
-    work->full_block = 0;
     print_head(work, body, out);
     base_buf_puts(out, "\n{\n");
     emit_registers(work, body);

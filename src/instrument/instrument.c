@@ -113,6 +113,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_place_tallies(work, body);
         instrument_plan_sweeps(work, body);
         instrument_plan_unions(work, body);
+        instrument_plan_groups(work, body);
     } else {
         instrument_place_flags(work, body);
     }

@@ -58,10 +58,23 @@ struct instrument_slot {
     uint64_t counts; // address of a 32-bit counter for each element from base, zeroed, a multiple
                      // of 8; 0 without counts
     uint32_t shift;  // of the element's size, at least 2
-    uint32_t ones8;  // the bits of an aligned access of 8 bytes: 3 where shift is 2, else 1
-    uint32_t ones16; // of 16 bytes: 15 where shift is 2, 3 where it is 3, else 1
     uint32_t lead;   // bytes from base to the object's first byte
 };
+
+// What a kernel's probes have of a root's object. Where the elements are those that the kernel's
+// accesses move, all that lies in a span is marked right there, and the rest is looked up: 0 where
+// they are not.
+struct instrument_view {
+    struct instrument_slot slot;
+    uint64_t first;    // the object's first byte
+    uint64_t spans[3]; // bytes from there on that accesses of up to 4, of 8 and of 16 bytes, being
+                       // aligned, reach only if all of them is in the object
+    uint32_t ahead;    // elements between base and there
+    uint32_t reserved;
+};
+// For a root that says so of its elements.
+struct instrument_view instrument_view_of(const struct instrument_slot *slot,
+                                          uint32_t element_bytes);
 
 // For addresses that come from no root, for those that leave a root's object, and for what a slot's
 // probes do not expect: every object that kernels may touch, those of slots, as they are there,
@@ -90,7 +103,8 @@ struct instrument_strays { // accesses to memory that is no object
 // multiple of 32, or its height and depth 1; and the bytes of all slots are less than 2^32.
 enum { INSTRUMENT_ROWS = 1 };
 
-// The launch context: the clone's last parameter, by value. slots follow for elements.
+// The launch context: the clone's last parameter, by value. For elements a struct instrument_view
+// for each root follows.
 struct instrument_context {
     uint64_t flags;   // address of the launch's flags, zeroed: rows of bytes, INSTRUMENT_FLAG_ROWS
                       // of them, kernel->flag_row_bytes apart; set where any row has it set
@@ -156,7 +170,7 @@ struct instrument_kernel {
     uint32_t flag_count, flag_row_bytes;
     uint32_t tally_count, tally_row_bytes;
     bool needs_table;
-    struct instrument_root *roots; // slots are in this order
+    struct instrument_root *roots; // views are in this order
     uint32_t root_count;
     struct instrument_use *uses;
     uint32_t use_count;

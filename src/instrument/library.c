@@ -118,20 +118,49 @@ static void emit_touch(struct base_buf *out)
                     TABLE(touched));
 }
 
-// Elements: adds bytes read and written to an entry's, which may be none.
+// Elements: adds bytes read and written to an entry's, which may be none. Where a whole warp has
+// the same entry, its first lane adds for all: threads that end together would wait for each other.
 static void emit_leave(struct base_buf *out)
 {
     base_buf_printf(out,
                     "\n.func glint$leave (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
                     "\t.param .b64 glint$3,\n\t.param .b64 glint$4\n)\n"
-                    "{\n.reg .pred %%p;\n.reg .b16 %%h;\n"
-                    ".reg .b64 %%table, %%entry, %%read, %%written, %%moved, %%touched;\n"
+                    "{\n.reg .pred %%p, %%q;\n.reg .b16 %%h;\n.reg .b32 %%n, %%m, %%low, %%high;\n"
+                    ".reg .b64 %%table, %%entry, %%read, %%written, %%moved, %%touched, %%t;\n"
                     "ld.param.b64 %%entry, [glint$2];\n"
+                    "ld.param.b64 %%read, [glint$3];\n"
+                    "ld.param.b64 %%written, [glint$4];\n"
+                    "activemask.b32 %%m;\n"
+                    "setp.ne.u32 %%p, %%m, -1;\n"
+                    "@%%p bra alone;\n"
+                    "cvt.u32.u64 %%n, %%entry;\n"
+                    "shfl.sync.idx.b32 %%low, %%n, 0, 31, -1;\n"
+                    "setp.eq.u32 %%q, %%n, %%low;\n"
+                    "vote.sync.all.pred %%q, %%q, -1;\n"
+                    "@!%%q bra alone;\n"
+                    "mov.u32 %%n, 16;\n"
+                    "together:\n"
+                    ".pragma \"nounroll\";\n"
+                    "mov.b64 {%%low, %%high}, %%read;\n"
+                    "shfl.sync.bfly.b32 %%low, %%low, %%n, 31, -1;\n"
+                    "shfl.sync.bfly.b32 %%high, %%high, %%n, 31, -1;\n"
+                    "mov.b64 %%t, {%%low, %%high};\n"
+                    "add.u64 %%read, %%read, %%t;\n"
+                    "mov.b64 {%%low, %%high}, %%written;\n"
+                    "shfl.sync.bfly.b32 %%low, %%low, %%n, 31, -1;\n"
+                    "shfl.sync.bfly.b32 %%high, %%high, %%n, 31, -1;\n"
+                    "mov.b64 %%t, {%%low, %%high};\n"
+                    "add.u64 %%written, %%written, %%t;\n"
+                    "shr.u32 %%n, %%n, 1;\n"
+                    "setp.ne.u32 %%p, %%n, 0;\n"
+                    "@%%p bra together;\n"
+                    "mov.u32 %%n, %%laneid;\n"
+                    "setp.ne.u32 %%p, %%n, 0;\n"
+                    "@%%p bra done;\n"
+                    "alone:\n"
                     "setp.eq.u64 %%p, %%entry, 0;\n"
                     "@%%p bra done;\n"
                     "ld.param.b64 %%table, [glint$1];\n"
-                    "ld.param.b64 %%read, [glint$3];\n"
-                    "ld.param.b64 %%written, [glint$4];\n"
                     "ld.global.u64 %%moved, [%%table+%u];\n"
                     "ld.global.u64 %%touched, [%%table+%u];\n"
                     "mad.lo.u64 %%moved, %%entry, 16, %%moved;\n"
@@ -148,8 +177,8 @@ static void emit_leave(struct base_buf *out)
                     TABLE(moved), TABLE(touched));
 }
 
-// Elements: leaves an entry for that of an address; gives it, its slot, what addresses it holds,
-// its words, shift and lead.
+// Elements: leaves an entry for that of an address; gives it, what addresses it holds, its words
+// and counters, shift and lead.
 static void emit_enter(struct base_buf *out)
 {
     base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[48]) glint$enter (\n"
@@ -176,18 +205,19 @@ static void emit_enter(struct base_buf *out)
     emit_extent(out);
     base_buf_printf(out,
                     "ld.global.u64 %%bits, [%%slot+%u];\n"
+                    "ld.global.u64 %%read, [%%slot+%u];\n"
                     "ld.global.u32 %%m, [%%slot+%u];\n"
-                    "st.param.b64 [glint$0+32], %%bits;\n"
+                    "st.param.b64 [glint$0+24], %%bits;\n"
+                    "st.param.b64 [glint$0+32], %%read;\n"
                     "st.param.b32 [glint$0+40], %%m;\n"
                     "st.param.b32 [glint$0+44], %%n;\n"
                     "done:\n"
                     "cvt.u64.u32 %%old, %%entry;\n"
                     "st.param.b64 [glint$0], %%old;\n"
-                    "st.param.b64 [glint$0+8], %%slot;\n"
-                    "st.param.b64 [glint$0+16], %%first;\n"
-                    "st.param.b64 [glint$0+24], %%extent;\n"
+                    "st.param.b64 [glint$0+8], %%first;\n"
+                    "st.param.b64 [glint$0+16], %%extent;\n"
                     "ret;\n}\n",
-                    SLOT(bits), SLOT(shift));
+                    SLOT(bits), SLOT(counts), SLOT(shift));
 }
 
 // Elements: an access of any number of bytes, looked up, and as many as its last argument says, of

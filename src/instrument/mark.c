@@ -1,198 +1,457 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that marks the elements that accesses touch. It stands at every access, so it is kept
-// short, and glint$access does what is left.
+// The text that marks what accesses of roots touch. It stands in every block, so it is kept short:
+// the accesses of a group (groups.c) are checked together, each lane its own, and where all of them
+// lie in the spans of their roots' views they are marked together; glint$access does what is left.
 //
-// Where many threads mark the same words, they look first, through the cache: bits are only ever
-// set, so an old copy costs an operation too much and nothing else.
+// Bits: where a whole warp that is a piece of a row is inside, and its addresses grow by a step,
+// its first lanes mark for all, a word each. The run of elements that the warp touches is n long
+// and begins in bit s of its first word, so that word j of it has the bits from s - 32 j on, up to
+// s + n - 32 j. Where many threads mark the same words, they look first, through the cache: bits
+// are only ever set, so an old copy costs an operation too much and nothing else.
 //
-// Registers of the probe's scope: a the address, d0 its distance from the slot's base, p0 whether
-// it is in the object; then d1 the element, d2 the word's address, r2 the access's bits in it, r3
-// the same from bit 0 on. Of the clone: full, whether a whole warp is here that is a piece of a
-// row; lane.
+// Counts: where such a warp touches whole words, its first lanes count these. Else each lane counts
+// its elements, lanes that have the same one together.
+//
+// Registers of the probe's scope, k being the place in the group: o<k> the distance of the address
+// from the object's first byte, w<k> the address of a word of bits, b<k> bits for it. p0: all is
+// inside; full: for the whole warp; j: which word of a run is the lane's.
 #include <stddef.h>
 
 #include "work.h"
 
-static void emit_field(struct base_buf *out, const struct instrument_fields *slot, const char *type,
-                       const char *into, size_t offset)
+enum { NATURAL = 16 }; // accesses of up to so many bytes are aligned to their size
+
+enum class { CLASS_RUN, CLASS_SPAN, CLASS_LANE };
+
+struct member {
+    const struct instrument_probe *probe;
+    uint32_t k;
+    uint32_t slot;  // of its view in the context
+    uint32_t shift; // of its elements
+    uint32_t width; // bytes that a thread touches, from `before` bytes below the address on
+    enum class class;
+    bool aligned; // to elements, as is the step
+};
+
+struct instrument_view instrument_view_of(const struct instrument_slot *slot,
+                                          uint32_t element_bytes)
 {
-    if (slot->from)
-        base_buf_printf(out, "%s.%s %s, [%s+%zu];\n", slot->from, type, into, slot->base,
-                        slot->offset + offset);
-    else
-        base_buf_printf(out, "mov.%s %s, %s;\n", type, into,
-                        offset == offsetof(struct instrument_slot, bits) ? "%glint$bits"
-                                                                         : "%glint$shift");
+    struct instrument_view view = {.slot = *slot, .first = slot->base + slot->lead};
+    const uint64_t span = slot->bytes - slot->lead, size = (uint64_t)1 << slot->shift;
+    view.ahead = slot->lead >> slot->shift;
+    if (slot->shift != instrument_shift(element_bytes) || slot->lead % size ||
+        slot->bytes >> slot->shift > UINT32_MAX)
+        return view;
+    for (unsigned i = 0; i < 3; i++) {
+        const uint64_t unit = (uint64_t)4 << i;
+        view.spans[i] = view.first % unit ? 0 : span & ~(unit - 1);
+    }
+    return view;
 }
 
-// Adds to the counters of the access's elements.
-static void emit_counts(struct base_buf *out, const struct instrument_fields *slot, uint32_t bytes)
+#define VIEW(member, field) ((member)->slot + (unsigned)offsetof(struct instrument_view, field))
+
+// --- What a member is ----------------------------------------------------------------------------
+
+static struct member member_of(const struct instrument_work *work,
+                               const struct instrument_body *body,
+                               const struct instrument_probe *probe)
 {
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, counts));
-    base_buf_puts(out, "mad.lo.u64 %glint$d2, %glint$d1, 4, %glint$d2;\n");
-    if (bytes <= 4) {
-        base_buf_puts(out, "red.global.add.u32 [%glint$d2], 1;\n");
+    struct member member = {
+        .probe = probe,
+        .slot = instrument_slot_offset(probe->root),
+        .shift = instrument_shift(body->kernel->roots[probe->root].element_bytes),
+        .width = probe->before + probe->behind,
+        .class = CLASS_LANE,
+        .aligned = true,
+    };
+    const uint32_t element = 1u << member.shift;
+    for (const struct instrument_probe *each = probe; each;
+         each = each->next ? &body->probes[each->next - 1] : NULL)
+        member.aligned &= each->site->bytes % element == 0;
+    member.aligned &= member.width % element == 0 && probe->step % element == 0;
+    if (work->counts)
+        member.class =
+            probe->lanes == LANES_STEP && probe->step == probe->site->bytes && member.aligned
+                ? CLASS_RUN
+                : CLASS_LANE;
+    else if (probe->lanes == LANES_STEP && probe->step == member.width && !probe->next &&
+             member.aligned)
+        member.class = CLASS_RUN;
+    else if (probe->lanes == LANES_ONE ||
+             // No element fits between what two lanes touch.
+             (probe->lanes == LANES_STEP && probe->step < member.width + 4))
+        member.class = CLASS_SPAN;
+    return member;
+}
+
+// Elements of an access of its own.
+static uint32_t own_elements(const struct member *member)
+{
+    return member->aligned ? member->width >> member->shift : 1;
+}
+
+// Bytes of a whole warp's run.
+static uint32_t run_bytes(const struct member *member)
+{
+    return member->width + 31 * (member->probe->lanes == LANES_STEP ? member->probe->step : 0);
+}
+
+bool instrument_go_together(const struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *one,
+                            const struct instrument_probe *other)
+{
+    const struct member a = member_of(work, body, one), b = member_of(work, body, other);
+    return work->counts ||
+           (a.class == b.class && (a.class != CLASS_RUN || own_elements(&a) == own_elements(&b)));
+}
+
+// --- Inside --------------------------------------------------------------------------------------
+
+// The distance, and whether the access is in the span.
+static void emit_check(struct base_buf *out, const struct member *member)
+{
+    const char *sign = member->k ? ".and" : "", *before = member->k ? ", %glint$p0" : "";
+    const bool natural = !member->probe->next && member->width <= NATURAL;
+    unsigned span = natural && member->width > 4 ? member->width > 8 ? 2 : 1 : 0;
+    instrument_emit_address(out, member->probe->site->address, "%glint$o", member->k,
+                            -(int64_t)member->probe->before);
+    base_buf_printf(out,
+                    "ld.param.u64 %%glint$a, [glint$context+%u];\n"
+                    "sub.u64 %%glint$o%u, %%glint$o%u, %%glint$a;\n"
+                    "ld.param.u64 %%glint$a, [glint$context+%u];\n"
+                    "setp.lt%s.u64 %%glint$p0, %%glint$o%u, %%glint$a%s;\n",
+                    VIEW(member, first), member->k, member->k, VIEW(member, spans) + 8 * span, sign,
+                    member->k, before);
+    if (!natural)
+        base_buf_printf(out,
+                        "add.u64 %%glint$x, %%glint$o%u, %u;\n"
+                        "setp.lt.and.u64 %%glint$p0, %%glint$x, %%glint$a, %%glint$p0;\n",
+                        member->k, member->width - 1);
+}
+
+// Whether the lanes in %glint$i are a whole warp that is a piece of a row.
+static void emit_full(struct base_buf *out)
+{
+    base_buf_printf(out,
+                    "ld.param.u32 %%glint$t, [glint$context+%zu];\n"
+                    "setp.ne.u32 %%glint$full, %%glint$t, 0;\n"
+                    "setp.eq.and.u32 %%glint$full, %%glint$i, -1, %%glint$full;\n",
+                    offsetof(struct instrument_context, options));
+}
+
+// The element at the distance o<k>, into %glint$i.
+static void emit_element(struct base_buf *out, const struct member *member)
+{
+    base_buf_printf(out,
+                    "shr.u64 %%glint$x, %%glint$o%u, %u;\n"
+                    "cvt.u32.u64 %%glint$i, %%glint$x;\n"
+                    "ld.param.u32 %%glint$t, [glint$context+%u];\n"
+                    "add.u32 %%glint$i, %%glint$i, %%glint$t;\n",
+                    member->k, member->shift, VIEW(member, ahead));
+}
+
+// The address of the word of element %glint$i, and of the j-th from there on, into w<k>.
+static void emit_word(struct base_buf *out, const struct member *member, const char *j)
+{
+    base_buf_puts(out, "shr.u32 %glint$t, %glint$i, 5;\n");
+    if (j)
+        base_buf_printf(out, "add.u32 %%glint$t, %%glint$t, %s;\n", j);
+    base_buf_printf(out,
+                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
+                    "mad.wide.u32 %%glint$w%u, %%glint$t, 4, %%glint$x;\n",
+                    VIEW(member, slot.bits), member->k);
+}
+
+// --- Bits ----------------------------------------------------------------------------------------
+
+// Where the lane's word of a run is: %glint$i becomes the run's first element.
+static void emit_first(struct base_buf *out, const struct member *member)
+{
+    if (member->probe->lanes == LANES_STEP && member->probe->step)
+        base_buf_printf(out, "mad.wide.s32 %%glint$o%u, %%glint$j, -%u, %%glint$o%u;\n", member->k,
+                        member->probe->step, member->k);
+    emit_element(out, member);
+    emit_word(out, member, "%glint$j");
+}
+
+// Runs of 32 lanes' elements, a multiple of 32: all lanes of a group have as many.
+static void emit_run_masks(struct base_buf *out, uint32_t elements)
+{
+    base_buf_printf(out, "selp.b32 %%glint$ones, -1, %u, %%glint$full;\n", (1u << elements) - 1);
+    if (elements == 1) {
+        base_buf_puts(out, "neg.s32 %glint$flip, %glint$j;\n");
         return;
     }
-    // Two neighbours are one operation of 64 bits.
-    base_buf_puts(out, "setp.eq.u32 %glint$p1, %glint$r3, 1;\n"
-                       "@%glint$p1 red.global.add.u32 [%glint$d2], 1;\n"
-                       "mov.u64 %glint$d3, 4294967297;\n"
-                       "@!%glint$p1 red.global.add.u64 [%glint$d2], %glint$d3;\n");
-    if (bytes > 8)
-        base_buf_puts(out, "setp.eq.u32 %glint$p1, %glint$r3, 15;\n"
-                           "@%glint$p1 red.global.add.u64 [%glint$d2+8], %glint$d3;\n");
+    base_buf_printf(out,
+                    "setp.eq.u32 %%glint$p1, %%glint$j, %u;\n"
+                    "selp.b32 %%glint$flip, -1, 0, %%glint$p1;\n"
+                    "setp.eq.or.u32 %%glint$p1, %%glint$j, 0, %%glint$p1;\n"
+                    "selp.b32 %%glint$mid, 0, -1, %%glint$p1;\n",
+                    elements);
 }
 
-// Element, word and bits of the access.
-static void emit_place(struct instrument_work *work, const struct instrument_fields *slot,
-                       uint32_t bytes)
+static void emit_run(struct base_buf *out, const struct member *member)
 {
-    struct base_buf *out = &work->out;
-    emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, shift));
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
-    if (bytes > 4)
-        emit_field(out, slot, "u32", "%glint$r3",
-                   bytes <= 8 ? offsetof(struct instrument_slot, ones8)
-                              : offsetof(struct instrument_slot, ones16));
-    base_buf_puts(out, "shr.u64 %glint$d1, %glint$d0, %glint$r0;\n"
-                       "shr.u64 %glint$d3, %glint$d1, 5;\n"
-                       "cvt.u32.u64 %glint$r1, %glint$d3;\n"
-                       "mad.wide.u32 %glint$d2, %glint$r1, 4, %glint$d2;\n");
-    if (work->counts)
-        base_buf_puts(out, "mov.u32 %glint$r2, 0x80000000;\n");
-    else
-        base_buf_printf(out,
-                        "cvt.u32.u64 %%glint$r1, %%glint$d1;\n"
-                        "shf.l.wrap.b32 %%glint$r2, 0, %s, %%glint$r1;\n",
-                        bytes > 4 ? "%glint$r3" : "1");
+    emit_first(out, member);
+    base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, %%glint$ones, %%glint$i;\n", member->k);
+    if (own_elements(member) > 1)
+        base_buf_printf(out, "or.b32 %%glint$b%u, %%glint$b%u, %%glint$mid;\n", member->k,
+                        member->k);
+    base_buf_printf(out, "xor.b32 %%glint$b%u, %%glint$b%u, %%glint$flip;\n", member->k, member->k);
 }
 
-// Sets the bits of %glint$r2 where some are not set.
-static void emit_or(struct base_buf *out)
+// Elements up to the last one, into %glint$n, where that is not known before: %glint$i is the
+// first.
+static void emit_count(struct base_buf *out, const struct member *member, bool lane)
 {
-    base_buf_puts(out, "ld.global.u32 %glint$r1, [%glint$d2];\n"
-                       "and.b32 %glint$r1, %glint$r1, %glint$r2;\n"
-                       "setp.ne.u32 %glint$p1, %glint$r1, %glint$r2;\n"
-                       "@%glint$p1 red.global.or.b32 [%glint$d2], %glint$r2;\n");
-}
-
-void instrument_emit_range(struct instrument_work *work, const struct instrument_fields *slot)
-{
-    struct base_buf *out = &work->out;
-    emit_field(out, slot, "u64", "%glint$d1", offsetof(struct instrument_slot, base));
-    emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, lead));
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bytes));
-    // What lies before the object has a distance below 0.
-    base_buf_puts(out, "sub.u64 %glint$d0, %glint$a, %glint$d1;\n"
-                       "cvt.u64.u32 %glint$d1, %glint$r0;\n"
-                       "setp.ge.s64 %glint$p0, %glint$d0, %glint$d1;\n"
-                       "cvt.u64.u32 %glint$d1, %glint$r6;\n"
-                       "add.u64 %glint$d1, %glint$d1, %glint$d0;\n"
-                       "setp.lt.and.u64 %glint$p0, %glint$d1, %glint$d2, %glint$p0;\n");
-}
-
-void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
-                          uint32_t bytes)
-{
-    emit_place(work, slot, bytes);
-    emit_or(&work->out);
-    if (work->counts)
-        emit_counts(&work->out, slot, bytes);
-}
-
-void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
-                         uint32_t most, enum instrument_look look)
-{
-    struct base_buf *out = &work->out;
-    emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, shift));
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
-    base_buf_puts(out, "shr.u64 %glint$d3, %glint$d0, %glint$r0;\n"
-                       "cvt.u32.u64 %glint$r1, %glint$d3;\n"
-                       "shf.l.wrap.b32 %glint$r3, 0, -1, %glint$r1;\n"
-                       "shr.u64 %glint$d3, %glint$d1, %glint$r0;\n"
-                       "cvt.u32.u64 %glint$r2, %glint$d3;\n"
-                       "shf.l.wrap.b32 %glint$r4, -1, 1, %glint$r2;\n"
-                       "add.u32 %glint$r0, %glint$r0, 5;\n"
-                       "shr.u64 %glint$d3, %glint$d0, %glint$r0;\n"
-                       "cvt.u32.u64 %glint$r1, %glint$d3;\n"
-                       "shr.u64 %glint$d3, %glint$d1, %glint$r0;\n"
-                       "cvt.u32.u64 %glint$r2, %glint$d3;\n"
-                       "mad.wide.u32 %glint$d3, %glint$r1, 4, %glint$d2;\n"
-                       "setp.ne.u32 %glint$p1, %glint$r1, %glint$r2;\n"
-                       "@!%glint$p1 and.b32 %glint$r3, %glint$r3, %glint$r4;\n");
-    // The first word, and the last where it is another.
-    if (look != LOOK_ALWAYS)
-        base_buf_puts(out, "mov.u32 %glint$r5, 0;\n");
-    if (look != LOOK_NEVER)
-        base_buf_printf(out, "%sld.global.u32 %%glint$r5, [%%glint$d3];\n",
-                        look == LOOK_ALWAYS ? "" : "@!%glint$full ");
-    base_buf_puts(out, "and.b32 %glint$r5, %glint$r5, %glint$r3;\n"
-                       "setp.ne.u32 %glint$p0, %glint$r5, %glint$r3;\n"
-                       "@%glint$p0 red.global.or.b32 [%glint$d3], %glint$r3;\n"
-                       "mad.wide.u32 %glint$d2, %glint$r2, 4, %glint$d2;\n"
-                       "@%glint$p1 red.global.or.b32 [%glint$d2], %glint$r4;\n");
-    // Those between; an element has 4 bytes at least.
-    for (uint32_t i = 1; i < ((most + 2) / 4 + 31) / 32; i++)
-        base_buf_printf(out,
-                        "add.u32 %%glint$r1, %%glint$r1, 1;\n"
-                        "setp.lt.u32 %%glint$p0, %%glint$r1, %%glint$r2;\n"
-                        "@%%glint$p0 st.global.u32 [%%glint$d3+%u], -1;\n",
-                        4 * i);
-}
-
-void instrument_emit_whole_words(struct instrument_work *work, const struct instrument_fields *slot,
-                                 uint32_t bytes, uint32_t shift, uint32_t apart, uint32_t done)
-{
-    struct base_buf *out = &work->out;
-    uint32_t words = bytes >> shift, no = work->labels++, odd = work->labels++;
-    if (!words)
+    const uint32_t most = run_bytes(member);
+    if (member->aligned && lane)
+        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", own_elements(member));
+    else if (member->aligned)
+        base_buf_printf(out, "selp.u32 %%glint$n, %u, %u, %%glint$full;\n", most >> member->shift,
+                        own_elements(member));
+    if (member->aligned)
         return;
+    if (lane)
+        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", member->width - 1);
+    else
+        base_buf_printf(out, "selp.u32 %%glint$n, %u, %u, %%glint$full;\n", most - 1,
+                        member->width - 1);
     base_buf_printf(out,
-                    "@!%%glint$full bra $glint$%u;\n"
-                    "mov.u32 %%glint$r6, %u;\n"
-                    "mov.b64 %%glint$d4, %%glint$a;\n"
-                    "mad.wide.s32 %%glint$a, %%glint$lane, -%u, %%glint$a;\n",
-                    no, 32 * bytes - 1, bytes);
-    instrument_emit_range(work, slot);
-    emit_field(out, slot, "u32", "%glint$r0", offsetof(struct instrument_slot, shift));
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, bits));
-    base_buf_printf(out,
-                    "mov.b64 %%glint$a, %%glint$d4;\n"
-                    "@!%%glint$p0 bra $glint$%u;\n"
-                    "cvt.u32.u64 %%glint$r1, %%glint$d0;\n"
-                    "and.b32 %%glint$r1, %%glint$r1, %u;\n"
-                    "xor.b32 %%glint$r0, %%glint$r0, %u;\n"
-                    "or.b32 %%glint$r1, %%glint$r1, %%glint$r0;\n"
-                    "setp.ne.u32 %%glint$p0, %%glint$r1, 0;\n"
-                    "@%%glint$p0 bra $glint$%u;\n"
-                    "shr.u64 %%glint$d0, %%glint$d0, %u;\n"
-                    "add.u64 %%glint$d2, %%glint$d2, %%glint$d0;\n"
-                    "mad.wide.u32 %%glint$d2, %%glint$lane, 4, %%glint$d2;\n"
-                    "setp.lt.u32 %%glint$p1, %%glint$lane, %u;\n"
-                    "@%%glint$p1 red.global.add.u32 [%%glint$d2], 1;\n"
-                    "bra $glint$%u;\n"
-                    "$glint$%u:\n"
-                    "mad.wide.u32 %%glint$d0, %%glint$lane, %u, %%glint$d0;\n"
-                    "bra $glint$%u;\n"
-                    "$glint$%u:\n",
-                    no, 32 * bytes - 1, shift, odd, shift + 3, words, done, odd, bytes, apart, no);
+                    "cvt.u64.u32 %%glint$x, %%glint$n;\n"
+                    "add.u64 %%glint$x, %%glint$x, %%glint$o%u;\n"
+                    "shr.u64 %%glint$x, %%glint$x, %u;\n"
+                    "cvt.u32.u64 %%glint$n, %%glint$x;\n"
+                    "ld.param.u32 %%glint$t, [glint$context+%u];\n"
+                    "add.u32 %%glint$n, %%glint$n, %%glint$t;\n"
+                    "sub.u32 %%glint$n, %%glint$n, %%glint$i;\n"
+                    "add.u32 %%glint$n, %%glint$n, 1;\n",
+                    member->k, member->shift, VIEW(member, ahead));
 }
 
-void instrument_emit_count_of_all(struct instrument_work *work,
-                                  const struct instrument_fields *slot, uint32_t bytes)
+static void emit_span(struct instrument_work *work, const struct member *member)
 {
     struct base_buf *out = &work->out;
-    emit_place(work, slot, bytes);
-    emit_or(out);
-    emit_field(out, slot, "u64", "%glint$d2", offsetof(struct instrument_slot, counts));
-    base_buf_puts(out, "mad.lo.u64 %glint$d2, %glint$d1, 4, %glint$d2;\n"
-                       "red.global.add.u32 [%glint$d2], %glint$r4;\n");
-    if (bytes > 4)
-        base_buf_puts(out, "popc.b32 %glint$r3, %glint$r3;\n");
-    for (uint32_t i = 1; i < bytes / 4; i++)
+    const uint32_t past = work->labels++;
+    emit_first(out, member);
+    emit_count(out, member, false);
+    base_buf_printf(out,
+                    "and.b32 %%glint$t, %%glint$i, 31;\n"
+                    "mad.lo.s32 %%glint$t, %%glint$j, -32, %%glint$t;\n"
+                    "add.s32 %%glint$n, %%glint$n, %%glint$t;\n"
+                    "%s"
+                    "max.s32 %%glint$t, %%glint$t, 0;\n"
+                    "max.s32 %%glint$n, %%glint$n, 0;\n"
+                    "shl.b32 %%glint$b%u, -1, %%glint$t;\n"
+                    "shl.b32 %%glint$n, -1, %%glint$n;\n"
+                    "not.b32 %%glint$n, %%glint$n;\n"
+                    "and.b32 %%glint$b%u, %%glint$b%u, %%glint$n;\n",
+                    member->probe->next ? "sub.s32 %glint$ones, %glint$n, 32;\n" : "", member->k,
+                    member->k, member->k);
+    if (member->probe->next)
+        // Of a lane that marks for itself what is in the next word.
         base_buf_printf(out,
-                        "setp.gt.u32 %%glint$p1, %%glint$r3, %u;\n"
-                        "@%%glint$p1 red.global.add.u32 [%%glint$d2+%u], %%glint$r4;\n",
-                        i, i * 4);
+                        "max.s32 %%glint$ones, %%glint$ones, 0;\n"
+                        "shl.b32 %%glint$ones, -1, %%glint$ones;\n"
+                        "not.b32 %%glint$ones, %%glint$ones;\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$ones, 0;\n"
+                        "@%%glint$full bra $glint$%u;\n"
+                        "@%%glint$p1 red.global.or.b32 [%%glint$w%u+4], %%glint$ones;\n"
+                        "$glint$%u:\n",
+                        past, member->k, past);
+}
+
+// Each lane by itself. What a thread touches by several accesses may end in another word.
+static void emit_lane(struct base_buf *out, const struct member *member)
+{
+    emit_element(out, member);
+    emit_word(out, member, NULL);
+    if (!member->probe->next && (member->aligned || member->width <= 4)) {
+        base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, %u, %%glint$i;\n", member->k,
+                        (1u << own_elements(member)) - 1);
+        return;
+    }
+    emit_count(out, member, true);
+    base_buf_printf(out,
+                    "shl.b32 %%glint$n, -1, %%glint$n;\n"
+                    "not.b32 %%glint$n, %%glint$n;\n"
+                    "shf.l.wrap.b32 %%glint$b%u, 0, %%glint$n, %%glint$i;\n"
+                    "shf.l.wrap.b32 %%glint$n, %%glint$n, 0, %%glint$i;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$n, 0;\n"
+                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u+4], %%glint$n;\n",
+                    member->k, member->k);
+}
+
+// Looks at a word where that may save an operation; there need be none for no bits.
+static void emit_look(struct base_buf *out, const struct member *member)
+{
+    const struct instrument_probe *probe = member->probe;
+    base_buf_printf(out, "mov.u32 %%glint$v%u, 0;\n", member->k);
+    if (member->class == CLASS_LANE)
+        base_buf_printf(out, "ld.global.u32 %%glint$v%u, [%%glint$w%u];\n", member->k, member->k);
+    else if (probe->check || probe->lanes == LANES_ONE || !probe->step)
+        base_buf_printf(out,
+                        "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n"
+                        "@%%glint$p1 ld.global.u32 %%glint$v%u, [%%glint$w%u];\n",
+                        member->k, member->k, member->k);
+    else
+        base_buf_printf(out, "@!%%glint$full ld.global.u32 %%glint$v%u, [%%glint$w%u];\n",
+                        member->k, member->k);
+}
+
+static void emit_bits(struct instrument_work *work, const struct member *members, uint32_t count,
+                      uint32_t done)
+{
+    struct base_buf *out = &work->out;
+    const enum class class = members[0].class;
+    if (class != CLASS_LANE) {
+        uint32_t words = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            const uint32_t elements = ((run_bytes(&members[k]) + 2) >> members[k].shift) + 1;
+            const uint32_t most =
+                class == CLASS_RUN ? own_elements(&members[k]) + 1 : (elements + 30) / 32 + 1;
+            words = most > words ? most : words;
+        }
+        base_buf_printf(out,
+                        "selp.u32 %%glint$j, %%glint$lane, 0, %%glint$full;\n"
+                        "setp.ge.u32 %%glint$p1, %%glint$j, %u;\n"
+                        "@%%glint$p1 bra $glint$%u;\n",
+                        words, done);
+    }
+    if (class == CLASS_RUN)
+        emit_run_masks(out, own_elements(&members[0]));
+    for (uint32_t k = 0; k < count; k++) {
+        switch (class) {
+        case CLASS_RUN: emit_run(out, &members[k]); break;
+        case CLASS_SPAN: emit_span(work, &members[k]); break;
+        default: emit_lane(out, &members[k]); break;
+        }
+        emit_look(out, &members[k]);
+    }
+    for (uint32_t k = 0; k < count; k++)
+        base_buf_printf(out,
+                        "not.b32 %%glint$v%u, %%glint$v%u;\n"
+                        "and.b32 %%glint$v%u, %%glint$v%u, %%glint$b%u;\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$v%u, 0;\n"
+                        "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
+                        k, k, k, k, k, k, k, k);
+}
+
+// --- Counts --------------------------------------------------------------------------------------
+
+// Whole words of a whole warp: goes on at the label.
+static void emit_whole_words(struct base_buf *out, const struct member *member, uint32_t next)
+{
+    const uint32_t elements = own_elements(member);
+    base_buf_printf(out,
+                    "mad.lo.s32 %%glint$n, %%glint$lane, -%u, %%glint$i;\n"
+                    "and.b32 %%glint$t, %%glint$n, 31;\n"
+                    "setp.eq.and.u32 %%glint$p1, %%glint$t, 0, %%glint$full;\n"
+                    "shr.u32 %%glint$n, %%glint$n, 5;\n"
+                    "add.u32 %%glint$n, %%glint$n, %%glint$lane;\n"
+                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
+                    "mad.wide.u32 %%glint$x, %%glint$n, 4, %%glint$x;\n"
+                    "setp.lt.and.u32 %%glint$p2, %%glint$lane, %u, %%glint$p1;\n"
+                    "@%%glint$p2 red.global.add.u32 [%%glint$x], 1;\n"
+                    "@%%glint$p1 bra $glint$%u;\n",
+                    elements, VIEW(member, slot.bits), elements, next);
+}
+
+// Adds %glint$n to the counters of the lane's elements from %glint$i on. Two neighbours are one
+// operation of 64 bits.
+static void emit_add(struct base_buf *out, const struct member *member)
+{
+    const uint32_t elements = own_elements(member);
+    base_buf_printf(out,
+                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
+                    "mad.wide.u32 %%glint$x, %%glint$i, 4, %%glint$x;\n",
+                    VIEW(member, slot.counts));
+    if (elements == 1) {
+        base_buf_puts(out, "red.global.add.u32 [%glint$x], %glint$n;\n");
+        return;
+    }
+    base_buf_puts(out, "mov.b64 %glint$a, {%glint$n, %glint$n};\n");
+    for (uint32_t i = 0; i < elements; i += 2)
+        base_buf_printf(out, "red.global.add.u64 [%%glint$x+%u], %%glint$a;\n", 4 * i);
+}
+
+static void emit_counted(struct instrument_work *work, const struct member *member)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t next = work->labels++;
+    const bool run = member->class == CLASS_RUN;
+    emit_element(out, member);
+    if (run)
+        emit_whole_words(out, member, next);
+    emit_word(out, member, NULL);
+    base_buf_printf(out,
+                    "ld.global.u32 %%glint$v%u, [%%glint$w%u];\n"
+                    "setp.ge.s32 %%glint$p1, %%glint$v%u, 0;\n"
+                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u], 0x80000000;\n"
+                    "mov.u32 %%glint$n, 1;\n",
+                    member->k, member->k, member->k, member->k);
+    if (!run && work->sm >= 70)
+        // Lanes that come to the same element: the first of them counts for all.
+        base_buf_printf(out,
+                        "activemask.b32 %%glint$t;\n"
+                        "match.any.sync.b32 %%glint$t, %%glint$i, %%glint$t;\n"
+                        "popc.b32 %%glint$n, %%glint$t;\n"
+                        "mov.u32 %%glint$j, %%lanemask_lt;\n"
+                        "and.b32 %%glint$t, %%glint$t, %%glint$j;\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$t, 0;\n"
+                        "@%%glint$p1 bra $glint$%u;\n",
+                        next);
+    emit_add(out, member);
+    base_buf_printf(out, "$glint$%u:\n", next);
+}
+
+// --- A group -------------------------------------------------------------------------------------
+
+void instrument_emit_group(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *last)
+{
+    struct base_buf *out = &work->out;
+    struct member members[INSTRUMENT_GROUP_MOST] = {{0}};
+    uint32_t count = 1, slow = work->labels++, done = work->labels++;
+    bool runs = false;
+    for (const struct instrument_probe *each = last; each->with;
+         each = &body->probes[each->with - 1])
+        count++;
+    for (uint32_t k = count; k-- > 0;) {
+        members[k] = member_of(work, body, last);
+        members[k].k = k;
+        runs |= members[k].class != CLASS_LANE;
+        if (k)
+            last = &body->probes[last->with - 1];
+    }
+    base_buf_printf(out,
+                    "{\n.reg .pred %%glint$full;\n"
+                    ".reg .b32 %%glint$i, %%glint$t, %%glint$n, %%glint$j, %%glint$ones, "
+                    "%%glint$flip, %%glint$mid, %%glint$b<%u>, %%glint$v<%u>;\n"
+                    ".reg .b64 %%glint$x, %%glint$o<%u>, %%glint$w<%u>;\n",
+                    count, count, count, count);
+    for (uint32_t k = 0; k < count; k++)
+        emit_check(out, &members[k]);
+    if (work->counts) {
+        base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+        if (runs) {
+            base_buf_puts(out, "activemask.b32 %glint$i;\n");
+            emit_full(out);
+        }
+        for (uint32_t k = 0; k < count; k++)
+            emit_counted(work, &members[k]);
+    } else {
+        if (runs) {
+            base_buf_puts(out, "activemask.b32 %glint$i;\n"
+                               "vote.sync.ballot.b32 %glint$i, %glint$p0, %glint$i;\n");
+            emit_full(out);
+        }
+        base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+        emit_bits(work, members, count, done);
+    }
+    base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, slow);
+    for (uint32_t k = 0; k < count; k++)
+        instrument_emit_slow(work, body, members[k].probe);
+    base_buf_printf(out, "$glint$%u:\n}\n", done);
 }

@@ -58,6 +58,8 @@ struct instrument_probe {
     uint32_t before, behind;
     uint32_t next; // 1 + the next of these accesses
     bool joined;   // marked with an earlier one
+    uint32_t with; // 1 + the one before it in its group
+    bool held;     // marked with a later one, its group's last
     bool waits;    // marked where its loop is left; see hoist.c
     bool doubted;  // rests on 32-bit parts not to wrap round
     bool keeps;    // notes where it was, in the register that has the number `kept`
@@ -136,7 +138,6 @@ struct instrument_work {
     uint32_t sm;             // of the target: 75
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // given so far
-    uint32_t full_block;     // 1 + the block for which %glint$full holds now
     bool elements, counts;
     bool raised;          // the target is made sm_80
     bool clusters;        // shared memory of other blocks has addresses
@@ -198,35 +199,45 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
 // The bytes that were counted in registers for the entry at hand go to memory.
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body);
 
-// mark.c: the text that sets the bits of an access. See there.
-struct instrument_fields {
-    const char *from; // "ld.param" or "ld.global"; NULL: words and shift are in registers
-    const char *base; // inside the brackets: "glint$context", a register
-    uint32_t offset;  // of the slot there
-};
-// d0 becomes the distance of a from the slot's base, d1 that of the byte r6 further; p0 says
-// whether all of it lies in the object.
-void instrument_emit_range(struct instrument_work *work, const struct instrument_fields *slot);
-// An access of each lane that is here, each by itself; d0 is its distance from the slot's base.
-void instrument_emit_mark(struct instrument_work *work, const struct instrument_fields *slot,
-                          uint32_t bytes);
-// Whether a word is looked at before bits are set.
-enum instrument_look {
-    LOOK_ALWAYS,
-    LOOK_ALONE, // where lanes mark for themselves
-    LOOK_NEVER,
-};
-// Bits: marks all from d0 to d1, at most `most` bytes.
-void instrument_emit_run(struct instrument_work *work, const struct instrument_fields *slot,
-                         uint32_t most, enum instrument_look look);
-// Counts: where a whole warp touches whole words, each once, counts these and goes on at `done`;
-// where it touches others of the object, at `apart`, with d0 as for a mark. Elements are expected
-// to have 1 << shift bytes.
-void instrument_emit_whole_words(struct instrument_work *work, const struct instrument_fields *slot,
-                                 uint32_t bytes, uint32_t shift, uint32_t apart, uint32_t done);
-// Counts: so many lanes as are in r4 have this one access.
-void instrument_emit_count_of_all(struct instrument_work *work,
-                                  const struct instrument_fields *slot, uint32_t bytes);
+// The address, and so many bytes from there, into the register of that name, and number if that is
+// not INSTRUMENT_NONE.
+void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
+                             const char *into, uint32_t number, int64_t offset);
+// Where the table is, into a register.
+void instrument_emit_table(struct base_buf *out, const struct instrument_body *body,
+                           const char *into);
+// Looks up all accesses that are marked with the probe, each by itself.
+void instrument_emit_slow(struct instrument_work *work, const struct instrument_body *body,
+                          const struct instrument_probe *probe);
+static inline uint32_t instrument_kinds(const struct ptx_site *site) // bit 0: reads, 1: writes
+{
+    return site->access == PTX_ACCESS_LOAD ? 1 : site->access == PTX_ACCESS_STORE ? 2 : 3;
+}
+
+// groups.c: which accesses of a block are marked where the last of them stands.
+enum { INSTRUMENT_GROUP_MOST = 4 };
+void instrument_plan_groups(const struct instrument_work *work, struct instrument_body *body);
+// True where the instruction sets what addresses or guards of the group that ends there are made
+// of.
+bool instrument_sets_address(const struct instrument_body *body, const struct ptx_instr *instr,
+                             const struct instrument_probe *last);
+// mark.c: marks the accesses of the group that ends there, at an instruction of no guard or behind
+// its check.
+void instrument_emit_group(struct instrument_work *work, const struct instrument_body *body,
+                           const struct instrument_probe *last);
+bool instrument_go_together(const struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *one,
+                            const struct instrument_probe *other);
+static inline bool instrument_in_group(const struct instrument_probe *probe)
+{
+    return probe->how == HOW_ROOT && probe->shape == SHAPE_FIXED && probe->site->bytes <= 16 &&
+           !probe->waits;
+}
+// lookup.c: an access of no root, of at most 16 bytes, whose address is in %glint$a.
+void instrument_emit_lookup(struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *probe);
+// The bytes that were counted in registers for the entry at hand go to memory.
+void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body);
 
 // led.c: calls. What comes before a statement that is a call, or the scope of one; behind it; and
 // the call itself, where a clone is called instead. led lasts through the function.
@@ -269,10 +280,16 @@ static inline uint32_t instrument_access_word(uint32_t root, uint32_t kinds, uin
     return (root + 1) << 8 | step << 2 | kinds; // INSTRUMENT_NONE + 1 is 0
 }
 
+// What the size of elements is shifted by: they have 4 bytes at least, and 16 at most.
+static inline uint32_t instrument_shift(uint32_t element_bytes)
+{
+    return element_bytes < 8 ? 2 : element_bytes < 16 ? 3 : 4;
+}
+
 static inline uint32_t instrument_slot_offset(uint32_t root)
 {
     return (uint32_t)sizeof(struct instrument_context) +
-           root * (uint32_t)sizeof(struct instrument_slot);
+           root * (uint32_t)sizeof(struct instrument_view);
 }
 
 #endif

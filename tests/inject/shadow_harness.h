@@ -68,7 +68,7 @@ struct harness_params {
         uint32_t flag_rows, flag_row_bytes, tally_rows, tally_row_bytes;
     } shape;
     unsigned char
-        context[sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_slot)];
+        context[sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_view)];
     void *pointers[4];
 };
 void harness_fill(const struct harness_run *run, struct harness_params *params);

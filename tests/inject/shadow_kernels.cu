@@ -6,7 +6,13 @@ typedef unsigned long long u64;
 
 struct slot {
     u64 base, bytes, bits, counts;
-    unsigned shift, ones8, ones16, lead;
+    unsigned shift, lead;
+};
+
+struct view {
+    struct slot slot;
+    u64 first, spans[3];
+    unsigned ahead, reserved;
 };
 
 struct table {
@@ -19,9 +25,9 @@ struct context {
 };
 
 enum { SLOTS = 4, STRAYS = 30 };
-struct context_with_slots {
+struct context_with_views {
     struct context context;
-    struct slot slots[SLOTS];
+    struct view views[SLOTS];
 };
 
 struct shape { // of the kernel that is played
@@ -93,7 +99,7 @@ __device__ static void look_up(const struct table *table, const struct access *a
 }
 
 __device__ static void probe(const struct access *access, const struct shape *shape,
-                             const struct context *context, const struct slot *slots, unsigned row)
+                             const struct context *context, const struct view *views, unsigned row)
 {
     if (access->flag >= 0)
         ((unsigned char *)
@@ -108,9 +114,9 @@ __device__ static void probe(const struct access *access, const struct shape *sh
         look_up(table, access);
         return;
     }
-    if (!slots)
+    if (!views)
         return;
-    const struct slot *slot = &slots[access->root];
+    const struct slot *slot = &views[access->root].slot;
     if (holds(slot, access->address)) {
         mark(slot, access->address, access->bytes);
         return;
@@ -132,9 +138,9 @@ extern "C" __global__ void objects_glint(const struct access *list, unsigned cou
 }
 
 extern "C" __global__ void elements_glint(const struct access *list, unsigned count,
-                                          struct shape shape, struct context_with_slots context)
+                                          struct shape shape, struct context_with_views context)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count)
-        probe(&list[i], &shape, &context.context, context.slots, i);
+        probe(&list[i], &shape, &context.context, context.views, i);
 }

@@ -18,7 +18,7 @@ static struct instrument_site sites[SITES];
 struct instrument_kernel world_kernel = {
     .name = "elements",
     .context_bytes =
-        sizeof(struct instrument_context) + HARNESS_SLOTS * sizeof(struct instrument_slot),
+        sizeof(struct instrument_context) + HARNESS_SLOTS * sizeof(struct instrument_view),
     .tally_count = TALLIES,
     .tally_row_bytes = (TALLIES * 8 + 127) / 128 * 128,
     .needs_table = true,

@@ -143,10 +143,6 @@ static void make_slot(const struct oracle_level *level, struct oracle_object *ob
         .base = object->address & ~around,
         .bytes = (object->address & around) + object->bytes,
         .shift = level->shift,
-        .ones8 = level->shift == 2 ? 3 : 1,
-        .ones16 = level->shift == 2   ? 15
-                  : level->shift == 3 ? 3
-                                      : 1,
         .lead = (uint32_t)(object->address & around),
     };
     if (!(level->facts & INSTRUMENT_ELEMENTS))
@@ -237,9 +233,10 @@ static void make_context(struct run *run)
     memcpy(context->bytes, &head, sizeof(head));
     for (unsigned i = 0; (run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count; i++) {
         const struct instrument_slot none = {.shift = run->level->shift};
-        memcpy(context->bytes + sizeof(head) + i * sizeof(none),
-               run->roots[i] < ORACLE_OBJECTS ? &run->told->objects[run->roots[i]].slot : &none,
-               sizeof(none));
+        const struct instrument_view view = instrument_view_of(
+            run->roots[i] < ORACLE_OBJECTS ? &run->told->objects[run->roots[i]].slot : &none,
+            kernel->roots[i].element_bytes);
+        memcpy(context->bytes + sizeof(head) + i * sizeof(view), &view, sizeof(view));
     }
 }
 
@@ -428,7 +425,7 @@ static bool check_params(struct run *run)
     const bool slots = run->level->facts & INSTRUMENT_ELEMENTS;
     const uint64_t wanted =
         sizeof(struct instrument_context) +
-        (slots ? kernel->root_count * (uint64_t)sizeof(struct instrument_slot) : 0);
+        (slots ? kernel->root_count * (uint64_t)sizeof(struct instrument_view) : 0);
     const CUresult last = cuFuncGetParamInfo(run->clone, kernel->param_count, &offset, &bytes);
     if (last == CUDA_SUCCESS && offset == kernel->context_offset &&
         bytes == kernel->context_bytes && bytes == wanted && wanted <= sizeof(run->context.bytes) &&

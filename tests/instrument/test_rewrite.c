@@ -151,7 +151,7 @@ static void roots_are_parameters_and_variables(void **state)
     assert_int_equal(kernel->param_count, 3);
     assert_int_equal(kernel->context_offset, 24);
     assert_int_equal(kernel->context_bytes,
-                     sizeof(struct instrument_context) + 3 * sizeof(struct instrument_slot));
+                     sizeof(struct instrument_context) + 3 * sizeof(struct instrument_view));
     assert_int_equal(kernel->site_count, 4);
     assert_int_equal(kernel->sites[0].bytes, 8);
     assert_int_equal(kernel->sites[0].root, 0);

@@ -131,6 +131,39 @@ static void shifted_runs_are_marked_together(void **state)
         assert_exact(__func__, text, &(struct shape){{1, 1}, {192, 1, 1}, n, 0, 0});
 }
 
+// What one lane touches may be in two words, of which no other lane touches the second.
+static void few_lanes_have_unions(void **state)
+{
+    (void)state;
+    const char *text = KERNEL("sm_90", "and.b32 %r2, %x, 15; setp.ne.s32 %c0, %r2, %n;\n"
+                                       "@%c0 bra L; mul.wide.s32 %d0, %x, 4;\n"
+                                       "add.s64 %d1, %p, %d0; ld.global.f32 %f0, [%d1];\n"
+                                       "ld.global.f32 %f1, [%d1+4]; add.s64 %d2, %q, %d0;\n"
+                                       "ld.global.f32 %f2, [%d2+8]; ld.global.f32 %f3, [%d2+4];\n"
+                                       "st.global.f32 [%d2], %f0; L:\n");
+    for (uint32_t n = 12; n < 16; n++)
+        assert_exact(__func__, text, &(struct shape){{2, 1}, {96, 1, 1}, n, 0, 0});
+}
+
+// Accesses that are marked together, though the registers of some do not last, up to the end of
+// the object.
+static void registers_do_not_last(void **state)
+{
+    (void)state;
+    const char *text =
+        KERNEL("sm_90", "mul.wide.s32 %d0, %x, 8; add.s64 %d1, %p, %d0; add.s64 %d2, %q, %d0;\n"
+                        "ld.global.u64 %d3, [%d1]; ld.global.u64 %d4, [%d2];\n"
+                        "add.s64 %d1, %d1, 8; ld.global.u64 %d5, [%d1+1024];\n"
+                        "ld.global.u64 %d2, [%d2+2048]; mov.u64 %d1, 0;\n"
+                        "add.s64 %d6, %p, %d0; ld.global.u64 %d7, [%d6+16];\n"
+                        "st.global.u64 [%d6+512], %d5; add.s64 %d0, %d0, %q;\n"
+                        "st.global.u64 [%d0+4096], %d4; atom.global.add.u64 %d0, [%d0], 1;\n");
+    for (uint32_t offset = 0; offset < 3; offset++)
+        assert_exact(
+            __func__, text,
+            &(struct shape){{2, 1}, {96, 1, 1}, 0, 0, offset < 2 ? 8 * offset : BYTES - 2576});
+}
+
 // At the end of its buffer a run of neighbours leaves it for no object, or for another.
 static void unions_may_leave_their_object(void **state)
 {
@@ -270,6 +303,8 @@ int main(void)
         cmocka_unit_test(older_targets_have_no_sums_over_warps),
         cmocka_unit_test(vectors_are_runs_too),
         cmocka_unit_test(shifted_runs_are_marked_together),
+        cmocka_unit_test(few_lanes_have_unions),
+        cmocka_unit_test(registers_do_not_last),
         cmocka_unit_test(unions_may_leave_their_object),
         cmocka_unit_test(bytes_in_threes_are_runs),
         cmocka_unit_test(lanes_may_be_apart_or_one),

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses of one block that are marked together, where the last of them stands: what it takes to
+// tell whether a whole warp is there, and to leave the straight way, is done once for all. What a
+// member's address is made of must still be there then.
+#include "work.h"
+
+static bool can_wait(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    return instrument_in_group(probe) && !probe->joined && !probe->site->instr->guard &&
+           !probe->check_space && !probe->counts_itself && !body->may_exit;
+}
+
+static const struct ptx_reg *address_reg(const struct instrument_probe *probe)
+{
+    const struct ptx_operand *address = probe->site->address;
+    const struct ptx_operand *base =
+        address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+    return base->kind == PTX_OPERAND_REG ? base->reg : NULL;
+}
+
+bool instrument_sets_address(const struct instrument_body *body, const struct ptx_instr *instr,
+                             const struct instrument_probe *last)
+{
+    const struct ptx_ssa *ssa = body->facts->ssa;
+    for (uint32_t i = ssa->ref_start[instr->index]; i < ssa->ref_start[instr->index + 1]; i++) {
+        const struct ptx_ref *ref = &ssa->refs[i];
+        if (!ref->is_def)
+            continue;
+        if (ref->value == PTX_NO_VALUE)
+            return true;
+        const struct ptx_reg *set = ssa->values[ref->value].reg;
+        for (const struct instrument_probe *each = last; each;
+             each = each->with ? &body->probes[each->with - 1] : NULL) {
+            if (set == address_reg(each) || set == each->site->instr->guard)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Where lanes may part or wait for one another, nothing is held back.
+static bool is_border(const struct ptx_instr *instr)
+{
+    return ptx_flags(instr) & (PTX_FLAG_CALL | PTX_FLAG_BRANCH | PTX_FLAG_END | PTX_FLAG_SYNC);
+}
+
+void instrument_plan_groups(const struct instrument_work *work, struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint32_t next = 0;
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[b];
+        uint32_t open = INSTRUMENT_NONE, count = 0;
+        for (uint32_t k = 0; k < block->instr_count; k++) {
+            const struct ptx_instr *instr = block->instrs[k];
+            if (is_border(instr))
+                open = INSTRUMENT_NONE;
+            while (next < body->probe_count && body->probes[next].site->instr->index < instr->index)
+                next++;
+            for (; next < body->probe_count && body->probes[next].site->instr == instr; next++) {
+                struct instrument_probe *probe = &body->probes[next];
+                if (!can_wait(body, probe))
+                    continue;
+                if (open != INSTRUMENT_NONE && count < INSTRUMENT_GROUP_MOST &&
+                    instrument_go_together(work, body, &body->probes[open], probe)) {
+                    probe->with = open + 1;
+                    body->probes[open].held = true;
+                    count++;
+                } else {
+                    count = 1;
+                }
+                open = next;
+            }
+            if (open != INSTRUMENT_NONE &&
+                instrument_sets_address(body, instr, &body->probes[open]))
+                open = INSTRUMENT_NONE;
+        }
+    }
+}
