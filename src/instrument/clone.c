@@ -7,6 +7,30 @@
 
 #include "work.h"
 
+// Where the program has not said how many registers its kernel may have, the clone's probes may
+// not make it many more.
+static void limit_registers(struct instrument_work *work, const struct instrument_body *body,
+                            struct ptx_function *head)
+{
+    if (!work->elements || !body->kernel)
+        return;
+    for (uint32_t i = 0; i < head->attr_count; i++) {
+        if (strcmp(head->attrs[i].name, ".maxnreg") == 0 ||
+            strcmp(head->attrs[i].name, ".minnctapersm") == 0)
+            return;
+    }
+    const uint32_t limit = instrument_register_limit(work, body);
+    if (!limit)
+        return;
+    struct ptx_attr *attrs =
+        base_new_array(&work->scratch, struct ptx_attr, (size_t)head->attr_count + 1);
+    for (uint32_t i = 0; i < head->attr_count; i++)
+        attrs[i] = head->attrs[i];
+    attrs[head->attr_count++] =
+        (struct ptx_attr){.name = ".maxnreg", .values = {limit}, .count = 1};
+    head->attrs = attrs;
+}
+
 static void print_head(struct instrument_work *work, const struct instrument_body *body,
                        struct base_buf *out)
 {
@@ -35,6 +59,7 @@ static void print_head(struct instrument_work *work, const struct instrument_bod
     params[head.param_count++] = &extra;
     head.params = params;
     head.name = name;
+    limit_registers(work, body, &head);
     head.attributes = NULL;
     base_buf_putc(out, '\n');
     ptx_print_head(&head, out);
@@ -93,7 +118,7 @@ static void emit_registers(struct instrument_work *work, const struct instrument
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
     if (work->elements && has_steps(body))
-        base_buf_puts(out, ".reg .b32 %glint$lane;\n");
+        base_buf_puts(out, ".reg .b32 %glint$lane;\n.reg .pred %glint$rows;\n");
 }
 
 static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
@@ -110,8 +135,14 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
     if (!work->elements || !body->kernel)
         return;
-    if (has_steps(body))
-        base_buf_puts(out, "mov.u32 %glint$lane, %laneid;\n");
+    if (has_steps(body)) // lanes of rows; no others ask for theirs
+        base_buf_printf(out,
+                        "mov.u32 %%glint$lane, %%tid.x;\n"
+                        "and.b32 %%glint$lane, %%glint$lane, 31;\n"
+                        "{\n.reg .b32 %%glint$t;\n"
+                        "ld.param.u32 %%glint$t, [glint$context+%zu];\n"
+                        "setp.ne.u32 %%glint$rows, %%glint$t, 0;\n}\n",
+                        offsetof(struct instrument_context, options));
     for (uint32_t i = 0; i < body->kernel->tally_count; i++)
         base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
     if (body->sweeps.count)

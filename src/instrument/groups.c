@@ -38,10 +38,46 @@ bool instrument_sets_address(const struct instrument_body *body, const struct pt
     return false;
 }
 
+static bool goes_with_all(const struct instrument_work *work, const struct instrument_body *body,
+                          const struct instrument_probe *last, const struct instrument_probe *probe)
+{
+    for (const struct instrument_probe *each = last; each;
+         each = each->with ? &body->probes[each->with - 1] : NULL) {
+        if (!instrument_go_together(work, body, each, probe))
+            return false;
+    }
+    return true;
+}
+
 // Where lanes may part or wait for one another, nothing is held back.
 static bool is_border(const struct ptx_instr *instr)
 {
     return ptx_flags(instr) & (PTX_FLAG_CALL | PTX_FLAG_BRANCH | PTX_FLAG_END | PTX_FLAG_SYNC);
+}
+
+// A group that may still grow, by its last member.
+struct open {
+    uint32_t last, count;
+};
+enum { OPEN_MOST = 4 };
+
+// Puts the probe into the first open group that takes it, or makes it one of its own.
+static void put(const struct instrument_work *work, struct instrument_body *body, uint32_t number,
+                struct open *open)
+{
+    struct instrument_probe *probe = &body->probes[number];
+    for (uint32_t i = 0; i < OPEN_MOST; i++) {
+        if (open[i].count && open[i].count < INSTRUMENT_GROUP_MOST &&
+            goes_with_all(work, body, &body->probes[open[i].last], probe)) {
+            probe->with = open[i].last + 1;
+            body->probes[open[i].last].held = true;
+            open[i] = (struct open){number, open[i].count + 1};
+            return;
+        }
+    }
+    for (uint32_t i = OPEN_MOST - 1; i > 0; i--)
+        open[i] = open[i - 1];
+    open[0] = (struct open){number, 1};
 }
 
 void instrument_plan_groups(const struct instrument_work *work, struct instrument_body *body)
@@ -50,30 +86,21 @@ void instrument_plan_groups(const struct instrument_work *work, struct instrumen
     uint32_t next = 0;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         const struct ptx_block *block = &cfg->blocks[b];
-        uint32_t open = INSTRUMENT_NONE, count = 0;
+        struct open open[OPEN_MOST] = {{0}};
         for (uint32_t k = 0; k < block->instr_count; k++) {
             const struct ptx_instr *instr = block->instrs[k];
-            if (is_border(instr))
-                open = INSTRUMENT_NONE;
+            bool border = is_border(instr);
             while (next < body->probe_count && body->probes[next].site->instr->index < instr->index)
                 next++;
             for (; next < body->probe_count && body->probes[next].site->instr == instr; next++) {
-                struct instrument_probe *probe = &body->probes[next];
-                if (!can_wait(body, probe))
-                    continue;
-                if (open != INSTRUMENT_NONE && count < INSTRUMENT_GROUP_MOST &&
-                    instrument_go_together(work, body, &body->probes[open], probe)) {
-                    probe->with = open + 1;
-                    body->probes[open].held = true;
-                    count++;
-                } else {
-                    count = 1;
-                }
-                open = next;
+                if (can_wait(body, &body->probes[next]))
+                    put(work, body, next, open);
             }
-            if (open != INSTRUMENT_NONE &&
-                instrument_sets_address(body, instr, &body->probes[open]))
-                open = INSTRUMENT_NONE;
+            for (uint32_t i = 0; i < OPEN_MOST; i++) {
+                if (open[i].count &&
+                    (border || instrument_sets_address(body, instr, &body->probes[open[i].last])))
+                    open[i].count = 0;
+            }
         }
     }
 }

@@ -102,8 +102,10 @@ bool instrument_go_together(const struct instrument_work *work, const struct ins
                             const struct instrument_probe *other)
 {
     const struct member a = member_of(work, body, one), b = member_of(work, body, other);
-    return work->counts ||
-           (a.class == b.class && (a.class != CLASS_RUN || own_elements(&a) == own_elements(&b)));
+    if (work->counts)
+        return true;
+    return (a.class == CLASS_LANE) == (b.class == CLASS_LANE) &&
+           (a.class != CLASS_RUN || b.class != CLASS_RUN || own_elements(&a) == own_elements(&b));
 }
 
 // --- Inside --------------------------------------------------------------------------------------
@@ -130,14 +132,11 @@ static void emit_check(struct base_buf *out, const struct member *member)
                         member->k, member->width - 1);
 }
 
-// Whether the lanes in %glint$i are a whole warp that is a piece of a row.
+// Whether all lanes of a warp that is a piece of a row are inside.
 static void emit_full(struct base_buf *out)
 {
-    base_buf_printf(out,
-                    "ld.param.u32 %%glint$t, [glint$context+%zu];\n"
-                    "setp.ne.u32 %%glint$full, %%glint$t, 0;\n"
-                    "setp.eq.and.u32 %%glint$full, %%glint$i, -1, %%glint$full;\n",
-                    offsetof(struct instrument_context, options));
+    base_buf_puts(out, "activemask.b32 %glint$i;\n"
+                       "setp.eq.and.u32 %glint$full, %glint$i, -1, %glint$rows;\n");
 }
 
 // The element at the distance o<k>, into %glint$i.
@@ -165,20 +164,42 @@ static void emit_word(struct base_buf *out, const struct member *member, const c
 
 // --- Bits ----------------------------------------------------------------------------------------
 
-// Where the lane's word of a run is: %glint$i becomes the run's first element.
+// Elements that a run may have, and words that it may have bits in.
+static uint32_t most_elements(const struct member *member)
+{
+    const uint32_t size = 1u << member->shift;
+    return (run_bytes(member) + (member->aligned ? 0 : 2 * size - 2)) >> member->shift;
+}
+
+static uint32_t most_words(const struct member *member)
+{
+    return (most_elements(member) + 30) / 32 + 1;
+}
+
+// Where the lane's word of a run is: %glint$i becomes the run's first element. The distance has 32
+// bits where a lane is not the first: what rows touch is less than 4 GiB.
 static void emit_first(struct base_buf *out, const struct member *member)
 {
-    if (member->probe->lanes == LANES_STEP && member->probe->step)
-        base_buf_printf(out, "mad.wide.s32 %%glint$o%u, %%glint$j, -%u, %%glint$o%u;\n", member->k,
-                        member->probe->step, member->k);
+    const uint32_t step = member->probe->lanes == LANES_STEP ? member->probe->step : 0;
+    if (step && !member->aligned)
+        base_buf_printf(out,
+                        "mov.b64 {%%glint$i, %%glint$t}, %%glint$o%u;\n"
+                        "mad.lo.s32 %%glint$i, %%glint$j, -%u, %%glint$i;\n"
+                        "mov.b64 %%glint$o%u, {%%glint$i, %%glint$t};\n",
+                        member->k, step, member->k);
     emit_element(out, member);
+    if (step && member->aligned)
+        base_buf_printf(out, "mad.lo.s32 %%glint$i, %%glint$j, -%u, %%glint$i;\n",
+                        step >> member->shift);
     emit_word(out, member, "%glint$j");
 }
 
-// Runs of 32 lanes' elements, a multiple of 32: all lanes of a group have as many.
-static void emit_run_masks(struct base_buf *out, uint32_t elements)
+// What runs of 32 lanes' elements, a multiple of 32, have in common: those of a group have as many.
+static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone)
 {
     base_buf_printf(out, "selp.b32 %%glint$ones, -1, %u, %%glint$full;\n", (1u << elements) - 1);
+    if (!alone)
+        base_buf_printf(out, "setp.le.u32 %%glint$has, %%glint$j, %u;\n", elements);
     if (elements == 1) {
         base_buf_puts(out, "neg.s32 %glint$flip, %glint$j;\n");
         return;
@@ -201,65 +222,77 @@ static void emit_run(struct base_buf *out, const struct member *member)
     base_buf_printf(out, "xor.b32 %%glint$b%u, %%glint$b%u, %%glint$flip;\n", member->k, member->k);
 }
 
-// Elements up to the last one, into %glint$n, where that is not known before: %glint$i is the
-// first.
+// How many elements there are from the first to the last, into %glint$n: of a lane, or of a warp
+// where it is full. The distance of the first is in o<k>.
 static void emit_count(struct base_buf *out, const struct member *member, bool lane)
 {
-    const uint32_t most = run_bytes(member);
-    if (member->aligned && lane)
-        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", own_elements(member));
-    else if (member->aligned)
-        base_buf_printf(out, "selp.u32 %%glint$n, %u, %u, %%glint$full;\n", most >> member->shift,
-                        own_elements(member));
-    if (member->aligned)
-        return;
+    const uint32_t size = 1u << member->shift;
+    uint32_t most = run_bytes(member), least = member->width;
+    if (member->aligned) {
+        most >>= member->shift;
+        least >>= member->shift;
+    } else {
+        most += size - 1;
+        least += size - 1;
+    }
     if (lane)
-        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", member->width - 1);
+        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", least);
     else
-        base_buf_printf(out, "selp.u32 %%glint$n, %u, %u, %%glint$full;\n", most - 1,
-                        member->width - 1);
-    base_buf_printf(out,
-                    "cvt.u64.u32 %%glint$x, %%glint$n;\n"
-                    "add.u64 %%glint$x, %%glint$x, %%glint$o%u;\n"
-                    "shr.u64 %%glint$x, %%glint$x, %u;\n"
-                    "cvt.u32.u64 %%glint$n, %%glint$x;\n"
-                    "ld.param.u32 %%glint$t, [glint$context+%u];\n"
-                    "add.u32 %%glint$n, %%glint$n, %%glint$t;\n"
-                    "sub.u32 %%glint$n, %%glint$n, %%glint$i;\n"
-                    "add.u32 %%glint$n, %%glint$n, 1;\n",
-                    member->k, member->shift, VIEW(member, ahead));
+        base_buf_printf(out, "selp.u32 %%glint$n, %u, %u, %%glint$full;\n", most, least);
+    if (!member->aligned)
+        base_buf_printf(out,
+                        "cvt.u32.u64 %%glint$t, %%glint$o%u;\n"
+                        "and.b32 %%glint$t, %%glint$t, %u;\n"
+                        "add.u32 %%glint$n, %%glint$n, %%glint$t;\n"
+                        "shr.u32 %%glint$n, %%glint$n, %u;\n",
+                        member->k, size - 1, member->shift);
 }
 
-static void emit_span(struct instrument_work *work, const struct member *member)
+// The bits of the elements from %glint$i on that are in the next word too, where a lane marks for
+// itself.
+static void emit_next_word(struct base_buf *out, const struct member *member, uint32_t past)
 {
-    struct base_buf *out = &work->out;
-    const uint32_t past = work->labels++;
-    emit_first(out, member);
-    emit_count(out, member, false);
     base_buf_printf(out,
-                    "and.b32 %%glint$t, %%glint$i, 31;\n"
-                    "mad.lo.s32 %%glint$t, %%glint$j, -32, %%glint$t;\n"
-                    "add.s32 %%glint$n, %%glint$n, %%glint$t;\n"
-                    "%s"
-                    "max.s32 %%glint$t, %%glint$t, 0;\n"
-                    "max.s32 %%glint$n, %%glint$n, 0;\n"
-                    "shl.b32 %%glint$b%u, -1, %%glint$t;\n"
+                    "@%%glint$full bra $glint$%u;\n"
                     "shl.b32 %%glint$n, -1, %%glint$n;\n"
                     "not.b32 %%glint$n, %%glint$n;\n"
-                    "and.b32 %%glint$b%u, %%glint$b%u, %%glint$n;\n",
-                    member->probe->next ? "sub.s32 %glint$ones, %glint$n, 32;\n" : "", member->k,
-                    member->k, member->k);
-    if (member->probe->next)
-        // Of a lane that marks for itself what is in the next word.
+                    "shf.l.wrap.b32 %%glint$n, %%glint$n, 0, %%glint$i;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$n, 0;\n"
+                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u+4], %%glint$n;\n"
+                    "$glint$%u:\n",
+                    past, member->k, past);
+}
+
+// The group's runs are `words` long at most.
+static void emit_span(struct instrument_work *work, const struct member *member, uint32_t words)
+{
+    struct base_buf *out = &work->out;
+    emit_first(out, member);
+    emit_count(out, member, false);
+    if (most_elements(member) <= 32 && words == 2)
+        // Up to 32 ones, moved to where they begin; the second word has what is moved out.
         base_buf_printf(out,
-                        "max.s32 %%glint$ones, %%glint$ones, 0;\n"
-                        "shl.b32 %%glint$ones, -1, %%glint$ones;\n"
-                        "not.b32 %%glint$ones, %%glint$ones;\n"
-                        "setp.ne.u32 %%glint$p1, %%glint$ones, 0;\n"
-                        "@%%glint$full bra $glint$%u;\n"
-                        "@%%glint$p1 red.global.or.b32 [%%glint$w%u+4], %%glint$ones;\n"
-                        "$glint$%u:\n",
-                        past, member->k, past);
+                        "setp.eq.u32 %%glint$p1, %%glint$j, 0;\n"
+                        "sub.u32 %%glint$t, 32, %%glint$n;\n"
+                        "shr.u32 %%glint$t, -1, %%glint$t;\n"
+                        "selp.b32 %%glint$b%u, 0, %%glint$t, %%glint$p1;\n"
+                        "selp.b32 %%glint$t, %%glint$t, 0, %%glint$p1;\n"
+                        "shf.l.wrap.b32 %%glint$b%u, %%glint$b%u, %%glint$t, %%glint$i;\n",
+                        member->k, member->k, member->k);
+    else
+        base_buf_printf(out,
+                        "and.b32 %%glint$t, %%glint$i, 31;\n"
+                        "mad.lo.s32 %%glint$t, %%glint$j, -32, %%glint$t;\n"
+                        "max.s32 %%glint$b%u, %%glint$t, 0;\n"
+                        "add.s32 %%glint$t, %%glint$t, %%glint$n;\n"
+                        "max.s32 %%glint$t, %%glint$t, 0;\n"
+                        "shl.b32 %%glint$b%u, -1, %%glint$b%u;\n"
+                        "shl.b32 %%glint$t, -1, %%glint$t;\n"
+                        "not.b32 %%glint$t, %%glint$t;\n"
+                        "and.b32 %%glint$b%u, %%glint$b%u, %%glint$t;\n",
+                        member->k, member->k, member->k, member->k, member->k);
+    if (member->probe->next)
+        emit_next_word(out, member, work->labels++);
 }
 
 // Each lane by itself. What a thread touches by several accesses may end in another word.
@@ -267,7 +300,7 @@ static void emit_lane(struct base_buf *out, const struct member *member)
 {
     emit_element(out, member);
     emit_word(out, member, NULL);
-    if (!member->probe->next && (member->aligned || member->width <= 4)) {
+    if (!member->probe->next) {
         base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, %u, %%glint$i;\n", member->k,
                         (1u << own_elements(member)) - 1);
         return;
@@ -283,14 +316,20 @@ static void emit_lane(struct base_buf *out, const struct member *member)
                     member->k, member->k);
 }
 
+// True where whole warps look too.
+static bool looks(const struct member *member)
+{
+    const struct instrument_probe *probe = member->probe;
+    return member->class == CLASS_LANE || probe->check || probe->lanes == LANES_ONE || !probe->step;
+}
+
 // Looks at a word where that may save an operation; there need be none for no bits.
 static void emit_look(struct base_buf *out, const struct member *member)
 {
-    const struct instrument_probe *probe = member->probe;
     base_buf_printf(out, "mov.u32 %%glint$v%u, 0;\n", member->k);
     if (member->class == CLASS_LANE)
         base_buf_printf(out, "ld.global.u32 %%glint$v%u, [%%glint$w%u];\n", member->k, member->k);
-    else if (probe->check || probe->lanes == LANES_ONE || !probe->step)
+    else if (looks(member))
         base_buf_printf(out,
                         "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n"
                         "@%%glint$p1 ld.global.u32 %%glint$v%u, [%%glint$w%u];\n",
@@ -300,42 +339,53 @@ static void emit_look(struct base_buf *out, const struct member *member)
                         member->k, member->k);
 }
 
+static void emit_or(struct base_buf *out, const struct member *member, bool alone)
+{
+    const bool some = !alone && member->class == CLASS_RUN;
+    base_buf_printf(out,
+                    "not.b32 %%glint$v%u, %%glint$v%u;\n"
+                    "and.b32 %%glint$v%u, %%glint$v%u, %%glint$b%u;\n"
+                    "setp.ne%s.u32 %%glint$p1, %%glint$v%u, 0%s;\n"
+                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
+                    member->k, member->k, member->k, member->k, member->k, some ? ".and" : "",
+                    member->k, some ? ", %glint$has" : "", member->k, member->k);
+}
+
 static void emit_bits(struct instrument_work *work, const struct member *members, uint32_t count,
                       uint32_t done)
 {
     struct base_buf *out = &work->out;
-    const enum class class = members[0].class;
-    if (class != CLASS_LANE) {
-        uint32_t words = 0;
-        for (uint32_t k = 0; k < count; k++) {
-            const uint32_t elements = ((run_bytes(&members[k]) + 2) >> members[k].shift) + 1;
-            const uint32_t most =
-                class == CLASS_RUN ? own_elements(&members[k]) + 1 : (elements + 30) / 32 + 1;
-            words = most > words ? most : words;
-        }
+    uint32_t words = 0, run = 0;
+    for (uint32_t k = 0; k < count && members[0].class != CLASS_LANE; k++) {
+        const uint32_t most = most_words(&members[k]);
+        words = most > words ? most : words;
+        if (members[k].class == CLASS_RUN)
+            run = own_elements(&members[k]);
+    }
+    const bool alone = words == run + 1; // no other member has longer runs
+    if (words)
         base_buf_printf(out,
                         "selp.u32 %%glint$j, %%glint$lane, 0, %%glint$full;\n"
                         "setp.ge.u32 %%glint$p1, %%glint$j, %u;\n"
                         "@%%glint$p1 bra $glint$%u;\n",
                         words, done);
-    }
-    if (class == CLASS_RUN)
-        emit_run_masks(out, own_elements(&members[0]));
+    if (run)
+        emit_run_masks(out, run, alone);
     for (uint32_t k = 0; k < count; k++) {
-        switch (class) {
+        switch (members[k].class) {
         case CLASS_RUN: emit_run(out, &members[k]); break;
-        case CLASS_SPAN: emit_span(work, &members[k]); break;
+        case CLASS_SPAN: emit_span(work, &members[k], words); break;
         default: emit_lane(out, &members[k]); break;
         }
         emit_look(out, &members[k]);
+        if (!looks(&members[k]))
+            emit_or(out, &members[k], alone);
     }
-    for (uint32_t k = 0; k < count; k++)
-        base_buf_printf(out,
-                        "not.b32 %%glint$v%u, %%glint$v%u;\n"
-                        "and.b32 %%glint$v%u, %%glint$v%u, %%glint$b%u;\n"
-                        "setp.ne.u32 %%glint$p1, %%glint$v%u, 0;\n"
-                        "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
-                        k, k, k, k, k, k, k, k);
+    // Words that were looked at, when all are on their way.
+    for (uint32_t k = 0; k < count; k++) {
+        if (looks(&members[k]))
+            emit_or(out, &members[k], alone);
+    }
 }
 
 // --- Counts --------------------------------------------------------------------------------------
@@ -426,30 +476,20 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
             last = &body->probes[last->with - 1];
     }
     base_buf_printf(out,
-                    "{\n.reg .pred %%glint$full;\n"
+                    "{\n.reg .pred %%glint$full, %%glint$has;\n"
                     ".reg .b32 %%glint$i, %%glint$t, %%glint$n, %%glint$j, %%glint$ones, "
                     "%%glint$flip, %%glint$mid, %%glint$b<%u>, %%glint$v<%u>;\n"
                     ".reg .b64 %%glint$x, %%glint$o<%u>, %%glint$w<%u>;\n",
                     count, count, count, count);
     for (uint32_t k = 0; k < count; k++)
         emit_check(out, &members[k]);
-    if (work->counts) {
-        base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
-        if (runs) {
-            base_buf_puts(out, "activemask.b32 %glint$i;\n");
-            emit_full(out);
-        }
-        for (uint32_t k = 0; k < count; k++)
-            emit_counted(work, &members[k]);
-    } else {
-        if (runs) {
-            base_buf_puts(out, "activemask.b32 %glint$i;\n"
-                               "vote.sync.ballot.b32 %glint$i, %glint$p0, %glint$i;\n");
-            emit_full(out);
-        }
-        base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+    base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);
+    if (runs)
+        emit_full(out);
+    if (!work->counts)
         emit_bits(work, members, count, done);
-    }
+    for (uint32_t k = 0; k < count && work->counts; k++)
+        emit_counted(work, &members[k]);
     base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, slow);
     for (uint32_t k = 0; k < count; k++)
         instrument_emit_slow(work, body, members[k].probe);

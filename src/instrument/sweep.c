@@ -3,8 +3,8 @@
 // fixed step apart. What the lanes of a warp bring is put together where it fits, in this order:
 // - chunks that follow each other are one range of bytes, a row;
 // - lanes that all bring the same share its rows, or the words of its one row;
-// - lanes whose rows follow each other, from lane 0 on, make longer rows of them, and share those.
-// All of it is found by comparing what the lanes have; else each lane marks its own rows.
+// - lanes next to each other whose rows follow each other make longer rows of them, and share
+// those. All of it is found by comparing what the lanes have; else each lane marks its own rows.
 #include <stddef.h>
 
 #include "work.h"
@@ -130,13 +130,17 @@ static void emit_division(struct base_buf *out, bool counts)
                   "popc.b32 %n, %n;\n"
                   "bra share;\n"
                   "differ:\n"
-                  "add.u32 %have, %lanes, 1;\n"
-                  "and.b32 %have, %have, %lanes;\n"
+                  "brev.b32 %leader, %lanes;\n" // the first lane, the others following it
+                  "clz.b32 %leader, %leader;\n"
+                  "shr.u32 %first, %lanes, %leader;\n"
+                  "add.u32 %have, %first, 1;\n"
+                  "and.b32 %have, %have, %first;\n"
                   "setp.ne.u32 %p, %have, 0;\n"
                   "@%p bra divided;\n"
-                  "shfl.sync.idx.b32 %n, %n, 0, 31, %lanes;\n"
-                  "shfl.sync.idx.b32 %m, %m, 0, 31, %lanes;\n"
+                  "shfl.sync.idx.b32 %n, %n, %leader, 31, %lanes;\n"
+                  "shfl.sync.idx.b32 %m, %m, %leader, 31, %lanes;\n"
                   "mov.b64 %t, {%n, %m};\n"
+                  "sub.u32 %lane, %lane, %leader;\n"
                   "cvt.u64.u32 %u, %lane;\n"
                   "mad.lo.u64 %u, %u, %bytes, %t;\n"
                   "setp.eq.u64 %p, %u, %low;\n"

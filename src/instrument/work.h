@@ -256,6 +256,9 @@ void instrument_emit_after_call(struct instrument_work *work, const struct ptx_s
 bool instrument_emit_led(struct instrument_work *work, const struct instrument_body *body,
                          const struct ptx_instr *instr);
 
+// pressure.c: the registers that the clone of a kernel may have, or 0.
+uint32_t instrument_register_limit(struct instrument_work *work,
+                                   const struct instrument_body *body);
 // clone.c: prints the clone.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);
 // All that a thread has in registers goes to memory.

@@ -156,7 +156,7 @@ static void registers_do_not_last(void **state)
                         "add.s64 %d1, %d1, 8; ld.global.u64 %d5, [%d1+1024];\n"
                         "ld.global.u64 %d2, [%d2+2048]; mov.u64 %d1, 0;\n"
                         "add.s64 %d6, %p, %d0; ld.global.u64 %d7, [%d6+16];\n"
-                        "st.global.u64 [%d6+512], %d5; add.s64 %d0, %d0, %q;\n"
+                        "add.s64 %d0, %d0, %q; st.global.u64 [%d0+16384], %d5;\n"
                         "st.global.u64 [%d0+4096], %d4; atom.global.add.u64 %d0, [%d0], 1;\n");
     for (uint32_t offset = 0; offset < 3; offset++)
         assert_exact(

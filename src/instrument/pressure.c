@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many registers a kernel needs, by an estimate: the most 32-bit words that are alive at one
+// place. The clone is held to what the driver's compiler would give a kernel of that kind, so that
+// as many of its warps are on a multiprocessor at a time: what its probes need more they keep in
+// memory, on the ways that are seldom taken.
+#include <string.h>
+
+#include "work.h"
+
+// Registers a thread up to which a multiprocessor of 64 Ki registers holds so many warps more.
+static const uint32_t steps[] = {32, 40, 48, 56, 64};
+
+enum {
+    WORDS_MOST = 1 << 20, // of sets: larger functions are left as they are
+    ROUNDS_MOST = 64,
+    BESIDE = 8,     // that the compiler needs besides, for addresses and the like
+    REFS_MOST = 24, // of one instruction: those with more want registers next to each other
+};
+
+struct sets {
+    const struct ptx_ssa *ssa;
+    const uint8_t *words; // by register
+    uint32_t stride;      // of a set
+    uint64_t *in, *now;   // by block; one set
+};
+
+// What the compiler makes anew where it is used, or reads from where it is.
+static bool is_free(const struct ptx_value *value)
+{
+    if (value->kind != PTX_VALUE_DEF)
+        return false;
+    const struct ptx_instr *instr = value->instr;
+    const enum ptx_op op = ptx_op(instr);
+    if (op == PTX_OP_LD)
+        return instr->form->space == PTX_SPACE_PARAM;
+    return op == PTX_OP_MOV && instr->operands[1].kind != PTX_OPERAND_REG;
+}
+
+static const uint8_t *weigh(struct instrument_work *work, const struct ptx_function *function,
+                            const struct ptx_ssa *ssa)
+{
+    uint8_t *words = base_alloc(&work->scratch, function->reg_count + 1);
+    memset(words, 0, function->reg_count + 1);
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        const struct ptx_value *value = &ssa->values[i];
+        const uint32_t bits = ptx_type_info((enum ptx_type)value->reg->type)->bits;
+        if (value->kind != PTX_VALUE_PHI && !is_free(value) && value->reg->type != PTX_PRED)
+            words[value->reg->id] = (uint8_t)(bits <= 32 ? 1 : bits / 32);
+    }
+    return words;
+}
+
+// The registers that are alive before an instruction, from those that are behind it.
+static void pass(struct sets *sets, const struct ptx_instr *instr)
+{
+    const struct ptx_ssa *ssa = sets->ssa;
+    for (int uses = 0; uses < 2; uses++) {
+        for (uint32_t i = ssa->ref_start[instr->index]; i < ssa->ref_start[instr->index + 1]; i++) {
+            const struct ptx_ref *ref = &ssa->refs[i];
+            if (ref->value == PTX_NO_VALUE || ref->is_def == (bool)uses)
+                continue;
+            const uint32_t id = ssa->values[ref->value].reg->id;
+            if (uses)
+                sets->now[id / 64] |= UINT64_C(1) << id % 64;
+            else if (!instr->guard)
+                sets->now[id / 64] &= ~(UINT64_C(1) << id % 64);
+        }
+    }
+}
+
+static void gather(struct sets *sets, const struct ptx_block *block)
+{
+    memset(sets->now, 0, sets->stride * sizeof(uint64_t));
+    for (uint32_t i = 0; i < block->succ_count; i++) {
+        for (uint32_t k = 0; k < sets->stride; k++)
+            sets->now[k] |= sets->in[(size_t)block->succs[i] * sets->stride + k];
+    }
+}
+
+static uint32_t sum(const struct sets *sets)
+{
+    uint32_t words = 0;
+    for (uint32_t i = 0; i < sets->stride; i++) {
+        for (uint64_t left = sets->now[i]; left; left &= left - 1)
+            words += sets->words[64 * i + (uint32_t)__builtin_ctzll(left)];
+    }
+    return words;
+}
+
+// Goes through all blocks backwards; true where a set has grown.
+static bool go_through(struct sets *sets, const struct ptx_cfg *cfg, uint32_t *most)
+{
+    bool grown = false;
+    for (uint32_t i = cfg->order_count; i-- > 0;) {
+        const struct ptx_block *block = &cfg->blocks[cfg->order[i]];
+        uint64_t *in = &sets->in[(size_t)cfg->order[i] * sets->stride];
+        gather(sets, block);
+        for (uint32_t k = block->instr_count; k-- > 0;) {
+            pass(sets, block->instrs[k]);
+            if (most) {
+                const uint32_t now = sum(sets);
+                *most = now > *most ? now : *most;
+            }
+        }
+        grown |= memcmp(in, sets->now, sets->stride * sizeof(*in)) != 0;
+        memcpy(in, sets->now, sets->stride * sizeof(*in));
+    }
+    return grown;
+}
+
+uint32_t instrument_register_limit(struct instrument_work *work, const struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    struct sets sets = {.ssa = body->facts->ssa,
+                        .stride = (uint32_t)(body->function->reg_count / 64 + 1)};
+    if ((uint64_t)sets.stride * (cfg->block_count + 1) > WORDS_MOST)
+        return 0;
+    for (uint32_t i = 0; i < body->function->instr_count; i++) {
+        if (sets.ssa->ref_start[i + 1] - sets.ssa->ref_start[i] > REFS_MOST)
+            return 0;
+    }
+    sets.words = weigh(work, body->function, sets.ssa);
+    sets.in = base_new_array(&work->scratch, uint64_t, (size_t)sets.stride * cfg->block_count);
+    sets.now = base_new_array(&work->scratch, uint64_t, sets.stride);
+    memset(sets.in, 0, (size_t)sets.stride * cfg->block_count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < ROUNDS_MOST && go_through(&sets, cfg, NULL); i++)
+        ;
+    uint32_t most = 0;
+    go_through(&sets, cfg, &most);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        if (most + BESIDE <= steps[i])
+            return steps[i];
+    }
+    return 0;
+}
