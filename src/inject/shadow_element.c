@@ -49,6 +49,10 @@ static uint64_t bits_bytes(const struct shadow_object *object)
     return object->words * sizeof(uint32_t);
 }
 
+// Behind the words lie the sums, in which probes set no bits.
+_Static_assert(sizeof(struct device_sums) >= INSTRUMENT_BEHIND * sizeof(uint32_t),
+               "operations that set no bits stay inside");
+
 static uint64_t counts_bytes(const struct shadow_object *object)
 {
     return object->words * 32 * sizeof(uint32_t);

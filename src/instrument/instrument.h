@@ -51,10 +51,12 @@ enum instrument_facts {
 // With counts its low 31 bits say how often all 32 were touched together, and where its top bit is
 // set, some were also touched apart, as their own counters say; where it is not, those are 0:
 //     count(e) = (word[e / 32] & 0x7fffffff) + (word[e / 32] >> 31 ? counts[e] : 0)
+enum { INSTRUMENT_BEHIND = 5 };
 struct instrument_slot {
     uint64_t base;   // at or below the object's first byte, a multiple of 128 << shift
     uint64_t bytes;  // from base to the object's end; 0: no object
-    uint64_t bits;   // address of a 32-bit word for each 32 elements from base, zeroed
+    uint64_t bits;   // address of a 32-bit word for each 32 elements from base, zeroed; in the next
+                     // INSTRUMENT_BEHIND words no bits may be set, but operations may say so
     uint64_t counts; // address of a 32-bit counter for each element from base, zeroed, a multiple
                      // of 8; 0 without counts
     uint32_t shift;  // of the element's size, at least 2

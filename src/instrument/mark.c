@@ -14,7 +14,7 @@
 //
 // Registers of the probe's scope, k being the place in the group: o<k> the distance of the address
 // from the object's first byte, w<k> the address of a word of bits, b<k> bits for it. p0: all is
-// inside; full: for the whole warp; j: which word of a run is the lane's.
+// inside; full: for the whole warp.
 #include <stddef.h>
 
 #include "work.h"
@@ -176,103 +176,81 @@ static uint32_t most_words(const struct member *member)
     return (most_elements(member) + 30) / 32 + 1;
 }
 
-// Where the lane's word of a run is: %glint$i becomes the run's first element. The distance has 32
-// bits where a lane is not the first: what rows touch is less than 4 GiB.
+// How many elements there are from the first to the last of so many bytes, into %glint$n. The
+// distance of the first is in o<k>.
+static void emit_count(struct base_buf *out, const struct member *member, uint32_t bytes)
+{
+    const uint32_t size = 1u << member->shift;
+    if (member->aligned)
+        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", bytes >> member->shift);
+    else
+        base_buf_printf(out,
+                        "cvt.u32.u64 %%glint$n, %%glint$o%u;\n"
+                        "and.b32 %%glint$n, %%glint$n, %u;\n"
+                        "add.u32 %%glint$n, %%glint$n, %u;\n"
+                        "shr.u32 %%glint$n, %%glint$n, %u;\n",
+                        member->k, size - 1, bytes + size - 1, member->shift);
+}
+
+// Where the lane's word of a run is: %glint$i becomes the run's first element. Distances have 32
+// bits here: what rows touch is less than 4 GiB.
 static void emit_first(struct base_buf *out, const struct member *member)
 {
     const uint32_t step = member->probe->lanes == LANES_STEP ? member->probe->step : 0;
     if (step && !member->aligned)
         base_buf_printf(out,
-                        "mov.b64 {%%glint$i, %%glint$t}, %%glint$o%u;\n"
-                        "mad.lo.s32 %%glint$i, %%glint$j, -%u, %%glint$i;\n"
-                        "mov.b64 %%glint$o%u, {%%glint$i, %%glint$t};\n",
+                        "cvt.u32.u64 %%glint$i, %%glint$o%u;\n"
+                        "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n"
+                        "cvt.u64.u32 %%glint$o%u, %%glint$i;\n",
                         member->k, step, member->k);
     emit_element(out, member);
     if (step && member->aligned)
-        base_buf_printf(out, "mad.lo.s32 %%glint$i, %%glint$j, -%u, %%glint$i;\n",
+        base_buf_printf(out, "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n",
                         step >> member->shift);
-    emit_word(out, member, "%glint$j");
+    emit_word(out, member, "%glint$lane");
 }
 
 // What runs of 32 lanes' elements, a multiple of 32, have in common: those of a group have as many.
+// All bits of word j are kept where it is the run's, and turned over where it is its last.
 static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone)
 {
-    base_buf_printf(out, "selp.b32 %%glint$ones, -1, %u, %%glint$full;\n", (1u << elements) - 1);
     if (!alone)
-        base_buf_printf(out, "setp.le.u32 %%glint$has, %%glint$j, %u;\n", elements);
+        base_buf_printf(out,
+                        "setp.le.u32 %%glint$p1, %%glint$lane, %u;\n"
+                        "selp.b32 %%glint$keep, -1, 0, %%glint$p1;\n",
+                        elements);
     if (elements == 1) {
-        base_buf_puts(out, "neg.s32 %glint$flip, %glint$j;\n");
+        base_buf_puts(out, "neg.s32 %glint$flip, %glint$lane;\n");
         return;
     }
     base_buf_printf(out,
-                    "setp.eq.u32 %%glint$p1, %%glint$j, %u;\n"
+                    "setp.eq.u32 %%glint$p1, %%glint$lane, %u;\n"
                     "selp.b32 %%glint$flip, -1, 0, %%glint$p1;\n"
-                    "setp.eq.or.u32 %%glint$p1, %%glint$j, 0, %%glint$p1;\n"
+                    "setp.eq.or.u32 %%glint$p1, %%glint$lane, 0, %%glint$p1;\n"
                     "selp.b32 %%glint$mid, 0, -1, %%glint$p1;\n",
                     elements);
 }
 
-static void emit_run(struct base_buf *out, const struct member *member)
+static void emit_run(struct base_buf *out, const struct member *member, bool alone)
 {
-    emit_first(out, member);
-    base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, %%glint$ones, %%glint$i;\n", member->k);
+    base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, -1, %%glint$i;\n", member->k);
     if (own_elements(member) > 1)
         base_buf_printf(out, "or.b32 %%glint$b%u, %%glint$b%u, %%glint$mid;\n", member->k,
                         member->k);
     base_buf_printf(out, "xor.b32 %%glint$b%u, %%glint$b%u, %%glint$flip;\n", member->k, member->k);
-}
-
-// How many elements there are from the first to the last, into %glint$n: of a lane, or of a warp
-// where it is full. The distance of the first is in o<k>.
-static void emit_count(struct base_buf *out, const struct member *member, bool lane)
-{
-    const uint32_t size = 1u << member->shift;
-    uint32_t most = run_bytes(member), least = member->width;
-    if (member->aligned) {
-        most >>= member->shift;
-        least >>= member->shift;
-    } else {
-        most += size - 1;
-        least += size - 1;
-    }
-    if (lane)
-        base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", least);
-    else
-        base_buf_printf(out, "selp.u32 %%glint$n, %u, %u, %%glint$full;\n", most, least);
-    if (!member->aligned)
-        base_buf_printf(out,
-                        "cvt.u32.u64 %%glint$t, %%glint$o%u;\n"
-                        "and.b32 %%glint$t, %%glint$t, %u;\n"
-                        "add.u32 %%glint$n, %%glint$n, %%glint$t;\n"
-                        "shr.u32 %%glint$n, %%glint$n, %u;\n",
-                        member->k, size - 1, member->shift);
-}
-
-// The bits of the elements from %glint$i on that are in the next word too, where a lane marks for
-// itself.
-static void emit_next_word(struct base_buf *out, const struct member *member, uint32_t past)
-{
-    base_buf_printf(out,
-                    "@%%glint$full bra $glint$%u;\n"
-                    "shl.b32 %%glint$n, -1, %%glint$n;\n"
-                    "not.b32 %%glint$n, %%glint$n;\n"
-                    "shf.l.wrap.b32 %%glint$n, %%glint$n, 0, %%glint$i;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$n, 0;\n"
-                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u+4], %%glint$n;\n"
-                    "$glint$%u:\n",
-                    past, member->k, past);
+    if (!alone)
+        base_buf_printf(out, "and.b32 %%glint$b%u, %%glint$b%u, %%glint$keep;\n", member->k,
+                        member->k);
 }
 
 // The group's runs are `words` long at most.
-static void emit_span(struct instrument_work *work, const struct member *member, uint32_t words)
+static void emit_span(struct base_buf *out, const struct member *member, uint32_t words)
 {
-    struct base_buf *out = &work->out;
-    emit_first(out, member);
-    emit_count(out, member, false);
+    emit_count(out, member, run_bytes(member));
     if (most_elements(member) <= 32 && words == 2)
         // Up to 32 ones, moved to where they begin; the second word has what is moved out.
         base_buf_printf(out,
-                        "setp.eq.u32 %%glint$p1, %%glint$j, 0;\n"
+                        "setp.eq.u32 %%glint$p1, %%glint$lane, 0;\n"
                         "sub.u32 %%glint$t, 32, %%glint$n;\n"
                         "shr.u32 %%glint$t, -1, %%glint$t;\n"
                         "selp.b32 %%glint$b%u, 0, %%glint$t, %%glint$p1;\n"
@@ -282,7 +260,7 @@ static void emit_span(struct instrument_work *work, const struct member *member,
     else
         base_buf_printf(out,
                         "and.b32 %%glint$t, %%glint$i, 31;\n"
-                        "mad.lo.s32 %%glint$t, %%glint$j, -32, %%glint$t;\n"
+                        "mad.lo.s32 %%glint$t, %%glint$lane, -32, %%glint$t;\n"
                         "max.s32 %%glint$b%u, %%glint$t, 0;\n"
                         "add.s32 %%glint$t, %%glint$t, %%glint$n;\n"
                         "max.s32 %%glint$t, %%glint$t, 0;\n"
@@ -291,8 +269,6 @@ static void emit_span(struct instrument_work *work, const struct member *member,
                         "not.b32 %%glint$t, %%glint$t;\n"
                         "and.b32 %%glint$b%u, %%glint$b%u, %%glint$t;\n",
                         member->k, member->k, member->k, member->k, member->k);
-    if (member->probe->next)
-        emit_next_word(out, member, work->labels++);
 }
 
 // Each lane by itself. What a thread touches by several accesses may end in another word.
@@ -305,7 +281,7 @@ static void emit_lane(struct base_buf *out, const struct member *member)
                         (1u << own_elements(member)) - 1);
         return;
     }
-    emit_count(out, member, true);
+    emit_count(out, member, member->width);
     base_buf_printf(out,
                     "shl.b32 %%glint$n, -1, %%glint$n;\n"
                     "not.b32 %%glint$n, %%glint$n;\n"
@@ -316,76 +292,83 @@ static void emit_lane(struct base_buf *out, const struct member *member)
                     member->k, member->k);
 }
 
-// True where whole warps look too.
-static bool looks(const struct member *member)
+// Looks at a word; where there may be no bits for it, there need be none.
+static void emit_look(struct base_buf *out, const struct member *member, bool sure)
 {
-    const struct instrument_probe *probe = member->probe;
-    return member->class == CLASS_LANE || probe->check || probe->lanes == LANES_ONE || !probe->step;
-}
-
-// Looks at a word where that may save an operation; there need be none for no bits.
-static void emit_look(struct base_buf *out, const struct member *member)
-{
-    base_buf_printf(out, "mov.u32 %%glint$v%u, 0;\n", member->k);
-    if (member->class == CLASS_LANE)
-        base_buf_printf(out, "ld.global.u32 %%glint$v%u, [%%glint$w%u];\n", member->k, member->k);
-    else if (looks(member))
+    if (!sure)
         base_buf_printf(out,
-                        "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n"
-                        "@%%glint$p1 ld.global.u32 %%glint$v%u, [%%glint$w%u];\n",
-                        member->k, member->k, member->k);
-    else
-        base_buf_printf(out, "@!%%glint$full ld.global.u32 %%glint$v%u, [%%glint$w%u];\n",
+                        "mov.u32 %%glint$v%u, -1;\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n",
                         member->k, member->k);
+    base_buf_printf(out, "%sld.global.u32 %%glint$v%u, [%%glint$w%u];\n",
+                    sure ? "" : "@%glint$p1 ", member->k, member->k);
 }
 
-static void emit_or(struct base_buf *out, const struct member *member, bool alone)
+// Sets bits where some are not set.
+static void emit_or(struct base_buf *out, const struct member *member)
 {
-    const bool some = !alone && member->class == CLASS_RUN;
     base_buf_printf(out,
                     "not.b32 %%glint$v%u, %%glint$v%u;\n"
                     "and.b32 %%glint$v%u, %%glint$v%u, %%glint$b%u;\n"
-                    "setp.ne%s.u32 %%glint$p1, %%glint$v%u, 0%s;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$v%u, 0;\n"
                     "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
-                    member->k, member->k, member->k, member->k, member->k, some ? ".and" : "",
-                    member->k, some ? ", %glint$has" : "", member->k, member->k);
+                    member->k, member->k, member->k, member->k, member->k, member->k, member->k,
+                    member->k);
 }
 
-static void emit_bits(struct instrument_work *work, const struct member *members, uint32_t count,
-                      uint32_t done)
+// A whole warp: its first lanes, a word each. Those that have no bits of a run set none in a word
+// that may be behind the last: that takes less than to part.
+static void emit_for_all(struct base_buf *out, const struct member *members, uint32_t count,
+                         uint32_t done)
 {
-    struct base_buf *out = &work->out;
     uint32_t words = 0, run = 0;
-    for (uint32_t k = 0; k < count && members[0].class != CLASS_LANE; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         const uint32_t most = most_words(&members[k]);
         words = most > words ? most : words;
         if (members[k].class == CLASS_RUN)
             run = own_elements(&members[k]);
     }
     const bool alone = words == run + 1; // no other member has longer runs
-    if (words)
-        base_buf_printf(out,
-                        "selp.u32 %%glint$j, %%glint$lane, 0, %%glint$full;\n"
-                        "setp.ge.u32 %%glint$p1, %%glint$j, %u;\n"
-                        "@%%glint$p1 bra $glint$%u;\n",
-                        words, done);
+    base_buf_printf(out,
+                    "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n"
+                    "@%%glint$p1 bra $glint$%u;\n",
+                    words, done);
     if (run)
         emit_run_masks(out, run, alone);
     for (uint32_t k = 0; k < count; k++) {
-        switch (members[k].class) {
-        case CLASS_RUN: emit_run(out, &members[k]); break;
-        case CLASS_SPAN: emit_span(work, &members[k], words); break;
-        default: emit_lane(out, &members[k]); break;
+        const struct instrument_probe *probe = members[k].probe;
+        emit_first(out, &members[k]);
+        if (members[k].class == CLASS_RUN)
+            emit_run(out, &members[k], alone);
+        else
+            emit_span(out, &members[k], words);
+        if (probe->check || probe->lanes == LANES_ONE || !probe->step) {
+            emit_look(out, &members[k], false);
+            emit_or(out, &members[k]);
+        } else {
+            base_buf_printf(out, "red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n", k, k);
         }
-        emit_look(out, &members[k]);
-        if (!looks(&members[k]))
-            emit_or(out, &members[k], alone);
     }
-    // Words that were looked at, when all are on their way.
+    base_buf_printf(out, "bra $glint$%u;\n", done);
+}
+
+static void emit_bits(struct instrument_work *work, const struct member *members, uint32_t count,
+                      uint32_t done)
+{
+    struct base_buf *out = &work->out;
+    if (members[0].class != CLASS_LANE) {
+        const uint32_t some = work->labels++;
+        base_buf_printf(out, "@!%%glint$full bra $glint$%u;\n", some);
+        emit_for_all(out, members, count, done);
+        base_buf_printf(out, "$glint$%u:\n", some);
+    }
+    // Words are looked at when all are on their way.
     for (uint32_t k = 0; k < count; k++) {
-        if (looks(&members[k]))
-            emit_or(out, &members[k], alone);
+        emit_lane(out, &members[k]);
+        emit_look(out, &members[k], true);
     }
+    for (uint32_t k = 0; k < count; k++)
+        emit_or(out, &members[k]);
 }
 
 // --- Counts --------------------------------------------------------------------------------------
@@ -476,8 +459,8 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
             last = &body->probes[last->with - 1];
     }
     base_buf_printf(out,
-                    "{\n.reg .pred %%glint$full, %%glint$has;\n"
-                    ".reg .b32 %%glint$i, %%glint$t, %%glint$n, %%glint$j, %%glint$ones, "
+                    "{\n.reg .pred %%glint$full;\n"
+                    ".reg .b32 %%glint$i, %%glint$t, %%glint$n, %%glint$j, %%glint$keep, "
                     "%%glint$flip, %%glint$mid, %%glint$b<%u>, %%glint$v<%u>;\n"
                     ".reg .b64 %%glint$x, %%glint$o<%u>, %%glint$w<%u>;\n",
                     count, count, count, count);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many registers a kernel needs, by an estimate: the most 32-bit words that are alive at one
 // place. The clone is held to what the driver's compiler would give a kernel of that kind, so that
-// as many of its warps are on a multiprocessor at a time: what its probes need more they keep in
-// memory, on the ways that are seldom taken.
+// about as many of its warps are on a multiprocessor at a time: what its probes need more than the
+// next step has they keep in memory, on the ways that are seldom taken.
 #include <string.h>
 
 #include "work.h"
 
 // Registers a thread up to which a multiprocessor of 64 Ki registers holds so many warps more.
-static const uint32_t steps[] = {32, 40, 48, 56, 64};
+enum { STEPS = 5 };
+static const uint32_t steps[STEPS + 1] = {32, 40, 48, 56, 64, 72};
 
 enum {
     WORDS_MOST = 1 << 20, // of sets: larger functions are left as they are
     ROUNDS_MOST = 64,
-    BESIDE = 8,     // that the compiler needs besides, for addresses and the like
+    BESIDE = 14,    // that the compiler needs besides, for addresses and the like
     REFS_MOST = 24, // of one instruction: those with more want registers next to each other
 };
 
@@ -108,6 +109,21 @@ static bool go_through(struct sets *sets, const struct ptx_cfg *cfg, uint32_t *m
     return grown;
 }
 
+static uint32_t step_for(uint32_t words)
+{
+    uint32_t step = 0;
+    while (step < STEPS && steps[step] < words)
+        step++;
+    return step;
+}
+
+// What probes keep from one to the next.
+static uint32_t kept_words(const struct instrument_body *body)
+{
+    enum { LOOKUP = 20 };
+    return body->kernel->tally_count + body->kept_count + (body->looks_up ? LOOKUP : 0);
+}
+
 uint32_t instrument_register_limit(struct instrument_work *work, const struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -125,11 +141,11 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
     memset(sets.in, 0, (size_t)sets.stride * cfg->block_count * sizeof(uint64_t));
     for (uint32_t i = 0; i < ROUNDS_MOST && go_through(&sets, cfg, NULL); i++)
         ;
-    uint32_t most = 0;
-    go_through(&sets, cfg, &most);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        if (most + BESIDE <= steps[i])
-            return steps[i];
-    }
-    return 0;
+    uint32_t alive = 0;
+    go_through(&sets, cfg, &alive);
+    const uint32_t own = step_for(alive + BESIDE),
+                   all = step_for(alive + BESIDE + kept_words(body));
+    if (own == STEPS)
+        return 0;
+    return steps[all > own + 1 ? own + 1 : all];
 }

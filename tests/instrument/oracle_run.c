@@ -148,7 +148,7 @@ static void make_slot(const struct oracle_level *level, struct oracle_object *ob
     if (!(level->facts & INSTRUMENT_ELEMENTS))
         return;
     const uint64_t elements = (slot->bytes + (1u << level->shift) - 1) >> level->shift;
-    slot->bits = zeros((elements + 31) / 32 * 4);
+    slot->bits = zeros(((elements + 31) / 32 + INSTRUMENT_BEHIND) * 4);
     if (level->facts & INSTRUMENT_COUNTS)
         slot->counts = zeros(elements * 4);
 }
