@@ -317,6 +317,53 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "ret;\n}\n");
 }
 
+// Counts: an access of each lane, of so many elements from a counter on, whose word is given. Lanes
+// that have the same counter are put together, the last one's first, as long as there are such: one
+// of them adds for all. Counters are 4 bytes and their addresses differ in the 32 bits behind
+// those.
+static void emit_count(struct base_buf *out)
+{
+    base_buf_puts(out, "\n.func glint$count (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
+                       "\t.param .b32 glint$3\n)\n"
+                       "{\n.reg .pred %p, %q;\n.reg .b32 %lanes, %first, %key, %other, %group, %n, "
+                       "%more;\n.reg .b64 %at, %t;\n"
+                       "ld.param.b64 %at, [glint$2];\n"
+                       "shr.u64 %t, %at, 2;\n"
+                       "cvt.u32.u64 %key, %t;\n"
+                       "round:\n"
+                       ".pragma \"nounroll\";\n"
+                       "activemask.b32 %lanes;\n"
+                       "bfind.u32 %first, %lanes;\n"
+                       "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n"
+                       "setp.eq.u32 %p, %key, %other;\n"
+                       "vote.sync.ballot.b32 %group, %p, %lanes;\n"
+                       "popc.b32 %n, %group;\n"
+                       "@%p bra mine;\n"
+                       "setp.gt.u32 %q, %n, 1;\n"
+                       "@%q bra round;\n"
+                       "mov.u32 %n, 1;\n"
+                       "bra add;\n"
+                       "mine:\n"
+                       "mov.u32 %other, %laneid;\n"
+                       "setp.ne.u32 %p, %other, %first;\n"
+                       "@%p bra done;\n"
+                       "add:\n"
+                       "ld.param.b64 %t, [glint$1];\n"
+                       "ld.global.u32 %other, [%t];\n"
+                       "setp.ge.s32 %p, %other, 0;\n"
+                       "@%p red.global.or.b32 [%t], 0x80000000;\n"
+                       "ld.param.b32 %more, [glint$3];\n"
+                       "elements:\n"
+                       ".pragma \"nounroll\";\n"
+                       "red.global.add.u32 [%at], %n;\n"
+                       "add.u64 %at, %at, 4;\n"
+                       "sub.u32 %more, %more, 1;\n"
+                       "setp.ne.u32 %p, %more, 0;\n"
+                       "@%p bra elements;\n"
+                       "done:\n"
+                       "ret;\n}\n");
+}
+
 void instrument_emit_library(const struct instrument_work *work, struct base_buf *out)
 {
     if (work->helpers & HELPER_TOUCH)
@@ -327,6 +374,8 @@ void instrument_emit_library(const struct instrument_work *work, struct base_buf
         emit_enter(out);
     if (work->helpers & HELPER_ACCESS)
         emit_access(out, work);
+    if (work->helpers & HELPER_COUNT)
+        emit_count(out);
     if (work->helpers & HELPER_SWEEP)
         instrument_emit_sweep_function(out, work->counts);
 }

@@ -10,7 +10,8 @@ static bool can_join(const struct instrument_work *work, const struct instrument
 {
     return probe->how != HOW_NOT && probe->shape == SHAPE_FIXED && !probe->joined &&
            !probe->check_space && !probe->waits && !probe->counts_itself &&
-           !probe->site->instr->guard && !body->may_exit && !work->counts &&
+           !probe->site->instr->guard && !body->may_exit &&
+           (!work->counts || (probe->how == HOW_ROOT && probe->lanes == LANES_STEP)) &&
            probe->site->bytes <= 16 && probe->site->address->kind == PTX_OPERAND_ADDRESS &&
            probe->site->address->elements[0].kind == PTX_OPERAND_REG;
 }
@@ -54,6 +55,30 @@ static bool grow(const struct instrument_work *work, struct instrument_body *bod
     return grown;
 }
 
+// Counts: whether accesses of one size touch every byte once that the lanes of a warp have between
+// them. Else they are taken apart again.
+static void keep_tiles_only(const struct instrument_work *work, struct instrument_body *body,
+                            struct instrument_probe *run)
+{
+    uint32_t bytes = 0;
+    bool alike = true;
+    for (const struct instrument_probe *each = run; each;
+         each = each->next ? &body->probes[each->next - 1] : NULL) {
+        bytes += each->site->bytes;
+        alike &= each->site->bytes == run->site->bytes && each->step == run->step &&
+                 each->lanes == run->lanes;
+    }
+    if (alike && bytes == run->before + run->behind && instrument_is_run(work, body, run))
+        return;
+    for (struct instrument_probe *each = run, *next; each; each = next) {
+        next = each->next ? &body->probes[each->next - 1] : NULL;
+        each->next = 0;
+        each->joined = false;
+    }
+    run->before = 0;
+    run->behind = run->site->bytes;
+}
+
 void instrument_plan_unions(const struct instrument_work *work, struct instrument_body *body)
 {
     for (uint32_t i = 0; i < body->probe_count; i++) {
@@ -64,5 +89,7 @@ void instrument_plan_unions(const struct instrument_work *work, struct instrumen
             ptx_ssa_value(body->facts->ssa, run->site->instr, &run->site->address->elements[0]);
         while (value != PTX_NO_VALUE && grow(work, body, i, value))
             ;
+        if (work->counts && run->next)
+            keep_tiles_only(work, body, &body->probes[i]);
     }
 }

@@ -21,6 +21,7 @@ enum instrument_helper {
     HELPER_ENTER = 1 << 2,  // elements: goes over to the entry of another address
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
+    HELPER_COUNT = 1 << 5,  // counts: an access of each lane
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -228,6 +229,9 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
 bool instrument_go_together(const struct instrument_work *work, const struct instrument_body *body,
                             const struct instrument_probe *one,
                             const struct instrument_probe *other);
+// Counts: whether whole warps have short ways for the accesses that are joined to this one.
+bool instrument_is_run(const struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_probe *probe);
 static inline bool instrument_in_group(const struct instrument_probe *probe)
 {
     return probe->how == HOW_ROOT && probe->shape == SHAPE_FIXED && probe->site->bytes <= 16 &&
