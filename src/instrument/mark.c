@@ -311,22 +311,37 @@ static void emit_look(struct base_buf *out, const struct member *member, bool su
 }
 
 // Sets bits where some are not set.
-static void emit_or(struct base_buf *out, const struct member *member)
+static void emit_or(struct instrument_work *work, const struct member *member)
 {
+    struct base_buf *out = &work->out;
     base_buf_printf(out,
                     "not.b32 %%glint$v%u, %%glint$v%u;\n"
                     "and.b32 %%glint$v%u, %%glint$v%u, %%glint$b%u;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$v%u, 0;\n"
-                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
-                    member->k, member->k, member->k, member->k, member->k, member->k, member->k,
-                    member->k);
+                    "setp.ne.u32 %%glint$p1, %%glint$v%u, 0;\n",
+                    member->k, member->k, member->k, member->k, member->k, member->k);
+    if (member->class != CLASS_LANE || work->sm < 80) {
+        base_buf_printf(out, "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
+                        member->k, member->k);
+        return;
+    }
+    const uint32_t past = work->labels++;
+    work->helpers |= HELPER_OR;
+    base_buf_printf(out,
+                    "@!%%glint$p1 bra $glint$%u;\n"
+                    "{\n.param .b64 glint$1;\n.param .b32 glint$2;\n"
+                    "st.param.b64 [glint$1], %%glint$w%u;\n"
+                    "st.param.b32 [glint$2], %%glint$b%u;\n"
+                    "call glint$or, (glint$1, glint$2);\n}\n"
+                    "$glint$%u:\n",
+                    past, member->k, member->k, past);
 }
 
 // A whole warp: its first lanes, a word each. Those that have no bits of a run set none in a word
 // that may be behind the last: that takes less than to part.
-static void emit_for_all(struct base_buf *out, const struct member *members, uint32_t count,
+static void emit_for_all(struct instrument_work *work, const struct member *members, uint32_t count,
                          uint32_t done)
 {
+    struct base_buf *out = &work->out;
     uint32_t words = 0, run = 0;
     for (uint32_t k = 0; k < count; k++) {
         const uint32_t most = most_words(&members[k]);
@@ -350,7 +365,7 @@ static void emit_for_all(struct base_buf *out, const struct member *members, uin
             emit_span(out, &members[k], words);
         if (probe->check || probe->lanes == LANES_ONE || !probe->step) {
             emit_look(out, &members[k], false);
-            emit_or(out, &members[k]);
+            emit_or(work, &members[k]);
         } else {
             base_buf_printf(out, "red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n", k, k);
         }
@@ -365,7 +380,7 @@ static void emit_bits(struct instrument_work *work, const struct member *members
     if (members[0].class != CLASS_LANE) {
         const uint32_t some = work->labels++;
         base_buf_printf(out, "@!%%glint$full bra $glint$%u;\n", some);
-        emit_for_all(out, members, count, done);
+        emit_for_all(work, members, count, done);
         base_buf_printf(out, "$glint$%u:\n", some);
     }
     // Words are looked at when all are on their way.
@@ -374,7 +389,7 @@ static void emit_bits(struct instrument_work *work, const struct member *members
         emit_look(out, &members[k], true);
     }
     for (uint32_t k = 0; k < count; k++)
-        emit_or(out, &members[k]);
+        emit_or(work, &members[k]);
 }
 
 // --- Counts --------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ enum instrument_helper {
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
     HELPER_COUNT = 1 << 5,  // counts: an access of each lane
+    HELPER_OR = 1 << 6,     // bits of each lane
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
