@@ -5,3 +5,7 @@
 const char device_ptx[] = ""
 #include "reduce.ptx.inc"
     ;
+
+const char device_counts_ptx[] = ""
+#include "reduce_counts.ptx.inc"
+    ;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs on the GPU beside the program's kernels: the reduction of what the probes of one launch
-// wrote to one record. CUDA C reads this header too. device_ptx is the code, for any driver.
+// wrote to one record. CUDA C reads this header too. The code is PTX, for any driver.
 //
 // The reduction runs behind the launch on its stream. It reads the launch's words of all objects
 // that the launch can have reached, joins them into what is known of those objects, sums up, writes
@@ -11,16 +11,20 @@
 #include <stdint.h>
 
 #ifndef __CUDACC__
-extern const char device_ptx[]; // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY
+extern const char device_ptx[];        // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY
+extern const char device_counts_ptx[]; // DEVICE_REDUCE, where all jobs and entries have counts
 #endif
-#define DEVICE_REDUCE "glint_reduce" // (struct device_reduction)
-#define DEVICE_REDUCE_MANY \
-    "glint_reduce_many" // (struct device_reduction *): one for each of grid.y
+#define DEVICE_REDUCE      "glint_reduce" // (struct device_reduction)
+// (struct device_reduction *): one for each of grid.y, a block each; without jobs
+#define DEVICE_REDUCE_MANY "glint_reduce_many"
 
 enum {
-    DEVICE_THREADS = 256,      // of a block; the grid's width is free
-    DEVICE_CHUNK_WORDS = 4096, // of a block at a time
-    DEVICE_JOBS = 32,          // of a reduction
+    DEVICE_THREADS = 256,     // of a block; the grid's width is free
+    DEVICE_BLOCKS = 3,        // of a multiprocessor's, at once: without counts
+    DEVICE_COUNTS_BLOCKS = 3, // and with
+    DEVICE_CHUNK_WORDS = 128, // of a warp
+    DEVICE_SPAN = 4,          // chunks of a warp at once, without counts
+    DEVICE_JOBS = 32,         // of a reduction
     DEVICE_BINS = 64,
     DEVICE_PIECES = 1024,
     DEVICE_HOTTEST = 8,
@@ -46,6 +50,8 @@ struct device_job {
     uint64_t bits;       // address of the launch's words
     uint64_t counts;     // of its counters; 0: words hold bits
     uint64_t any, multi; // of bits: touched by some launch; by more than one
+    uint64_t full;       // of a byte for each chunk of words: not 0 where all bits of multi, and so
+                         // of any, are known to be set; 0: nobody keeps that
     uint64_t sums;       // of struct device_sums
     uint64_t words;      // a multiple of 4
     uint32_t first;      // bit of the object's first element

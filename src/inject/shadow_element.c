@@ -142,7 +142,8 @@ static bool furnish(struct shadow *shadow, struct shadow_pad *pad, struct shadow
 {
     if (counts && object->grain.elements >= UINT32_MAX)
         return false;
-    if (!take_cleared(shadow, 2 * bits_bytes(object), &object->known))
+    const uint64_t chunks = (object->words + DEVICE_CHUNK_WORDS - 1) / DEVICE_CHUNK_WORDS;
+    if (!take_cleared(shadow, 2 * bits_bytes(object) + chunks, &object->known))
         return false;
     if (shadow_marks_at(shadow, pad, object, counts))
         return true;
@@ -198,20 +199,27 @@ struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
     return slot;
 }
 
+void shadow_job_know(struct device_job *job, const struct shadow_object *object)
+{
+    job->any = object->known.address;
+    job->multi = job->any + bits_bytes(object);
+    job->full = job->multi + bits_bytes(object);
+}
+
 struct device_job shadow_job_of(const struct shadow_object *object,
                                 const struct shadow_marks *marks, bool counts)
 {
-    return (struct device_job){
+    struct device_job job = {
         .bits = marks->bits.address,
         .counts = counts ? marks->counts.address : 0,
-        .any = object->known.address,
-        .multi = object->known.address + bits_bytes(object),
         .sums = counts ? marks->counts.address + counts_bytes(object)
                        : marks->bits.address + bits_bytes(object),
         .words = object->words,
         .first = object->first,
         .piece = object->grain.piece,
     };
+    shadow_job_know(&job, object);
+    return job;
 }
 
 // --- Pads ----------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ static bool prepare(struct shadow *shadow, struct shadow_ticket *ticket,
 {
     struct shadow_node *node = ticket->memory;
     struct shadow_block staging = {0}, old[2] = {{0}}, none = {0};
-    if (!shadow_reduce_load(shadow) ||
+    if (!shadow_reduce_load(shadow, ticket->facts & INSTRUMENT_COUNTS) ||
         !shadow_take(shadow, &shadow->device, shadow_small_of(ticket->kernel).bytes,
                      &node->pad.small) ||
         !shadow_own_clear(shadow, node->pad.small))
@@ -221,8 +221,7 @@ static bool resolve(struct shadow *shadow, const struct shadow_ticket *model,
     ticket->roots[root] = (struct shadow_root){.object = object->number, .job = job};
     ticket->jobs[job].object = object->number;
     ticket->jobs[job].grain = object->grain;
-    ticket->jobs[job].job.any = object->known.address;
-    ticket->jobs[job].job.multi = object->known.address + object->words * sizeof(uint32_t);
+    shadow_job_know(&ticket->jobs[job].job, object);
     return true;
 }
 
@@ -244,6 +243,7 @@ static bool lead_nowhere(struct shadow *shadow, struct shadow_node *node,
         }
         job->any = node->unknown.address;
         job->multi = node->unknown.address + bytes;
+        job->full = 0;
     }
     return true;
 }
@@ -434,7 +434,8 @@ static CUresult reduce_each(struct shadow *shadow, const struct shadow_batch *ba
          ticket = ticket->next) {
         struct device_reduction about;
         describe(ticket, &about);
-        result = shadow_reduce_enqueue(shadow, &about, words_of(ticket), stream);
+        result = shadow_reduce_enqueue(shadow, &about, words_of(ticket),
+                                       ticket->facts & INSTRUMENT_COUNTS, stream);
     }
     return result;
 }
@@ -466,7 +467,8 @@ static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUs
         struct device_reduction about;
         describe(ticket, &about);
         about.result = ticket->memory->nowhere.address;
-        result = shadow_reduce_enqueue(shadow, &about, words_of(ticket), stream);
+        result = shadow_reduce_enqueue(shadow, &about, words_of(ticket),
+                                       ticket->facts & INSTRUMENT_COUNTS, stream);
         shadow_count_unwatched(shadow, ticket->kernel_number, ticket->kernel);
     }
     return result;

@@ -49,8 +49,8 @@ struct shadow {
     size_t settled_count;
     struct base_map kernels; // number of a kernel to struct shadow_kernel
     // Elements:
-    CUfunction reduce, reduce_many;        // NULL: not loaded yet
-    uint32_t most_blocks;                  // of a reduction
+    CUfunction reduce[2], reduce_many;     // without and with counts; NULL: not loaded yet
+    uint32_t processors;                   // of the GPU
     struct base_map objects;               // number to struct shadow_object
     struct shadow_object *ended;           // whose memory launches in flight may use
     uint64_t begun;                        // launches
@@ -188,7 +188,7 @@ struct shadow_object {
     uint64_t base, words;
     uint32_t first; // element from base on that is the object's first
     struct shadow_grain grain;
-    struct shadow_block known; // any, then multi
+    struct shadow_block known; // any, multi, full
     uint64_t ended;            // launches that were begun by then
 };
 
@@ -229,6 +229,8 @@ struct shadow_marks *shadow_marks_at(struct shadow *shadow, struct shadow_pad *p
 struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
                                       const struct shadow_object *object,
                                       const struct shadow_marks *marks, bool counts);
+// What is known of the object becomes what the job joins into.
+void shadow_job_know(struct device_job *job, const struct shadow_object *object);
 struct device_job shadow_job_of(const struct shadow_object *object,
                                 const struct shadow_marks *marks, bool counts);
 // Gives the pad a table for launches that tell these facts (enum instrument_facts). What it had
@@ -257,7 +259,7 @@ void shadow_map_forget(struct shadow *shadow);
 // --- Reductions (shadow_reduce.c) ----------------------------------------------------------------
 
 // The code, loaded; with shadow->lock held.
-bool shadow_reduce_load(struct shadow *shadow);
+bool shadow_reduce_load(struct shadow *shadow, bool counts);
 // The objects of the ticket's roots, with marks in the pad: jobs and slots. Likewise.
 bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
                          const uint64_t *roots, struct instrument_slot *slots);
@@ -272,9 +274,9 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
 uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct device_reduction *about);
 void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
                          struct device_reduction *about);
-uint32_t shadow_reduce_blocks(const struct shadow *shadow, uint64_t words);
+// For that many words in all objects.
 CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
-                               uint64_t words, CUstream stream);
+                               uint64_t words, bool counts, CUstream stream);
 bool shadow_reduce_landed(const struct shadow_batch *batch);
 
 struct shadow_lane {

@@ -6,27 +6,29 @@
 
 #include "shadow_inner.h"
 
-enum { BLOCKS_EACH = 4 }; // of a multiprocessor's, at once
-
-bool shadow_reduce_load(struct shadow *shadow)
+bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {
-    if (shadow->reduce)
+    if (shadow->reduce[counts])
         return true;
     CUmodule module = NULL;
+    CUfunction reduce = NULL;
     int processors = 1;
     const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuModuleLoadData)(&module, device_ptx);
-    if (result == CUDA_SUCCESS)
+    CUresult result = REAL(cuModuleLoadData)(&module, counts ? device_counts_ptx : device_ptx);
+    if (result == CUDA_SUCCESS && !counts)
         result = REAL(cuModuleGetFunction)(&shadow->reduce_many, module, DEVICE_REDUCE_MANY);
     if (result == CUDA_SUCCESS)
-        result = REAL(cuModuleGetFunction)(&shadow->reduce, module, DEVICE_REDUCE);
+        result = REAL(cuModuleGetFunction)(&reduce, module, DEVICE_REDUCE);
     REAL(cuDeviceGetAttribute)
     (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
     shadow_restore(mode);
-    shadow->most_blocks = (uint32_t)processors * BLOCKS_EACH;
-    if (result != CUDA_SUCCESS)
+    if (result != CUDA_SUCCESS) {
         shadow_fail(shadow, "the code that sums up", result);
-    return result == CUDA_SUCCESS;
+        return false;
+    }
+    shadow->reduce[counts] = reduce;
+    shadow->processors = (uint32_t)processors;
+    return true;
 }
 
 // --- The record ----------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     struct shadow_pad *pad = &lane->pad;
     const bool counts = ticket->facts & INSTRUMENT_COUNTS;
     const struct shadow_small small = shadow_small_of(ticket->kernel);
-    if (!shadow_reduce_load(shadow) || !ensure_small(lane, small.bytes) ||
+    if (!shadow_reduce_load(shadow, counts) || !ensure_small(lane, small.bytes) ||
         !shadow_reduce_roots(pad, ticket, roots, slots))
         return false;
     if (ticket->kernel->needs_table) {
@@ -208,17 +210,21 @@ bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
 
 // --- Behind it -----------------------------------------------------------------------------------
 
-uint32_t shadow_reduce_blocks(const struct shadow *shadow, uint64_t words)
+// As many blocks as have work for each warp, and as the GPU runs at once.
+static uint32_t blocks_for(const struct shadow *shadow, uint64_t words, bool counts)
 {
-    const uint64_t chunks = (words + DEVICE_CHUNK_WORDS - 1) / DEVICE_CHUNK_WORDS;
-    return chunks < 1 ? 1 : chunks > shadow->most_blocks ? shadow->most_blocks : (uint32_t)chunks;
+    const uint64_t each = DEVICE_CHUNK_WORDS * (counts ? 1 : DEVICE_SPAN) * (DEVICE_THREADS / 32);
+    const uint64_t wanted = (words + each - 1) / each;
+    const uint64_t most =
+        (uint64_t)shadow->processors * (counts ? DEVICE_COUNTS_BLOCKS : DEVICE_BLOCKS);
+    return wanted < 1 ? 1 : (uint32_t)(wanted < most ? wanted : most);
 }
 
 CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
-                               uint64_t words, CUstream stream)
+                               uint64_t words, bool counts, CUstream stream)
 {
     void *params[] = {about};
-    return REAL(cuLaunchKernel)(shadow->reduce, shadow_reduce_blocks(shadow, words), 1, 1,
+    return REAL(cuLaunchKernel)(shadow->reduce[counts], blocks_for(shadow, words, counts), 1, 1,
                                 DEVICE_THREADS, 1, 1, 0, stream, params, NULL);
 }
 
@@ -247,7 +253,8 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
         about.job_counts_at = counts_at + from * (uint32_t)sizeof(struct device_counted);
         if (about.sequence && ticket->table)
             words += lane->pad.table_words;
-        result = shadow_reduce_enqueue(shadow, &about, words, lane->stream->handle);
+        result = shadow_reduce_enqueue(shadow, &about, words, ticket->facts & INSTRUMENT_COUNTS,
+                                       lane->stream->handle);
         from += about.job_count;
         if (about.sequence)
             break;

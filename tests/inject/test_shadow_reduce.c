@@ -15,7 +15,8 @@ static int start(void **unused)
 {
     harness_start(unused);
     pthread_mutex_lock(&shadow_of(harness_context)->lock);
-    assert_true(shadow_reduce_load(shadow_of(harness_context)));
+    assert_true(shadow_reduce_load(shadow_of(harness_context), false));
+    assert_true(shadow_reduce_load(shadow_of(harness_context), true));
     pthread_mutex_unlock(&shadow_of(harness_context)->lock);
     return 0;
 }
@@ -43,12 +44,16 @@ static uint64_t address(const void *memory)
     return (uint64_t)(uintptr_t)memory;
 }
 
-enum { JOBS = 5 };
-static const uint32_t job_words[JOBS] = {4, 128, 4096, 4100, 23456};
+// The last ones are touched all over, and for long stretches as often: then they are full, and have
+// pieces of few and of many elements.
+enum { JOBS = 8, UNEVEN = 5, STRETCH = 150 };
+static const uint32_t job_words[JOBS] = {4, 128, 4096, 4100, 23456, 60, 900, 300000};
 
 struct job {
     uint32_t *bits, *any, *multi, *counts;
+    unsigned char *full;
     uint32_t *had_any, *had_multi; // before
+    uint32_t *touched;             // by this launch
     struct {
         struct device_sums sums;
         struct device_counts counts;
@@ -62,8 +67,10 @@ static void make_job(struct job *job, uint32_t words, bool counts)
     job->bits = zeroed(words * sizeof(uint32_t));
     job->any = zeroed(words * sizeof(uint32_t));
     job->multi = zeroed(words * sizeof(uint32_t));
+    job->full = zeroed(words / DEVICE_CHUNK_WORDS + 1);
     job->had_any = calloc(words, sizeof(uint32_t));
     job->had_multi = calloc(words, sizeof(uint32_t));
+    job->touched = calloc(words, sizeof(uint32_t));
     job->sums = zeroed(sizeof(*job->sums));
     job->counts = counts ? zeroed((size_t)words * 32 * sizeof(uint32_t)) : NULL;
 }
@@ -103,8 +110,39 @@ static void find_hottest(uint64_t *pieces, struct device_counted *counted)
     }
 }
 
+// A word of a launch: the elements touched, how often all of them together, and whether some apart,
+// each so often; 0: at random.
+struct word {
+    uint32_t touched, together;
+    bool apart;
+    uint32_t own;
+};
+
+static struct word some_word(bool counts, uint32_t touched, uint32_t *seed)
+{
+    const bool whole = touched == UINT32_MAX;
+    struct word word = {.touched = touched};
+    word.together = counts && whole ? some_count(seed) / 2 : 0;
+    word.apart = counts && (!whole || !word.together || random_word(seed) % 2);
+    return word;
+}
+
+// As its neighbours, but for where the counts are at random.
+static struct word even_word(bool counts, uint32_t index)
+{
+    static const uint32_t kinds[][2] = {{3, 0},     {0, 5}, {2, 1}, {70000, 0},
+                                        {0, 70000}, {0, 9}, {0, 0}};
+    const uint32_t *kind = kinds[index / STRETCH % (sizeof(kinds) / sizeof(kinds[0]))];
+    return (struct word){
+        .touched = UINT32_MAX,
+        .together = counts ? kind[0] : 0,
+        .apart = counts && (kind[1] || !kind[0]),
+        .own = kind[1],
+    };
+}
+
 // Words of a launch, and what they must come to.
-static void fill_job(struct job *job, uint32_t words, uint32_t first, uint32_t piece,
+static void fill_job(struct job *job, uint32_t words, uint32_t first, uint32_t piece, bool even,
                      uint32_t *seed)
 {
     uint64_t pieces[DEVICE_PIECES] = {0};
@@ -112,20 +150,23 @@ static void fill_job(struct job *job, uint32_t words, uint32_t first, uint32_t p
     memset(&job->expected, 0, sizeof(job->expected));
     memset(&job->counted, 0, sizeof(job->counted));
     for (uint32_t i = 0; i < words; i++) {
-        uint32_t touched = some_bits(seed);
-        if (i < 4) // before the object's first element there is nothing
+        uint32_t touched = even ? UINT32_MAX : some_bits(seed);
+        if (i < 4 && first) // before the object's first element there is nothing
             touched &= i * 32 + 32 <= first ? 0
                        : i * 32 >= first    ? UINT32_MAX
                                             : UINT32_MAX << first % 32;
-        const bool whole = touched == UINT32_MAX;
-        uint32_t together = job->counts && whole ? some_count(seed) / 2 : 0;
-        const bool apart = job->counts && (!whole || !together || random_word(seed) % 2);
-        job->bits[i] = !job->counts ? touched : together | (apart && touched ? 1u << 31 : 0);
+        const struct word word = even && touched == UINT32_MAX
+                                     ? even_word(job->counts, i)
+                                     : some_word(job->counts, touched, seed);
+        job->bits[i] =
+            !job->counts ? touched : word.together | (word.apart && touched ? 1u << 31 : 0);
         for (uint32_t bit = 0; job->counts && bit < 32; bit++) {
             if (!(touched >> bit & 1))
                 continue;
-            const uint32_t own = apart ? some_count(seed) / 2 + (together ? 0 : 1) : 0;
-            const uint64_t count = (uint64_t)together + own;
+            const uint32_t own = !word.apart ? 0
+                                 : word.own  ? word.own
+                                             : some_count(seed) / 2 + (word.together ? 0 : 1);
+            const uint64_t count = (uint64_t)word.together + own;
             job->counts[32 * (size_t)i + bit] = own;
             job->counted.sum += count;
             squares += (unsigned __int128)count * count;
@@ -136,6 +177,7 @@ static void fill_job(struct job *job, uint32_t words, uint32_t first, uint32_t p
             job->counted.bins[bin_of(count)]++;
             pieces[(32 * (uint64_t)i + bit - first) / piece] += count;
         }
+        job->touched[i] = touched;
         job->had_any[i] = job->any[i];
         job->had_multi[i] = job->multi[i];
         job->expected.elements += (uint64_t)__builtin_popcount(touched);
@@ -156,6 +198,21 @@ static void check_zero(const void *memory, size_t bytes)
     assert_true(!at[0] && memcmp(at, at + 1, bytes - 1) == 0);
 }
 
+// A chunk that is said to be full is; and it is said of those that this launch touched all over.
+static void check_full(const struct job *job, uint32_t words)
+{
+    for (uint32_t from = 0; from < words; from += DEVICE_CHUNK_WORDS) {
+        bool full = true, touched = true;
+        for (uint32_t i = from; i < words && i < from + DEVICE_CHUNK_WORDS; i++) {
+            full &= job->multi[i] == UINT32_MAX;
+            touched &= job->touched[i] == UINT32_MAX;
+        }
+        const bool said = job->full[from / DEVICE_CHUNK_WORDS];
+        assert_true(full || !said);
+        assert_true(said || !full || !touched);
+    }
+}
+
 static void check_job(const struct job *job, uint32_t words, const struct device_sums *sums,
                       const struct device_counted *counted)
 {
@@ -171,6 +228,7 @@ static void check_job(const struct job *job, uint32_t words, const struct device
     check_zero(job->sums, sizeof(*job->sums));
     assert_memory_equal(job->any, job->had_any, words * sizeof(uint32_t));
     assert_memory_equal(job->multi, job->had_multi, words * sizeof(uint32_t));
+    check_full(job, words);
 }
 
 static void reductions_are_exact(bool counts, unsigned blocks)
@@ -213,9 +271,10 @@ static void reductions_are_exact(bool counts, unsigned blocks)
             .counts = counts ? address(jobs[i].counts) : 0,
             .any = address(jobs[i].any),
             .multi = address(jobs[i].multi),
+            .full = address(jobs[i].full),
             .sums = address(jobs[i].sums),
             .words = job_words[i],
-            .first = (uint32_t)i * 31 % 128,
+            .first = i == JOBS - 1 ? 0 : (uint32_t)i * 31 % 128,
             .piece = (job_words[i] * 32 + DEVICE_PIECES - 1) / DEVICE_PIECES,
         };
     }
@@ -223,7 +282,8 @@ static void reductions_are_exact(bool counts, unsigned blocks)
         uint64_t sums[TALLIES] = {0};
         unsigned char set[FLAGS] = {0};
         for (int i = 0; i < JOBS; i++)
-            fill_job(&jobs[i], job_words[i], about.jobs[i].first, about.jobs[i].piece, &seed);
+            fill_job(&jobs[i], job_words[i], about.jobs[i].first, about.jobs[i].piece, i >= UNEVEN,
+                     &seed);
         for (int row = 0; row < INSTRUMENT_TALLY_ROWS; row++) {
             for (int i = 0; i < TALLIES; i++) {
                 const uint64_t tally = (uint64_t)random_word(&seed) << 32 | random_word(&seed);
@@ -238,8 +298,8 @@ static void reductions_are_exact(bool counts, unsigned blocks)
         }
         record->head.sequence = 0;
         void *params[] = {&about};
-        MUST(REAL(cuLaunchKernel)(shadow_of(harness_context)->reduce, blocks, 1, 1, DEVICE_THREADS,
-                                  1, 1, 0, CU_STREAM_LEGACY, params, NULL));
+        MUST(REAL(cuLaunchKernel)(shadow_of(harness_context)->reduce[counts], blocks, 1, 1,
+                                  DEVICE_THREADS, 1, 1, 0, CU_STREAM_LEGACY, params, NULL));
         MUST(DRIVER(cuCtxSynchronize)());
         assert_int_equal(record->head.sequence, 1);
         assert_int_equal(*done, 0);
@@ -253,7 +313,68 @@ static void reductions_are_exact(bool counts, unsigned blocks)
     for (int i = 0; i < JOBS; i++) {
         free(jobs[i].had_any);
         free(jobs[i].had_multi);
+        free(jobs[i].touched);
     }
+}
+
+// What is said to be full is believed and not read, and that only.
+static void full_chunks_are_left_alone(bool counts)
+{
+    enum { WORDS = 2 * DEVICE_CHUNK_WORDS, ELEMENTS = 32 * DEVICE_CHUNK_WORDS };
+    struct job job;
+    uint32_t *done = zeroed(sizeof(*done));
+    struct {
+        struct device_result head;
+        struct device_sums sums;
+        struct device_counted counts;
+    } *record = zeroed(sizeof(*record));
+    make_job(&job, WORDS, counts);
+    for (int i = 0; i < WORDS; i++) // with counts: once, together
+        job.bits[i] = counts ? 1 : UINT32_MAX;
+    job.full[1] = 1;
+    struct device_reduction about = {
+        .done = address(done),
+        .result = address(record),
+        .sequence = 1,
+        .jobs_at = (uint32_t)(address(&record->sums) - address(record)),
+        .job_counts_at = (uint32_t)(address(&record->counts) - address(record)),
+        .job_count = 1,
+        .jobs = {{
+            .bits = address(job.bits),
+            .counts = counts ? address(job.counts) : 0,
+            .any = address(job.any),
+            .multi = address(job.multi),
+            .full = address(job.full),
+            .sums = address(job.sums),
+            .words = WORDS,
+            .piece = (2 * ELEMENTS + DEVICE_PIECES - 1) / DEVICE_PIECES,
+        }},
+    };
+    void *params[] = {&about};
+    MUST(REAL(cuLaunchKernel)(shadow_of(harness_context)->reduce[counts], 1, 1, 1, DEVICE_THREADS,
+                              1, 1, 0, CU_STREAM_LEGACY, params, NULL));
+    MUST(DRIVER(cuCtxSynchronize)());
+    const struct device_sums expected = {.elements = 2 * ELEMENTS, .fresh = ELEMENTS};
+    assert_memory_equal(&record->sums, &expected, sizeof(expected));
+    for (int i = 0; i < WORDS; i++)
+        assert_int_equal(job.any[i], i < DEVICE_CHUNK_WORDS ? UINT32_MAX : 0);
+    check_zero(job.multi, WORDS * sizeof(uint32_t));
+    assert_int_equal(job.full[0], 0);
+    free(job.had_any);
+    free(job.had_multi);
+    free(job.touched);
+}
+
+static void full_chunks_of_bits_are_left_alone(void **unused)
+{
+    (void)unused;
+    full_chunks_are_left_alone(false);
+}
+
+static void full_chunks_with_counts_are_left_alone(void **unused)
+{
+    (void)unused;
+    full_chunks_are_left_alone(true);
 }
 
 static void bits_are_summed_by_one_block(void **unused)
@@ -284,10 +405,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, harness_finish)
     const struct CMUnitTest tests[] = {
-        TEST(bits_are_summed_by_one_block),
-        TEST(bits_are_summed_by_many_blocks),
-        TEST(counts_are_summed_by_one_block),
-        TEST(counts_are_summed_by_many_blocks),
+        TEST(bits_are_summed_by_one_block),       TEST(bits_are_summed_by_many_blocks),
+        TEST(counts_are_summed_by_one_block),     TEST(counts_are_summed_by_many_blocks),
+        TEST(full_chunks_of_bits_are_left_alone), TEST(full_chunks_with_counts_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

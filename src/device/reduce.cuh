@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reduction, with counts or without: see device.h.
+//
+// Sums go through shared memory to device memory, one addition a block; the last block to end
+// writes the record. A block that is alone writes its sums at once. Memory of the host is waited
+// for once, before the sequence is written there.
+#ifndef GLINT_DEVICE_REDUCE_CUH
+#define GLINT_DEVICE_REDUCE_CUH
+
+#include "counts.cuh"
+
+// What is written before is seen before what is written behind it by whoever sees that: on this
+// GPU, and everywhere.
+__device__ static void fence_gpu()
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+__device__ static void fence_system()
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+// --- Scanning ------------------------------------------------------------------------------------
+
+// Whether the entry stands for an object that was touched and is none of the jobs.
+__device__ static __noinline__ bool is_wanted(const struct device_reduction *about, unsigned index)
+{
+    const struct device_entry *entry = at<const struct device_entry>(about->entries) + index;
+    const unsigned short *touched = at<const unsigned short>(about->touched);
+    if (!about->entries || entry->owner != index)
+        return false;
+    bool any = false;
+    for (unsigned i = index; i < index + entry->span; i++)
+        any |= touched[i] && entry[i - index].owner == index;
+    for (unsigned i = 0; any && i < about->job_count; i++)
+        any = about->jobs[i].bits != entry->job.bits;
+    return any;
+}
+
+// The jobs of the reduction become those of the block. Returns how many. By all of the block.
+__device__ static unsigned take_jobs(const struct device_reduction &about)
+{
+    enum { PARTS = sizeof(struct device_job) / sizeof(u64) };
+    static_assert(PARTS * DEVICE_JOBS <= DEVICE_THREADS, "one for each thread");
+    if (threadIdx.x < PARTS * about.job_count)
+        ((u64 *)shared.jobs)[threadIdx.x] = ((const u64 *)about.jobs)[threadIdx.x];
+    __syncthreads();
+    return about.job_count;
+}
+
+// Likewise those of the group's entries that are wanted.
+__device__ static __noinline__ unsigned take_entries(const struct device_reduction *about,
+                                                     unsigned group)
+{
+    const unsigned index = 32 * group + threadIdx.x;
+    if (group % WARPS == 0) {
+        const unsigned mask =
+            __ballot_sync(ALL, index < about->table_count && is_wanted(about, index));
+        if (lane_index() == 0)
+            shared.masks[warp_index()] = mask;
+    }
+    __syncthreads();
+    const unsigned mask = shared.masks[group % WARPS];
+    if (threadIdx.x < 32 && mask >> threadIdx.x & 1)
+        shared.jobs[__popc(mask & ((1u << threadIdx.x) - 1))] =
+            at<const struct device_entry>(about->entries)[index].job;
+    __syncthreads();
+    return __popc(mask);
+}
+
+// The units of the job that are this warp's; `before` counts those of earlier jobs, modulo the
+// grid's warps, so that all warps get the same share. Returns what it is for the next one. By all
+// of the block.
+template <bool COUNTS> __device__ static unsigned scan(unsigned slot, unsigned before)
+{
+    const struct device_job &job = shared.jobs[slot];
+    const unsigned warps = gridDim.x * WARPS;
+    const unsigned each = DEVICE_CHUNK_WORDS * (COUNTS ? 1 : SPAN);
+    const unsigned units = (unsigned)((job.words + each - 1) / each);
+    const unsigned self = blockIdx.x * WARPS + warp_index();
+    const unsigned unit = self >= before ? self - before : self + warps - before;
+    struct sums sums = {0, 0, 0};
+    if (COUNTS)
+        scan_counts(job, slot, unit, units, warps, &sums);
+    else
+        scan_bits(job, unit, units, warps, &sums);
+    if (__any_sync(ALL, sums.elements)) {
+        const u64 elements = warp_sum(sums.elements);
+        if (lane_index() == 0)
+            atomicAdd(&shared.sums[slot][0], elements);
+    }
+    if (__any_sync(ALL, sums.fresh | sums.shared)) {
+        const u64 fresh = warp_sum(sums.fresh), others = warp_sum(sums.shared);
+        if (lane_index() == 0) {
+            atomicAdd(&shared.sums[slot][1], fresh);
+            atomicAdd(&shared.sums[slot][2], others);
+        }
+    }
+    before += units % warps;
+    return before < warps ? before : before - warps;
+}
+
+// The block's sums of that many jobs become those of the jobs, and are 0. By all of the block.
+__device__ static void flush_sums(unsigned slots)
+{
+    __syncthreads();
+    if (threadIdx.x < 3 * slots) {
+        u64 *own = &shared.sums[0][0] + threadIdx.x;
+        if (*own)
+            add_global(at<uint64_t>(shared.jobs[threadIdx.x / 3].sums) + threadIdx.x % 3, *own);
+        *own = 0;
+    }
+    __syncthreads();
+}
+
+// --- The record ----------------------------------------------------------------------------------
+
+enum { ROWS = 16 }; // that a thread reads at once
+
+// Tallies, four by one warp at a time, eight rows side by side; by the block's last warps, as the
+// first ones have more to scan.
+__device__ static void write_tallies(const struct device_reduction &about)
+{
+    u64 *to = at<u64>(about.result + about.tallies_at);
+    const unsigned lane = lane_index();
+    for (unsigned i = (WARPS - 1 - warp_index()) * 4 + lane % 4; i - lane % 4 < about.tally_count;
+         i += WARPS * 4) {
+        u64 sum = 0;
+        for (unsigned row = lane / 4; row < about.tally_rows; row += 8 * ROWS) {
+            u64 values[ROWS];
+#pragma unroll
+            for (unsigned k = 0; k < ROWS; k++) {
+                const u64 *from =
+                    at<u64>(about.tallies + (u64)(row + 8 * k) * about.tally_row_bytes);
+                values[k] = 0;
+                if (i < about.tally_count && row + 8 * k < about.tally_rows)
+                    values[k] = __ldcg(from + i);
+            }
+#pragma unroll
+            for (unsigned k = 0; k < ROWS; k++) {
+                if (values[k])
+                    at<u64>(about.tallies + (u64)(row + 8 * k) * about.tally_row_bytes)[i] = 0;
+                sum += values[k];
+            }
+        }
+        for (int step = 4; step < 32; step *= 2)
+            sum += __shfl_xor_sync(ALL, sum, step);
+        if (lane < 4 && i < about.tally_count)
+            to[i] = sum;
+    }
+}
+
+// What is small, by one block.
+__device__ static void write_small(const struct device_reduction &about)
+{
+    struct device_result *result = at<struct device_result>(about.result);
+    u64 *strayed = at<u64>(about.result + about.strayed_at);
+    unsigned *flags = at<unsigned>(about.result + about.flags_at);
+    write_tallies(about);
+    // Rows of flags, and their room in the record, are whole words.
+    for (unsigned i = threadIdx.x; i < (about.flag_count + 3) / 4; i += DEVICE_THREADS) {
+        unsigned any = 0;
+        for (unsigned row = 0; row < about.flag_rows; row += ROWS) {
+            unsigned values[ROWS];
+#pragma unroll
+            for (unsigned k = 0; k < ROWS; k++)
+                values[k] =
+                    row + k < about.flag_rows
+                        ? __ldcg(at<unsigned>(about.flags + (u64)(row + k) * about.flag_row_bytes) +
+                                 i)
+                        : 0;
+#pragma unroll
+            for (unsigned k = 0; k < ROWS; k++) {
+                if (values[k])
+                    at<unsigned>(about.flags + (u64)(row + k) * about.flag_row_bytes)[i] = 0;
+                any |= values[k];
+            }
+        }
+        flags[i] = any;
+    }
+    for (unsigned i = threadIdx.x; i < about.strayed_count; i += DEVICE_THREADS) {
+        strayed[i] = at<u64>(about.strayed)[i];
+        at<u64>(about.strayed)[i] = 0;
+    }
+    if (threadIdx.x == DEVICE_THREADS - 1) {
+        u64 *strays = at<u64>(about.strays);
+        result->strays = strays ? strays[0] : 0;
+        result->stray_at = strays ? strays[2] : 0;
+        for (int i = 0; strays && i < 3; i++) // of the addresses only the first is told
+            strays[i] = 0;
+    }
+}
+
+__device__ static void write_sums(const struct device_job *job, struct device_sums *to)
+{
+    struct device_sums *from = at<struct device_sums>(job->sums);
+    *to = *from;
+    *from = {0, 0, 0};
+}
+
+// The hottest pieces of those with these sums: the highest, and of equal ones the first. Each warp
+// finds the hottest of its share, in their order; among those of all warps each then finds its own
+// place. By all of the block.
+enum { PIECES_EACH = DEVICE_PIECES / DEVICE_THREADS };
+__device__ static void write_hottest(u64 (&sums)[PIECES_EACH], struct device_counted *to)
+{
+    const unsigned first = PIECES_EACH * threadIdx.x;
+#pragma unroll 1
+    for (int place = 0; place < TOP; place++) {
+        u64 own = 0;
+        unsigned own_at = 0;
+#pragma unroll
+        for (int i = 0; i < PIECES_EACH; i++) {
+            own_at = sums[i] > own ? i : own_at;
+            own = max(own, sums[i]);
+        }
+        u64 best = own;
+        for (int step = 16; step; step /= 2)
+            best = max(best, __shfl_xor_sync(ALL, best, step));
+        const unsigned winner = __ffs((int)__ballot_sync(ALL, own == best)) - 1;
+        if (lane_index() == winner) {
+            counting.hot[warp_index() * TOP + place].sum = best;
+            counting.hot[warp_index() * TOP + place].piece = first + own_at;
+#pragma unroll
+            for (int i = 0; i < PIECES_EACH; i++)
+                sums[i] = i == own_at ? 0 : sums[i];
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < WARPS * TOP) {
+        const u64 sum = counting.hot[threadIdx.x].sum;
+        unsigned place = 0;
+#pragma unroll 16
+        for (unsigned i = 0; i < WARPS * TOP; i++) {
+            const u64 other = counting.hot[i].sum;
+            place += other > sum || (other == sum && i < threadIdx.x);
+        }
+        if (place < TOP) {
+            to->hottest[place].piece = counting.hot[threadIdx.x].piece;
+            to->hottest[place].sum = sum;
+        }
+    }
+    __syncthreads();
+}
+
+// All of it is read before any of it is written, so that it is waited for once.
+__device__ static __noinline__ void write_counts(uint64_t sums, struct device_counted *to)
+{
+    enum { HEAD = offsetof(struct device_counts, bins) / sizeof(u64) };
+    struct device_counts *from = counts_of(sums);
+    u64 *head = (u64 *)from, *pieces = (u64 *)from->pieces + PIECES_EACH * threadIdx.x;
+    u64 own = 0, hot[PIECES_EACH];
+    if (threadIdx.x < HEAD + DEVICE_BINS)
+        own = __ldcg(head + threadIdx.x);
+#pragma unroll
+    for (int i = 0; i < PIECES_EACH; i++)
+        hot[i] = __ldcg(pieces + i);
+    if (own)
+        head[threadIdx.x] = 0;
+#pragma unroll
+    for (int i = 0; i < PIECES_EACH; i++) {
+        if (hot[i])
+            pieces[i] = 0;
+    }
+    switch (threadIdx.x) {
+    case offsetof(struct device_counts, sum) / sizeof(u64): to->sum = own; break;
+    case offsetof(struct device_counts, squares_low) / sizeof(u64): to->squares_low = own; break;
+    case offsetof(struct device_counts, squares_high) / sizeof(u64): to->squares_high = own; break;
+    case offsetof(struct device_counts, most) / sizeof(u64):
+        to->most = own >> 32;
+        to->most_at = own ? ALL - (unsigned)own : 0;
+        break;
+    default:
+        if (threadIdx.x < HEAD + DEVICE_BINS)
+            to->bins[threadIdx.x - HEAD] = own;
+    }
+    write_hottest(hot, to);
+}
+
+// Where the block is alone, the sums of jobs are its own.
+template <bool COUNTS>
+__device__ static void write_jobs(const struct device_reduction &about, bool alone)
+{
+    u64 *jobs = at<u64>(about.result + about.jobs_at);
+    struct device_counted *counts = at<struct device_counted>(about.result + about.job_counts_at);
+    if (threadIdx.x < 3 * about.job_count) {
+        u64 sum = (&shared.sums[0][0])[threadIdx.x];
+        if (!alone) {
+            u64 *from = at<u64>(about.jobs[threadIdx.x / 3].sums) + threadIdx.x % 3;
+            sum = __ldcg(from);
+            *from = 0;
+        }
+        jobs[threadIdx.x] = sum;
+    }
+    for (unsigned i = 0; COUNTS && i < about.job_count; i++)
+        write_counts(about.jobs[i].sums, &counts[i]);
+}
+
+// A list of the entries that were touched, or whose object was by another of them.
+template <bool COUNTS>
+__device__ static __noinline__ void write_entries(const struct device_reduction *about)
+{
+    const struct device_entry *entries = at<const struct device_entry>(about->entries);
+    struct device_touched *list = at<struct device_touched>(about->result + about->entries_at);
+    struct device_counted *counts =
+        at<struct device_counted>(about->result + about->entry_counts_at);
+    unsigned count = 0; // the same in every thread
+    for (unsigned from = 0; from < about->table_count; from += DEVICE_THREADS) {
+        const unsigned index = from + threadIdx.x;
+        const bool there = index < about->table_count;
+        const bool wanted = there && is_wanted(about, index);
+        unsigned char *touched = at<unsigned char>(about->touched) + 2 * (u64)index;
+        u64 *moved = at<u64>(about->moved) + 2 * (u64)index;
+        const bool listed = there && (wanted || touched[0] || touched[1]);
+        const unsigned mask = __ballot_sync(ALL, listed);
+        if (lane_index() == 0)
+            shared.masks[warp_index()] = mask;
+        __syncthreads(); // also: all have asked is_wanted
+        unsigned place = count + __popc(mask & ((1u << lane_index()) - 1));
+        for (unsigned warp = 0; warp < WARPS; warp++) {
+            place += warp < warp_index() ? __popc(shared.masks[warp]) : 0;
+            count += __popc(shared.masks[warp]);
+        }
+        if (listed) {
+            struct device_touched *to = &list[place];
+            to->index = index;
+            to->read = touched[0];
+            to->written = touched[1];
+            to->counted = COUNTS && wanted;
+            to->moved[0] = about->moved ? moved[0] : 0;
+            to->moved[1] = about->moved ? moved[1] : 0;
+            to->sums = {0, 0, 0};
+            if (wanted)
+                write_sums(&entries[index].job, &to->sums);
+            if (about->moved)
+                moved[0] = moved[1] = 0;
+        }
+        __syncthreads();
+        // Counts take the whole block each; their places are those of the list.
+        if (COUNTS) {
+            const unsigned counted = __ballot_sync(ALL, wanted);
+            counting.places[threadIdx.x] = place;
+            if (lane_index() == 0)
+                shared.masks[warp_index()] = counted;
+            __syncthreads();
+            for (unsigned warp = 0; warp < WARPS; warp++) {
+                for (unsigned left = shared.masks[warp]; left; left &= left - 1) {
+                    const unsigned thread = 32 * warp + __ffs((int)left) - 1;
+                    write_counts(entries[from + thread].job.sums, &counts[counting.places[thread]]);
+                }
+            }
+            __syncthreads();
+        }
+    }
+    // Marks are cleared when nobody asks for them any more: spans reach over groups.
+    for (unsigned i = threadIdx.x; i < about->table_count; i += DEVICE_THREADS)
+        at<unsigned short>(about->touched)[i] = 0;
+    if (threadIdx.x == 0)
+        at<struct device_result>(about->result)->entry_count = count;
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+// Whether the block is the last to end; it sees then what all others wrote. `told` says that it
+// wrote to the host.
+__device__ static bool is_last(const struct device_reduction &about, bool told)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned *done = at<unsigned>(about.done);
+        if (told)
+            fence_system();
+        else
+            fence_gpu();
+        const bool last = atomicAdd(done, 1u) == gridDim.x - 1;
+        fence_gpu();
+        if (last)
+            *done = 0;
+        shared.last = last;
+    }
+    __syncthreads();
+    return shared.last;
+}
+
+__device__ static void tell(const struct device_reduction &about)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        fence_system();
+        at<struct device_result>(about.result)->sequence = about.sequence;
+    }
+}
+
+template <bool COUNTS> __device__ static void reduce(const struct device_reduction &about)
+{
+    const unsigned groups = about.sequence ? (about.table_count + 31) / 32 : 0;
+    const bool alone = gridDim.x == 1 && !groups;
+    const bool small = about.sequence && blockIdx.x == gridDim.x - 1;
+    unsigned before = 0;
+    if (small)
+        write_small(about);
+    if (COUNTS)
+        begin_counts();
+    static_assert(3 * SLOTS <= DEVICE_THREADS, "one for each thread");
+    if (threadIdx.x < 3 * SLOTS)
+        (&shared.sums[0][0])[threadIdx.x] = 0;
+    for (unsigned group = 0; group <= groups; group++) {
+        const unsigned count = group ? take_entries(&about, group - 1) : take_jobs(about);
+        for (unsigned i = 0; i < count; i++)
+            before = scan<COUNTS>(i, before);
+        if (COUNTS)
+            flush_counts(count);
+        if (!alone && count)
+            flush_sums(count);
+    }
+    __syncthreads();
+    if (!alone && !is_last(about, small))
+        return;
+    write_jobs<COUNTS>(about, alone);
+    if (!about.sequence)
+        return;
+    if (about.table_count)
+        write_entries<COUNTS>(&about);
+    else if (threadIdx.x == 0)
+        at<struct device_result>(about.result)->entry_count = 0;
+    tell(about);
+}
+
+#endif
