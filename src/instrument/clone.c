@@ -116,7 +116,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
     if (work->elements && body->kernel && body->kernel->tally_count)
-        base_buf_printf(out, ".reg .b32 %%glint$n<%u>;\n", body->kernel->tally_count);
+        base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->kernel->tally_count,
+                        body->bit_count / 32 + 1);
     if (work->elements && has_steps(body))
         base_buf_puts(out, ".reg .b32 %glint$lane;\n.reg .pred %glint$rows;\n");
 }
@@ -143,8 +144,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
                         "ld.param.u32 %%glint$t, [glint$context+%zu];\n"
                         "setp.ne.u32 %%glint$rows, %%glint$t, 0;\n}\n",
                         offsetof(struct instrument_context, options));
-    for (uint32_t i = 0; i < body->kernel->tally_count; i++)
-        base_buf_printf(out, "mov.b32 %%glint$n%u, %d;\n", i, body->from_one[i] ? -1 : 0);
+    instrument_emit_no_tallies(work, body);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);
 }
@@ -198,8 +198,7 @@ static void emit_before(struct walk *walk, const struct ptx_instr *instr)
         if (body->flag_at && body->flag_at[block])
             instrument_emit_flag(work, body->flag_at[block] - 1);
         if (body->tally_at && body->tally_at[block])
-            base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n",
-                            body->tally_at[block] - 1, body->tally_at[block] - 1);
+            instrument_emit_tally(work, body, body->tally_at[block] - 1);
     }
     for (; walk->probe < body->probe_count && body->probes[walk->probe].site->instr == instr;
          walk->probe++) {

@@ -221,7 +221,8 @@ static void emit_enter(struct base_buf *out)
 }
 
 // Elements: an access of any number of bytes, looked up, and as many as its last argument says, of
-// lanes that follow; see instrument_access_word. What belongs to a root is told by tallies, unless
+// lanes that follow; see instrument_access_word. Its arguments are kept in memory: who calls it has
+// the more registers, and it is seldom called. What belongs to a root is told by tallies, unless
 // it turns out to be in another object than the one of the slot's base.
 static void emit_access(struct base_buf *out, const struct instrument_work *work)
 {
@@ -229,28 +230,45 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "\t.param .b64 glint$3,\n\t.param .b32 glint$4,\n\t.param .b32 glint$5,\n"
                        "\t.param .b32 glint$6\n)\n"
                        "{\n" SEARCH_REGISTERS ".reg .pred %reads, %writes, %some;\n.reg .b16 %h;\n"
-                       ".reg .b32 %what, %count;\n.reg .b64 %start;\n"
-                       "ld.param.b64 %start, [glint$2];\n"
-                       "ld.param.b32 %count, [glint$6];\n"
+                       ".reg .b32 %what;\n"
+                       ".local .align 8 .b8 kept[48];\n"
+                       // A place that is not known before, or else there would be registers again.
+                       ".reg .b32 %kept;\n"
+                       "ld.param.b32 %n, [glint$6];\n"
+                       "shr.u32 %n, %n, 31;\n"
+                       "mov.u32 %kept, kept;\n"
+                       "mad.lo.u32 %kept, %n, 8, %kept;\n"
+                       "ld.param.b64 %table, [glint$1];\n"
+                       "st.local.u64 [%kept], %table;\n"
+                       "ld.param.b64 %address, [glint$2];\n"
+                       "st.local.u64 [%kept+8], %address;\n"
+                       "ld.param.b64 %at, [glint$3];\n"
+                       "st.local.u64 [%kept+16], %at;\n"
+                       "ld.param.b32 %n, [glint$4];\n"
+                       "st.local.u32 [%kept+24], %n;\n"
+                       "ld.param.b32 %n, [glint$5];\n"
+                       "st.local.u32 [%kept+28], %n;\n"
+                       "ld.param.b32 %n, [glint$6];\n"
+                       "st.local.u32 [%kept+32], %n;\n"
                        "lanes:\n"
                        ".pragma \"nounroll\";\n"
-                       "ld.param.b64 %table, [glint$1];\n"
-                       "mov.u64 %address, %start;\n");
+                       "ld.local.u64 %table, [%kept];\n"
+                       "ld.local.u64 %address, [%kept+8];\n");
     emit_search(out, true);
     base_buf_printf(out,
-                    "ld.param.b32 %%what, [glint$5];\n"
+                    "ld.local.u32 %%what, [%%kept+28];\n"
                     "and.b32 %%n, %%what, 1;\n"
                     "setp.ne.u32 %%reads, %%n, 0;\n"
                     "and.b32 %%n, %%what, 2;\n"
                     "setp.ne.u32 %%writes, %%n, 0;\n"
                     "setp.ne.u32 %%some, %%entry, 0;\n"
                     "@!%%some bra elsewhere;\n"
-                    "ld.param.b64 %%room, [glint$3];\n"
+                    "ld.local.u64 %%room, [%%kept+16];\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
                     "setp.eq.u64 %%p, %%at, %%room;\n"
                     "@%%p bra mark;\n"
                     "elsewhere:\n"
-                    "ld.param.b32 %%n, [glint$4];\n"
+                    "ld.local.u32 %%n, [%%kept+24];\n"
                     "cvt.u64.u32 %%room, %%n;\n"
                     "shr.u32 %%n, %%what, 8;\n"
                     "setp.eq.u32 %%p, %%n, 0;\n"
@@ -278,7 +296,7 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                     "sub.u64 %%address, %%address, %%at;\n"
                     "ld.global.u32 %%entry, [%%slot+%u];\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
-                    "ld.param.b32 %%n, [glint$4];\n"
+                    "ld.local.u32 %%n, [%%kept+24];\n"
                     "cvt.u64.u32 %%room, %%n;\n"
                     "add.u64 %%room, %%room, %%address;\n"
                     "min.u64 %%room, %%room, %%at;\n"
@@ -308,11 +326,16 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "setp.le.u64 %p, %address, %room;\n"
                        "@%p bra elements;\n"
                        "done:\n"
-                       "bfe.u32 %n, %what, 2, 6;\n"
+                       "ld.local.u32 %n, [%kept+28];\n"
+                       "bfe.u32 %n, %n, 2, 6;\n"
                        "cvt.u64.u32 %at, %n;\n"
-                       "add.u64 %start, %start, %at;\n"
-                       "sub.u32 %count, %count, 1;\n"
-                       "setp.ne.u32 %p, %count, 0;\n"
+                       "ld.local.u64 %address, [%kept+8];\n"
+                       "add.u64 %address, %address, %at;\n"
+                       "st.local.u64 [%kept+8], %address;\n"
+                       "ld.local.u32 %n, [%kept+32];\n"
+                       "sub.u32 %n, %n, 1;\n"
+                       "st.local.u32 [%kept+32], %n;\n"
+                       "setp.ne.u32 %p, %n, 0;\n"
                        "@%p bra lanes;\n"
                        "ret;\n}\n");
 }

@@ -121,7 +121,8 @@ static uint32_t step_for(uint32_t words)
 static uint32_t kept_words(const struct instrument_body *body)
 {
     enum { LOOKUP = 20 };
-    return body->kernel->tally_count + body->kept_count + (body->looks_up ? LOOKUP : 0);
+    return body->kernel->tally_count - body->bit_count + (body->bit_count + 31) / 32 +
+           body->kept_count + (body->looks_up ? LOOKUP : 0);
 }
 
 uint32_t instrument_register_limit(struct instrument_work *work, const struct instrument_body *body)

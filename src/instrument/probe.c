@@ -174,7 +174,7 @@ static void emit_element(struct instrument_work *work, const struct instrument_b
     struct base_buf *out = &work->out;
     const struct ptx_site *site = probe->site;
     if (probe->counts_itself)
-        base_buf_printf(out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n", probe->tally, probe->tally);
+        instrument_emit_tally(work, body, probe->tally);
     if (instrument_in_group(probe) && !probe->check_space) {
         instrument_emit_group(work, body, probe);
         return;

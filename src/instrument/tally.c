@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element level: how often threads pass each access, counted in registers, one for each class of
-// blocks that run equally often, and added up when threads leave.
+// blocks that run equally often, and added up when threads leave. For blocks in no loop a bit is
+// enough: it is set until the thread comes by, which most do.
 #include <string.h>
 
 #include "work.h"
@@ -83,7 +84,36 @@ void instrument_place_tallies(struct instrument_work *work, struct instrument_bo
             cfg->blocks[block].loop == PTX_NO_LOOP)
             body->from_one[probe->tally] = probe->from_one = true;
     }
+    body->bit_of = base_new_array(&work->scratch, uint32_t, kernel->tally_count + 1);
+    for (uint32_t i = 0; i < kernel->tally_count; i++) {
+        if (body->from_one[i])
+            body->bit_of[i] = body->bit_count++;
+    }
     kernel->tally_row_bytes = (kernel->tally_count * 8 + 127) / 128 * 128;
+}
+
+void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
+                           uint32_t tally)
+{
+    if (body->from_one[tally])
+        base_buf_printf(&work->out, "and.b32 %%glint$y%u, %%glint$y%u, %u;\n",
+                        body->bit_of[tally] / 32, body->bit_of[tally] / 32,
+                        ~(1u << body->bit_of[tally] % 32));
+    else
+        base_buf_printf(&work->out, "add.u32 %%glint$n%u, %%glint$n%u, 1;\n", tally, tally);
+}
+
+void instrument_emit_no_tallies(struct instrument_work *work, const struct instrument_body *body)
+{
+    for (uint32_t i = 0; i < body->kernel->tally_count; i++) {
+        if (!body->from_one[i])
+            base_buf_printf(&work->out, "mov.b32 %%glint$n%u, 0;\n", i);
+    }
+    for (uint32_t i = 0; i < body->bit_count; i += 32) {
+        const uint32_t left = body->bit_count - i;
+        base_buf_printf(&work->out, "mov.b32 %%glint$y%u, %u;\n", i / 32,
+                        left < 32 ? (1u << left) - 1 : UINT32_MAX);
+    }
 }
 
 // The sum of one counter over the threads that are here, into %glint$d1. Halves of 16 bits are
@@ -129,16 +159,17 @@ static void emit_sum(struct instrument_work *work, uint32_t tally)
                     tally, label, label + 1, label, label + 1);
 }
 
-// The same of a counter that is -1 or 0 in each thread.
-static void emit_deviation(struct base_buf *out, uint32_t tally)
+// The same of one that each thread is expected to have: less by those that did not come by.
+static void emit_deviation(struct base_buf *out, uint32_t bit)
 {
     base_buf_printf(out,
-                    "setp.ne.u32 %%glint$p1, %%glint$n%u, 0;\n"
+                    "and.b32 %%glint$r1, %%glint$y%u, %u;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
                     "vote.sync.ballot.b32 %%glint$r1, %%glint$p1, %%glint$r0;\n"
                     "popc.b32 %%glint$r1, %%glint$r1;\n"
                     "cvt.u64.u32 %%glint$d1, %%glint$r1;\n"
                     "neg.s64 %%glint$d1, %%glint$d1;\n",
-                    tally);
+                    bit / 32, 1u << bit % 32);
 }
 
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body)
@@ -153,8 +184,12 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
                        "activemask.b32 %glint$r0;\n"
                        "mov.u32 %glint$r1, 0;\n");
     // Most often there is nothing to tell.
-    for (uint32_t i = 0; i < kernel->tally_count; i++)
-        base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);
+    for (uint32_t i = 0; i < kernel->tally_count; i++) {
+        if (!body->from_one[i])
+            base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$n%u;\n", i);
+    }
+    for (uint32_t i = 0; i < body->bit_count; i += 32)
+        base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$y%u;\n", i / 32);
     base_buf_printf(out,
                     "setp.ne.u32 %%glint$p0, %%glint$r1, 0;\n"
                     "vote.sync.any.pred %%glint$p0, %%glint$p0, %%glint$r0;\n"
@@ -170,7 +205,7 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
                     kernel->tally_row_bytes);
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
         if (body->from_one[i])
-            emit_deviation(out, i);
+            emit_deviation(out, body->bit_of[i]);
         else
             emit_sum(work, i);
         base_buf_printf(out,

@@ -117,6 +117,8 @@ struct instrument_body {
     uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there
     uint32_t *tally_at;  // elements, by block: 1 + the tally that is counted there
     bool *from_one;      // by tally
+    uint32_t *bit_of;    // by tally that is from one: which bit stands for it
+    uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps; // by tally
     uint32_t kept_count;
     bool *leaves; // by block: loops with sweeps are left for it
@@ -170,6 +172,9 @@ void instrument_emit_flag(struct instrument_work *work, uint32_t flag); // the t
 void instrument_emit_flags(struct instrument_work *work, const struct instrument_body *body);
 // tally.c: what is counted where.
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
+void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
+                           uint32_t tally); // the thread came by
+void instrument_emit_no_tallies(struct instrument_work *work, const struct instrument_body *body);
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body);
 
 // hoist.c: which accesses are marked where their loop is left, and the text for it.
