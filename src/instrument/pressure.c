@@ -14,7 +14,7 @@ static const uint32_t steps[STEPS + 1] = {32, 40, 48, 56, 64, 72};
 enum {
     WORDS_MOST = 1 << 20, // of sets: larger functions are left as they are
     ROUNDS_MOST = 64,
-    BESIDE = 15,    // that the compiler needs besides, for addresses and the like
+    BESIDE = 14,    // that the compiler needs besides, for addresses and the like
     REFS_MOST = 24, // of one instruction: those with more want registers next to each other
 };
 
