@@ -21,7 +21,7 @@ extern const char device_counts_ptx[]; // DEVICE_REDUCE, where all jobs and entr
 enum {
     DEVICE_THREADS = 256,     // of a block; the grid's width is free
     DEVICE_BLOCKS = 3,        // of a multiprocessor's, at once: without counts
-    DEVICE_COUNTS_BLOCKS = 3, // and with
+    DEVICE_COUNTS_BLOCKS = 2, // and with
     DEVICE_CHUNK_WORDS = 128, // of a warp
     DEVICE_SPAN = 4,          // chunks of a warp at once, without counts
     DEVICE_JOBS = 32,         // of a reduction

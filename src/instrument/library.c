@@ -387,32 +387,24 @@ static void emit_count(struct base_buf *out)
                        "ret;\n}\n");
 }
 
-// Bits: sets bits of a word that each lane has. The lanes of which the last one's word is, and then
-// those of other words as long as these are several lanes', are put together: operations on one
-// word wait for each other, also those of one warp.
+// Bits: sets bits of a word that each lane has. The lanes that have the same word as the last one
+// are put together: operations on one word wait for each other, also those of one warp.
 static void emit_or(struct base_buf *out)
 {
     base_buf_puts(out, "\n.func glint$or (\n\t.param .b64 glint$1,\n\t.param .b32 glint$2\n)\n"
-                       "{\n.reg .pred %p, %q;\n.reg .b32 %lanes, %first, %key, %other, %group, %n, "
-                       "%bits;\n.reg .b64 %at, %t;\n"
+                       "{\n.reg .pred %p;\n.reg .b32 %lanes, %first, %key, %other, %bits;\n"
+                       ".reg .b64 %at, %t;\n"
                        "ld.param.b64 %at, [glint$1];\n"
                        "ld.param.b32 %bits, [glint$2];\n"
                        "shr.u64 %t, %at, 2;\n"
                        "cvt.u32.u64 %key, %t;\n"
-                       "round:\n"
-                       ".pragma \"nounroll\";\n"
                        "activemask.b32 %lanes;\n"
                        "bfind.u32 %first, %lanes;\n"
                        "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n"
                        "setp.eq.u32 %p, %key, %other;\n"
-                       "vote.sync.ballot.b32 %group, %p, %lanes;\n"
-                       "popc.b32 %n, %group;\n"
-                       "@%p bra mine;\n"
-                       "setp.gt.u32 %q, %n, 1;\n"
-                       "@%q bra round;\n"
-                       "bra set;\n"
-                       "mine:\n"
-                       "redux.sync.or.b32 %bits, %bits, %group;\n"
+                       "vote.sync.ballot.b32 %lanes, %p, %lanes;\n"
+                       "@!%p bra set;\n"
+                       "redux.sync.or.b32 %bits, %bits, %lanes;\n"
                        "mov.u32 %other, %laneid;\n"
                        "setp.ne.u32 %p, %other, %first;\n"
                        "@%p bra done;\n"

@@ -125,6 +125,22 @@ static uint32_t kept_words(const struct instrument_body *body)
            body->kept_count + (body->looks_up ? LOOKUP : 0);
 }
 
+// Blocks of two dimensions that wait for each other's threads are large: a step more is half of
+// them.
+static bool works_in_tiles(const struct instrument_body *body)
+{
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    uint16_t deps = 0;
+    bool waits = false;
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        deps |= body->probes[i].site->deps;
+    for (uint32_t i = 0; i < cfg->block_count; i++) {
+        for (uint32_t k = 0; k < cfg->blocks[i].instr_count; k++)
+            waits |= (ptx_flags(cfg->blocks[i].instrs[k]) & PTX_FLAG_SYNC) != 0;
+    }
+    return waits && deps & PTX_DEP_TID_Y;
+}
+
 uint32_t instrument_register_limit(struct instrument_work *work, const struct instrument_body *body)
 {
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -148,5 +164,5 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
                    all = step_for(alive + BESIDE + kept_words(body));
     if (own == STEPS)
         return 0;
-    return steps[all > own + 1 ? own + 1 : all];
+    return steps[all > own && !works_in_tiles(body) ? own + 1 : own];
 }
