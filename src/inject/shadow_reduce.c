@@ -167,6 +167,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         ticket->table = shadow_table_hold(shadow);
         if (!ticket->table)
             return false;
+        shadow_malloc_enter(shadow, ticket);
         if (pad->table != ticket->table || pad->counts != counts) {
             struct shadow_block old[2] = {{0}};
             const bool good = shadow_pad_table(shadow, pad, ticket->table, ticket->facts, old);
@@ -190,7 +191,9 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_element_begun(shadow, ticket);
-    return shadow_own_wait(shadow, lane->stream->handle);
+    const CUstream stream = lane->stream->handle;
+    return shadow_own_wait(shadow, stream) &&
+           (!ticket->table || shadow_malloc_point(shadow, ticket, pad->entries.address, stream));
 }
 
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
