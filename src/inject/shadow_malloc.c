@@ -241,8 +241,11 @@ static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_t
     return area;
 }
 
+// At object level the host tells what was done by pointers that a kernel is given.
 static bool has_strangers(const struct shadow_ticket *ticket)
 {
+    if (ticket->facts & INSTRUMENT_ELEMENTS)
+        return false;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         if (ticket->roots[i].address)
             return true;
@@ -266,7 +269,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
     if (shadow->mallocs_off || (!shadow->mallocs && !kernel->allocates) ||
-        (!kernel->needs_table && !has_strangers(ticket)))
+        (!kernel->heap && !has_strangers(ticket)))
         return;
     if (!shadow->mallocs)
         shadow->mallocs = make(shadow, ticket->facts);
@@ -284,7 +287,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
     *mallocs->last = launch;
     mallocs->last = &launch->next;
     ticket->mallocs = launch;
-    if (!kernel->needs_table)
+    if (!kernel->heap)
         return;
     launch->area = area_for(shadow, ticket);
     launch->event = launch->area ? shadow_event_take(shadow) : NULL;
@@ -299,8 +302,8 @@ bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *tick
     const uint64_t heap =
         launch && launch->area && !launch->dropped ? launch->area->block.address : 0;
     const uint64_t at = table + offsetof(struct instrument_table, heap);
-    if (!shadow->mallocs)
-        return true; // no table has ever said anything else
+    if (!shadow->mallocs || (ticket && !ticket->kernel->heap))
+        return true; // nobody looks, or no table has ever said anything else
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = REAL(cuMemsetD32Async)(at, (uint32_t)heap, 1, stream);
     if (result == CUDA_SUCCESS)

@@ -140,6 +140,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     kernel->allocates = body->allocates;
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);
+    kernel->heap = work->allocates && kernel->needs_table;
     if (body->why_not)
         instrument_add_reason(work, &kernel->reason, "%s", body->why_not);
     instrument_join_sites(work, body);

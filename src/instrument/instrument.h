@@ -235,6 +235,7 @@ struct instrument_kernel {
     uint32_t tally_count, tally_row_bytes;
     bool needs_table;
     bool allocates;                // calls malloc() or free(), or functions that do
+    bool heap;                     // looks for what kernels allocated: its table must say where
     struct instrument_root *roots; // views are in this order
     uint32_t root_count;
     struct instrument_use *uses;
