@@ -44,6 +44,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
             ticket->roots[i].object = piece.object.number;
         else
             ticket->roots[i].address = launch->roots[i];
+        ticket->strangers |= ticket->roots[i].address != 0;
     }
     return ticket;
 }
@@ -131,7 +132,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     if (ticket && comes_back && !enter(ticket, launch, &about, slots)) {
         shadow_ticket_free(ticket);
         ticket = NULL;
-    } else if (ticket && !comes_back) {
+    } else if (ticket && !comes_back && ticket->strangers) {
         pthread_mutex_lock(&shadow->lock);
         shadow_malloc_enter(shadow, ticket);
         pthread_mutex_unlock(&shadow->lock);
@@ -183,9 +184,11 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 {
     struct shadow_lane *lane = ticket->lane;
     ticket->call = call;
-    pthread_mutex_lock(&ticket->shadow->lock);
-    shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
-    pthread_mutex_unlock(&ticket->shadow->lock);
+    if (ticket->mallocs) {
+        pthread_mutex_lock(&ticket->shadow->lock);
+        shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
+        pthread_mutex_unlock(&ticket->shadow->lock);
+    }
     if (!lane) {
         if (launched)
             shadow_settle(ticket->shadow, ticket);

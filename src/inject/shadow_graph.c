@@ -276,6 +276,7 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
     bool whole = true;
     for (uint32_t i = 0; i < ticket->job_count; i++)
         ticket->jobs[i].object = 0;
+    ticket->strangers = false;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         const uint64_t then = model->roots[i].object;
         struct objects_piece now;
@@ -286,6 +287,7 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
             ticket->roots[i] = (struct shadow_root){.object = now.object.number};
         else
             ticket->roots[i].address = node->roots[i];
+        ticket->strangers |= ticket->roots[i].address != 0;
     }
     if (!whole) {
         struct shadow_kernel *about = shadow_kernel(shadow, model->kernel_number, model->kernel);

@@ -162,6 +162,7 @@ struct shadow_ticket {
     uint64_t threads;
     uint64_t call;
     uint32_t node;                        // of a graph launch
+    bool strangers;                       // some root points into no object
     struct shadow_node *memory;           // of a node of a graph, and of each of its replays
     struct shadow_table *table;           // held; NULL: none
     struct shadow_malloc_launch *mallocs; // NULL: it has to do with no memory of kernels' own

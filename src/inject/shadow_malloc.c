@@ -241,18 +241,6 @@ static struct shadow_area *area_for(struct shadow *shadow, const struct shadow_t
     return area;
 }
 
-// At object level the host tells what was done by pointers that a kernel is given.
-static bool has_strangers(const struct shadow_ticket *ticket)
-{
-    if (ticket->facts & INSTRUMENT_ELEMENTS)
-        return false;
-    for (uint32_t i = 0; i < ticket->root_count; i++) {
-        if (ticket->roots[i].address)
-            return true;
-    }
-    return false;
-}
-
 // The launch has no place to tell. What it does to blocks is not told; and what blocks there are is
 // not known any more, where it may begin or end some.
 static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
@@ -268,8 +256,10 @@ static void give_up(struct shadow *shadow, struct shadow_malloc_launch *launch)
 void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
+    // At object level the host tells what is done by pointers that a kernel is given.
+    const bool by_host = ticket->strangers && !(ticket->facts & INSTRUMENT_ELEMENTS);
     if (shadow->mallocs_off || (!shadow->mallocs && !kernel->allocates) ||
-        (!kernel->heap && !has_strangers(ticket)))
+        (!kernel->heap && !by_host))
         return;
     if (!shadow->mallocs)
         shadow->mallocs = make(shadow, ticket->facts);

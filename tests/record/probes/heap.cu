@@ -6,12 +6,15 @@
 //   kinds    new, delete, alignment, functions that allocate, sizes of 0 and too many bytes
 //   streams  allocated on one stream, used on another
 //   graph    allocated, used and freed by the nodes of a graph that is launched several times
+//   threads  several threads launch such kernels at the same time
 // heap MODE... [reset] does those; each prints what it computed. With reset the device is, at the
 // end, and with it all that was not freed.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #define CHECK(call)                                                                        \
     do {                                                                                   \
@@ -299,13 +302,42 @@ static void do_graph(unsigned *room)
     CHECK(cudaFree(lists));
 }
 
+static void work(unsigned rounds, float *sums)
+{
+    const unsigned count = 32;
+    cudaStream_t stream;
+    node **lists;
+    CHECK(cudaMalloc(&lists, count * sizeof(*lists)));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (unsigned round = 0; round < rounds; round++) {
+        build<<<1, 32, 0, stream>>>(lists, 2);
+        walk<<<1, 32, 0, stream>>>(lists, count, round, sums);
+        churn<<<1, 32, 0, stream>>>(2, (unsigned *)sums);
+        prune<<<1, 32, 0, stream>>>(lists, 1 + round % 2);
+    }
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFree(lists));
+}
+
+static void do_threads(unsigned *room)
+{
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; i++)
+        threads.emplace_back(work, 5, (float *)room + 32 * i);
+    for (auto &thread : threads)
+        thread.join();
+    std::printf("threads: %u\n", sum_of(room, 128));
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(unsigned *room);
     } modes[] = {{"churn", do_churn}, {"keep", do_keep},       {"given", do_given},
-                 {"kinds", do_kinds}, {"streams", do_streams}, {"graph", do_graph}};
+                 {"kinds", do_kinds}, {"streams", do_streams}, {"graph", do_graph},
+                 {"threads", do_threads}};
     unsigned *room;
     CHECK(cudaMalloc(&room, 256 * sizeof(*room)));
     CHECK(cudaMemset(room, 0, 256 * sizeof(*room)));
