@@ -148,7 +148,7 @@ struct probe_kernel {
     _Atomic uint32_t users;
     const struct instrument_kernel *about; // NULL: it has no probes
     const char *reason;                    // why not, or NULL
-    const char *allocates;                 // its name, where it allocates or frees memory itself
+    const char *allocates;                 // its name, where it may allocate or free memory itself
     _Atomic uint32_t launches;
     _Atomic uint32_t number;         // under which it was told; 0: it was not yet
     _Atomic bool refused;            // said that a launch of it was not watched

@@ -132,7 +132,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     if (ticket && comes_back && !enter(ticket, launch, &about, slots)) {
         shadow_ticket_free(ticket);
         ticket = NULL;
-    } else if (ticket && !comes_back && ticket->strangers) {
+    } else if (ticket && !comes_back && (ticket->strangers || kernel->outside)) {
         pthread_mutex_lock(&shadow->lock);
         shadow_malloc_enter(shadow, ticket);
         pthread_mutex_unlock(&shadow->lock);

@@ -83,7 +83,7 @@ static const char unwatched[] = "may allocate or free some and ran unwatched";
 
 void shadow_malloc_skipped(const struct shadow_ticket *ticket)
 {
-    if (ticket->shadow->mallocs && ticket->kernel->allocates)
+    if (ticket->shadow->mallocs && (ticket->kernel->allocates || ticket->kernel->outside))
         shadow_malloc_stop(ticket->shadow, ticket->kernel->name, unwatched);
 }
 
@@ -259,8 +259,13 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
     // At object level the host tells what is done by pointers that a kernel is given.
     const bool by_host = ticket->strangers && !(ticket->facts & INSTRUMENT_ELEMENTS);
     if (shadow->mallocs_off || (!shadow->mallocs && !kernel->allocates) ||
-        (!kernel->heap && !by_host))
+        (!kernel->heap && !kernel->outside && !by_host))
         return;
+    if (kernel->outside) {
+        shadow_malloc_stop(shadow, kernel->name,
+                           "calls functions that are not in its module, which may free some");
+        return;
+    }
     if (!shadow->mallocs)
         shadow->mallocs = make(shadow, ticket->facts);
     struct shadow_mallocs *mallocs = shadow->mallocs;

@@ -163,11 +163,11 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     if (!shadow_reduce_load(shadow, counts) || !ensure_small(lane, small.bytes) ||
         !shadow_reduce_roots(pad, ticket, roots, slots))
         return false;
+    shadow_malloc_enter(shadow, ticket);
     if (ticket->kernel->needs_table) {
         ticket->table = shadow_table_hold(shadow);
         if (!ticket->table)
             return false;
-        shadow_malloc_enter(shadow, ticket);
         if (pad->table != ticket->table || pad->counts != counts) {
             struct shadow_block old[2] = {{0}};
             const bool good = shadow_pad_table(shadow, pad, ticket->table, ticket->facts, old);

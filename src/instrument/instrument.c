@@ -59,12 +59,10 @@ static void list_kernels(struct instrument_work *work)
 static void list_allocators(struct instrument_work *work)
 {
     struct instrument_module *module = work->module;
-    if (!work->allocates)
-        return;
     module->allocators = base_new_array(work->arena, const char *, work->body_count);
     for (uint32_t i = 0; i < work->body_count; i++) {
         const struct ptx_function *function = work->bodies[i].function;
-        if (function->is_entry && work->bodies[i].allocates)
+        if (function->is_entry && (work->bodies[i].allocates || work->bodies[i].calls_outside))
             module->allocators[module->allocator_count++] =
                 base_alloc_text(work->arena, function->name, strlen(function->name));
     }
@@ -138,6 +136,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     for (uint32_t i = 0; i < body->callee_count; i++)
         calls_clones |= work->bodies[body->callees[i]].touches;
     kernel->allocates = body->allocates;
+    kernel->outside = body->calls_outside;
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);
     kernel->heap = work->allocates && kernel->needs_table;

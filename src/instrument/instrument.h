@@ -236,6 +236,7 @@ struct instrument_kernel {
     bool needs_table;
     bool allocates;                // calls malloc() or free(), or functions that do
     bool heap;                     // looks for what kernels allocated: its table must say where
+    bool outside;                  // calls functions that are not in the text and may do anything
     struct instrument_root *roots; // views are in this order
     uint32_t root_count;
     struct instrument_use *uses;
@@ -250,7 +251,8 @@ struct instrument_module {
     size_t ptx_bytes;
     struct instrument_kernel *kernels;
     uint32_t kernel_count;
-    const char **allocators; // all kernels of the text that allocate, wanted or not
+    const char *
+        *allocators; // all kernels of the text, wanted or not, that allocate or call outside
     uint32_t allocator_count;
 };
 

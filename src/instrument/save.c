@@ -75,8 +75,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->flag_row_bytes);
     put_u32(out, kernel->tally_count);
     put_u32(out, kernel->tally_row_bytes);
-    put_u32(out,
-            kernel->needs_table | (uint32_t)kernel->allocates << 1 | (uint32_t)kernel->heap << 2);
+    put_u32(out, kernel->needs_table | (uint32_t)kernel->allocates << 1 |
+                     (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -234,6 +234,7 @@ static void get_kernel(struct reader *reader, struct instrument_kernel *kernel)
     kernel->needs_table = kinds & 1;
     kernel->allocates = kinds >> 1 & 1;
     kernel->heap = kinds >> 2 & 1;
+    kernel->outside = kinds >> 3 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count);
     kernel->root_count = get_count(reader, 20);

@@ -373,6 +373,17 @@ static void who_allocates_is_told_of_kernels_that_nobody_wants(void **state)
     instrument_destroy(module);
 }
 
+static void who_calls_outside_may_allocate(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel =
+        kernel_of(HEAD ".extern .func other(.param .b64 n);\n" KERNEL("k", "call other, (%a);\n"),
+                  INSTRUMENT_OBJECTS);
+    assert_true(kernel->outside && !kernel->allocates && !kernel->heap);
+    assert_int_equal(made->allocator_count, 1);
+    assert_string_equal(made->allocators[0], "k");
+}
+
 #define CALLS(declaration, call) \
     HEAD declaration KERNEL("k", call "ld.global.u64 %d0, [%a]; st.u32 [%d0], %r0;\n")
 
@@ -394,7 +405,7 @@ static void functions_of_other_kinds_give_no_memory(void **state)
     };
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const struct instrument_kernel *kernel = kernel_of(others[i], INSTRUMENT_ELEMENTS);
-        assert_false(kernel->allocates || kernel->heap);
+        assert_false(kernel->allocates || kernel->heap || kernel->outside);
         assert_int_equal(made->allocator_count, 0);
         assert_null(strstr(made->ptx, "glint$heap"));
         assert_null(strstr(made->ptx, "malloc$glint"));
@@ -449,6 +460,7 @@ int main(void)
         cmocka_unit_test(what_probes_do_not_see_is_said),
         cmocka_unit_test(who_allocates_is_told),
         cmocka_unit_test(who_allocates_is_told_of_kernels_that_nobody_wants),
+        cmocka_unit_test(who_calls_outside_may_allocate),
         cmocka_unit_test(functions_of_other_kinds_give_no_memory),
         cmocka_unit_test(text_that_is_no_ptx_fails),
         cmocka_unit_test(memory_may_run_out_anywhere),
