@@ -411,6 +411,8 @@ bool event_put_pieces(struct event_ring *ring, enum event_kind kind,
 // small enough and it did not fail. False: it is to be put whole.
 bool event_put_short(struct event_ring *ring, const struct event_call *call,
                      const struct event_alloc *alloc);
+// Whether half of the ring waits to be read: what need not be told now had better be told later.
+bool event_is_busy(const struct event_ring *ring);
 enum { EVENT_MOST_BYTES = 56 * 4096 - 4 }; // of one record with what belongs to it
 
 // The recorder's side, one thread. What the program can reach it can also spoil, so whatever

@@ -250,6 +250,13 @@ bool event_put(struct event_ring *ring, enum event_kind kind, const void *record
     return event_put_pieces(ring, kind, pieces, 2);
 }
 
+bool event_is_busy(const struct event_ring *ring)
+{
+    const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    const uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    return head - tail > ring->slot_count / 2 && (int64_t)(head - tail) >= 0;
+}
+
 // --- The recorder's side -------------------------------------------------------------------------
 
 // A program that writes where it should not may leave anything in the ring, at any moment. So

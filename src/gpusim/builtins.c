@@ -19,6 +19,7 @@ int builtin_find(const char *name)
     } rows[] = {{"vprintf", BUILTIN_PRINTF},
                 {"__assertfail", BUILTIN_ASSERT},
                 {"malloc", BUILTIN_MALLOC},
+                {"__cuda_syscall_aligned_malloc", BUILTIN_ALIGNED_MALLOC},
                 {"free", BUILTIN_FREE}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].name, name) == 0)
@@ -205,20 +206,31 @@ static enum step run_assert(struct warp *warp, const struct uop *op)
 
 // --- malloc and free -----------------------------------------------------------------------------
 
-static enum step run_malloc(struct warp *warp, const struct uop *op)
+// Not less than malloc's; 0: it is none.
+static uint64_t alignment(const struct warp *warp, const struct uop *op, int lane, bool aligned)
+{
+    const uint64_t asked = aligned ? argument(warp, op, lane, 1) : HEAP_ALIGN;
+    if (!asked || asked & (asked - 1))
+        return 0;
+    return asked < HEAP_ALIGN ? HEAP_ALIGN : asked;
+}
+
+static enum step run_malloc(struct warp *warp, const struct uop *op, bool aligned)
 {
     struct sim_device *device = warp->block->launch->device;
     for (int lane = 0; lane < LANES; lane++) {
         if (!(warp->mask >> lane & 1))
             continue;
-        uint64_t bytes = argument(warp, op, lane, 0);
+        const uint64_t bytes = argument(warp, op, lane, 0);
+        const uint64_t align = alignment(warp, op, lane, aligned);
         void *memory = NULL;
         pthread_mutex_lock(&device->lock);
-        bool room = bytes <= device->heap_bytes && device->heap_used <= device->heap_bytes - bytes;
+        bool room =
+            align && bytes <= device->heap_bytes && device->heap_used <= device->heap_bytes - bytes;
         if (room)
             device->heap_used += bytes;
         pthread_mutex_unlock(&device->lock);
-        if (room && bytes && posix_memalign(&memory, HEAP_ALIGN, bytes) == 0 &&
+        if (room && bytes && posix_memalign(&memory, align, bytes) == 0 &&
             sim_object_add(device, (uint64_t)(uintptr_t)memory, bytes, SIM_OBJECT_HEAP, "malloc",
                            NULL) != BASE_OK) {
             free(memory);
@@ -269,7 +281,8 @@ enum step builtin_run(struct warp *warp, const struct uop *op, int builtin)
     switch ((enum builtin)builtin) {
     case BUILTIN_PRINTF: return run_printf(warp, op);
     case BUILTIN_ASSERT: return run_assert(warp, op);
-    case BUILTIN_MALLOC: return run_malloc(warp, op);
+    case BUILTIN_MALLOC: return run_malloc(warp, op, false);
+    case BUILTIN_ALIGNED_MALLOC: return run_malloc(warp, op, true);
     case BUILTIN_FREE: return run_free(warp, op);
     case BUILTIN_NONE: break;
     }

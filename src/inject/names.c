@@ -236,7 +236,7 @@ void context_end(struct context *context, uint64_t call)
             object_end(&object, call, 0);
     }
     if (state.probes)
-        shadow_context_gone(context);
+        shadow_context_gone(context, call);
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
     atomic_fetch_add(&state.context_changes, 1);

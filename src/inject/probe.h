@@ -148,6 +148,7 @@ struct probe_kernel {
     _Atomic uint32_t users;
     const struct instrument_kernel *about; // NULL: it has no probes
     const char *reason;                    // why not, or NULL
+    const char *allocates;                 // its name, where it may allocate or free memory itself
     _Atomic uint32_t launches;
     _Atomic uint32_t number;         // under which it was told; 0: it was not yet
     _Atomic bool refused;            // said that a launch of it was not watched
@@ -166,6 +167,9 @@ bool probe_kernel_chosen(struct probe_kernel *kernel);
 // Its clone in the current context, with the attributes that the kernel has; NULL: none.
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
                                        const struct context *context);
+
+// The kernel runs unwatched in the context.
+void probe_kernel_unwatched(const struct probe_kernel *kernel, struct context *context);
 
 // The parameters of a launch of a clone: copies of the program's values, and the context. free()
 // frees all of it.

@@ -177,16 +177,10 @@ static void node_fini(struct probe_node *node)
 }
 
 // Watches a kernel node, where it can be. The current context is the executable's.
-static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
-                  const CUDA_KERNEL_NODE_PARAMS *program)
+static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
+                         const CUDA_KERNEL_NODE_PARAMS *program, const void *function,
+                         struct probe_kernel *kernel, uint32_t number)
 {
-    const bool library = !program->func;
-    const void *function = library ? (const void *)program->kern : (const void *)program->func;
-    const uint32_t number = kernel_of(function, library);
-    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
-    if (!kernel)
-        return;
-    probe_kernel_tell(kernel, number);
     if (!kernel->about || (program->ctx && program->ctx != exec->context->handle))
         return;
     const struct probe_clone *clone = probe_kernel_clone(kernel, function, exec->context);
@@ -221,6 +215,22 @@ static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, s
                                 .ticket = ticket};
     node->program.kernelParams = params->pointers;
     node->program.extra = NULL;
+}
+
+static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
+                  const CUDA_KERNEL_NODE_PARAMS *program)
+{
+    const bool library = !program->func;
+    const void *function = library ? (const void *)program->kern : (const void *)program->func;
+    const uint32_t number = kernel_of(function, library);
+    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
+    const size_t before = exec->nodes.count;
+    if (!kernel)
+        return;
+    probe_kernel_tell(kernel, number);
+    adopt_kernel(exec, index, handle, child, program, function, kernel, number);
+    if (exec->nodes.count == before)
+        probe_kernel_unwatched(kernel, exec->context);
 }
 
 static void adopt_as(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
@@ -561,8 +571,12 @@ static void choose(struct probe_exec *exec)
     exec->watched = 0;
     for (size_t i = 0; i < exec->nodes.count; i++) {
         const struct probe_node *node = &exec->nodes.items[i];
-        if (!node->live || is_disabled(exec, node))
+        if (is_disabled(exec, node))
             continue;
+        if (!node->live) {
+            probe_kernel_unwatched(node->kernel, exec->context);
+            continue;
+        }
         exec->tickets[exec->watched] = node->ticket;
         exec->numbers[exec->watched++] = node->index + 1;
     }
@@ -577,6 +591,8 @@ void probe_exec_launch(struct call *call, CUgraphExec handle)
         call->stream->context != exec->context || call->current != exec->context ||
         !make_room(exec)) {
         set_all(exec, false);
+        for (size_t i = 0; i < exec->nodes.count; i++)
+            probe_kernel_unwatched(exec->nodes.items[i].kernel, exec->context);
         return;
     }
     choose(exec);

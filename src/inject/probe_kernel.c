@@ -34,6 +34,25 @@ static const struct instrument_kernel *find(const struct probe_module *module, c
     return NULL;
 }
 
+// Its name, where the module's text says that it allocates.
+static const char *find_allocator(const struct probe_module *module, const char *name)
+{
+    for (size_t t = 0; t < module->text_count; t++) {
+        const struct instrument_module *text = module->texts[t]->module;
+        for (uint32_t i = 0; i < text->allocator_count; i++) {
+            if (strcmp(text->allocators[i], name) == 0)
+                return text->allocators[i];
+        }
+    }
+    return NULL;
+}
+
+void probe_kernel_unwatched(const struct probe_kernel *kernel, struct context *context)
+{
+    if (kernel->allocates && context)
+        shadow_heap_unwatched(context, kernel->allocates);
+}
+
 struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
 {
     struct probe_kernel *kernel = calloc(1, sizeof(*kernel));
@@ -50,6 +69,7 @@ struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
     const struct probe_module *module =
         place ? (const struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
     const struct instrument_kernel *about = module ? find(module, name) : NULL;
+    kernel->allocates = module ? find_allocator(module, name) : NULL;
     if (about && about->clone)
         kernel->about = about;
     if (about)

@@ -20,15 +20,11 @@ static void say_once(struct probe_kernel *kernel, const char *text)
     state_note(EVENT_WARNING, note);
 }
 
-void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
-                        void **pointers, void **extra)
+static void begin(struct probe_launch *launch, struct call *call, struct probe_kernel *kernel,
+                  CUfunction function, void **pointers, void **extra)
 {
     const struct event_launch *shape = &call->detail.launch;
-    struct probe_kernel *kernel = shape->kernel ? kernel_probe(function) : NULL;
     CUstreamCaptureMode mode;
-    launch->ticket = NULL;
-    if (!kernel)
-        return;
     probe_kernel_tell(kernel, shape->kernel);
     if (call->early && kernel->about) // what is read and cleared ahead of it may not be yet
         say_once(kernel, "launches that may begin before the stream comes to them are not watched");
@@ -64,6 +60,18 @@ void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfuncti
     }
 }
 
+void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
+                        void **pointers, void **extra)
+{
+    struct probe_kernel *kernel = call->detail.launch.kernel ? kernel_probe(function) : NULL;
+    launch->ticket = NULL;
+    if (!kernel)
+        return;
+    begin(launch, call, kernel, function, pointers, extra);
+    if (!launch->ticket && !(call->flags & EVENT_CALL_CAPTURED))
+        probe_kernel_unwatched(kernel, call->current);
+}
+
 void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresult refused,
                           CUresult result)
 {
@@ -74,6 +82,7 @@ void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresu
     call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
     if (result != CUDA_SUCCESS)
         return; // so it is not the clone's fault
+    probe_kernel_unwatched(launch->kernel, call->current);
     snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
              (int)refused);
     say_once(launch->kernel, text);
@@ -85,6 +94,7 @@ void probe_launch_passed(CUfunction function, uint32_t number)
     if (!kernel)
         return;
     probe_kernel_tell(kernel, number);
+    probe_kernel_unwatched(kernel, context_current());
     if (kernel->about)
         say_once(kernel, "launches by functions of before CUDA 4, or on several devices at "
                          "once, are not watched");

@@ -42,6 +42,9 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
         struct objects_piece piece;
         if (launch->roots[i] && objects_find_piece(&state.objects, launch->roots[i], &piece))
             ticket->roots[i].object = piece.object.number;
+        else
+            ticket->roots[i].address = launch->roots[i];
+        ticket->strangers |= ticket->roots[i].address != 0;
     }
     return ticket;
 }
@@ -49,13 +52,14 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
 void shadow_ticket_free(struct shadow_ticket *ticket)
 {
     struct shadow *shadow = ticket->shadow;
-    if (ticket->table || ticket->begun || ticket->memory) {
+    if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs) {
         pthread_mutex_lock(&shadow->lock);
         shadow_table_drop(shadow, ticket->table);
         if (ticket->begun)
             shadow_element_told(shadow, ticket);
         if (ticket->memory)
             shadow_node_told(shadow, ticket->memory);
+        shadow_malloc_told(ticket);
         pthread_mutex_unlock(&shadow->lock);
     }
     free(ticket->jobs);
@@ -124,10 +128,14 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     struct instrument_slot *slots =
         elements && kernel->root_count > FEW ? calloc(kernel->root_count, sizeof(*slots)) : few;
     struct shadow_ticket *ticket = slots ? shadow_ticket_make(shadow, launch) : NULL;
-    if (ticket && (elements || kernel->flag_count || kernel->needs_table) &&
-        !enter(ticket, launch, &about, slots)) {
+    const bool comes_back = elements || kernel->flag_count || kernel->needs_table;
+    if (ticket && comes_back && !enter(ticket, launch, &about, slots)) {
         shadow_ticket_free(ticket);
         ticket = NULL;
+    } else if (ticket && !comes_back && (ticket->strangers || kernel->outside)) {
+        pthread_mutex_lock(&shadow->lock);
+        shadow_malloc_enter(shadow, ticket);
+        pthread_mutex_unlock(&shadow->lock);
     }
     if (ticket)
         shadow_context_fill(launch, &about, slots, context);
@@ -176,6 +184,11 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 {
     struct shadow_lane *lane = ticket->lane;
     ticket->call = call;
+    if (ticket->mallocs) {
+        pthread_mutex_lock(&ticket->shadow->lock);
+        shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
+        pthread_mutex_unlock(&ticket->shadow->lock);
+    }
     if (!lane) {
         if (launched)
             shadow_settle(ticket->shadow, ticket);
@@ -255,8 +268,10 @@ static bool collect(struct shadow *shadow, enum how how)
         done &= collect_lane(lane, how);
     pthread_mutex_lock(&shadow->lock);
     shadow_element_trim(shadow);
-    if (current)
+    if (current) {
+        done &= shadow_malloc_step(shadow);
         done &= shadow_map_step(shadow);
+    }
     pthread_mutex_unlock(&shadow->lock);
     return done;
 }
@@ -327,9 +342,10 @@ static void collect_all(struct shadow *shadow)
             shadow_map_add(shadow, (struct shadow_object *)(uintptr_t)entry->value, // NOLINT
                            false);
     }
+    const bool blocks = shadow_malloc_end(shadow);
     const bool maps = shadow->maps;
     pthread_mutex_unlock(&shadow->lock);
-    if (maps)
+    if (maps || blocks)
         collect_until_done(shadow);
     shadow_tell_notes(shadow);
 }
@@ -358,7 +374,7 @@ void shadow_finish(void)
 
 // What is left of it in memory of the host. The structures themselves stay: a thread, or a graph's
 // node, may still hold one.
-static void forget(struct shadow *shadow)
+static void forget(struct shadow *shadow, uint64_t call)
 {
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {
         pthread_mutex_lock(&lane->lock);
@@ -369,6 +385,7 @@ static void forget(struct shadow *shadow)
     pthread_mutex_lock(&shadow->lock);
     shadow_map_forget(shadow);
     shadow_element_forget(shadow);
+    shadow_malloc_forget(shadow, call);
     shadow_table_drop(shadow, shadow->table);
     shadow->table = NULL;
     for (size_t i = 0; i < shadow->kernels.count; i++)
@@ -383,12 +400,12 @@ static void forget(struct shadow *shadow)
     pthread_mutex_unlock(&shadow->lock);
 }
 
-void shadow_context_gone(struct context *context)
+void shadow_context_gone(struct context *context, uint64_t call)
 {
     struct shadow *shadow = atomic_exchange(&context->shadow, NULL);
     if (!shadow)
         return;
     atomic_store(&shadow->failed, true);
     atomic_fetch_sub(&state.shadows, 1);
-    forget(shadow);
+    forget(shadow, call);
 }

@@ -45,6 +45,10 @@ void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets
                      const uint32_t *nodes, size_t count, uint64_t call, bool launched);
 void shadow_release(struct shadow_ticket *ticket);
 
+// A kernel that allocates or frees memory itself is about to run unwatched: what is known of that
+// memory does not hold any more.
+void shadow_heap_unwatched(struct context *context, const char *kernel);
+
 // Tells (EVENT_ACCESS, EVENT_COUNTS, ...) what has come back by now; never waits. Called at the end
 // of hooked calls that waited, and from time to time. The context may be any.
 void shadow_collect(struct context *context);
@@ -54,9 +58,9 @@ void shadow_stream_leave(struct stream *stream);
 // The object's number will not be used again, and its memory may be another's from now on.
 void shadow_object_ended(uint64_t object);
 // Before the driver destroys the context, which is current: takes what comes back soon; and after
-// it has, with all its memory.
+// it has, in the call, with all its memory.
 void shadow_context_end(struct context *context);
-void shadow_context_gone(struct context *context);
+void shadow_context_gone(struct context *context, uint64_t call);
 void shadow_finish(void); // at the process's end, while the driver still answers: likewise
 
 #endif

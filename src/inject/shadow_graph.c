@@ -276,6 +276,7 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
     bool whole = true;
     for (uint32_t i = 0; i < ticket->job_count; i++)
         ticket->jobs[i].object = 0;
+    ticket->strangers = false;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         const uint64_t then = model->roots[i].object;
         struct objects_piece now;
@@ -283,7 +284,10 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
         if (ticket->facts & INSTRUMENT_ELEMENTS)
             whole &= !then || resolve(shadow, model, ticket, i);
         else if (node->roots[i] && objects_find_piece(&state.objects, node->roots[i], &now))
-            ticket->roots[i].object = now.object.number;
+            ticket->roots[i] = (struct shadow_root){.object = now.object.number};
+        else
+            ticket->roots[i].address = node->roots[i];
+        ticket->strangers |= ticket->roots[i].address != 0;
     }
     if (!whole) {
         struct shadow_kernel *about = shadow_kernel(shadow, model->kernel_number, model->kernel);
@@ -330,6 +334,7 @@ static struct shadow_ticket *ready(struct shadow *shadow, struct shadow_ticket *
     if (!ticket)
         return NULL;
     CUresult result = resolve_all(shadow, model, ticket) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    shadow_malloc_enter(shadow, ticket);
     if (result == CUDA_SUCCESS && model->kernel->needs_table)
         result = renew_table(shadow, model, ticket, batch, stream);
     if (result == CUDA_SUCCESS) {
@@ -339,6 +344,7 @@ static struct shadow_ticket *ready(struct shadow *shadow, struct shadow_ticket *
         return ticket;
     }
     shadow_table_drop(shadow, ticket->table);
+    shadow_malloc_told(ticket);
     free(ticket->jobs);
     free(ticket);
     if (result != CUDA_ERROR_OUT_OF_MEMORY)
@@ -367,16 +373,26 @@ void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, 
     const CUstreamCaptureMode mode = shadow_relax();
     pthread_mutex_lock(&shadow->lock);
     replay->batch = shadow_batch_make(shadow, SHADOW_ALIGN, false);
+    shadow_own_wait(shadow, stream->handle); // tables are written there when nodes are made
     for (size_t i = 0; i < count; i++) {
         struct shadow_ticket **place = base_array_push(&replay->tickets);
         const bool usable =
             place && replay->batch && tickets[i]->shadow == shadow && !atomic_load(&shadow->failed);
         if (usable)
             *place = ready(shadow, tickets[i], replay->batch, stream->handle);
-        if (!place || !*place)
+        if (!place || !*place) {
             tickets[i]->memory->broken |= has_memory(tickets[i]);
+            shadow_malloc_skipped(tickets[i]);
+        }
     }
     shadow_own_wait(shadow, stream->handle);
+    struct shadow_ticket *const *made = replay->tickets.items;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t table = tickets[i]->memory->head.address;
+        const struct shadow_ticket *ticket = made && i < replay->tickets.count ? made[i] : NULL;
+        if (table && tickets[i]->shadow == shadow)
+            shadow_malloc_point(shadow, ticket, table, stream->handle);
+    }
     pthread_mutex_unlock(&shadow->lock);
     shadow_restore(mode);
 }
@@ -476,7 +492,7 @@ static CUresult clear_all(struct shadow *shadow, struct shadow_batch *batch, CUs
 
 // The tickets of the replay become the batch's, or are told with the next ones.
 static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, const uint32_t *nodes,
-                       uint64_t call, size_t *count)
+                       uint64_t call, CUstream stream, size_t *count)
 {
     uint64_t bytes = 0;
     *count = 0;
@@ -487,6 +503,9 @@ static uint64_t gather(struct shadow *shadow, struct shadow_replay *replay, cons
             continue;
         ticket->call = call;
         ticket->node = nodes[i];
+        pthread_mutex_lock(&shadow->lock);
+        shadow_malloc_launched(ticket, stream, true);
+        pthread_mutex_unlock(&shadow->lock);
         if (!has_memory(ticket)) {
             shadow_settle(shadow, ticket);
             continue;
@@ -504,7 +523,8 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
     struct shadow *shadow = lane->shadow;
     struct shadow_batch *batch = replay->batch;
     size_t count;
-    const uint64_t bytes = gather(shadow, replay, nodes, call, &count);
+    const CUstream stream = lane->stream->handle;
+    const uint64_t bytes = gather(shadow, replay, nodes, call, stream, &count);
     if (!count) {
         shadow_batch_free(shadow, batch);
         return;
@@ -514,7 +534,6 @@ static void finish(struct shadow_lane *lane, struct shadow_replay *replay, const
     if (!room)
         batch->event = shadow_event_take(shadow);
     pthread_mutex_unlock(&shadow->lock);
-    const CUstream stream = lane->stream->handle;
     const CUstreamCaptureMode mode = shadow_relax();
     if (room)
         give_records(batch);

@@ -56,8 +56,10 @@ struct shadow {
     uint64_t begun;                        // launches
     struct shadow_ticket *oldest, *newest; // of those that were not told, at element level
     bool wants_maps;
-    struct shadow_map *maps; // the first is coming
-    uint64_t coarse;         // objects whose elements are larger than they should be
+    struct shadow_map *maps;        // the first is coming
+    uint64_t coarse;                // objects whose elements are larger than they should be
+    struct shadow_mallocs *mallocs; // shadow_malloc.h; NULL: no kernel that allocates was watched
+    bool mallocs_off;               // what kernels allocate is not told, or not any more
 };
 
 // What is to be said of a kernel at the end.
@@ -65,6 +67,7 @@ struct shadow_kernel {
     const char *name;
     uint64_t unwatched;        // launches
     uint64_t strays, stray_at; // accesses to what is no object, and where one was
+    uint64_t heap_lost;        // launches with more accesses to memory of kernels' own than fitted
 };
 
 // The context's, made where there is none; NULL: it cannot be.
@@ -136,8 +139,9 @@ struct shadow_grain {
 };
 
 struct shadow_root {
-    uint64_t object; // 0: none
-    uint32_t job;    // at element level: whose sums are its object's
+    uint64_t object;  // 0: none
+    uint64_t address; // of none: to which it points
+    uint32_t job;     // at element level: whose sums are its object's
 };
 
 struct shadow_job { // of an object that some root points into
@@ -157,9 +161,11 @@ struct shadow_ticket {
     struct shadow_ticket *older, *newer; // of those, under shadow->lock
     uint64_t threads;
     uint64_t call;
-    uint32_t node;              // of a graph launch
-    struct shadow_node *memory; // of a node of a graph, and of each of its replays
-    struct shadow_table *table; // held; NULL: none
+    uint32_t node;                        // of a graph launch
+    bool strangers;                       // some root points into no object
+    struct shadow_node *memory;           // of a node of a graph, and of each of its replays
+    struct shadow_table *table;           // held; NULL: none
+    struct shadow_malloc_launch *mallocs; // NULL: it has to do with no memory of kernels' own
     // Bytes from the start of what lands.
     uint32_t flags_at, frame_at;  // at object level
     struct device_result *result; // at element level
@@ -328,6 +334,32 @@ void shadow_batch_add(struct shadow_batch *batch, struct shadow_ticket *ticket);
 
 // A replay of the node was told, or never will be. With shadow->lock held.
 void shadow_node_told(struct shadow *shadow, struct shadow_node *node);
+
+// --- Memory that kernels allocate (shadow_malloc.c, shadow_malloc_tell.c) ------------------------
+
+// A launch is begun that may allocate, free, or touch what was allocated, in the order of launches.
+// With shadow->lock held, as all but one of these.
+void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket);
+// Makes its table, which by then is there in the order of the stream, say where the launch tells of
+// that; ticket NULL: it does not.
+bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
+                         CUstream stream);
+// It was launched on the stream as the ticket's call, or never will be.
+void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool launched);
+// A pointer that the kernel was given, into no object, was read or written (EVENT_ACCESS_*) by the
+// launch. Takes the lock.
+void shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags);
+// Nothing more will be said of it but what the kernel has.
+void shadow_malloc_told(struct shadow_ticket *ticket);
+// The kernel runs, but not as a launch that tells.
+void shadow_malloc_skipped(const struct shadow_ticket *ticket);
+// Tells what has come and asks for more. True: all is told, or never will be. The context is
+// current.
+bool shadow_malloc_step(struct shadow *shadow);
+// No more launches come: what is left of blocks is told by the next steps. False: nothing is.
+bool shadow_malloc_end(struct shadow *shadow);
+// The context is gone, in the call, and all blocks with it.
+void shadow_malloc_forget(struct shadow *shadow, uint64_t call);
 
 // --- Launches (shadow.c) -------------------------------------------------------------------------
 

@@ -342,8 +342,13 @@ bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
         shadow_lane_tell(lane);
     }
     pthread_mutex_lock(&shadow->lock);
-    const bool good =
+    shadow_malloc_enter(shadow, ticket);
+    bool good =
         make_room(lane, flag_bytes, ticket->table) && shadow_own_wait(shadow, lane->stream->handle);
+    const uint64_t table =
+        lane->frames.address + lane->frames_used * sizeof(struct instrument_table);
+    if (good && ticket->table)
+        good = shadow_malloc_point(shadow, ticket, table, lane->stream->handle);
     pthread_mutex_unlock(&shadow->lock);
     if (!good)
         return false;
@@ -354,7 +359,7 @@ bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
     }
     if (ticket->table) {
         ticket->frame_at = (uint32_t)(lane->flags.bytes + lane->frames_used * lane->frame_bytes);
-        context->table = lane->frames.address + lane->frames_used * sizeof(struct instrument_table);
+        context->table = table;
         lane->frames_used++;
     }
     return true;

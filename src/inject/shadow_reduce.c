@@ -163,6 +163,7 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
     if (!shadow_reduce_load(shadow, counts) || !ensure_small(lane, small.bytes) ||
         !shadow_reduce_roots(pad, ticket, roots, slots))
         return false;
+    shadow_malloc_enter(shadow, ticket);
     if (ticket->kernel->needs_table) {
         ticket->table = shadow_table_hold(shadow);
         if (!ticket->table)
@@ -190,7 +191,9 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_element_begun(shadow, ticket);
-    return shadow_own_wait(shadow, lane->stream->handle);
+    const CUstream stream = lane->stream->handle;
+    return shadow_own_wait(shadow, stream) &&
+           (!ticket->table || shadow_malloc_point(shadow, ticket, pad->entries.address, stream));
 }
 
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,

@@ -64,9 +64,12 @@ static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
     const struct instrument_kernel *kernel = ticket->kernel;
     for (uint32_t i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
-        if (use->root < ticket->root_count && is_set(kernel, flags, use->flag, rows))
-            add(list, ticket->roots[use->root].object,
-                (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u));
+        const uint32_t ways =
+            (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u);
+        if (use->root >= ticket->root_count || !is_set(kernel, flags, use->flag, rows))
+            continue;
+        add(list, ticket->roots[use->root].object, ways);
+        shadow_malloc_use(ticket, ticket->roots[use->root].address, ways);
     }
 }
 
@@ -329,7 +332,15 @@ void shadow_tell_notes(struct shadow *shadow)
                      about->name, about->strays, about->stray_at);
             state_note(EVENT_INFO, text);
         }
-        about->unwatched = about->strays = 0;
+        if (about->heap_lost) {
+            snprintf(text, sizeof(text),
+                     "kernel %.300s: of %" PRIu64
+                     " launches it is not told what they did to memory "
+                     "that kernels allocate, because there was no room for it",
+                     about->name, about->heap_lost);
+            state_note(EVENT_WARNING, text);
+        }
+        about->unwatched = about->strays = about->heap_lost = 0;
     }
     pthread_mutex_unlock(&shadow->lock);
 }

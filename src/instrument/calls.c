@@ -16,8 +16,9 @@ struct instrument_body *instrument_body_of(const struct instrument_work *work, c
 // by calls of their own.
 static bool is_known(const char *name)
 {
-    static const char *const known[] = {"vprintf",      "malloc",  "free",
-                                        "__assertfail", "cudaCDP", "__cudaCDP"};
+    static const char *const known[] = {
+        "vprintf",      "malloc",  "free",     "__cuda_syscall_aligned_malloc",
+        "__assertfail", "cudaCDP", "__cudaCDP"};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strncmp(name, known[i], strlen(known[i])) == 0)
             return true;
@@ -133,6 +134,10 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         const struct instrument_body *callee =
             instrument_body_of(work, call.target->function->name);
         if (!callee) {
+            if (instrument_is_heap(work, call.target->function)) {
+                instrument_note_heap(work, call.target->function);
+                body->allocates = true;
+            }
             if (!is_known(call.target->function->name))
                 body->calls_outside = call.target->function->name;
             continue;
@@ -141,7 +146,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
     }
     body->callees = callees.items;
     body->callee_count = (uint32_t)callees.count;
-    body->touches = body->has_memory;
+    body->touches = body->has_memory || body->allocates;
 }
 
 // Takes over what callees have, until nothing changes.
@@ -157,9 +162,11 @@ static void spread(struct instrument_work *work)
                 bool may_exit = body->may_exit || callee->has_exit || callee->may_exit;
                 const char *outside =
                     body->calls_outside ? body->calls_outside : callee->calls_outside;
+                const bool allocates = body->allocates || callee->allocates;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
-                           outside != body->calls_outside;
+                           outside != body->calls_outside || allocates != body->allocates;
                 body->touches = touches;
+                body->allocates = allocates;
                 body->may_exit = may_exit;
                 body->calls_outside = outside;
             }

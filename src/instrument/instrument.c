@@ -56,6 +56,18 @@ static void list_kernels(struct instrument_work *work)
     }
 }
 
+static void list_allocators(struct instrument_work *work)
+{
+    struct instrument_module *module = work->module;
+    module->allocators = base_new_array(work->arena, const char *, work->body_count);
+    for (uint32_t i = 0; i < work->body_count; i++) {
+        const struct ptx_function *function = work->bodies[i].function;
+        if (function->is_entry && (work->bodies[i].allocates || work->bodies[i].calls_outside))
+            module->allocators[module->allocator_count++] =
+                base_alloc_text(work->arena, function->name, strlen(function->name));
+    }
+}
+
 static void forget(struct instrument_body *body)
 {
     ptx_facts_destroy(body->facts);
@@ -111,7 +123,9 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     instrument_plan(work, body);
     if (work->elements) {
         instrument_place_tallies(work, body);
-        instrument_plan_sweeps(work, body);
+        // What a kernel frees may be another block by the time that a loop is left.
+        if (!body->allocates)
+            instrument_plan_sweeps(work, body);
         instrument_plan_unions(work, body);
         instrument_plan_groups(work, body);
     } else {
@@ -121,8 +135,11 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     bool calls_clones = false;
     for (uint32_t i = 0; i < body->callee_count; i++)
         calls_clones |= work->bodies[body->callees[i]].touches;
-    kernel->needs_table =
-        body->looks_up || calls_clones || (work->elements && kernel->root_count > 0);
+    kernel->allocates = body->allocates;
+    kernel->outside = body->calls_outside;
+    kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
+                          (work->elements && kernel->root_count > 0);
+    kernel->heap = work->allocates && kernel->needs_table;
     if (body->why_not)
         instrument_add_reason(work, &kernel->reason, "%s", body->why_not);
     instrument_join_sites(work, body);
@@ -243,6 +260,7 @@ static void run(struct instrument_work *work)
     const char *reason = module_reason(work);
     instrument_find_calls(work);
     list_kernels(work);
+    list_allocators(work);
     for (uint32_t i = 0; i < work->module->kernel_count && reason; i++)
         work->module->kernels[i].reason = base_alloc_text(work->arena, reason, strlen(reason));
     if (!reason) {

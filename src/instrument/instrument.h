@@ -92,6 +92,7 @@ struct instrument_table {
         strayed; // address of uint64_t[slots][2]: bytes that tallies tell for the slot and that
                  // went elsewhere: counted in moved or in strays, not in the slot; elements only
     uint64_t strays; // address of struct instrument_strays
+    uint64_t heap;   // address of struct instrument_heap; 0: what kernels allocate is not told
 };
 
 enum { INSTRUMENT_STRAYS = 30 };
@@ -99,6 +100,67 @@ struct instrument_strays { // accesses to memory that is no object
     uint64_t count;
     uint64_t next; // addresses that were written, or wanted to be
     uint64_t addresses[INSTRUMENT_STRAYS];
+};
+
+// Memory that kernels allocate themselves. Clones of functions that call malloc() or free() keep
+// the map of the blocks that there are, which all launches of a context share, and log what begins
+// and ends; accesses to memory that is in no entry of the table are looked for in that map. Blocks
+// are known by their serials. Only modules that allocate look there.
+
+// A piece of a block: 1 << n bytes, aligned to that, n being 4 at least.
+struct instrument_heap_piece {
+    uint64_t key;          // its address | half its size; 0: never used; 1: free
+    uint64_t start, bytes; // of the block
+    uint64_t serial;
+};
+
+struct instrument_heap_blocks {
+    uint64_t pieces; // address of struct instrument_heap_piece[1 << (64 - shift)], zeroed
+    uint32_t shift;
+    uint32_t reach; // so far at most are pieces from where they should be; zeroed, as all below
+    uint64_t sizes; // bit n: there were pieces of 1 << n bytes
+    uint64_t count; // blocks so far: the last serial that was given
+};
+
+enum instrument_heap_what {
+    INSTRUMENT_HEAP_BEGAN = 1,
+    INSTRUMENT_HEAP_ENDED,
+    INSTRUMENT_HEAP_UNPLACED, // it began, but not all its pieces found a place: not all is told
+};
+
+struct instrument_heap_entry {
+    uint64_t what; // serial << 2 | enum instrument_heap_what
+    uint64_t address, bytes;
+};
+
+// Elements: what was done to 128 bytes of a block, from a multiple of 128 bytes of its start on. A
+// page of the number n of the block of the serial s has the key s << 28 | n. Its counts are only
+// there if there are counts: else pages are as long as what comes before.
+enum {
+    INSTRUMENT_HEAP_PAGE_BITS = 28,
+    INSTRUMENT_HEAP_PAGE_ELEMENTS = 32,
+    INSTRUMENT_HEAP_GROUP_BITS = 6, // of the number of pages in a group
+};
+struct instrument_heap_page {
+    uint64_t key;      // 0: not used
+    uint64_t moved[2]; // bytes read, written by accesses that begin here
+    uint32_t bits;     // elements of 4 bytes that were touched
+    uint32_t reserved;
+    uint32_t counts[INSTRUMENT_HEAP_PAGE_ELEMENTS];
+};
+
+// One launch's, and what it is about to tell. At object level a page is 8 bytes: serial << 2 | 1
+// where the block was read | 2 where it was written.
+struct instrument_heap {
+    uint64_t blocks;   // address of struct instrument_heap_blocks
+    uint64_t log;      // address of struct instrument_heap_entry[log_room]
+    uint64_t log_room; // entries
+    uint64_t pages;    // address of 1 << (64 - page_shift) pages, zeroed
+    uint64_t groups; // address of a byte for each group of pages, zeroed: not 0 where some is used
+    uint32_t page_shift;
+    uint32_t reserved;
+    uint64_t logged; // entries that were written, or wanted to be; zeroed, as below
+    uint64_t lost;   // accesses for which there was no page
 };
 
 // Options. ROWS: a warp's lanes are neighbours in x, 32 to a row, the block's width being a
@@ -172,6 +234,9 @@ struct instrument_kernel {
     uint32_t flag_count, flag_row_bytes;
     uint32_t tally_count, tally_row_bytes;
     bool needs_table;
+    bool allocates;                // calls malloc() or free(), or functions that do
+    bool heap;                     // looks for what kernels allocated: its table must say where
+    bool outside;                  // calls functions that are not in the text and may do anything
     struct instrument_root *roots; // views are in this order
     uint32_t root_count;
     struct instrument_use *uses;
@@ -186,6 +251,9 @@ struct instrument_module {
     size_t ptx_bytes;
     struct instrument_kernel *kernels;
     uint32_t kernel_count;
+    const char *
+        *allocators; // all kernels of the text, wanted or not, that allocate or call outside
+    uint32_t allocator_count;
 };
 
 struct instrument_request {

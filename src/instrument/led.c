@@ -171,9 +171,10 @@ bool instrument_emit_led(struct instrument_work *work, const struct instrument_b
     struct ptx_call call;
     if (!ptx_call_parts(instr, &call) || call.target->kind != PTX_OPERAND_FUNCTION)
         return false;
-    const struct instrument_body *callee = instrument_body_of(work, call.target->function->name);
-    if (!callee || !callee->touches)
+    const struct ptx_function *function = call.target->function;
+    const struct instrument_body *callee = instrument_body_of(work, function->name);
+    if (callee ? !callee->touches : !instrument_is_heap(work, function))
         return false;
-    emit_call_of(work, body, instr, callee->function->name);
+    emit_call_of(work, body, instr, function->name);
     return true;
 }

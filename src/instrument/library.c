@@ -10,9 +10,12 @@
 #define STRAYS(field) (unsigned)offsetof(struct instrument_strays, field)
 
 // Searches the table at %table for %address: %entry becomes 1 + the number of the entry that holds
-// it and %slot the entry's address. Where there is none, %entry is 0, and a stray is counted if
-// asked for. Uses %p, %n, %m, %at; goes on behind itself.
-static void emit_search(struct base_buf *out, bool count)
+// it and %slot the entry's address. Where there is none, %entry is 0; a stray is counted if asked
+// for, unless the address is in memory that kernels allocated, of which it is then told what
+// heap_bytes and heap_kinds say (see heap.c; NULL: nothing looks there). Uses %p, %n, %m, %at; goes
+// on behind itself.
+static void emit_search(struct base_buf *out, bool count, const char *heap_bytes,
+                        const char *heap_kinds)
 {
     base_buf_printf(out,
                     "ld.global.u32 %%m, [%%table+%u];\n"
@@ -53,9 +56,11 @@ static void emit_search(struct base_buf *out, bool count)
                            "searched:\n");
         return;
     }
+    base_buf_puts(out, "stray:\n"
+                       "mov.u32 %entry, 0;\n");
+    if (heap_bytes)
+        instrument_emit_heap_stray(out, heap_bytes, heap_kinds);
     base_buf_printf(out,
-                    "stray:\n"
-                    "mov.u32 %%entry, 0;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "red.global.add.u64 [%%at+%u], 1;\n"
                     "ld.global.u32 %%n, [%%at+%u];\n"
@@ -88,7 +93,7 @@ static void emit_extent(struct base_buf *out)
 }
 
 // Objects: marks the entry of an address as read (0) or written (1); gives what addresses it holds.
-static void emit_touch(struct base_buf *out)
+static void emit_touch(struct base_buf *out, const struct instrument_work *work)
 {
     base_buf_puts(out, "\n.func (.param .align 8 .b8 glint$0[16]) glint$touch (\n"
                        "\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n\t.param .b32 glint$3\n)\n"
@@ -97,7 +102,8 @@ static void emit_touch(struct base_buf *out)
                        "ld.param.b64 %address, [glint$2];\n"
                        "mov.u64 %first, 0;\n"
                        "mov.u64 %extent, 0;\n");
-    emit_search(out, true);
+    emit_search(out, true, work->allocates ? "mov.u64 %at, 1;\n" : NULL,
+                "ld.param.b32 %n, [glint$3];\nadd.u32 %n, %n, 1;\n");
     base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
                        "@%p bra done;\n");
     emit_extent(out);
@@ -199,7 +205,7 @@ static void emit_enter(struct base_buf *out)
                        "call glint$leave, (l1, l2, l3, l4);\n}\n"
                        "mov.u64 %first, 0;\n"
                        "mov.u64 %extent, 0;\n");
-    emit_search(out, false);
+    emit_search(out, false, NULL, NULL);
     base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
                        "@%p bra done;\n");
     emit_extent(out);
@@ -254,7 +260,9 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        ".pragma \"nounroll\";\n"
                        "ld.local.u64 %table, [%kept];\n"
                        "ld.local.u64 %address, [%kept+8];\n");
-    emit_search(out, true);
+    emit_search(out, true,
+                work->allocates ? "ld.local.u32 %n, [%kept+24];\ncvt.u64.u32 %at, %n;\n" : NULL,
+                "ld.local.u32 %n, [%kept+28];\nand.b32 %n, %n, 3;\n");
     base_buf_printf(out,
                     "ld.local.u32 %%what, [%%kept+28];\n"
                     "and.b32 %%n, %%what, 1;\n"
@@ -416,8 +424,9 @@ static void emit_or(struct base_buf *out)
 
 void instrument_emit_library(const struct instrument_work *work, struct base_buf *out)
 {
+    instrument_emit_heap(work, out);
     if (work->helpers & HELPER_TOUCH)
-        emit_touch(out);
+        emit_touch(out, work);
     if (work->helpers & HELPER_LEAVE)
         emit_leave(out);
     if (work->helpers & HELPER_ENTER)

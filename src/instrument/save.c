@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 2 };
+enum { SAVE_VERSION = 3 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -75,7 +75,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->flag_row_bytes);
     put_u32(out, kernel->tally_count);
     put_u32(out, kernel->tally_row_bytes);
-    put_u32(out, kernel->needs_table);
+    put_u32(out, kernel->needs_table | (uint32_t)kernel->allocates << 1 |
+                     (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
@@ -104,6 +105,9 @@ bool instrument_save(const struct instrument_module *module, struct base_buf *ou
     put_u32(out, module->kernel_count);
     for (uint32_t i = 0; i < module->kernel_count; i++)
         put_kernel(out, &module->kernels[i]);
+    put_u32(out, module->allocator_count);
+    for (uint32_t i = 0; i < module->allocator_count; i++)
+        put_name(out, module->allocators[i]);
     if (!out->failed)
         put_u64(out, base_hash(out->text + start, out->length - start));
     return !out->failed;
@@ -226,7 +230,11 @@ static void get_kernel(struct reader *reader, struct instrument_kernel *kernel)
     kernel->flag_row_bytes = get_u32(reader);
     kernel->tally_count = get_u32(reader);
     kernel->tally_row_bytes = get_u32(reader);
-    kernel->needs_table = get_u32(reader) != 0;
+    const uint32_t kinds = get_u32(reader);
+    kernel->needs_table = kinds & 1;
+    kernel->allocates = kinds >> 1 & 1;
+    kernel->heap = kinds >> 2 & 1;
+    kernel->outside = kinds >> 3 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count);
     kernel->root_count = get_count(reader, 20);
@@ -248,9 +256,9 @@ static void get_kernel(struct reader *reader, struct instrument_kernel *kernel)
         use->root = get_u32(reader);
         check(reader, use->root < kernel->root_count);
         use->flag = get_index(reader, kernel->flag_count);
-        uint32_t kinds = get_u32(reader);
-        use->read = kinds & 1;
-        use->written = kinds >> 1 & 1;
+        const uint32_t ways = get_u32(reader);
+        use->read = ways & 1;
+        use->written = ways >> 1 & 1;
     }
     kernel->site_count = get_count(reader, 60);
     kernel->sites = base_new_array(reader->arena, struct instrument_site, kernel->site_count);
@@ -269,6 +277,10 @@ static void get_module(struct reader *reader, struct instrument_module *module)
     module->kernels = base_new_array(reader->arena, struct instrument_kernel, module->kernel_count);
     for (uint32_t i = 0; i < module->kernel_count; i++)
         get_kernel(reader, &module->kernels[i]);
+    module->allocator_count = get_count(reader, 9);
+    module->allocators = base_new_array(reader->arena, const char *, module->allocator_count);
+    for (uint32_t i = 0; i < module->allocator_count; i++)
+        module->allocators[i] = get_real_name(reader);
     check(reader, reader->at == reader->end);
 }
 

@@ -97,6 +97,7 @@ struct instrument_body {
     bool touches;              // a clone is needed to see its accesses
     bool may_exit;             // what it calls may end the thread
     bool is_taken;             // there are pointers to it
+    bool allocates;            // calls malloc() or free()
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
@@ -143,9 +144,11 @@ struct instrument_work {
     uint32_t helpers;        // enum instrument_helper
     uint32_t labels;         // given so far
     bool elements, counts;
-    bool raised;          // the target is made sm_80
-    bool clusters;        // shared memory of other blocks has addresses
-    bool param_addresses; // kernel parameters have
+    bool allocates;          // some function of the module does
+    uint32_t heap_functions; // of heap.c, that are called
+    bool raised;             // the target is made sm_80
+    bool clusters;           // shared memory of other blocks has addresses
+    bool param_addresses;    // kernel parameters have
     struct base_error *error;
     jmp_buf escape;
 };
@@ -276,6 +279,17 @@ void instrument_emit_rest(struct instrument_work *work, const struct instrument_
 // The declaration of a device function's clone, which may be called before it is defined.
 void instrument_emit_declaration(struct instrument_work *work, const struct instrument_body *body,
                                  struct base_buf *out);
+
+// heap.c: memory that kernels allocate. Whether a function without a body gives or takes it, so
+// that clones call its name with GLINT_SUFFIX behind, and that some function calls it.
+bool instrument_is_heap(const struct instrument_work *work, const struct ptx_function *function);
+void instrument_note_heap(struct instrument_work *work, const struct ptx_function *function);
+// An %address in no entry of %table is looked for there; `bytes` sets %at to how many are touched,
+// `kinds` %n to 1 where they are read | 2 where written. Goes on at `searched` where it is found;
+// else behind itself, with %p, %n and %at changed.
+void instrument_emit_heap_stray(struct base_buf *out, const char *bytes, const char *kinds);
+// What it calls, and the functions.
+void instrument_emit_heap(const struct instrument_work *work, struct base_buf *out);
 
 // library.c: the functions of glint's own that are needed.
 void instrument_emit_library(const struct instrument_work *work, struct base_buf *out);

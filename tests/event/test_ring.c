@@ -121,6 +121,26 @@ static void what_can_never_fit_is_dropped(void **state)
     shared_fini(&shared);
 }
 
+static void a_ring_is_busy_while_half_of_it_waits(void **state)
+{
+    (void)state;
+    struct shared shared;
+    struct base_buf got = {0};
+    shared_init(&shared, 64);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 33; i++) {
+            assert_false(event_is_busy(shared.ring));
+            assert_true(event_put(shared.ring, EVENT_CALL, &i, sizeof(i), NULL, 0));
+        }
+        assert_true(event_is_busy(shared.ring));
+        while (event_take(&shared.reader, &got, false) != EVENT_NONE)
+            ;
+        assert_false(event_is_busy(shared.ring));
+    }
+    base_buf_fini(&got);
+    shared_fini(&shared);
+}
+
 static void the_ring_wraps_around(void **state)
 {
     (void)state;
@@ -558,6 +578,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_of_every_size_come_back_whole),
         cmocka_unit_test(what_can_never_fit_is_dropped),
+        cmocka_unit_test(a_ring_is_busy_while_half_of_it_waits),
         cmocka_unit_test(the_ring_wraps_around),
         cmocka_unit_test(a_full_ring_counts_drops_by_kind_and_goes_on),
         cmocka_unit_test(pieces_come_back_joined),

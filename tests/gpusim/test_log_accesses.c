@@ -662,6 +662,27 @@ static void the_heap_of_kernels_is_made_of_objects(void **state)
     expect_no_more(fixture);
 }
 
+static void memory_of_kernels_is_aligned_as_asked(void **state)
+{
+    struct fixture *fixture = *state;
+    run(fixture,
+        HEAD ".extern .func (.param .b64 o) __cuda_syscall_aligned_malloc(.param .b64 n,\n"
+             ".param .b64 a);\n"
+             ".entry k(.param .u64 p) {\n" START
+             "call (%rd1), __cuda_syscall_aligned_malloc, (24, 4096); st.u32 [%rd1], %t;\n"
+             "call (%rd1), __cuda_syscall_aligned_malloc, (8, 1); st.u32 [%rd1], %t;\n"
+             "call (%rd1), __cuda_syscall_aligned_malloc, (8, 48); ret; }",
+        1, 1);
+    // The memory, and two: what is no power of two is no alignment.
+    const struct gpusim_log_object *one =
+        record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
+    assert_int_equal(one->kind, GPUSIM_LOG_HEAP);
+    assert_int_equal(one->size_bytes, 24);
+    assert_int_equal(one->address % 4096, 0);
+    assert_int_equal(record_at(&fixture->records, GPUSIM_LOG_OBJECT, 2)->object->address % 16, 0);
+    assert_null(record_at(&fixture->records, GPUSIM_LOG_OBJECT, 3));
+}
+
 static void printf_reads_its_text_and_its_values(void **state)
 {
     struct fixture *fixture = *state;
@@ -787,6 +808,7 @@ int main(void)
         TEST(matrix_rows_are_accesses_of_the_lanes_that_name_them),
         TEST(matrix_fragments_touch_each_element_once),
         TEST(the_heap_of_kernels_is_made_of_objects),
+        TEST(memory_of_kernels_is_aligned_as_asked),
         TEST(printf_reads_its_text_and_its_values),
         TEST(what_failed_did_nothing_and_the_launch_says_why),
         cmocka_unit_test_setup_teardown(workers_lose_nothing_and_keep_the_order_of_each_warp,

@@ -143,7 +143,7 @@ int harness_finish(void **unused)
     MUST(DRIVER(cuCtxSynchronize)());
     shadow_finish();
     struct shadow *shadow = atomic_load(&harness.context.shadow);
-    shadow_context_gone(&harness.context);
+    shadow_context_gone(&harness.context, 0);
     while (shadow && atomic_load(&shadow->lanes)) { // which nobody holds any more
         struct shadow_lane *lane = atomic_load(&shadow->lanes);
         atomic_store(&shadow->lanes, lane->next);

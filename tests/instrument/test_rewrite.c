@@ -321,6 +321,97 @@ static void what_probes_do_not_see_is_said(void **state)
     assert_non_null(strstr(kernel->reason, "elsewhere"));
 }
 
+// --- Memory that kernels allocate ----------------------------------------------------------------
+
+static bool wants_read(void *user, const char *kernel)
+{
+    (void)user;
+    return strcmp(kernel, "read") == 0;
+}
+
+#define HEAP_FUNCTIONS                                           \
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"     \
+    ".extern .func free(.param .b64 a);\n"                       \
+    ".func (.param .b64 r) get(.param .b64 n) { .reg .b64 %d;\n" \
+    "ld.param.u64 %d, [n]; call (%d), malloc, (%d); st.param.b64 [r], %d; ret; }\n"
+
+static const char heap[] =
+    HEAD HEAP_FUNCTIONS KERNEL("give", "call (%d0), get, (32); st.global.u64 [%a], %d0;\n")
+        KERNEL("take", "ld.global.u64 %d0, [%a]; call free, (%d0);\n")
+            KERNEL("read", "ld.global.u64 %d0, [%a]; ld.u32 %r1, [%d0];\n");
+
+static void who_allocates_is_told(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct instrument_kernel *give = kernel_of(heap, levels[i]);
+        assert_true(give->allocates && give->needs_table);
+        assert_null(give->reason);
+        assert_true(made->kernels[1].allocates && made->kernels[1].needs_table);
+        assert_false(made->kernels[2].allocates);
+        assert_true(give->heap && made->kernels[1].heap && made->kernels[2].heap);
+        assert_int_equal(made->allocator_count, 2);
+        assert_string_equal(made->allocators[0], "give");
+        assert_string_equal(made->allocators[1], "take");
+        // In clones alone, and those of functions.
+        assert_non_null(strstr(made->ptx, "call (%d), malloc$glint, (%d, glint$c"));
+        assert_non_null(strstr(made->ptx, "call free$glint, (%d0, glint$c"));
+        assert_non_null(strstr(made->ptx, "call free, (%d0);"));
+        assert_non_null(strstr(made->ptx, "call (h0), glint$heap,"));
+    }
+}
+
+static void who_allocates_is_told_of_kernels_that_nobody_wants(void **state)
+{
+    (void)state;
+    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS, .wants = wants_read};
+    struct instrument_module *module;
+    assert_int_equal(instrument_ptx(heap, strlen(heap), &request, &module, NULL), BASE_OK);
+    assert_int_equal(module->kernel_count, 1);
+    assert_int_equal(module->allocator_count, 2);
+    assert_non_null(strstr(module->ptx, "call (h0), glint$heap,")); // what they allocate is touched
+    instrument_destroy(module);
+}
+
+static void who_calls_outside_may_allocate(void **state)
+{
+    (void)state;
+    const struct instrument_kernel *kernel =
+        kernel_of(HEAD ".extern .func other(.param .b64 n);\n" KERNEL("k", "call other, (%a);\n"),
+                  INSTRUMENT_OBJECTS);
+    assert_true(kernel->outside && !kernel->allocates && !kernel->heap);
+    assert_int_equal(made->allocator_count, 1);
+    assert_string_equal(made->allocators[0], "k");
+}
+
+#define CALLS(declaration, call) \
+    HEAD declaration KERNEL("k", call "ld.global.u64 %d0, [%a]; st.u32 [%d0], %r0;\n")
+
+static void functions_of_other_kinds_give_no_memory(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        // The program's own; other functions; and none is called.
+        CALLS(".func (.param .b64 r) malloc(.param .b64 n) { st.param.b64 [r], 0; ret; }\n",
+              "call (%d0), malloc, (32);"),
+        CALLS(".extern .func (.param .b64 r) malloc(.param .b32 n);\n",
+              "call (%d0), malloc, (%r0);"),
+        CALLS(".extern .func (.param .b64 r) malloc(.param .b64 n, .param .b64 m);\n",
+              "call (%d0), malloc, (32, 1);"),
+        CALLS(".extern .func malloc(.param .b64 n);\n", "call malloc, (32);"),
+        CALLS(".extern .func (.param .b64 r) malloc_more(.param .b64 n);\n",
+              "call (%d0), malloc_more, (32);"),
+        CALLS(".extern .func (.param .b64 r) malloc(.param .b64 n);\n", ""),
+    };
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const struct instrument_kernel *kernel = kernel_of(others[i], INSTRUMENT_ELEMENTS);
+        assert_false(kernel->allocates || kernel->heap || kernel->outside);
+        assert_int_equal(made->allocator_count, 0);
+        assert_null(strstr(made->ptx, "glint$heap"));
+        assert_null(strstr(made->ptx, "malloc$glint"));
+    }
+}
+
 static void text_that_is_no_ptx_fails(void **state)
 {
     (void)state;
@@ -367,6 +458,10 @@ int main(void)
         cmocka_unit_test(version_and_target_are_raised_only_where_needed),
         cmocka_unit_test(what_cannot_have_probes_has_a_reason),
         cmocka_unit_test(what_probes_do_not_see_is_said),
+        cmocka_unit_test(who_allocates_is_told),
+        cmocka_unit_test(who_allocates_is_told_of_kernels_that_nobody_wants),
+        cmocka_unit_test(who_calls_outside_may_allocate),
+        cmocka_unit_test(functions_of_other_kinds_give_no_memory),
         cmocka_unit_test(text_that_is_no_ptx_fails),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };

@@ -24,6 +24,9 @@ static const char text[] =
     "  mov.u64 %a6, total; red.global.add.u32 [%a6], 1;\n"
     "done: ret;\n"
     "}\n"
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+    ".visible .entry give(.param .u64 p) { .reg .u64 %a<2>; ld.param.u64 %a0, [p];\n"
+    "  call (%a1), malloc, (24); st.global.u64 [%a0], %a1; ret; }\n"
     ".visible .entry odd(.param .u64 p) { .reg .u64 %a; ld.param.u64 %a, [p];\n"
     "  tensormap.replace.tile.rank.global.b1024.b32 [%a], 3; ret; }\n";
 
@@ -45,10 +48,10 @@ static void what_was_written_is_read(void **state)
         struct instrument_module *module = make(levels[i]), *again;
         struct base_buf once = {0}, twice = {0};
         struct base_error error = {0};
-        assert_int_equal(module->kernel_count, 2);
+        assert_int_equal(module->kernel_count, 3);
         assert_non_null(module->kernels[0].clone);
-        assert_null(module->kernels[1].clone);
-        assert_non_null(module->kernels[1].reason);
+        assert_null(module->kernels[2].clone);
+        assert_non_null(module->kernels[2].reason);
         assert_true(instrument_save(module, &once));
         assert_int_equal(instrument_load(once.text, once.length, &again, &error), BASE_OK);
         assert_int_equal(again->ptx_bytes, module->ptx_bytes);
@@ -56,7 +59,12 @@ static void what_was_written_is_read(void **state)
         assert_int_equal(again->kernels[0].site_count, 4);
         assert_int_equal(again->kernels[0].root_count, 3);
         assert_string_equal(again->kernels[0].roots[2].variable, "total");
-        assert_string_equal(again->kernels[1].reason, module->kernels[1].reason);
+        assert_string_equal(again->kernels[2].reason, module->kernels[2].reason);
+        assert_true(again->kernels[0].heap && !again->kernels[0].allocates);
+        assert_true(again->kernels[1].heap && again->kernels[1].allocates);
+        assert_false(again->kernels[2].heap || again->kernels[2].allocates);
+        assert_int_equal(again->allocator_count, 1);
+        assert_string_equal(again->allocators[0], "give");
         assert_true(instrument_save(again, &twice));
         assert_int_equal(twice.length, once.length);
         assert_memory_equal(twice.text, once.text, once.length);

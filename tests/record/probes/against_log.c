@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// against_log LEVEL PROFILE LOG [any-order]: compares what probes told of a program, in its
-// profile with maps, with what the simulated GPU's log of the same run says: launch by launch and
-// object by object, for equality, and what all launches together did to each object. LEVEL is
+// against_log LEVEL PROFILE LOG [any-order|some-heap]: compares what probes told of a program, in
+// its profile with maps, with what the simulated GPU's log of the same run says: launch by launch
+// and object by object, for equality, and what all launches together did to each object. LEVEL is
 // objects, elements or counts: what was asked for. Launches of a kernel are matched by their order;
-// with any-order, where threads launch the same kernel, by what they did. Exit status: 0 they say
+// with any-order, where threads launch the same kernel, by what they did. With some-heap not all
+// that kernels did to memory that they allocated needs to be told, but what is told must be so.
+// Exit status: 0 they say
 // the same, 1 not; what was compared, or what is not the same, is printed.
 //
 // With SPOIL in the environment, what it names is spoilt in the profile's story before: then they
@@ -25,10 +27,23 @@ static int by_order(const void *a, const void *b)
     return one->order < other->order ? -1 : one->order > other->order;
 }
 
+static int compare(uint64_t one, uint64_t other)
+{
+    return one < other ? -1 : one > other;
+}
+
+// Memory that kernels allocate may be given out again within a launch.
 static int by_address(const void *a, const void *b)
 {
     const struct row *one = a, *other = b;
-    return one->address < other->address ? -1 : one->address > other->address;
+    int order = compare(one->address, other->address);
+    order = order ? order : compare(one->bytes, other->bytes);
+    order = order ? order : compare(one->read, other->read);
+    order = order ? order : compare(one->written, other->written);
+    order = order ? order : compare(one->bytes_read, other->bytes_read);
+    order = order ? order : compare(one->bytes_written, other->bytes_written);
+    order = order ? order : compare(one->elements, other->elements);
+    return order ? order : compare(one->counts.most_at, other->counts.most_at);
 }
 
 static int by_object(const void *a, const void *b)
@@ -73,6 +88,7 @@ void story_free(struct story *story)
         free(story->lives.items[i].times);
     base_array_fini(&story->launches);
     base_array_fini(&story->lives);
+    base_array_fini(&story->blocks);
     base_map_fini(&story->addresses);
 }
 
@@ -131,6 +147,27 @@ static char **launch_texts(enum level level, const struct story *story, bool any
     return texts;
 }
 
+// Leaves out of the log's launch what was done to memory of kernels' own and is not told.
+static void leave_out(enum level level, const struct launch *said, struct launch *done)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < done->rows.count; i++) {
+        struct base_buf one = {0};
+        print_row(&one, level, &done->rows.items[i]);
+        bool told = !done->rows.items[i].heap;
+        for (size_t k = 0; k < said->rows.count && !told; k++) {
+            struct base_buf other = {0};
+            print_row(&other, level, &said->rows.items[k]);
+            told = one.length == other.length && memcmp(one.text, other.text, one.length) == 0;
+            base_buf_fini(&other);
+        }
+        base_buf_fini(&one);
+        if (told)
+            done->rows.items[kept++] = done->rows.items[i];
+    }
+    done->rows.count = kept;
+}
+
 static int by_kernel(const void *a, const void *b)
 {
     const struct launch *one = a, *other = b;
@@ -139,7 +176,7 @@ static int by_kernel(const void *a, const void *b)
 }
 
 static unsigned compare_launches(enum level level, struct story *profile, struct story *log,
-                                 bool any_order)
+                                 bool any_order, bool some_heap)
 {
     unsigned different = 0;
     if (profile->launches.count != log->launches.count) {
@@ -151,6 +188,8 @@ static unsigned compare_launches(enum level level, struct story *profile, struct
         qsort(profile->launches.items, profile->launches.count, sizeof(struct launch), by_kernel);
         qsort(log->launches.items, log->launches.count, sizeof(struct launch), by_kernel);
     }
+    for (size_t i = 0; some_heap && i < log->launches.count; i++)
+        leave_out(level, &profile->launches.items[i], &log->launches.items[i]);
     char **said = launch_texts(level, profile, any_order),
          **done = launch_texts(level, log, any_order);
     for (size_t i = 0; i < log->launches.count; i++) {
@@ -210,6 +249,17 @@ static bool spoil(const char *what, struct story *story)
         if (row && strcmp(what, "watched") == 0)
             launch->watched = false;
     }
+    struct block *block = story->blocks.count ? &story->blocks.items[0] : NULL;
+    if (strcmp(what, "block") == 0 && block)
+        story->blocks.count--;
+    if (strcmp(what, "block_bytes") == 0 && block)
+        block->bytes++;
+    if (strcmp(what, "block_began") == 0 && block)
+        block->began = story->launches.items[story->launches.count - 1].id;
+    if (strcmp(what, "block_ended") == 0 && block)
+        block->has_end = !block->has_end;
+    if (strncmp(what, "block", 5) == 0)
+        return block;
     if (!row)
         return false;
     if (strcmp(what, "read") == 0)
@@ -249,18 +299,26 @@ int main(int argc, char **argv)
     while (argc > 1 && level < 3 && strcmp(argv[1], levels[level]) != 0)
         level++;
     if (argc < 4 || level == 3) {
-        printf("against_log objects|elements|counts PROFILE LOG [any-order]\n");
+        printf("against_log objects|elements|counts PROFILE LOG [any-order|some-heap]\n");
         return 1;
     }
     const bool any_order = argc > 4 && strcmp(argv[4], "any-order") == 0;
+    const bool some_heap = argc > 4 && strcmp(argv[4], "some-heap") == 0;
     const char *spoilt = getenv("SPOIL");
     if (told(argv[2], (enum level)level, &profile) &&
         logged(argv[3], (enum level)level, &profile, &log)) {
         if (spoilt && !spoil(spoilt, &profile))
             printf("there is nothing to be spoilt: %s\n", spoilt);
-        different = compare_launches((enum level)level, &profile, &log, any_order);
-        if (level >= LEVEL_ELEMENTS)
+        different = compare_launches((enum level)level, &profile, &log, any_order, some_heap);
+        if (level >= LEVEL_ELEMENTS && !some_heap)
             different += compare_lives(&profile, &log);
+        if (!some_heap)
+            different += compare_blocks(&profile, &log, any_order);
+        if (log.untold && !some_heap) {
+            printf("%" PRIu64 " accesses to memory that kernels allocated are not told\n",
+                   log.untold);
+            different++;
+        }
     }
     size_t rows = 0, watched = 0, maps = 0;
     for (size_t i = 0; i < log.launches.count; i++) {
@@ -270,9 +328,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < profile.lives.count; i++)
         maps += profile.lives.items[i].times != NULL;
     if (!different)
-        printf("%zu launches, %zu watched, %zu rows, %zu maps: as the log says; %" PRIu64
-               " accesses to memory of the kernels' own are not told\n",
-               log.launches.count, watched, rows, maps, log.heap);
+        printf("%zu launches, %zu watched, %zu rows, %zu maps, %zu blocks of the kernels' own with "
+               "%" PRIu64 " accesses: as the log says\n",
+               log.launches.count, watched, rows, maps, log.blocks.count, log.heap);
     story_free(&profile);
     story_free(&log);
     return different != 0;

@@ -74,14 +74,16 @@ static uint32_t element_bytes_of(const struct reader *reader, const struct launc
 
 // How many elements of the object are summed up together where the hottest are looked for: as many
 // as in the largest range that is told.
-static uint64_t piece_of(const struct reader *reader, uint64_t address)
+static uint64_t piece_of(const struct reader *reader, const struct row *of)
 {
     uint64_t piece = 1;
     for (size_t i = 0; i < reader->other->launches.count; i++) {
         const struct launch *other = &reader->other->launches.items[i];
         for (size_t k = 0; k < other->rows.count; k++) {
             const struct row *row = &other->rows.items[k];
-            for (unsigned n = 0; row->address == address && n < PROFILE_HOT_RANGES; n++) {
+            for (unsigned n = 0;
+                 row->address == of->address && row->bytes == of->bytes && n < PROFILE_HOT_RANGES;
+                 n++) {
                 if (row->counts.hottest[n].elements > piece)
                     piece = row->counts.hottest[n].elements;
             }
@@ -100,11 +102,35 @@ static struct use *use_of(struct reader *reader, struct running *running,
     struct use *use = must(base_array_push(&running->uses));
     const uint32_t fine = element_bytes_of(reader, launch_of(reader, running->id), object->address);
     *use = (struct use){.object = object};
-    use->row = (struct row){
-        .address = object->address, .bytes = object->size_bytes, .element_bytes = fine};
+    use->row = (struct row){.address = object->address,
+                            .bytes = object->size_bytes,
+                            .heap = object->kind == GPUSIM_LOG_HEAP,
+                            .element_bytes = fine};
     use->elements = (object->address + object->size_bytes - 1) / fine - object->address / fine + 1;
     use->counts = must(calloc(use->elements, sizeof(*use->counts)));
     return use;
+}
+
+// By the one launch that runs, where it is one.
+static void see_block(struct reader *reader, const struct gpusim_log_object *object, bool ends)
+{
+    const struct running *running = reader->running;
+    const uint64_t launch = running && !running->next ? running->id : 0;
+    if (object->kind != GPUSIM_LOG_HEAP)
+        return;
+    if (!ends) {
+        PUSH(struct block, &reader->story->blocks) = (struct block){
+            .address = object->address, .bytes = object->size_bytes, .began = launch};
+        return;
+    }
+    for (size_t i = reader->story->blocks.count; running && i-- > 0;) { // else with everything
+        struct block *block = &reader->story->blocks.items[i];
+        if (block->address == object->address) {
+            block->has_end = true;
+            block->ended = launch;
+            return;
+        }
+    }
 }
 
 static void see_access(struct reader *reader, const struct gpusim_log_access *access)
@@ -118,8 +144,10 @@ static void see_access(struct reader *reader, const struct gpusim_log_access *ac
         printf("an access to memory that has ended: nobody knows what it was\n");
         return;
     }
+    const bool heap = access->object->kind == GPUSIM_LOG_HEAP;
+    reader->story->heap += heap;
     if (!base_map_get(&reader->other->addresses, access->object->address)) {
-        reader->story->heap += access->object->kind == GPUSIM_LOG_HEAP;
+        reader->story->untold += heap;
         return;
     }
     struct use *use = use_of(reader, running, access->object);
@@ -222,7 +250,7 @@ static void see_end(struct reader *reader, uint64_t id)
     for (size_t i = 0; i < running->uses.count; i++) {
         struct use *use = &running->uses.items[i];
         count_up(use, &use->row);
-        find_hottest(use, piece_of(reader, use->row.address), &use->row.counts);
+        find_hottest(use, piece_of(reader, &use->row), &use->row.counts);
         if (launch->watched && reader->level >= LEVEL_ELEMENTS)
             live_on(reader, use);
         if (reader->level < LEVEL_COUNTS)
@@ -230,6 +258,7 @@ static void see_end(struct reader *reader, uint64_t id)
         if (reader->level < LEVEL_ELEMENTS)
             use->row = (struct row){.address = use->row.address,
                                     .bytes = use->row.bytes,
+                                    .heap = use->row.heap,
                                     .read = use->row.read,
                                     .written = use->row.written};
         PUSH(struct row, &launch->rows) = use->row;
@@ -274,6 +303,8 @@ static enum base_code read_accesses(struct reader *reader, struct gpusim_log *lo
             struct running *running = must(calloc(1, sizeof(*running)));
             *running = (struct running){.next = reader->running, .id = record.launch->number};
             reader->running = running;
+        } else if (record.type == GPUSIM_LOG_OBJECT || record.type == GPUSIM_LOG_OBJECT_END) {
+            see_block(reader, record.object, record.type == GPUSIM_LOG_OBJECT_END);
         } else if (record.type == GPUSIM_LOG_ACCESS) {
             see_access(reader, &record.access);
         } else if (record.type == GPUSIM_LOG_LAUNCH_END) {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Recorded programs, and what probes told of them, against the simulated GPU's log.
 
-add_executable(record_against_log record/probes/against_log.c record/probes/told.c record/probes/logged.c)
+add_executable(record_against_log
+    record/probes/against_log.c record/probes/told.c record/probes/logged.c record/probes/blocks.c)
 set_target_properties(record_against_log PROPERTIES
     OUTPUT_NAME against_log RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
 target_link_libraries(record_against_log PRIVATE glint_profile glint_gpusim)
@@ -16,6 +17,9 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
         glint_test(record.probes_${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run ${name})
         set_property(TEST record.probes_${name} APPEND PROPERTY ENVIRONMENT ${compares})
     endforeach()
-    glint_test(record.probes_near_misses ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run --near-misses bfs)
-    set_property(TEST record.probes_near_misses APPEND PROPERTY ENVIRONMENT ${compares})
+    glint_test(record.probes_heap_notes ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/heap_notes)
+    foreach(row IN ITEMS bfs heap_kept)
+        glint_test(record.probes_near_misses_${row} ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run --near-misses ${row})
+        set_property(TEST record.probes_near_misses_${row} APPEND PROPERTY ENVIRONMENT ${compares})
+    endforeach()
 endif()

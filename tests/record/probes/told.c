@@ -48,6 +48,12 @@ static bool see_probe(void *user, const struct profile_probe *probe)
 static bool see_object(void *user, const struct profile_object *object)
 {
     struct teller *teller = user;
+    if (object->kind == PROFILE_OBJECT_HEAP)
+        PUSH(struct block, &teller->story->blocks) = (struct block){.address = object->address,
+                                                                    .bytes = object->bytes,
+                                                                    .has_end = object->has_end,
+                                                                    .began = object->call,
+                                                                    .ended = object->end_call};
     PUSH(struct object, &teller->objects) =
         (struct object){object->number, object->address, object->bytes};
     return base_map_put(&teller->story->addresses, object->address, NULL) != NULL;
@@ -68,6 +74,7 @@ static void add_launch(struct teller *teller, uint64_t call, uint32_t node, uint
     struct launch *launch = must(base_array_push(&teller->story->launches));
     *launch = (struct launch){.kernel = strdup(teller->kernels.items[kernel]),
                               .order = teller->keys.count,
+                              .id = call,
                               .watched = teller->probed.items[kernel]};
     PUSH(struct launch_key, &teller->keys) = (struct launch_key){call, node};
 }
@@ -134,7 +141,8 @@ static bool see_access(void *user, const struct profile_access *access)
         return true;
     }
     struct row *row = must(base_array_push(&launch->rows));
-    *row = (struct row){.address = object->address,
+    *row = (struct row){.object = object->number,
+                        .address = object->address,
                         .bytes = object->bytes,
                         .read = access->read,
                         .written = access->written};
@@ -157,7 +165,7 @@ static bool see_counts(void *user, const struct profile_counts *counts)
     const struct object *object = object_of(teller, counts->object);
     for (size_t i = 0; launch && object && i < launch->rows.count; i++) {
         struct row *row = &launch->rows.items[i];
-        if (row->address != object->address)
+        if (row->object != object->number)
             continue;
         row->counts = *counts;
         row->counts.call = row->counts.object = row->counts.node = 0;
