@@ -196,7 +196,17 @@ struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
     const uint64_t skipped = (slot.base - object->base) >> slot.shift;
     slot.bits = marks->bits.address + skipped / 8;
     slot.counts = counts ? marks->counts.address + skipped * sizeof(uint32_t) : 0;
+    slot.looks = !object->sparse;
     return slot;
+}
+
+void shadow_element_seen(struct shadow *shadow, uint64_t number, uint64_t bytes, uint64_t elements)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_object *object = at(&shadow->objects, number);
+    if (object)
+        object->sparse = bytes >> object->grain.shift < 2 * elements;
+    pthread_mutex_unlock(&shadow->lock);
 }
 
 void shadow_job_know(struct device_job *job, const struct shadow_object *object)

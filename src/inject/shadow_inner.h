@@ -196,6 +196,7 @@ struct shadow_object {
     struct shadow_grain grain;
     struct shadow_block known; // any, multi, full
     uint64_t ended;            // launches that were begun by then
+    bool sparse; // the last launch that was told came to few of its elements more than once
 };
 
 // Memory in which launches that follow one another mark elements of one object.
@@ -232,6 +233,8 @@ struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad 
 struct shadow_marks *shadow_marks_at(struct shadow *shadow, struct shadow_pad *pad,
                                      const struct shadow_object *object, bool counts);
 // The slot of the piece, which is one of the object's.
+// A launch moved so many bytes of the object and touched so many elements.
+void shadow_element_seen(struct shadow *shadow, uint64_t number, uint64_t bytes, uint64_t elements);
 struct instrument_slot shadow_slot_of(const struct objects_piece *piece,
                                       const struct shadow_object *object,
                                       const struct shadow_marks *marks, bool counts);

@@ -257,6 +257,9 @@ static void put_access(const struct shadow_ticket *ticket, const struct told *to
     }
     if (!record.flags && !told->sums.elements)
         return;
+    if (told->grain && !told->bytes_unknown[0] && !told->bytes_unknown[1])
+        shadow_element_seen(ticket->shadow, told->object, told->bytes[0] + told->bytes[1],
+                            told->sums.elements);
     put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
     if (told->counts && told->grain && told->sums.elements)
         put_counts(ticket, told);

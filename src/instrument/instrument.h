@@ -61,6 +61,9 @@ struct instrument_slot {
                      // of 8; 0 without counts
     uint32_t shift;  // of the element's size, at least 2
     uint32_t lead;   // bytes from base to the object's first byte
+    uint32_t looks;  // not 0: most accesses come to elements again, so that it is worth to look at
+                     // words before bits are set
+    uint32_t reserved;
 };
 
 // What a kernel's probes have of a root's object. Where the elements are those that the kernel's

@@ -298,16 +298,20 @@ static void emit_lane(struct base_buf *out, const struct member *member)
                     member->k, member->k);
 }
 
-// Looks at a word; where there may be no bits for it, there need be none.
+// Looks at a word, into v<k>: where the view says so, and where there are bits for it. Whole warps
+// that may have none look in any case.
 static void emit_look(struct base_buf *out, const struct member *member, bool sure)
 {
-    if (!sure)
+    base_buf_printf(out, "mov.u32 %%glint$v%u, 0;\n", member->k);
+    if (sure)
         base_buf_printf(out,
-                        "mov.u32 %%glint$v%u, -1;\n"
-                        "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n",
-                        member->k, member->k);
-    base_buf_printf(out, "%sld.global.u32 %%glint$v%u, [%%glint$w%u];\n", sure ? "" : "@%glint$p1 ",
-                    member->k, member->k);
+                        "ld.param.u32 %%glint$t, [glint$context+%u];\n"
+                        "setp.ne.u32 %%glint$p1, %%glint$t, 0;\n",
+                        VIEW(member, slot.looks));
+    else
+        base_buf_printf(out, "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n", member->k);
+    base_buf_printf(out, "@%%glint$p1 ld.global.u32 %%glint$v%u, [%%glint$w%u];\n", member->k,
+                    member->k);
 }
 
 // Sets bits where some are not set.

@@ -6,7 +6,7 @@ typedef unsigned long long u64;
 
 struct slot {
     u64 base, bytes, bits, counts;
-    unsigned shift, lead;
+    unsigned shift, lead, looks, reserved;
 };
 
 struct view {

@@ -144,6 +144,7 @@ static void make_slot(const struct oracle_level *level, struct oracle_object *ob
         .bytes = (object->address & around) + object->bytes,
         .shift = level->shift,
         .lead = (uint32_t)(object->address & around),
+        .looks = object->address >> 9 & 1, // either comes to the same
     };
     if (!(level->facts & INSTRUMENT_ELEMENTS))
         return;
