@@ -96,6 +96,7 @@ struct instrument_table {
                  // went elsewhere: counted in moved or in strays, not in the slot; elements only
     uint64_t strays; // address of struct instrument_strays
     uint64_t heap;   // address of struct instrument_heap; 0: what kernels allocate is not told
+    uint64_t recent; // 1 + the entry that was found last
 };
 
 enum { INSTRUMENT_STRAYS = 30 };

@@ -17,6 +17,27 @@
 static void emit_search(struct base_buf *out, bool count, const char *heap_bytes,
                         const char *heap_kinds)
 {
+    // Most often it is the entry that was found last, by whomever.
+    base_buf_printf(out,
+                    "ld.global.u32 %%entry, [%%table+%u];\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "setp.eq.u32 %%p, %%entry, 0;\n"
+                    "@%%p bra begin;\n"
+                    "mad.wide.u32 %%slot, %%entry, %u, %%at;\n"
+                    "sub.u64 %%slot, %%slot, %u;\n"
+                    "ld.global.u64 %%at, [%%slot+%u];\n"
+                    "ld.global.u32 %%lead, [%%slot+%u];\n"
+                    "ld.global.u64 %%room, [%%slot+%u];\n"
+                    "sub.u64 %%at, %%address, %%at;\n"
+                    "setp.lt.u64 %%p, %%at, %%room;\n"
+                    "cvt.u64.u32 %%room, %%lead;\n"
+                    "setp.ge.and.u64 %%p, %%at, %%room, %%p;\n"
+                    "ld.global.u64 %%room, [%%slot+%u];\n"
+                    "@%%p bra searched;\n"
+                    "begin:\n",
+                    TABLE(recent), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
+                    (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(lead), SLOT(bytes),
+                    SLOT(bytes));
     base_buf_printf(out,
                     "ld.global.u32 %%m, [%%table+%u];\n"
                     "mov.u32 %%entry, 0;\n"
@@ -46,10 +67,12 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "sub.u64 %%at, %%address, %%at;\n"
                     "ld.global.u64 %%room, [%%slot+%u];\n"
                     "setp.lt.u64 %%p, %%at, %%room;\n"
+                    "@%%p st.global.u32 [%%table+%u], %%entry;\n"
                     "@%%p bra searched;\n",
                     TABLE(count), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
                     SLOT(lead), SLOT(base), (unsigned)sizeof(struct instrument_slot),
-                    (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(bytes));
+                    (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(bytes),
+                    TABLE(recent));
     if (!count) {
         base_buf_puts(out, "stray:\n"
                            "mov.u32 %entry, 0;\n"

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 3 };
+enum { SAVE_VERSION = 4 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
