@@ -187,6 +187,26 @@ static void bytes_in_threes_are_runs(void **state)
         assert_exact(__func__, text, &(struct shape){{3, 1}, {64, 1, 1}, 150, 0, offset});
 }
 
+#define FIELDS(more)                                                                   \
+    KERNEL("sm_90", "setp.ge.s32 %c0, %x, %n; @%c0 bra L; mul.wide.s32 %d0, %x, 12;\n" \
+                    "add.s64 %d1, %p, %d0; ld.global.f32 %f0, [%d1+8];\n"              \
+                    "ld.global.f32 %f1, [%d1];\n" more "add.s64 %d2, %q, %d0;\n"       \
+                    "st.global.f32 [%d2+4], %f0; L:\n")
+
+// Three floats a thread, read one by one: together they touch every byte once, which they do not
+// where one is left out, or read twice.
+static void fields_of_structures_are_runs(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        FIELDS("ld.global.f32 %f2, [%d1+4];\n"), FIELDS(""),
+        FIELDS("ld.global.f32 %f2, [%d1+4]; ld.global.f32 %f3, [%d1+4];\n")};
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        for (uint32_t offset = 0; offset < 12; offset += 4)
+            assert_exact(__func__, texts[i], &(struct shape){{2, 1}, {96, 1, 1}, 170, 0, offset});
+    }
+}
+
 // Steps that leave room for elements, one that is none, and threads above each other.
 static void lanes_may_be_apart_or_one(void **state)
 {
@@ -307,6 +327,7 @@ int main(void)
         cmocka_unit_test(registers_do_not_last),
         cmocka_unit_test(unions_may_leave_their_object),
         cmocka_unit_test(bytes_in_threes_are_runs),
+        cmocka_unit_test(fields_of_structures_are_runs),
         cmocka_unit_test(lanes_may_be_apart_or_one),
         cmocka_unit_test(products_of_matrices_are_rows_and_ranges),
         cmocka_unit_test(steps_may_be_negative_as_a_parameter),
