@@ -62,17 +62,19 @@ static void keep_tiles_only(const struct instrument_work *work, struct instrumen
 {
     uint32_t bytes = 0;
     bool alike = true;
-    for (const struct instrument_probe *each = run; each;
-         each = each->next ? &body->probes[each->next - 1] : NULL) {
+    for (const struct instrument_probe *each = run;; each = &body->probes[each->next - 1]) {
         bytes += each->site->bytes;
         alike &= each->site->bytes == run->site->bytes && each->step == run->step &&
                  each->lanes == run->lanes;
+        if (!each->next)
+            break;
     }
     if (alike && bytes == run->before + run->behind && instrument_is_run(work, body, run))
         return;
-    for (struct instrument_probe *each = run, *next; each; each = next) {
-        next = each->next ? &body->probes[each->next - 1] : NULL;
+    struct instrument_probe *each = run;
+    for (uint32_t next = run->next; next; next = each->next) {
         each->next = 0;
+        each = &body->probes[next - 1];
         each->joined = false;
     }
     run->before = 0;
