@@ -30,7 +30,7 @@ bool instrument_sets_address(const struct instrument_body *body, const struct pt
             return true;
         const struct ptx_reg *set = ssa->values[ref->value].reg;
         for (const struct instrument_probe *each = last; each;
-             each = each->with ? &body->probes[each->with - 1] : NULL) {
+             each = instrument_previous(body, each)) {
             if (set == address_reg(each) || set == each->site->instr->guard)
                 return true;
         }
@@ -41,8 +41,7 @@ bool instrument_sets_address(const struct instrument_body *body, const struct pt
 static bool goes_with_all(const struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_probe *last, const struct instrument_probe *probe)
 {
-    for (const struct instrument_probe *each = last; each;
-         each = each->with ? &body->probes[each->with - 1] : NULL) {
+    for (const struct instrument_probe *each = last; each; each = instrument_previous(body, each)) {
         if (!instrument_go_together(work, body, each, probe))
             return false;
     }

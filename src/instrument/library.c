@@ -371,6 +371,14 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "ret;\n}\n");
 }
 
+// Of the lanes that are here: %p, whether one has the same %key as the last of them, which is
+// %first.
+#define SAME_AS_LAST                                        \
+    "activemask.b32 %lanes;\n"                              \
+    "bfind.u32 %first, %lanes;\n"                           \
+    "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n" \
+    "setp.eq.u32 %p, %key, %other;\n"
+
 // Counts: an access of each lane, of so many elements from a counter on, whose word is given. Lanes
 // that have the same counter are put together, the last one's first, as long as there are such: one
 // of them adds for all. Counters are 4 bytes and their addresses differ in the 32 bits behind
@@ -385,11 +393,7 @@ static void emit_count(struct base_buf *out)
                        "shr.u64 %t, %at, 2;\n"
                        "cvt.u32.u64 %key, %t;\n"
                        "round:\n"
-                       ".pragma \"nounroll\";\n"
-                       "activemask.b32 %lanes;\n"
-                       "bfind.u32 %first, %lanes;\n"
-                       "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n"
-                       "setp.eq.u32 %p, %key, %other;\n"
+                       ".pragma \"nounroll\";\n" SAME_AS_LAST
                        "vote.sync.ballot.b32 %group, %p, %lanes;\n"
                        "popc.b32 %n, %group;\n"
                        "@%p bra mine;\n"
@@ -428,11 +432,7 @@ static void emit_or(struct base_buf *out)
                        "ld.param.b64 %at, [glint$1];\n"
                        "ld.param.b32 %bits, [glint$2];\n"
                        "shr.u64 %t, %at, 2;\n"
-                       "cvt.u32.u64 %key, %t;\n"
-                       "activemask.b32 %lanes;\n"
-                       "bfind.u32 %first, %lanes;\n"
-                       "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n"
-                       "setp.eq.u32 %p, %key, %other;\n"
+                       "cvt.u32.u64 %key, %t;\n" SAME_AS_LAST
                        "vote.sync.ballot.b32 %lanes, %p, %lanes;\n"
                        "@!%p bra set;\n"
                        "redux.sync.or.b32 %bits, %bits, %lanes;\n"

@@ -126,8 +126,7 @@ void instrument_emit_lookup(struct instrument_work *work, const struct instrumen
         emit_bits(out, many, probe->site->kind != PTX_SITE_INDIRECT);
     for (uint32_t kind = 0; kind < 2; kind++) {
         uint32_t moved = 0;
-        for (const struct instrument_probe *each = probe; each;
-             each = each->next ? &body->probes[each->next - 1] : NULL)
+        for (const struct instrument_probe *each = probe; each; each = instrument_next(body, each))
             moved += instrument_kinds(each->site) & 1u << kind ? each->site->bytes : 0;
         if (moved)
             base_buf_printf(out, "add.u64 %%glint$m%u, %%glint$m%u, %u;\n", kind, kind, moved);

@@ -72,8 +72,7 @@ static struct member member_of(const struct instrument_work *work,
         .aligned = true,
     };
     const uint32_t element = 1u << member.shift;
-    for (const struct instrument_probe *each = probe; each;
-         each = each->next ? &body->probes[each->next - 1] : NULL)
+    for (const struct instrument_probe *each = probe; each; each = instrument_next(body, each))
         member.aligned &= each->site->bytes % element == 0;
     member.aligned &= member.width % element == 0 && probe->step % element == 0;
     if (work->counts) {

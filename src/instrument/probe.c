@@ -154,8 +154,7 @@ static void emit_access(struct instrument_work *work, const struct instrument_bo
 void instrument_emit_slow(struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_probe *probe)
 {
-    for (const struct instrument_probe *each = probe; each;
-         each = each->next ? &body->probes[each->next - 1] : NULL) {
+    for (const struct instrument_probe *each = probe; each; each = instrument_next(body, each)) {
         instrument_emit_address(&work->out, each->site->address, "%glint$a", INSTRUMENT_NONE, 0);
         for (uint32_t at = 0; at < each->site->bytes; at += 16) {
             if (at)

@@ -11,6 +11,16 @@
 
 #define SLOT(field) (unsigned)offsetof(struct instrument_slot, field)
 
+// The loop over rows: the first byte of each, and `bytes` further, into %%u and %%t. For printf.
+#define NEXT_ROW                             \
+    "rows:\n"                                \
+    ".pragma \"nounroll\";\n"                \
+    "setp.ge.u32 %%p, %%row, %%row_count;\n" \
+    "@%%p bra done;\n"                       \
+    "cvt.u64.u32 %%t, %%row;\n"              \
+    "mad.lo.u64 %%u, %%t, %%step, %%low;\n"  \
+    "add.u64 %%t, %%u, %%bytes;\n"
+
 static void emit_head(struct base_buf *out)
 {
     base_buf_printf(
@@ -168,15 +178,7 @@ static void emit_bit_rows(struct base_buf *out)
                     "setp.ne.u32 %%check, %%n, 0;\n"
                     "setp.ne.u32 %%inside, %%word_start, 0;\n"
                     "add.u32 %%chunk, %%shift, 5;\n"
-                    "sub.u64 %%bytes, %%bytes, 1;\n"
-                    "rows:\n"
-                    ".pragma \"nounroll\";\n"
-                    "setp.ge.u32 %%p, %%row, %%row_count;\n"
-                    "@%%p bra done;\n"
-                    "cvt.u64.u32 %%t, %%row;\n"
-                    "mad.lo.u64 %%u, %%t, %%step, %%low;\n"
-                    "add.u64 %%t, %%u, %%bytes;\n"
-                    "shr.u64 %%at, %%u, %%shift;\n"
+                    "sub.u64 %%bytes, %%bytes, 1;\n" NEXT_ROW "shr.u64 %%at, %%u, %%shift;\n"
                     "cvt.u32.u64 %%n, %%at;\n"
                     "shf.l.wrap.b32 %%first, 0, -1, %%n;\n"
                     "@%%inside mov.u32 %%first, -1;\n"
@@ -263,15 +265,7 @@ static void emit_count_rows(struct base_buf *out)
                     "mov.u32 %%n, 1;\n"
                     "shl.b32 %%n, %%n, %%shift;\n"
                     "div.u32 %%factor, %%n, %%access;\n"
-                    "max.u32 %%factor, %%factor, 1;\n"
-                    "rows:\n"
-                    ".pragma \"nounroll\";\n"
-                    "setp.ge.u32 %%p, %%row, %%row_count;\n"
-                    "@%%p bra done;\n"
-                    "cvt.u64.u32 %%t, %%row;\n"
-                    "mad.lo.u64 %%u, %%t, %%step, %%low;\n"
-                    "add.u64 %%t, %%u, %%bytes;\n"
-                    "sub.u64 %%to, %%t, 1;\n"
+                    "max.u32 %%factor, %%factor, 1;\n" NEXT_ROW "sub.u64 %%to, %%t, 1;\n"
                     "shr.u64 %%from, %%u, %%shift;\n"
                     "shr.u64 %%to, %%to, %%shift;\n"
                     "shr.u64 %%words, %%to, 5;\n"

@@ -209,6 +209,18 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
 // The bytes that were counted in registers for the entry at hand go to memory.
 void instrument_emit_leave(struct instrument_work *work, const struct instrument_body *body);
 
+// The next of the accesses that are marked as one with the probe, and the one before it in its
+// group; NULL: there is none.
+static inline const struct instrument_probe *instrument_next(const struct instrument_body *body,
+                                                             const struct instrument_probe *probe)
+{
+    return probe->next ? &body->probes[probe->next - 1] : NULL;
+}
+static inline const struct instrument_probe *
+instrument_previous(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    return probe->with ? &body->probes[probe->with - 1] : NULL;
+}
 // The address, and so many bytes from there, into the register of that name, and number if that is
 // not INSTRUMENT_NONE.
 void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
