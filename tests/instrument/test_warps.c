@@ -105,6 +105,24 @@ static void older_targets_have_no_sums_over_warps(void **state)
     assert_exact(__func__, old, &(struct shape){{2, 1}, {96, 1, 1}, 150, 0, 0});
 }
 
+#define LIMITED(directives)                                                                  \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                                        \
+    ".visible .entry k(.param .u64 p)\n" directives "{\n.reg .b32 %r<2>; .reg .b64 %d<3>;\n" \
+    "ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4;\n"                \
+    "add.s64 %d2, %d0, %d1; ld.global.u32 %r1, [%d2]; ret; }\n"
+
+// A clone is held to what its kernel needs, unless the program has said what it may have.
+static void registers_are_limited(void **state)
+{
+    (void)state;
+    assert_has(LIMITED(""), INSTRUMENT_ELEMENTS, ".maxnreg 32", true);
+    assert_has(LIMITED(""), INSTRUMENT_OBJECTS, ".maxnreg", false);
+    assert_has(LIMITED(".maxntid 256, 1, 1\n"), INSTRUMENT_ELEMENTS, ".maxnreg 32", true);
+    assert_has(LIMITED(".maxntid 256, 1, 1\n.minnctapersm 2\n"), INSTRUMENT_ELEMENTS, ".maxnreg",
+               false);
+    assert_has(LIMITED(".maxnreg 64\n"), INSTRUMENT_ELEMENTS, ".maxnreg 32", false);
+}
+
 static void vectors_are_runs_too(void **state)
 {
     (void)state;
@@ -321,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_may_be_aligned_or_not),
         cmocka_unit_test(older_targets_have_no_sums_over_warps),
+        cmocka_unit_test(registers_are_limited),
         cmocka_unit_test(vectors_are_runs_too),
         cmocka_unit_test(shifted_runs_are_marked_together),
         cmocka_unit_test(few_lanes_have_unions),
