@@ -5,8 +5,7 @@
 // objects, elements or counts: what was asked for. Launches of a kernel are matched by their order;
 // with any-order, where threads launch the same kernel, by what they did. With some-heap not all
 // that kernels did to memory that they allocated needs to be told, but what is told must be so.
-// Exit status: 0 they say
-// the same, 1 not; what was compared, or what is not the same, is printed.
+// Exit status: 0 they say the same, 1 not; what was compared, or what is not the same, is printed.
 //
 // With SPOIL in the environment, what it names is spoilt in the profile's story before: then they
 // must not say the same.
@@ -25,25 +24,6 @@ static int by_order(const void *a, const void *b)
 {
     const struct launch *one = a, *other = b;
     return one->order < other->order ? -1 : one->order > other->order;
-}
-
-static int compare(uint64_t one, uint64_t other)
-{
-    return one < other ? -1 : one > other;
-}
-
-// Memory that kernels allocate may be given out again within a launch.
-static int by_address(const void *a, const void *b)
-{
-    const struct row *one = a, *other = b;
-    int order = compare(one->address, other->address);
-    order = order ? order : compare(one->bytes, other->bytes);
-    order = order ? order : compare(one->read, other->read);
-    order = order ? order : compare(one->written, other->written);
-    order = order ? order : compare(one->bytes_read, other->bytes_read);
-    order = order ? order : compare(one->bytes_written, other->bytes_written);
-    order = order ? order : compare(one->elements, other->elements);
-    return order ? order : compare(one->counts.most_at, other->counts.most_at);
 }
 
 static int by_object(const void *a, const void *b)
@@ -67,8 +47,6 @@ void story_number(struct story *story)
                 break;
             }
         }
-        if (launch->rows.count)
-            qsort(launch->rows.items, launch->rows.count, sizeof(struct row), by_address);
     }
     for (size_t i = 0; i < story->lives.count; i++) {
         story->lives.items[i].nth = 0;
@@ -82,6 +60,8 @@ void story_free(struct story *story)
 {
     for (size_t i = 0; i < story->launches.count; i++) {
         free(story->launches.items[i].kernel);
+        base_map_fini(&story->launches.items[i].given);
+        base_map_fini(&story->launches.items[i].taken);
         base_array_fini(&story->launches.items[i].rows);
     }
     for (size_t i = 0; i < story->lives.count; i++)
@@ -94,8 +74,7 @@ void story_free(struct story *story)
 
 // --- Comparing -----------------------------------------------------------------------------------
 
-// Rows as text, which is compared and shown.
-static void print_row(struct base_buf *out, enum level level, const struct row *row)
+void print_row(struct base_buf *out, enum level level, const struct row *row)
 {
     base_buf_printf(out, "  0x%" PRIx64 " of %" PRIu64 " bytes:%s%s", row->address, row->bytes,
                     row->read ? " read" : "", row->written ? " written" : "");
@@ -122,29 +101,48 @@ static void print_row(struct base_buf *out, enum level level, const struct row *
     base_buf_putc(out, '\n');
 }
 
-static char *launch_text(enum level level, const struct launch *launch)
-{
-    struct base_buf out = {0};
-    base_buf_printf(&out, "%s%s\n", launch->kernel, launch->watched ? "" : ", not watched");
-    for (size_t i = 0; launch->watched && i < launch->rows.count; i++)
-        print_row(&out, level, &launch->rows.items[i]);
-    base_buf_putc(&out, '\0');
-    return out.text;
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char **launch_texts(enum level level, const struct story *story, bool any_order)
+// Rows in the order of their texts: of several at one address it is not known which came first.
+static char *launch_text(enum level level, const struct launch *launch)
 {
-    char **texts = must(calloc(story->launches.count + 1, sizeof(*texts)));
+    struct base_buf out = {0};
+    const size_t count = launch->watched ? launch->rows.count : 0;
+    char **rows = must(calloc(count + 1, sizeof(*rows)));
+    for (size_t i = 0; i < count; i++) {
+        struct base_buf row = {0};
+        print_row(&row, level, &launch->rows.items[i]);
+        base_buf_putc(&row, '\0');
+        rows[i] = must(row.text);
+    }
+    qsort(rows, count, sizeof(*rows), by_text);
+    base_buf_printf(&out, "%s%s\n", launch->kernel, launch->watched ? "" : ", not watched");
+    for (size_t i = 0; i < count; i++) {
+        base_buf_puts(&out, rows[i]);
+        free(rows[i]);
+    }
+    free(rows);
+    base_buf_putc(&out, '\0');
+    return must(out.text);
+}
+
+struct side {
+    char *text;
+    struct launch *launch;
+};
+
+static struct side *sides_of(enum level level, const struct story *story, bool any_order)
+{
+    struct side *sides = must(calloc(story->launches.count + 1, sizeof(*sides)));
     for (size_t i = 0; i < story->launches.count; i++)
-        texts[i] = launch_text(level, &story->launches.items[i]);
+        sides[i] =
+            (struct side){launch_text(level, &story->launches.items[i]), &story->launches.items[i]};
     if (any_order)
-        qsort(texts, story->launches.count, sizeof(*texts), by_text);
-    return texts;
+        qsort(sides, story->launches.count, sizeof(*sides), by_text); // which comes first in a side
+    return sides;
 }
 
 // Leaves out of the log's launch what was done to memory of kernels' own and is not told.
@@ -175,6 +173,8 @@ static int by_kernel(const void *a, const void *b)
     return names ? names : one->nth < other->nth ? -1 : one->nth > other->nth;
 }
 
+// Pairs launches as well: by their order, or in any order by what they did, so that some may be any
+// of those that did the same.
 static unsigned compare_launches(enum level level, struct story *profile, struct story *log,
                                  bool any_order, bool some_heap)
 {
@@ -190,25 +190,33 @@ static unsigned compare_launches(enum level level, struct story *profile, struct
     }
     for (size_t i = 0; some_heap && i < log->launches.count; i++)
         leave_out(level, &profile->launches.items[i], &log->launches.items[i]);
-    char **said = launch_texts(level, profile, any_order),
-         **done = launch_texts(level, log, any_order);
+    struct side *said = sides_of(level, profile, any_order),
+                *done = sides_of(level, log, any_order);
+    uint32_t like = 0;
     for (size_t i = 0; i < log->launches.count; i++) {
-        if (strcmp(said[i], done[i]) != 0 && different++ < MOST_COMPLAINTS)
-            printf("launch %u of the profile, %sof the log, %s", profile->launches.items[i].nth,
-                   said[i], done[i]);
-        free(said[i]);
-        free(done[i]);
+        if (strcmp(said[i].text, done[i].text) != 0 && different++ < MOST_COMPLAINTS)
+            printf("launch %u of the profile, %sof the log, %s", said[i].launch->nth, said[i].text,
+                   done[i].text);
+        like += i && !(any_order && strcmp(said[i].text, said[i - 1].text) == 0);
+        said[i].launch->like = done[i].launch->like = like;
+    }
+    for (size_t i = 0; i < log->launches.count; i++) {
+        free(said[i].text);
+        free(done[i].text);
     }
     free(said);
     free(done);
     return different;
 }
 
+// But for memory that kernels allocated: compare_blocks has it.
 static unsigned compare_lives(const struct story *profile, const struct story *log)
 {
     unsigned different = 0;
     for (size_t i = 0; i < log->lives.count; i++) {
         const struct life *done = &log->lives.items[i], *said = NULL;
+        if (done->heap)
+            continue;
         for (size_t k = 0; k < profile->lives.count && !said; k++) {
             const struct life *life = &profile->lives.items[k];
             if (life->address == done->address && life->nth == done->nth)
@@ -236,6 +244,63 @@ static unsigned compare_lives(const struct story *profile, const struct story *l
     return different;
 }
 
+// What was done to a block told of another that had its place: each launch did the same as before.
+static bool spoil_block_row(struct story *story)
+{
+    for (size_t i = 0; i < story->launches.count; i++) {
+        struct launch *launch = &story->launches.items[i];
+        for (size_t k = 0; k < launch->rows.count; k++) {
+            struct row *row = &launch->rows.items[k];
+            for (size_t n = 0; row->heap && n < story->blocks.count; n++) {
+                const struct block *block = &story->blocks.items[n];
+                if (block->address != row->address || block->object == row->object)
+                    continue;
+                row->object = block->object;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool spoil_block_life(const char *what, struct story *story)
+{
+    for (size_t i = 0; i < story->lives.count; i++) {
+        struct life *life = &story->lives.items[i];
+        if (!life->heap || !life->times)
+            continue;
+        if (strcmp(what, "block_touched") == 0)
+            life->touched--;
+        else
+            life->times[life->elements / 2] ^= 1;
+        return true;
+    }
+    return false;
+}
+
+static bool spoil_block(const char *what, struct story *story)
+{
+    struct block *block = &story->blocks.items[0];
+    const uint64_t last = story->launches.items[story->launches.count - 1].id;
+    if (strcmp(what, "block_row") == 0)
+        return spoil_block_row(story);
+    if (strcmp(what, "block_touched") == 0 || strcmp(what, "block_map") == 0)
+        return spoil_block_life(what, story);
+    for (size_t i = 0; i < story->blocks.count && !block->has_end; i++)
+        block = &story->blocks.items[i];
+    if (strcmp(what, "block") == 0)
+        story->blocks.count--;
+    else if (strcmp(what, "block_bytes") == 0)
+        block->bytes++;
+    else if (strcmp(what, "block_began") == 0)
+        block->began = last;
+    else if (strcmp(what, "block_ended") == 0)
+        block->has_end = !block->has_end;
+    else if (strcmp(what, "block_ended_by") == 0)
+        block->ended = last;
+    return true;
+}
+
 // False: there is no such place.
 static bool spoil(const char *what, struct story *story)
 {
@@ -249,19 +314,12 @@ static bool spoil(const char *what, struct story *story)
         if (row && strcmp(what, "watched") == 0)
             launch->watched = false;
     }
-    struct block *block = story->blocks.count ? &story->blocks.items[0] : NULL;
-    if (strcmp(what, "block") == 0 && block)
-        story->blocks.count--;
-    if (strcmp(what, "block_bytes") == 0 && block)
-        block->bytes++;
-    if (strcmp(what, "block_began") == 0 && block)
-        block->began = story->launches.items[story->launches.count - 1].id;
-    if (strcmp(what, "block_ended") == 0 && block)
-        block->has_end = !block->has_end;
     if (strncmp(what, "block", 5) == 0)
-        return block;
+        return story->blocks.count && spoil_block(what, story);
     if (!row)
         return false;
+    if (strcmp(what, "object") == 0)
+        return base_map_remove(&story->addresses, row->address);
     if (strcmp(what, "read") == 0)
         row->read = !row->read;
     else if (strcmp(what, "written") == 0)
@@ -305,20 +363,21 @@ int main(int argc, char **argv)
     const bool any_order = argc > 4 && strcmp(argv[4], "any-order") == 0;
     const bool some_heap = argc > 4 && strcmp(argv[4], "some-heap") == 0;
     const char *spoilt = getenv("SPOIL");
-    if (told(argv[2], (enum level)level, &profile) &&
-        logged(argv[3], (enum level)level, &profile, &log)) {
-        if (spoilt && !spoil(spoilt, &profile))
-            printf("there is nothing to be spoilt: %s\n", spoilt);
+    const bool is_told = told(argv[2], (enum level)level, &profile);
+    if (is_told && spoilt && !spoil(spoilt, &profile))
+        printf("there is nothing to be spoilt: %s\n", spoilt);
+    if (is_told && logged(argv[3], (enum level)level, &profile, &log)) {
         different = compare_launches((enum level)level, &profile, &log, any_order, some_heap);
         if (level >= LEVEL_ELEMENTS && !some_heap)
             different += compare_lives(&profile, &log);
         if (!some_heap)
-            different += compare_blocks(&profile, &log, any_order);
+            different += compare_blocks((enum level)level, &profile, &log);
         if (log.untold && !some_heap) {
             printf("%" PRIu64 " accesses to memory that kernels allocated are not told\n",
                    log.untold);
             different++;
         }
+        different += log.wrong;
     }
     size_t rows = 0, watched = 0, maps = 0;
     for (size_t i = 0; i < log.launches.count; i++) {
@@ -329,8 +388,10 @@ int main(int argc, char **argv)
         maps += profile.lives.items[i].times != NULL;
     if (!different)
         printf("%zu launches, %zu watched, %zu rows, %zu maps, %zu blocks of the kernels' own with "
-               "%" PRIu64 " accesses: as the log says\n",
-               log.launches.count, watched, rows, maps, log.blocks.count, log.heap);
+               "%" PRIu64 " accesses: as the log says; %" PRIu64 " objects of glint's own, %" PRIu64
+               " of cooperative launches\n",
+               log.launches.count, watched, rows, maps, log.blocks.count, log.heap, log.own,
+               log.barriers);
     story_free(&profile);
     story_free(&log);
     return different != 0;

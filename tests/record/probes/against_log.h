@@ -27,7 +27,7 @@ enum level { LEVEL_OBJECTS, LEVEL_ELEMENTS, LEVEL_COUNTS };
 struct row {
     uint64_t object;         // its number
     uint64_t address, bytes; // of the object
-    bool heap;               // in the log: a kernel has allocated it
+    bool heap;               // a kernel has allocated it
     bool read, written;
     uint64_t bytes_read, bytes_written, elements;
     uint32_t element_bytes;
@@ -39,8 +39,11 @@ struct launch {
     uint64_t order; // by which launches are sorted
     uint64_t id;    // the log's number; in the profile, the call's
     uint32_t nth;   // of the launches of its kernel, from 0
+    uint32_t like;  // launches of both stories with the same number may be the same
     bool watched;
-    BASE_ARRAY(struct row) rows; // by address, and of several at one place by what was done
+    uint64_t from, to;            // when it ran: places in the log; in the profile, its call
+    struct base_map given, taken; // in the log: addresses of blocks that its probes saw come and go
+    BASE_ARRAY(struct row) rows;
 };
 
 // What all launches did to one object in its life.
@@ -49,6 +52,7 @@ struct life {
     uint64_t address;
     uint32_t nth; // of the objects at its address, from 0
     uint32_t element_bytes;
+    bool heap;              // a kernel has allocated it
     bool mixed;             // of several granularities: nothing is compared
     uint64_t touched, more; // elements: by one launch and more, by two and more
     uint64_t elements;      // of the whole object
@@ -57,34 +61,41 @@ struct life {
 
 // Memory that a kernel allocated.
 struct block {
+    uint64_t object; // its number
     uint64_t address, bytes;
-    uint32_t nth; // of those at its address, from 0
     bool has_end;
-    uint64_t began, ended; // ids of launches; 0: not known
+    uint64_t began, ended; // when: places in the log; in the profile, calls
 };
 
 struct story {
     BASE_ARRAY(struct launch) launches;
-    BASE_ARRAY(struct life) lives;
-    BASE_ARRAY(struct block) blocks; // in the order in which they were allocated
-    struct base_map addresses;       // of the profile's objects
-    uint64_t heap, untold; // accesses to memory that kernels allocated; to what nobody tells
+    BASE_ARRAY(struct life) lives; // by object
+    BASE_ARRAY(struct block) blocks;
+    struct base_map addresses; // of the profile's objects
+    // In the log: accesses to memory that kernels allocated, and those of them that are to what the
+    // profile does not know; objects of glint's own, and of cooperative launches; what is wrong,
+    // which was printed.
+    uint64_t heap, untold, own, barriers;
+    unsigned wrong;
 };
 
 // From the profile; false after a message.
 bool told(const char *path, enum level level, struct story *story);
-// From the log. Objects that the other story does not know are glint's own, which its probes write
-// to, unless kernels have allocated them. How fine elements are is taken from there too: as they
-// are in the same launch's row of the same object, else in any.
+// From the log. What probes and kernels of glint's own touch is left out; that the program touches
+// an object that the other story does not know is wrong. How fine elements are is taken from there
+// too: as they are in the same launch's row of the same object, else in any.
 bool logged(const char *path, enum level level, const struct story *other, struct story *story);
 
 // Sorts launches by order, and numbers launches and lives.
 void story_number(struct story *story);
 void story_free(struct story *story);
 
+// A row as text, which is compared and shown.
+void print_row(struct base_buf *out, enum level level, const struct row *row);
+
 // blocks.c: whether both tell the same blocks, with the same launches that allocated and freed them
-// (of which only the kernels are compared in any order). Prints what is not the same, and returns
-// how many.
-unsigned compare_blocks(struct story *profile, struct story *log, bool any_order);
+// and all that launches did to them, once launches have what they are like. Prints what is not the
+// same, and returns how many.
+unsigned compare_blocks(enum level level, const struct story *profile, const struct story *log);
 
 #endif

@@ -1,72 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocated: which blocks there were, and which launches began and ended them.
+// Memory that kernels allocated: which blocks there were, which launches began and ended them, and
+// what was done to each. An address may be given out many times. The profile tells of launches in
+// the order in which they were launched and the log in that in which they ran, so blocks are paired
+// not by their order but by what is said of them, all of it, as text. Of some that are alike in
+// that, any may be any, as far as the launches that began and ended them allow it: the log does not
+// say which launch that was, only when it was and which launches could have been it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "against_log.h"
 
-static int by_place(const void *a, const void *b)
+enum { MOST_COMPLAINTS = 10 };
+
+struct side {
+    char *text;
+    const struct block *block;
+};
+
+// What a launch did to a block.
+struct deed {
+    uint64_t object;
+    char *text;
+};
+
+static int by_object(const void *a, const void *b)
 {
-    const struct block *one = a, *other = b;
-    if (one->address != other->address)
-        return one->address < other->address ? -1 : 1;
-    return one->nth < other->nth ? -1 : one->nth > other->nth;
+    const struct deed *one = a, *other = b;
+    if (one->object != other->object)
+        return one->object < other->object ? -1 : 1;
+    return strcmp(one->text, other->text);
 }
 
-// By address, and in the order of time.
-static void number(struct story *story)
+static int by_text(const void *a, const void *b)
 {
-    struct base_map last = {0};
-    for (size_t i = 0; i < story->blocks.count; i++) {
-        struct block *block = &story->blocks.items[i];
-        uint64_t *count = must(base_map_put(&last, block->address, NULL));
-        block->nth = (uint32_t)(*count)++;
+    return strcmp(((const struct side *)a)->text, ((const struct side *)b)->text);
+}
+
+static int life_by_object(const void *key, const void *item)
+{
+    const uint64_t object = *(const uint64_t *)key, other = ((const struct life *)item)->object;
+    return object < other ? -1 : object > other;
+}
+
+static int deed_by_object(const void *key, const void *item)
+{
+    const uint64_t object = *(const uint64_t *)key, other = ((const struct deed *)item)->object;
+    return object < other ? -1 : object > other;
+}
+
+// By object, and its own by what was done.
+static struct deed *find_deeds(enum level level, const struct story *story, size_t *count)
+{
+    BASE_ARRAY(struct deed) deeds = {0};
+    for (size_t i = 0; i < story->launches.count; i++) {
+        const struct launch *launch = &story->launches.items[i];
+        for (size_t k = 0; launch->watched && k < launch->rows.count; k++) {
+            const struct row *row = &launch->rows.items[k];
+            struct base_buf text = {0};
+            if (!row->heap)
+                continue;
+            base_buf_printf(&text, "  %s, %" PRIu32 " of all:", launch->kernel, launch->like);
+            print_row(&text, level, row);
+            base_buf_putc(&text, '\0');
+            PUSH(struct deed, &deeds) = (struct deed){row->object, must(text.text)};
+        }
     }
-    base_map_fini(&last);
-    if (story->blocks.count)
-        qsort(story->blocks.items, story->blocks.count, sizeof(struct block), by_place);
+    if (deeds.count)
+        qsort(deeds.items, deeds.count, sizeof(struct deed), by_object);
+    *count = deeds.count;
+    return deeds.items;
 }
 
-// Whether the log's launch is one of the call's in the profile: a graph's call has several.
-static bool same_launch(const struct story *profile, uint64_t call, const struct story *log,
-                        uint64_t id, bool any_order)
+static void print_life(struct base_buf *out, const struct life *life)
 {
-    const struct launch *launch = NULL;
-    for (size_t i = 0; i < log->launches.count && !launch; i++)
-        launch = log->launches.items[i].id == id ? &log->launches.items[i] : NULL;
-    for (size_t i = 0; launch && i < profile->launches.count; i++) {
-        const struct launch *said = &profile->launches.items[i];
-        if (said->id == call && strcmp(said->kernel, launch->kernel) == 0 &&
-            (any_order || said->nth == launch->nth))
+    base_buf_printf(out, "  %" PRIu64 " elements touched, %" PRIu64 " by more than one launch:",
+                    life->touched, life->more);
+    for (uint64_t i = 0; life->times && i < life->elements; i++)
+        base_buf_putc(out, (char)('0' + life->times[i]));
+    base_buf_puts(out, life->mixed ? ", mixed\n" : "\n");
+}
+
+static char *block_text(const struct block *block, const struct deed *deeds, size_t count,
+                        const struct story *story)
+{
+    struct base_buf out = {0};
+    base_buf_printf(&out, "0x%" PRIx64 " of %" PRIu64 " bytes, %s\n", block->address, block->bytes,
+                    block->has_end ? "ended" : "not ended");
+    const struct deed *deed =
+        count ? bsearch(&block->object, deeds, count, sizeof(*deed), deed_by_object) : NULL;
+    while (deed && deed > deeds && deed[-1].object == block->object)
+        deed--;
+    for (; deed && deed < deeds + count && deed->object == block->object; deed++)
+        base_buf_puts(&out, deed->text);
+    const struct life *life = story->lives.count
+                                  ? bsearch(&block->object, story->lives.items, story->lives.count,
+                                            sizeof(struct life), life_by_object)
+                                  : NULL;
+    if (life)
+        print_life(&out, life);
+    base_buf_putc(&out, '\0');
+    return must(out.text);
+}
+
+static struct side *sides_of(enum level level, const struct story *story)
+{
+    struct side *sides = must(calloc(story->blocks.count + 1, sizeof(*sides)));
+    size_t count;
+    struct deed *deeds = find_deeds(level, story, &count);
+    for (size_t i = 0; i < story->blocks.count; i++)
+        sides[i] = (struct side){block_text(&story->blocks.items[i], deeds, count, story),
+                                 &story->blocks.items[i]};
+    for (size_t i = 0; i < count; i++)
+        free(deeds[i].text);
+    free(deeds);
+    qsort(sides, story->blocks.count, sizeof(*sides), by_text);
+    return sides;
+}
+
+// --- Pairs of those that are alike ---------------------------------------------------------------
+
+struct alike {
+    const struct story *profile, *log;
+    const struct side *said, *done;
+    size_t count;  // of each
+    size_t *taken; // by done: 1 + the said that has it
+    bool *seen;    // by done, while one is looked for
+};
+
+static bool has(const struct base_map *addresses, uint64_t address)
+{
+    return base_map_get(addresses, address);
+}
+
+// Whether a launch of the call, of which a graph's has several, could have begun or ended the
+// block: one that ran then in the log, and that was given or gave back memory there.
+static bool may_be(const struct alike *alike, uint64_t call, uint64_t when,
+                   const struct block *block, bool began)
+{
+    for (size_t i = 0; i < alike->log->launches.count; i++) {
+        const struct launch *done = &alike->log->launches.items[i];
+        if (when < done->from || when > done->to ||
+            !has(began ? &done->given : &done->taken, block->address))
+            continue;
+        for (size_t k = 0; k < alike->profile->launches.count; k++) {
+            const struct launch *said = &alike->profile->launches.items[k];
+            if (said->id == call && said->like == done->like)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool fits(const struct alike *alike, const struct block *said, const struct block *done)
+{
+    return may_be(alike, said->began, done->began, done, true) &&
+           (!done->has_end || may_be(alike, said->ended, done->ended, done, false));
+}
+
+// Finds a block of the log for one of the profile; those that have one may have to take another.
+static bool pair(struct alike *alike, size_t said)
+{
+    for (size_t i = 0; i < alike->count; i++) {
+        if (alike->seen[i] || !fits(alike, alike->said[said].block, alike->done[i].block))
+            continue;
+        alike->seen[i] = true;
+        if (!alike->taken[i] || pair(alike, alike->taken[i] - 1)) {
+            alike->taken[i] = said + 1;
             return true;
+        }
     }
-    return !id; // not known
+    return false;
 }
 
-unsigned compare_blocks(struct story *profile, struct story *log, bool any_order)
+static unsigned compare_alike(struct alike *alike)
 {
     unsigned different = 0;
-    number(profile);
-    number(log);
-    if (profile->blocks.count != log->blocks.count) {
-        printf("%zu blocks of the kernels' own in the profile, %zu in the log\n",
-               profile->blocks.count, log->blocks.count);
-        return 1;
-    }
-    for (size_t i = 0; i < log->blocks.count; i++) {
-        const struct block *said = &profile->blocks.items[i], *done = &log->blocks.items[i];
-        if (said->address == done->address && said->bytes == done->bytes &&
-            said->has_end == done->has_end &&
-            same_launch(profile, said->began, log, done->began, any_order) &&
-            (!done->has_end || same_launch(profile, said->ended, log, done->ended, any_order)))
+    alike->taken = must(calloc(alike->count + 1, sizeof(*alike->taken)));
+    alike->seen = must(calloc(alike->count + 1, sizeof(*alike->seen)));
+    for (size_t i = 0; i < alike->count; i++) {
+        memset(alike->seen, 0, alike->count * sizeof(*alike->seen));
+        if (pair(alike, i))
             continue;
-        if (different++ < 10)
-            printf("0x%" PRIx64 " of %" PRIu64 " bytes, begun by call %" PRIu64
-                   ", ended by %" PRIu64 "; in the log 0x%" PRIx64 " of %" PRIu64
-                   " bytes, by launches %" PRIu64 " and %" PRIu64 "\n",
-                   said->address, said->bytes, said->began, said->ended, done->address, done->bytes,
-                   done->began, done->ended);
+        const struct block *block = alike->said[i].block;
+        if (different++ < MOST_COMPLAINTS)
+            printf("begun by call %" PRIu64 ", ended by %" PRIu64 ", but in the log by others: %s",
+                   block->began, block->ended, alike->said[i].text);
     }
+    free(alike->taken);
+    free(alike->seen);
+    return different;
+}
+
+unsigned compare_blocks(enum level level, const struct story *profile, const struct story *log)
+{
+    unsigned different = 0;
+    struct side *said = sides_of(level, profile), *done = sides_of(level, log);
+    const size_t said_count = profile->blocks.count, done_count = log->blocks.count;
+    for (size_t i = 0, k = 0; i < said_count || k < done_count;) {
+        const int order = i == said_count   ? 1
+                          : k == done_count ? -1
+                                            : strcmp(said[i].text, done[k].text);
+        if (order != 0) {
+            if (different++ < MOST_COMPLAINTS)
+                printf("only in the %s: %s", order < 0 ? "profile" : "log",
+                       order < 0 ? said[i].text : done[k].text);
+            i += order < 0;
+            k += order > 0;
+            continue;
+        }
+        struct alike alike = {.profile = profile, .log = log, .said = said + i, .done = done + k};
+        while (i < said_count && k < done_count && strcmp(said[i].text, alike.said->text) == 0 &&
+               strcmp(done[k].text, alike.said->text) == 0) {
+            alike.count++;
+            i++;
+            k++;
+        }
+        different += compare_alike(&alike);
+    }
+    for (size_t i = 0; i < said_count; i++)
+        free(said[i].text);
+    for (size_t i = 0; i < done_count; i++)
+        free(done[i].text);
+    free(said);
+    free(done);
     return different;
 }

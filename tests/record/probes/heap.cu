@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <malloc.h>
 #include <thread>
 #include <vector>
 
@@ -338,6 +339,9 @@ int main(int argc, char **argv)
     } modes[] = {{"churn", do_churn}, {"keep", do_keep},       {"given", do_given},
                  {"kinds", do_kinds}, {"streams", do_streams}, {"graph", do_graph},
                  {"threads", do_threads}};
+    // The simulated GPU's heap is the process's. With one arena for all its threads, memory that one
+    // launch has freed is given out again in the next, whichever of them runs it.
+    mallopt(M_ARENA_MAX, 1);
     unsigned *room;
     CHECK(cudaMalloc(&room, 256 * sizeof(*room)));
     CHECK(cudaMemset(room, 0, 256 * sizeof(*room)));

@@ -6,6 +6,7 @@
 
 #include "against_log.h"
 #include "gpusim/gpusim.h"
+#include "instrument/instrument.h"
 
 // A launch that runs: what it did to each object so far.
 struct use {
@@ -26,6 +27,9 @@ struct reader {
     const struct story *other;
     struct story *story;
     struct running *running;
+    uint64_t at;             // place in the log
+    struct base_map own;     // numbers of objects that are glint's own
+    struct base_map strange; // of those that the other story does not know
 };
 
 // The program's own name of a kernel; NULL: it is one of glint's own.
@@ -102,7 +106,8 @@ static struct use *use_of(struct reader *reader, struct running *running,
     struct use *use = must(base_array_push(&running->uses));
     const uint32_t fine = element_bytes_of(reader, launch_of(reader, running->id), object->address);
     *use = (struct use){.object = object};
-    use->row = (struct row){.address = object->address,
+    use->row = (struct row){.object = object->id,
+                            .address = object->address,
                             .bytes = object->size_bytes,
                             .heap = object->kind == GPUSIM_LOG_HEAP,
                             .element_bytes = fine};
@@ -111,26 +116,89 @@ static struct use *use_of(struct reader *reader, struct running *running,
     return use;
 }
 
-// By the one launch that runs, where it is one.
 static void see_block(struct reader *reader, const struct gpusim_log_object *object, bool ends)
 {
-    const struct running *running = reader->running;
-    const uint64_t launch = running && !running->next ? running->id : 0;
     if (object->kind != GPUSIM_LOG_HEAP)
         return;
     if (!ends) {
-        PUSH(struct block, &reader->story->blocks) = (struct block){
-            .address = object->address, .bytes = object->size_bytes, .began = launch};
+        PUSH(struct block, &reader->story->blocks) = (struct block){.object = object->id,
+                                                                    .address = object->address,
+                                                                    .bytes = object->size_bytes,
+                                                                    .began = reader->at};
         return;
     }
-    for (size_t i = reader->story->blocks.count; running && i-- > 0;) { // else with everything
+    for (size_t i = reader->story->blocks.count; reader->running && i-- > 0;) { // else with all
         struct block *block = &reader->story->blocks.items[i];
-        if (block->address == object->address) {
+        if (block->object == object->id) {
             block->has_end = true;
-            block->ended = launch;
+            block->ended = reader->at;
             return;
         }
     }
+}
+
+// The log does not say which launch a block is of. But probes write its address down when it comes
+// and when it goes, and of those writes it is known: which launches it may have been.
+static void see_given(struct launch *launch, const struct gpusim_log_access *access)
+{
+    const bool given = strcmp(access->site->function, "glint$given") == 0;
+    if ((!given && strcmp(access->site->function, "glint$taken") != 0) ||
+        access->kind != GPUSIM_LOG_STORE || access->bytes != sizeof(uint64_t))
+        return;
+    const unsigned lanes = (unsigned)__builtin_popcount(access->mask);
+    for (unsigned i = 0; i < lanes; i++) {
+        uint64_t value;
+        memcpy(&value, access->values + i * access->value_stride, sizeof(value));
+        must(base_map_put(given ? &launch->given : &launch->taken, value, NULL));
+    }
+}
+
+static bool is_in(const struct gpusim_log_object *object, uint64_t address)
+{
+    return address - object->address < object->size_bytes;
+}
+
+// Glint's own are what its own kernels and functions touch, and at object level, where there are no
+// such kernels, what launch contexts say. All else that clones touch they touch as their kernels
+// would.
+static void see_own(struct reader *reader, const struct gpusim_log_access *access)
+{
+    const struct gpusim_log_launch *launch = access->launch;
+    const struct gpusim_log_object *object = access->object;
+    struct instrument_context context;
+    bool own = strncmp(launch->kernel, "glint", 5) == 0 ||
+               strncmp(access->site->function, "glint$", 6) == 0;
+    if (!object || access->space != GPUSIM_LOG_GLOBAL)
+        return;
+    if (reader->level == LEVEL_OBJECTS && strstr(launch->kernel, "$glint") &&
+        launch->params_bytes >= sizeof(context)) {
+        memcpy(&context, (const char *)launch->params + launch->params_bytes - sizeof(context),
+               sizeof(context));
+        own |= is_in(object, context.flags);
+    }
+    if (own)
+        must(base_map_put(&reader->own, object->id, NULL));
+}
+
+// Nobody but the driver knows of the memory by which the blocks of a cooperative launch wait for
+// each other: nothing is told of it. All else that the program touches must be known.
+static void see_strange(struct reader *reader, const struct gpusim_log_access *access)
+{
+    const struct gpusim_log_object *object = access->object;
+    bool added;
+    must(base_map_put(&reader->strange, object->id, &added));
+    if (!added)
+        return;
+    if (strcmp(object->name, "grid barrier") == 0) {
+        reader->story->barriers++;
+        return;
+    }
+    reader->story->wrong++;
+    printf("the profile does not know object %llu of the log, 0x%llx of %llu bytes (%s, %s), which "
+           "%s touches: %s, line %u\n",
+           (unsigned long long)object->id, (unsigned long long)object->address,
+           (unsigned long long)object->size_bytes, gpusim_log_object_kind_name(object->kind),
+           object->name, access->launch->kernel, access->site->text, access->site->ptx_line);
 }
 
 static void see_access(struct reader *reader, const struct gpusim_log_access *access)
@@ -142,12 +210,19 @@ static void see_access(struct reader *reader, const struct gpusim_log_access *ac
         return;
     if (!access->object) {
         printf("an access to memory that has ended: nobody knows what it was\n");
+        reader->story->wrong++;
+        return;
+    }
+    if (base_map_get(&reader->own, access->object->id)) {
+        see_given(launch_of(reader, running->id), access);
         return;
     }
     const bool heap = access->object->kind == GPUSIM_LOG_HEAP;
     reader->story->heap += heap;
     if (!base_map_get(&reader->other->addresses, access->object->address)) {
         reader->story->untold += heap;
+        if (!heap)
+            see_strange(reader, access);
         return;
     }
     struct use *use = use_of(reader, running, access->object);
@@ -227,6 +302,7 @@ static void live_on(struct reader *reader, const struct use *use)
         life = must(base_array_push(&reader->story->lives));
         *life = (struct life){.object = use->object->id,
                               .address = use->object->address,
+                              .heap = use->row.heap,
                               .element_bytes = use->row.element_bytes,
                               .elements = use->elements,
                               .times = must(calloc(1, use->elements))};
@@ -247,6 +323,7 @@ static void see_end(struct reader *reader, uint64_t id)
     struct launch *launch = launch_of(reader, id);
     if (!running || !launch)
         return;
+    launch->to = reader->at;
     for (size_t i = 0; i < running->uses.count; i++) {
         struct use *use = &running->uses.items[i];
         count_up(use, &use->row);
@@ -256,7 +333,8 @@ static void see_end(struct reader *reader, uint64_t id)
         if (reader->level < LEVEL_COUNTS)
             use->row.counts = (struct profile_counts){0};
         if (reader->level < LEVEL_ELEMENTS)
-            use->row = (struct row){.address = use->row.address,
+            use->row = (struct row){.object = use->row.object,
+                                    .address = use->row.address,
                                     .bytes = use->row.bytes,
                                     .heap = use->row.heap,
                                     .read = use->row.read,
@@ -272,7 +350,7 @@ static void see_end(struct reader *reader, uint64_t id)
     free(running);
 }
 
-// Launches alone, so that they can be numbered before their accesses are looked at.
+// Launches, so that they can be numbered before their accesses are looked at, and what is glint's.
 static enum base_code read_launches(struct reader *reader, struct gpusim_log *log,
                                     struct base_error *error)
 {
@@ -280,6 +358,8 @@ static enum base_code read_launches(struct reader *reader, struct gpusim_log *lo
     enum base_code code;
     while ((code = gpusim_log_next(log, &record, error)) == BASE_OK) {
         bool watched;
+        if (record.type == GPUSIM_LOG_ACCESS)
+            see_own(reader, &record.access);
         char *kernel =
             record.type == GPUSIM_LOG_LAUNCH ? own_name(record.launch->kernel, &watched) : NULL;
         if (kernel)
@@ -299,7 +379,11 @@ static enum base_code read_accesses(struct reader *reader, struct gpusim_log *lo
     struct gpusim_log_record record;
     enum base_code code;
     while ((code = gpusim_log_next(log, &record, error)) == BASE_OK) {
-        if (record.type == GPUSIM_LOG_LAUNCH && launch_of(reader, record.launch->number)) {
+        struct launch *launch =
+            record.type == GPUSIM_LOG_LAUNCH ? launch_of(reader, record.launch->number) : NULL;
+        reader->at++;
+        if (launch) {
+            launch->from = reader->at;
             struct running *running = must(calloc(1, sizeof(*running)));
             *running = (struct running){.next = reader->running, .id = record.launch->number};
             reader->running = running;
@@ -336,6 +420,9 @@ bool logged(const char *path, enum level level, const struct story *other, struc
     }
     if (!good)
         printf("%s is not whole\n", path);
+    story->own = reader.own.live;
+    base_map_fini(&reader.own);
+    base_map_fini(&reader.strange);
     story_number(story);
     return good;
 }

@@ -8,6 +8,7 @@
 
 struct object {
     uint64_t number, address, bytes;
+    bool heap;
 };
 
 struct teller {
@@ -48,14 +49,16 @@ static bool see_probe(void *user, const struct profile_probe *probe)
 static bool see_object(void *user, const struct profile_object *object)
 {
     struct teller *teller = user;
-    if (object->kind == PROFILE_OBJECT_HEAP)
-        PUSH(struct block, &teller->story->blocks) = (struct block){.address = object->address,
+    const bool heap = object->kind == PROFILE_OBJECT_HEAP;
+    if (heap)
+        PUSH(struct block, &teller->story->blocks) = (struct block){.object = object->number,
+                                                                    .address = object->address,
                                                                     .bytes = object->bytes,
                                                                     .has_end = object->has_end,
                                                                     .began = object->call,
                                                                     .ended = object->end_call};
     PUSH(struct object, &teller->objects) =
-        (struct object){object->number, object->address, object->bytes};
+        (struct object){object->number, object->address, object->bytes, heap};
     return base_map_put(&teller->story->addresses, object->address, NULL) != NULL;
 }
 
@@ -75,6 +78,8 @@ static void add_launch(struct teller *teller, uint64_t call, uint32_t node, uint
     *launch = (struct launch){.kernel = strdup(teller->kernels.items[kernel]),
                               .order = teller->keys.count,
                               .id = call,
+                              .from = call,
+                              .to = call,
                               .watched = teller->probed.items[kernel]};
     PUSH(struct launch_key, &teller->keys) = (struct launch_key){call, node};
 }
@@ -125,8 +130,10 @@ static struct life *life_of(struct teller *teller, const struct object *object,
         }
     }
     struct life *life = must(base_array_push(&teller->story->lives));
-    *life = (struct life){
-        .object = object->number, .address = object->address, .element_bytes = element_bytes};
+    *life = (struct life){.object = object->number,
+                          .address = object->address,
+                          .heap = object->heap,
+                          .element_bytes = element_bytes};
     return life;
 }
 
@@ -144,6 +151,7 @@ static bool see_access(void *user, const struct profile_access *access)
     *row = (struct row){.object = object->number,
                         .address = object->address,
                         .bytes = object->bytes,
+                        .heap = object->heap,
                         .read = access->read,
                         .written = access->written};
     if (teller->level < LEVEL_ELEMENTS)
