@@ -345,6 +345,7 @@ int main(int argc, char **argv)
     unsigned *room;
     CHECK(cudaMalloc(&room, 256 * sizeof(*room)));
     CHECK(cudaMemset(room, 0, 256 * sizeof(*room)));
+    CHECK(cudaDeviceSynchronize()); // other streams do not wait for it
     for (int i = 1; i < argc; i++) {
         for (const auto &mode : modes) {
             if (std::strcmp(argv[i], mode.name) == 0)
