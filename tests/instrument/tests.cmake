@@ -18,7 +18,7 @@ glint_test(instrument.ptxas ${CMAKE_CURRENT_SOURCE_DIR}/instrument/check_ptxas.s
 # The oracle: probes against the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
-foreach(test exact warps)
+foreach(test edges exact warps)
     if(TARGET test_instrument_${test})
         target_link_libraries(test_instrument_${test} PRIVATE instrument_oracle)
     endif()
@@ -43,7 +43,7 @@ foreach(first RANGE 1 500 100)
 endforeach()
 
 # On aarch64 the leak check takes seconds a process, and every run of a kernel is one.
-list(APPEND oracle_tests instrument.exact instrument.warps)
+list(APPEND oracle_tests instrument.edges instrument.exact instrument.warps)
 foreach(test IN LISTS oracle_tests)
     if(TEST ${test} AND GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
         set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
