@@ -18,6 +18,7 @@ enum {
 
 struct shadow_malloc_block {
     uint64_t serial, number; // number: the object's
+    uint64_t call;           // of the launch that began it
     uint64_t start, bytes;
     uint64_t elements;
     uint32_t *any, *multi; // bits: touched by some launch, by more than one; NULL: none was told
@@ -109,6 +110,31 @@ static void name_block(const struct shadow_malloc_launch *launch, uint64_t numbe
     put(EVENT_OBJECT_NAME, &record, sizeof(record), name, (size_t)length);
 }
 
+// What lay there before has ended: in this launch, in one that runs at the same time and is told
+// later, or nobody saw it. Of launches that overtook others, the later told may have begun what was
+// there earlier, as serials say: then it is the new one that has ended. False: no memory.
+static bool place_block(struct shadow_mallocs *mallocs, struct shadow_malloc_block *block)
+{
+    struct base_intervals_walk walk;
+    struct base_interval *there =
+        base_intervals_first_overlap(&mallocs->by_address, block->start, block->bytes, &walk);
+    while (there) {
+        struct shadow_malloc_block *other = block_at(there->value);
+        if (other->serial > block->serial) {
+            block->displaced = other->call;
+            there = base_intervals_next(&walk);
+        } else {
+            other->displaced = block->call;
+            base_intervals_remove(&mallocs->by_address, there->start, NULL);
+            there = base_intervals_first_overlap(&mallocs->by_address, block->start, block->bytes,
+                                                 &walk);
+        }
+    }
+    return block->displaced ||
+           base_intervals_insert(&mallocs->by_address, block->start, block->bytes,
+                                 (uint64_t)(uintptr_t)block, NULL) == BASE_OK;
+}
+
 // False: no memory.
 static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch *launch,
                         const struct instrument_heap_entry *entry)
@@ -123,6 +149,7 @@ static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch
     *block = (struct shadow_malloc_block){
         .serial = entry->what >> 2,
         .number = objects_number(&state.objects),
+        .call = launch->call,
         .start = entry->address,
         .bytes = entry->bytes,
         .elements = (entry->bytes + ELEMENT_BYTES - 1) / ELEMENT_BYTES,
@@ -139,17 +166,7 @@ static bool begin_block(struct shadow *shadow, const struct shadow_malloc_launch
                                         .kind = EVENT_OBJECT_HEAP};
     put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
     name_block(launch, block->number);
-    // What lies there still has ended: in this launch, in one that runs at the same time and is
-    // told later, or nobody saw it.
-    struct base_intervals_walk walk;
-    struct base_interval *old;
-    while ((old = base_intervals_first_overlap(&mallocs->by_address, block->start, block->bytes,
-                                               &walk))) {
-        block_at(old->value)->displaced = launch->call;
-        base_intervals_remove(&mallocs->by_address, old->start, NULL);
-    }
-    return base_intervals_insert(&mallocs->by_address, block->start, block->bytes,
-                                 (uint64_t)(uintptr_t)block, NULL) == BASE_OK;
+    return place_block(mallocs, block);
 }
 
 // What follows the launch would be told of blocks that may be others by then.

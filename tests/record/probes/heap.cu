@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that kernels allocate themselves, in ways in which what was done to it is hard to tell:
-//   churn    the same memory is given out again and again within one launch
-//   keep     blocks live through launches, some are freed, some taken again, some never freed
-//   given    blocks that kernels get as parameters, and that kernels free
-//   kinds    new, delete, alignment, functions that allocate, sizes of 0 and too many bytes
-//   streams  allocated on one stream, used on another
-//   graph    allocated, used and freed by the nodes of a graph that is launched several times
-//   threads  several threads launch such kernels at the same time
+//   churn      the same memory is given out again and again within one launch
+//   keep       blocks live through launches, some are freed, some taken again, some never freed
+//   given      blocks that kernels get as parameters, and that kernels free
+//   kinds      new, delete, alignment, functions that allocate, sizes of 0 and too many bytes
+//   streams    allocated on one stream, used on another
+//   overtaken  what is launched first runs last, and gets memory that was used and freed meanwhile
+//   graph      allocated, used and freed by the nodes of a graph that is launched several times
+//   threads    several threads launch such kernels at the same time
 // heap MODE... [reset] does those; each prints what it computed. With reset the device is, at the
 // end, and with it all that was not freed.
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -277,6 +279,40 @@ static void do_streams(unsigned *room)
     CHECK(cudaFree(lists));
 }
 
+static void CUDART_CB wait_for(void *released)
+{
+    while (!((std::atomic<bool> *)released)->load())
+        std::this_thread::yield();
+}
+
+static void do_overtaken(unsigned *room)
+{
+    const unsigned count = 32;
+    std::atomic<bool> released(false);
+    cudaStream_t held, other;
+    node **lists, **others;
+    CHECK(cudaMalloc(&lists, count * sizeof(*lists)));
+    CHECK(cudaMalloc(&others, count * sizeof(*others)));
+    CHECK(cudaStreamCreateWithFlags(&held, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    CHECK(cudaLaunchHostFunc(held, wait_for, &released));
+    build<<<1, count, 0, held>>>(lists, 2);
+    prune<<<1, count, 0, held>>>(lists, 2); // the others are never freed
+    build<<<1, count, 0, other>>>(others, 3);
+    walk<<<1, count, 0, other>>>(others, count, 3, (float *)room);
+    prune<<<1, count, 0, other>>>(others, 1);
+    CHECK(cudaStreamSynchronize(other));
+    released = true;
+    CHECK(cudaStreamSynchronize(held));
+    walk<<<1, count, 0, held>>>(lists, count, 1, (float *)room + count);
+    CHECK(cudaStreamSynchronize(held));
+    std::printf("overtaken: %u\n", sum_of(room, 2 * count));
+    CHECK(cudaStreamDestroy(held));
+    CHECK(cudaStreamDestroy(other));
+    CHECK(cudaFree(lists));
+    CHECK(cudaFree(others));
+}
+
 static void do_graph(unsigned *room)
 {
     const unsigned count = 64;
@@ -338,7 +374,7 @@ int main(int argc, char **argv)
         void (*run)(unsigned *room);
     } modes[] = {{"churn", do_churn}, {"keep", do_keep},       {"given", do_given},
                  {"kinds", do_kinds}, {"streams", do_streams}, {"graph", do_graph},
-                 {"threads", do_threads}};
+                 {"overtaken", do_overtaken}, {"threads", do_threads}};
     // The simulated GPU's heap is the process's. With one arena for all its threads, memory that one
     // launch has freed is given out again in the next, whichever of them runs it.
     mallopt(M_ARENA_MAX, 1);

@@ -20,7 +20,7 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
     glint_test(record.probes_heap_notes ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/heap_notes)
     glint_test(record.probes_wraps ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/wraps)
     set_property(TEST record.probes_wraps APPEND PROPERTY ENVIRONMENT ${compares})
-    foreach(row IN ITEMS bfs heap_kept)
+    foreach(row IN ITEMS bfs heap_kept heap_threads)
         glint_test(record.probes_near_misses_${row} ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/run --near-misses ${row})
         set_property(TEST record.probes_near_misses_${row} APPEND PROPERTY ENVIRONMENT ${compares})
     endforeach()
