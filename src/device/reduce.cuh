@@ -186,9 +186,9 @@ __device__ static void write_small(const struct device_reduction &about)
     if (threadIdx.x == DEVICE_THREADS - 1) {
         u64 *strays = at<u64>(about.strays);
         result->strays = strays ? strays[0] : 0;
-        result->stray_at = strays ? strays[2] : 0;
-        for (int i = 0; strays && i < 3; i++) // of the addresses only the first is told
-            strays[i] = 0;
+        result->stray_at = strays ? strays[3] : 0;
+        if (strays) // of the addresses only the first is told
+            strays[0] = strays[1] = strays[3] = 0;
     }
 }
 
@@ -394,7 +394,10 @@ __device__ static void tell(const struct device_reduction &about)
 
 template <bool COUNTS> __device__ static void reduce(const struct device_reduction &about)
 {
-    const unsigned groups = about.sequence ? (about.table_count + 31) / 32 : 0;
+    // Mostly no entry of the table was touched: then none is looked at.
+    u64 *looked = about.strays && about.sequence ? at<u64>(about.strays) + 2 : NULL;
+    const bool table = looked && __ldcg(looked);
+    const unsigned groups = table ? (about.table_count + 31) / 32 : 0;
     const bool alone = gridDim.x == 1 && !groups;
     const bool small = about.sequence && blockIdx.x == gridDim.x - 1;
     unsigned before = 0;
@@ -420,10 +423,12 @@ template <bool COUNTS> __device__ static void reduce(const struct device_reducti
     write_jobs<COUNTS>(about, alone);
     if (!about.sequence)
         return;
-    if (about.table_count)
+    if (table)
         write_entries<COUNTS>(&about);
     else if (threadIdx.x == 0)
         at<struct device_result>(about.result)->entry_count = 0;
+    if (table && threadIdx.x == 0)
+        *looked = 0;
     tell(about);
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probes: kernels that tell what they touch (instrument/instrument.h). As a module is loaded its
-// PTX is rewritten, so that beside each kernel stands a clone of it with probes; a launch that is
-// to be watched launches the clone, with memory for what its probes find (shadow.h).
+// PTX is rewritten, so that each kernel has a clone with probes, beside it or in a module of its
+// own; a launch that is to be watched launches the clone, with memory for what its probes find
+// (shadow.h).
 //
 //   probe_module.c  what is asked for; modules and what they are loaded from
 //   probe_image.c   the PTX of an image, and an image with other PTX
 //   probe_link.c    code that is linked before it is loaded
+//   probe_parts.c   clones in modules of their own
 //   probe_kernel.c  kernels and their clones, whatever handle the program has
 //   probe_launch.c  launches
 //   probe_graph.c   kernels that executable graphs launch
-//   probe_cache.c   rewritten modules of earlier runs
+//   probe_cache.c   what was made in earlier runs
 //   hook_probe.c    hooks that are there for probes alone
 //
 // Without GLINT_PROBES state.probes is NULL and none of this is entered.
@@ -30,14 +32,17 @@ struct probe_text {
     uint64_t key[2];
     struct instrument_module *module;
     struct probe_text *next;
+    struct probe_images *_Atomic images; // of its parts, linked; NULL: none
+    struct probe_loaded *loaded;         // its parts in contexts; under the lock of probes
 };
 
 // What a loaded module is made of.
 struct probe_module {
     struct probe_text **texts;
     size_t text_count;
-    void *image;       // of glint's making, which the driver may read until it is unloaded
-    char reason[1000]; // why kernels of none of the texts have no probes
+    void *image;  // of glint's making, which the driver may read until it is unloaded
+    bool refused; // the driver has not taken what was rewritten: only clones in parts are there
+    char reason[1000]; // why, or why kernels of none of the texts have no probes
 };
 
 struct probes {
@@ -85,6 +90,8 @@ enum { PROBE_MOST_OPTIONS = 32 };
 struct probe_load {
     struct probe_module *module; // NULL: no probes are asked for, or there is no memory
     const void *replacement;     // to be loaded; NULL: the program's own
+    struct probe_parts *parts;   // which come with it; NULL: none
+    const struct context *context;
     // The values of the compiler's options, which a driver that refuses the image has changed.
     void **values, *saved[PROBE_MOST_OPTIONS];
     unsigned count;
@@ -107,25 +114,37 @@ bool probe_module_hides(uint32_t module, const char *kernel);
 const void *probe_image_rewrite(struct probe_module *module, const void *memory,
                                 const struct fatbin_image *image, const struct context *context,
                                 bool library);
-// What is to be loaded in place of a text, on a GPU of this compute capability (90 for 9.0) or
-// more; NULL: it cannot have probes, for the reason.
-struct probe_text *probe_rewrite(const char *text, size_t length, unsigned gpu, char *reason,
-                                 size_t reason_bytes);
-bool probe_text_has_clones(const struct probe_text *text);
-bool probe_wants(const char *kernel); // by its mangled name
+// What is to be loaded in place of a text, and beside it in so many parts, on a GPU of this compute
+// capability (90 for 9.0) or more; NULL: it cannot have probes, for the reason.
+struct probe_text *probe_rewrite(const char *text, size_t length, unsigned gpu, unsigned parts,
+                                 char *reason, size_t reason_bytes);
+bool probe_text_has_clones(const struct probe_text *text); // in place of it
+bool probe_wants(const char *kernel);                      // by its mangled name
 
 // Of an image that came out of a linker, what went in: adds to the module's texts.
 bool probe_link_find(const void *image, struct probe_module *module);
 bool probe_module_add(struct probe_module *module, struct probe_text *text);
 
+// --- Parts ---------------------------------------------------------------------------------------
+
+unsigned probe_parts_wanted(void); // into how many a text is worth to be divided here
+// Begins to link the text's parts for the current context; NULL: there are none, or no context.
+struct probe_parts *probe_parts_begin(struct probe_text *text);
+// All are linked, and loaded in the context.
+void probe_parts_end(struct probe_parts *parts, const struct context *context);
+// A part in the current context, of that number.
+CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t context,
+                            CUmodule *module);
+
 // --- Cache ---------------------------------------------------------------------------------------
 
 char *probe_cache_folder(void); // to be freed; NULL: there is to be none
-// The key of a text as it is rewritten for a GPU.
-void probe_cache_key(const char *text, size_t length, unsigned gpu, uint64_t key[2]);
-// NULL: there is none that is whole.
-struct instrument_module *probe_cache_find(const uint64_t key[2]);
-void probe_cache_keep(const uint64_t key[2], const struct instrument_module *module);
+// The key of a text as it is rewritten for a GPU, in so many parts.
+void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned parts,
+                     uint64_t key[2]);
+// An entry, to be freed; NULL: there is none that is whole.
+unsigned char *probe_cache_read(const uint64_t key[2], size_t *length);
+void probe_cache_write(const uint64_t key[2], const void *bytes, size_t length);
 
 // --- Kernels -------------------------------------------------------------------------------------
 
@@ -147,6 +166,7 @@ struct probe_clone {
 struct probe_kernel {
     _Atomic uint32_t users;
     const struct instrument_kernel *about; // NULL: it has no probes
+    struct probe_text *text;               // which tells it
     const char *reason;                    // why not, or NULL
     const char *allocates;                 // its name, where it may allocate or free memory itself
     _Atomic uint32_t launches;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewritten modules of earlier runs, one file each in a folder: $GLINT_CACHE, else
-// $XDG_CACHE_HOME/glint, else ~/.cache/glint. The file's name is the key: a hash of the text and of
-// all that decides what becomes of it, glint's own code among it, so that what another glint wrote
-// is never found. A file is written under another name and renamed; what it holds is believed only
-// with its checksum. Whatever goes wrong, the module is rewritten as if there were no cache.
+// What was made in earlier runs, rewritten modules and linked parts, one file each in a folder:
+// $GLINT_CACHE, else $XDG_CACHE_HOME/glint, else ~/.cache/glint. The file's name is the key: a hash
+// of the text and of all that decides what becomes of it, glint's own code among it, so that what
+// another glint wrote is never found. A file is written under another name and renamed; what it
+// holds is believed only with its checksum. Whatever goes wrong, all is made anew as if there were
+// no cache.
 #define XXH_INLINE_ALL
 #include <fcntl.h>
 #include <limits.h>
@@ -54,14 +55,14 @@ static XXH128_hash_t hash_code(void)
     return hash;
 }
 
-void probe_cache_key(const char *text, size_t length, unsigned gpu, uint64_t key[2])
+void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned parts, uint64_t key[2])
 {
     struct {
         XXH128_hash_t code, text, kernels;
         uint64_t length;
-        uint32_t facts, gpu;
-        char version[32];
-    } about = {.length = length, .facts = state.probes->facts, .gpu = gpu};
+        uint32_t facts, gpu, parts;
+        char version[36];
+    } about = {.length = length, .facts = state.probes->facts, .gpu = gpu, .parts = parts};
     const char *kernels = state.probes->expression;
     about.code = hash_code();
     about.text = XXH3_128bits(text, length);
@@ -124,23 +125,18 @@ static void name_of(const uint64_t key[2], char name[NAME_BYTES])
 
 // --- Reading -------------------------------------------------------------------------------------
 
-static struct instrument_module *read_entry(const uint64_t key[2], const unsigned char *bytes,
-                                            size_t length)
+// Whether it is a whole entry of that key.
+static bool is_entry(const uint64_t key[2], const unsigned char *bytes, size_t length)
 {
     struct head head;
-    struct instrument_module *module = NULL;
-    struct base_error error = {0};
     if (length < sizeof(head))
-        return NULL;
+        return false;
     memcpy(&head, bytes, sizeof(head));
     if (memcmp(head.magic, MAGIC, sizeof(MAGIC)) != 0 || head.key[0] != key[0] ||
         head.key[1] != key[1] || head.bytes != length - sizeof(head))
-        return NULL;
+        return false;
     const XXH128_hash_t sum = XXH3_128bits(bytes + sizeof(head), head.bytes);
-    if (sum.high64 != head.sum[0] || sum.low64 != head.sum[1] ||
-        instrument_load(bytes + sizeof(head), head.bytes, &module, &error) != BASE_OK)
-        return NULL;
-    return module;
+    return sum.high64 == head.sum[0] && sum.low64 == head.sum[1];
 }
 
 // All of a file that only its owner, this user, can have written; NULL: it is none.
@@ -162,28 +158,30 @@ static unsigned char *read_file(int file, size_t *length)
     return bytes;
 }
 
-struct instrument_module *probe_cache_find(const uint64_t key[2])
+unsigned char *probe_cache_read(const uint64_t key[2], size_t *length)
 {
     char name[NAME_BYTES];
-    size_t length = 0;
-    struct instrument_module *module = NULL;
+    unsigned char *bytes = NULL;
     const int folder = open_folder(false);
     if (folder < 0)
         return NULL;
     name_of(key, name);
     const int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file >= 0) {
-        unsigned char *bytes = read_file(file, &length);
-        module = bytes ? read_entry(key, bytes, length) : NULL;
-        free(bytes);
-        if (module)
+        bytes = read_file(file, length);
+        if (bytes && is_entry(key, bytes, *length)) {
+            *length -= sizeof(struct head);
+            memmove(bytes, bytes + sizeof(struct head), *length);
             futimens(file, NULL); // those that are not used go first
-        else
+        } else {
+            free(bytes);
+            bytes = NULL;
             unlinkat(folder, name, 0);
+        }
         close(file);
     }
     close(folder);
-    return module;
+    return bytes;
 }
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -275,7 +273,7 @@ static bool may_write(uint64_t bytes)
            (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-static void write_entry(int folder, const struct head *head, const struct base_buf *saved)
+static void write_entry(int folder, const struct head *head, const void *bytes)
 {
     char name[NAME_BYTES], temporary[NAME_BYTES + 64];
     name_of(head->key, name);
@@ -284,31 +282,23 @@ static void write_entry(int folder, const struct head *head, const struct base_b
                             S_IRUSR | S_IWUSR);
     if (file < 0)
         return;
-    const bool good =
-        write_all(file, head, sizeof(*head)) && write_all(file, saved->text, saved->length);
+    const bool good = write_all(file, head, sizeof(*head)) && write_all(file, bytes, head->bytes);
     close(file);
     if (!good || renameat(folder, temporary, folder, name) != 0)
         unlinkat(folder, temporary, 0);
 }
 
-void probe_cache_keep(const uint64_t key[2], const struct instrument_module *module)
+void probe_cache_write(const uint64_t key[2], const void *bytes, size_t length)
 {
-    struct base_buf saved = {0};
-    if (!instrument_save(module, &saved) || saved.failed ||
-        saved.length + sizeof(struct head) > MOST_BYTES / 4 ||
-        !may_write(saved.length + sizeof(struct head))) {
-        base_buf_fini(&saved);
+    if (length + sizeof(struct head) > MOST_BYTES / 4 || !may_write(length + sizeof(struct head)))
         return;
-    }
     const int folder = open_folder(true);
-    if (folder >= 0) {
-        const XXH128_hash_t sum = XXH3_128bits(saved.text, saved.length);
-        struct head head = {
-            .key = {key[0], key[1]}, .bytes = saved.length, .sum = {sum.high64, sum.low64}};
-        memcpy(head.magic, MAGIC, sizeof(MAGIC));
-        make_room(folder, saved.length + sizeof(head));
-        write_entry(folder, &head, &saved);
-        close(folder);
-    }
-    base_buf_fini(&saved);
+    if (folder < 0)
+        return;
+    const XXH128_hash_t sum = XXH3_128bits(bytes, length);
+    struct head head = {.key = {key[0], key[1]}, .bytes = length, .sum = {sum.high64, sum.low64}};
+    memcpy(head.magic, MAGIC, sizeof(MAGIC));
+    make_room(folder, length + sizeof(head));
+    write_entry(folder, &head, bytes);
+    close(folder);
 }

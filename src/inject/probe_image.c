@@ -97,7 +97,8 @@ static unsigned least_of(const struct devices *devices)
 }
 
 static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
-                                        const struct devices *devices, struct probe_module *module)
+                                        const struct devices *devices, unsigned parts,
+                                        struct probe_module *module)
 {
     struct base_error error = {0};
     struct probe_text *text = NULL;
@@ -112,7 +113,8 @@ static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
         base_error_text(&error, module->reason, sizeof(module->reason));
         return NULL;
     }
-    text = probe_rewrite(ptx, length, least_of(devices), module->reason, sizeof(module->reason));
+    text = probe_rewrite(ptx, length, least_of(devices), parts, module->reason,
+                         sizeof(module->reason));
     free(ptx);
     return text;
 }
@@ -130,7 +132,8 @@ static const void *rewrite_one(struct probe_module *module, const struct fatbin_
                                size_t fatbin, const struct devices *devices)
 {
     const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
-    struct probe_text *text = best ? rewrite_entry(best, devices, module) : NULL;
+    struct probe_text *text =
+        best ? rewrite_entry(best, devices, probe_parts_wanted(), module) : NULL;
     return text && probe_module_add(module, text) && probe_text_has_clones(text) ? text->module->ptx
                                                                                  : NULL;
 }
@@ -143,7 +146,7 @@ static size_t rewrite_part(struct probe_module *module, const struct fatbin_imag
 {
     const size_t at = parts->length;
     const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
-    struct probe_text *text = best ? rewrite_entry(best, devices, module) : NULL;
+    struct probe_text *text = best ? rewrite_entry(best, devices, 0, module) : NULL;
     if (!text || !probe_module_add(module, text) || !probe_text_has_clones(text))
         return SIZE_MAX;
     fatbin_put_ptx(parts, best, text->module->ptx, text->module->ptx_bytes);

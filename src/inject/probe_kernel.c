@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels and their clones. A clone is found by its name in the module that the kernel's function
-// has in the current context, so that functions and CUkernels, of modules and of libraries, are
-// served alike. What a program sets on a kernel its clone is given before its next launch.
+// has in the current context, or in a part that is loaded there, so that functions and CUkernels,
+// of modules and of libraries, are served alike. What a program sets on a kernel its clone is given
+// before its next launch.
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,13 +23,16 @@ void probe_unrelax(bool relaxed, CUstreamCaptureMode *mode)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-static const struct instrument_kernel *find(const struct probe_module *module, const char *name)
+static const struct instrument_kernel *find(const struct probe_module *module, const char *name,
+                                            struct probe_text **in)
 {
     for (size_t t = 0; t < module->text_count; t++) {
         const struct instrument_module *text = module->texts[t]->module;
         for (uint32_t i = 0; i < text->kernel_count; i++) {
-            if (strcmp(text->kernels[i].name, name) == 0)
-                return &text->kernels[i];
+            if (strcmp(text->kernels[i].name, name) != 0)
+                continue;
+            *in = module->texts[t];
+            return &text->kernels[i];
         }
     }
     return NULL;
@@ -68,11 +72,12 @@ struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
     const uint64_t *place = base_map_get(&state.probes->modules, module_number);
     const struct probe_module *module =
         place ? (const struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
-    const struct instrument_kernel *about = module ? find(module, name) : NULL;
+    const struct instrument_kernel *about = module ? find(module, name, &kernel->text) : NULL;
     kernel->allocates = module ? find_allocator(module, name) : NULL;
-    if (about && about->clone)
+    const bool refused = about && module->refused && about->part == INSTRUMENT_NONE;
+    if (about && about->clone && !refused)
         kernel->about = about;
-    if (about)
+    if (about && !refused)
         reason = about->reason;
     else if (module && !probe_wants(name))
         reason = "it is none of the kernels that probes are asked for";
@@ -206,11 +211,20 @@ static bool find_params(const struct probe_kernel *kernel, struct probe_clone *c
     return clone->params != NULL;
 }
 
+// The module that holds the clone.
+static CUresult find_module(const struct probe_kernel *kernel, const struct probe_clone *clone,
+                            CUmodule *module)
+{
+    const uint32_t part = kernel->about->part;
+    return part == INSTRUMENT_NONE ? REAL(cuFuncGetModule)(module, clone->original)
+                                   : probe_parts_module(kernel->text, part, clone->context, module);
+}
+
 static void find_clone(const struct probe_kernel *kernel, struct probe_clone *clone)
 {
     CUmodule module = NULL;
     CUfunction function = NULL;
-    if (REAL(cuFuncGetModule)(&module, clone->original) != CUDA_SUCCESS ||
+    if (find_module(kernel, clone, &module) != CUDA_SUCCESS ||
         REAL(cuModuleGetFunction)(&function, module, kernel->about->clone) != CUDA_SUCCESS ||
         !find_params(kernel, clone))
         return;
@@ -260,7 +274,7 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     }
     if (!made->function && atomic_load(&kernel->number))
         tell_probe(atomic_load(&kernel->number), 0,
-                   "the driver does not find its clone with probes, or does not tell where its "
+                   "the driver does not load its clone with probes, or does not tell where its "
                    "parameters lie (it does since CUDA 12.4)");
     return made;
 }

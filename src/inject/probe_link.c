@@ -113,25 +113,14 @@ static void keep(struct probe_link *link, CUjitInputType type, const void *bytes
                   (count && (!input->options || !input->values));
 }
 
-static unsigned device_arch(const struct call *call)
-{
-    const CUdevice device =
-        call->context && call->context->device ? (CUdevice)call->context->device - 1 : 0;
-    int major = 0, minor = 0;
-    REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    REAL(cuDeviceGetAttribute)(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    return (unsigned)(major * 10 + minor);
-}
-
 // What is to be linked in place of the PTX; NULL: the PTX itself.
-static struct probe_text *rewrite(const struct call *call, CUjitInputType type, const char *ptx,
-                                  size_t length)
+static struct probe_text *rewrite(CUjitInputType type, const char *ptx, size_t length)
 {
     char reason[300];
     if (type != CU_JIT_INPUT_PTX || !ptx || !length)
         return NULL;
     struct probe_text *text =
-        probe_rewrite(ptx, strnlen(ptx, length), device_arch(call), reason, sizeof(reason));
+        probe_rewrite(ptx, strnlen(ptx, length), 0, 0, reason, sizeof(reason));
     return text && probe_text_has_clones(text) ? text : NULL;
 }
 
@@ -146,12 +135,11 @@ static CUresult add_text(struct probe_link *link, CUlinkState handle, struct pro
     return result;
 }
 
-static CUresult add_data(const struct call *call, CUlinkState handle, CUjitInputType type,
-                         void *data, size_t size, const char *name, unsigned count,
-                         CUjit_option *options, void **values)
+static CUresult add_data(CUlinkState handle, CUjitInputType type, void *data, size_t size,
+                         const char *name, unsigned count, CUjit_option *options, void **values)
 {
     struct probe_link *link = find(handle);
-    struct probe_text *text = link ? rewrite(call, type, data, size) : NULL;
+    struct probe_text *text = link ? rewrite(type, data, size) : NULL;
     if (link && data)
         keep(link, type, data, size, name, count, options, values);
     if (text && add_text(link, handle, text, name, count, options, values) == CUDA_SUCCESS)
@@ -159,8 +147,8 @@ static CUresult add_data(const struct call *call, CUlinkState handle, CUjitInput
     return REAL(cuLinkAddData_v2)(handle, type, data, size, name, count, options, values);
 }
 
-static CUresult add_file(const struct call *call, CUlinkState handle, CUjitInputType type,
-                         const char *path, unsigned count, CUjit_option *options, void **values)
+static CUresult add_file(CUlinkState handle, CUjitInputType type, const char *path, unsigned count,
+                         CUjit_option *options, void **values)
 {
     struct probe_link *link = find(handle);
     struct probe_text *text = NULL;
@@ -169,7 +157,7 @@ static CUresult add_file(const struct call *call, CUlinkState handle, CUjitInput
     size_t length = 0;
     if (link && path && type == CU_JIT_INPUT_PTX &&
         base_file_read(path, &bytes, &length, &error) == BASE_OK)
-        text = rewrite(call, type, bytes, length);
+        text = rewrite(type, bytes, length);
     free(bytes);
     if (link && path)
         keep(link, type, NULL, 0, path, count, options, values);
@@ -279,7 +267,7 @@ CREATES(cuLinkCreate_v2)
            (CUlinkState link, CUjitInputType type, void *data, size_t size, const char *name, \
             unsigned count, CUjit_option *options, void **values),                            \
            (link, type, data, size, name, count, options, values), true,                      \
-           add_data(&call, link, type, data, size, name, count, options, values))
+           add_data(link, type, data, size, name, count, options, values))
 ADDS_DATA(cuLinkAddData)
 ADDS_DATA(cuLinkAddData_v2)
 
@@ -288,7 +276,7 @@ ADDS_DATA(cuLinkAddData_v2)
            (CUlinkState link, CUjitInputType type, const char *path, unsigned count, \
             CUjit_option *options, void **values),                                   \
            (link, type, path, count, options, values), true,                         \
-           add_file(&call, link, type, path, count, options, values))
+           add_file(link, type, path, count, options, values))
 ADDS_FILE(cuLinkAddFile)
 ADDS_FILE(cuLinkAddFile_v2)
 

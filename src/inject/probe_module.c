@@ -101,14 +101,36 @@ static struct probe_text *known_locked(const uint64_t key[2])
     return text;
 }
 
-// The GPU is not told: a target that is raised for it shows in the attributes of the program's own
-// kernels, by which libraries choose what to launch (CUB does).
-static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
-                                      char *reason, size_t reason_bytes)
+static struct instrument_module *known_before(const uint64_t key[2])
 {
-    const struct instrument_request request = {
-        .facts = state.probes->facts, .wants = wants, .limit_bytes = MOST_REWRITE_BYTES};
-    struct instrument_module *module = probe_cache_find(key);
+    struct instrument_module *module = NULL;
+    struct base_error error = {0};
+    size_t length;
+    unsigned char *bytes = probe_cache_read(key, &length);
+    if (bytes)
+        instrument_load(bytes, length, &module, &error);
+    free(bytes);
+    return module;
+}
+
+static void keep(const uint64_t key[2], const struct instrument_module *module)
+{
+    struct base_buf saved = {0};
+    if (instrument_save(module, &saved) && !saved.failed)
+        probe_cache_write(key, saved.text, saved.length);
+    base_buf_fini(&saved);
+}
+
+static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
+                                      unsigned gpu, unsigned parts, char *reason,
+                                      size_t reason_bytes)
+{
+    const struct instrument_request request = {.facts = state.probes->facts,
+                                               .wants = wants,
+                                               .limit_bytes = MOST_REWRITE_BYTES,
+                                               .parts = parts,
+                                               .gpu = gpu};
+    struct instrument_module *module = known_before(key);
     struct base_error error = {0};
     if (module)
         return module;
@@ -116,21 +138,21 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
         base_error_text(&error, reason, reason_bytes);
         return NULL;
     }
-    probe_cache_keep(key, module);
+    keep(key, module);
     return module;
 }
 
-struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, char *reason,
-                                 size_t reason_bytes)
+struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, unsigned parts,
+                                 char *reason, size_t reason_bytes)
 {
     uint64_t key[2];
-    probe_cache_key(ptx, length, gpu, key);
+    probe_cache_key(ptx, length, gpu, parts, key);
     pthread_mutex_lock(&state.probes->lock);
     struct probe_text *text = known_locked(key);
     pthread_mutex_unlock(&state.probes->lock);
     if (text)
         return text;
-    struct instrument_module *module = make(key, ptx, length, reason, reason_bytes);
+    struct instrument_module *module = make(key, ptx, length, gpu, parts, reason, reason_bytes);
     struct probe_text *made = module ? calloc(1, sizeof(*made)) : NULL;
     if (!made) {
         if (module) {
@@ -158,7 +180,7 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, c
 bool probe_text_has_clones(const struct probe_text *text)
 {
     for (uint32_t i = 0; i < text->module->kernel_count; i++) {
-        if (text->module->kernels[i].clone)
+        if (text->module->kernels[i].clone && text->module->kernels[i].part == INSTRUMENT_NONE)
             return true;
     }
     return false;
@@ -184,6 +206,8 @@ void probe_load_begin(struct probe_load *load, const struct call *call, const vo
     struct fatbin_image *opened = NULL;
     load->module = NULL;
     load->replacement = NULL;
+    load->parts = NULL;
+    load->context = call->context;
     load->values = NULL;
     load->count = 0;
     if (!state.probes || !(image || path))
@@ -207,6 +231,8 @@ void probe_load_begin(struct probe_load *load, const struct call *call, const vo
         load->replacement =
             probe_image_rewrite(load->module, image, opened, call->context, library);
     fatbin_close(opened);
+    if (load->module->text_count) // of several none has parts
+        load->parts = probe_parts_begin(load->module->texts[0]);
 }
 
 void probe_load_options(struct probe_load *load, void **values, unsigned count)
@@ -227,7 +253,7 @@ void probe_load_refused(struct probe_load *load, CUresult result)
     struct probe_module *module = load->module;
     snprintf(module->reason, sizeof(module->reason),
              "the driver refuses the rewritten module (error %d)", (int)result);
-    module->text_count = 0;
+    module->refused = true;
     load->replacement = NULL;
     if (load->values)
         memcpy(load->values, load->saved, load->count * sizeof(*load->saved));
@@ -246,6 +272,7 @@ void probe_load_end(struct probe_load *load, uint32_t number)
 {
     if (!load->module)
         return;
+    probe_parts_end(load->parts, load->context);
     pthread_mutex_lock(&state.probes->lock);
     uint64_t *place = number ? base_map_put(&state.probes->modules, number, NULL) : NULL;
     if (place)

@@ -228,12 +228,64 @@ static bool falls_off(const struct ptx_function *function)
     return true;
 }
 
+static bool is_dead(const struct ptx_ssa *ssa, uint32_t value)
+{
+    if (value == PTX_NO_VALUE || ssa->values[value].use_count)
+        return false;
+    for (uint32_t i = 0; i < ssa->value_count; i++) {
+        if (ssa->values[i].previous == value)
+            return false;
+    }
+    return true;
+}
+
+// True of an atomic operation that could as well be a reduction. The compiler makes it one by
+// itself only where it sees a whole program.
+static bool is_reduction(const struct instrument_body *body, const struct ptx_instr *instr)
+{
+    const char *text = instr->form->text;
+    if (ptx_op(instr) != PTX_OP_ATOM || instr->operand_count < 2 || strstr(text, ".exch") ||
+        strstr(text, ".cas") || strstr(text, ".acq") || strncmp(text, "atom.", 5) != 0)
+        return false;
+    const struct ptx_operand *result = &instr->operands[0];
+    return result->kind == PTX_OPERAND_SINK ||
+           (result->kind == PTX_OPERAND_REG &&
+            is_dead(body->facts->ssa, ptx_ssa_value(body->facts->ssa, instr, result)));
+}
+
+// A statement of the original.
+static void print_statement(struct instrument_work *work, const struct instrument_body *body,
+                            const struct ptx_stmt *stmt)
+{
+    struct base_buf *out = &work->out;
+    if (stmt->kind == PTX_STMT_VAR) {
+        struct ptx_var_stmt declared = *(const struct ptx_var_stmt *)stmt;
+        struct ptx_var var = instrument_shared(declared.var);
+        declared.var = &var;
+        ptx_print_stmt(&declared.stmt, out);
+    } else if (stmt->kind == PTX_STMT_INSTR && is_reduction(body, (const struct ptx_instr *)stmt)) {
+        struct ptx_instr instr = *(const struct ptx_instr *)stmt;
+        struct ptx_form form = *instr.form;
+        const size_t bytes = strlen(form.text) + 1;
+        char *text = base_alloc(&work->scratch, bytes);
+        snprintf(text, bytes, "red%s", form.text + strlen("atom"));
+        form.text = text;
+        instr.form = &form;
+        instr.operands++;
+        instr.operand_count--;
+        ptx_print_instr(&instr, out);
+    } else {
+        ptx_print_stmt(stmt, out);
+    }
+    base_buf_putc(out, '\n');
+}
+
 static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
 {
     struct instrument_work *work = walk->work;
-    struct base_buf *out = &work->out;
     const struct ptx_instr *instr = ptx_stmt_instr(stmt);
-    if (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count)
+    if (stmt->kind == PTX_STMT_LOC || // a part has no files
+        (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count))
         return;
     // A pragma that belongs to an instruction stays with it.
     if (stmt->kind == PTX_STMT_PRAGMA && stmt->next && stmt->next->kind == PTX_STMT_INSTR &&
@@ -249,8 +301,7 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
         if (instrument_emit_led(work, walk->body, instr))
             return;
     }
-    ptx_print_stmt(stmt, out);
-    base_buf_putc(out, '\n');
+    print_statement(work, walk->body, stmt);
     if (instr && walk->follows) {
         instrument_emit_probe(work, walk->body, walk->follows);
         walk->follows = NULL;

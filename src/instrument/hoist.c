@@ -244,6 +244,63 @@ static void emit_step(struct base_buf *out, const struct instrument_body *body,
     }
 }
 
+// True where chunks follow each other from round to round, without a gap between elements.
+static bool is_range(const struct instrument_work *work, const struct instrument_sweep *sweep)
+{
+    enum { NATURAL = 16 }; // accesses of up to so many bytes are aligned to their size
+    return !work->counts && !sweep->columns && sweep->bytes <= NATURAL && !sweep->step.term_count &&
+           sweep->step.constant >= 0 && sweep->step.constant <= sweep->chunk;
+}
+
+// Where the range is all in the span of its root's view, marks it and goes to `past`. %glint$d2 is
+// the last chunk, and %glint$r1 how many there are.
+static void emit_range(struct instrument_work *work, const struct instrument_body *body,
+                       const struct instrument_sweep *sweep, uint32_t past)
+{
+    const uint32_t view = instrument_slot_offset(sweep->root);
+    const unsigned span = sweep->bytes <= 4 ? 0 : sweep->bytes <= 8 ? 1 : 2;
+    const uint32_t shift = instrument_shift(body->kernel->roots[sweep->root].element_bytes);
+    const uint32_t full = work->labels++;
+    struct base_buf *out = &work->out;
+    work->helpers |= HELPER_RANGE;
+    base_buf_printf(out,
+                    "sub.u32 %%glint$r2, %%glint$r1, 1;\n"
+                    "mul.wide.u32 %%glint$d0, %%glint$r2, %u;\n"
+                    "ld.param.u64 %%glint$d3, [glint$context+%zu];\n"
+                    "sub.u64 %%glint$d3, %%glint$d2, %%glint$d3;\n"
+                    "sub.u64 %%glint$d0, %%glint$d3, %%glint$d0;\n" // the first byte
+                    "add.u64 %%glint$d3, %%glint$d3, %u;\n"         // the last access
+                    "ld.param.u64 %%glint$d4, [glint$context+%zu];\n"
+                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$d4;\n"
+                    "setp.lt.and.u64 %%glint$p0, %%glint$d3, %%glint$d4, %%glint$p0;\n"
+                    "@!%%glint$p0 bra $glint$%u;\n"
+                    "add.u64 %%glint$d3, %%glint$d3, %u;\n"
+                    "shr.u64 %%glint$d0, %%glint$d0, %u;\n"
+                    "shr.u64 %%glint$d3, %%glint$d3, %u;\n"
+                    "cvt.u32.u64 %%glint$r2, %%glint$d0;\n"
+                    "cvt.u32.u64 %%glint$r3, %%glint$d3;\n",
+                    (unsigned)sweep->step.constant, view + offsetof(struct instrument_view, first),
+                    sweep->chunk - sweep->bytes,
+                    view + offsetof(struct instrument_view, spans) + span * sizeof(uint64_t), full,
+                    sweep->bytes - 1, shift, shift);
+    base_buf_printf(out,
+                    "{\n.reg .b32 %%glint$a;\n"
+                    ".param .b64 glint$1;\n.param .b32 glint$2;\n.param .b32 glint$3;\n"
+                    ".param .b32 glint$4;\n"
+                    "ld.param.u32 %%glint$a, [glint$context+%zu];\n"
+                    "add.u32 %%glint$r2, %%glint$r2, %%glint$a;\n"
+                    "add.u32 %%glint$r3, %%glint$r3, %%glint$a;\n"
+                    "ld.param.u64 %%glint$d3, [glint$context+%zu];\n"
+                    "st.param.b64 [glint$1], %%glint$d3;\n"
+                    "st.param.b32 [glint$2], %%glint$r2;\n"
+                    "st.param.b32 [glint$3], %%glint$r3;\n"
+                    "st.param.b32 [glint$4], %u;\n"
+                    "call glint$range, (glint$1, glint$2, glint$3, glint$4);\n}\n"
+                    "bra $glint$%u;\n$glint$%u:\n",
+                    view + offsetof(struct instrument_view, ahead),
+                    view + offsetof(struct instrument_view, slot.bits), sweep->check, past, full);
+}
+
 static void emit_sweep(struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_sweep *sweep)
 {
@@ -279,6 +336,9 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
                         "@%%glint$p0 mov.u64 %%glint$d1, 0;\n"
                         "@%%glint$p0 mov.u64 %%glint$d2, 0;\n",
                         sweep->times, sweep->kept, sweep->kept);
+    const uint32_t past = work->labels++;
+    if (is_range(work, sweep))
+        emit_range(work, body, sweep, past);
     base_buf_printf(out,
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
                     "{\n.param .b64 glint$1;\n.param .align 8 .b8 glint$2[%zu];\n"
@@ -303,14 +363,15 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
                     "st.param.b32 [glint$8], %u;\n"
                     "st.param.b32 [glint$9], %u;\n"
                     "call glint$sweep, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6, "
-                    "glint$7, glint$8, glint$9);\n}\n",
+                    "glint$7, glint$8, glint$9);\n}\n"
+                    "$glint$%u:\n",
                     sweep->chunk / sweep->bytes, sweep->bytes,
                     instrument_access_word(sweep->root,
                                            sweep->access == PTX_ACCESS_LOAD    ? 1
                                            : sweep->access == PTX_ACCESS_STORE ? 2
                                                                                : 3,
                                            sweep->bytes),
-                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0));
+                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0), past);
 }
 
 // Marks what waits in loops that hold `inside`, or, where that is PTX_NO_BLOCK, in loops that are
@@ -330,7 +391,7 @@ void instrument_emit_sweeps(struct instrument_work *work, const struct instrumen
         if (wanted)
             base_buf_printf(out,
                             "{\n.reg .pred %%glint$p0;\n.reg .b32 %%glint$r<4>;\n"
-                            ".reg .b64 %%glint$d<4>;\n"
+                            ".reg .b64 %%glint$d<5>;\n"
                             "sub.u32 %%glint$r0, %%glint$n%u, %%glint$k%u;\n"
                             "setp.eq.u32 %%glint$p0, %%glint$r0, 0;\n"
                             "@%%glint$p0 bra $glint$%u;\n"

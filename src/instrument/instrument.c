@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One module from its text to its text with clones: which functions are cloned, in which order the
-// work is done, and how the pieces are put together. The original text stays as it is, but for the
-// number of its version where probes need a newer one.
+// One module from its text to texts with clones: which functions are cloned, and in which order the
+// work is done.
 #include "instrument.h"
 
 #include <ctype.h>
@@ -80,14 +79,21 @@ static void forget(struct instrument_body *body)
     body->sweeps.count = body->sweeps.capacity = 0;
 }
 
+static void emit(struct instrument_work *work, struct instrument_body *body)
+{
+    work->helpers = 0;
+    body->start = work->out.length;
+    instrument_emit_clone(work, body);
+    body->end = work->out.length;
+    body->helpers = work->helpers;
+}
+
 static void clone_function(struct instrument_work *work, struct instrument_body *body)
 {
     instrument_plan(work, body);
     instrument_list_sites(work, body);
-    body->start = work->out.length;
     if (!body->why_not)
-        instrument_emit_clone(work, body);
-    body->end = work->out.length;
+        emit(work, body);
     body->failed = body->why_not != NULL;
     forget(body);
 }
@@ -143,10 +149,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     if (body->why_not)
         instrument_add_reason(work, &kernel->reason, "%s", body->why_not);
     instrument_join_sites(work, body);
-    body->start = work->out.length;
     if (!kernel->reason)
-        instrument_emit_clone(work, body);
-    body->end = work->out.length;
+        emit(work, body);
     if (body->calls_outside)
         instrument_add_reason(work, &kernel->reason,
                               "accesses of %s, which is not in the module, are not seen",
@@ -154,112 +158,12 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     forget(body);
 }
 
-// The first place of a directive in the text that is not in a comment to the end of a line; NULL:
-// none.
-static const char *find_directive(const struct instrument_work *work, const char *directive)
-{
-    const char *end = work->text + work->length, *from = work->text, *at;
-    while ((at = memmem(from, (size_t)(end - from), directive, strlen(directive)))) {
-        const char *line = at;
-        while (line > work->text && line[-1] != '\n')
-            line--;
-        if (!memmem(line, (size_t)(at - line), "//", 2))
-            return at;
-        from = at + 1;
-    }
-    return NULL;
-}
-
-// Where a directive's argument stands in the text: the number behind .version, the name behind
-// .target up to a comma or space.
-static bool find_argument(const struct instrument_work *work, const char *directive,
-                          const char **from, const char **to)
-{
-    const char *at = find_directive(work, directive);
-    const char *end = work->text + work->length;
-    if (!at)
-        return false;
-    for (at += strlen(directive); at < end && isspace((unsigned char)*at); at++)
-        ;
-    *from = at;
-    while (at < end && (isalnum((unsigned char)*at) || *at == '.' || *at == '_'))
-        at++;
-    *to = at;
-    return *to > *from;
-}
-
-static void add_up_to(struct base_buf *out, const char **rest, const char *to)
-{
-    base_buf_add(out, *rest, (size_t)(to - *rest));
-    *rest = to;
-}
-
-static bool version_from(const struct ptx_module *ptx, uint32_t major, uint32_t minor)
-{
-    return ptx->version_major > major ||
-           (ptx->version_major == major && ptx->version_minor >= minor);
-}
-
-// The original text, its version and target raised where that must be.
-static void put_original(const struct instrument_work *work, struct base_buf *out, bool cloned)
-{
-    const char *rest = work->text, *from, *to;
-    const char *version = NULL;
-    if (work->raised && !version_from(work->ptx, 7, 0))
-        version = "7.0"; // the first that knows sm_80
-    else if (work->elements && !version_from(work->ptx, 6, 2))
-        version = "6.2"; // the first with activemask
-    if (cloned && version && find_argument(work, ".version", &from, &to)) {
-        add_up_to(out, &rest, from);
-        base_buf_puts(out, version);
-        rest = to;
-    }
-    if (cloned && work->raised && find_argument(work, ".target", &from, &to) && from >= rest) {
-        add_up_to(out, &rest, from);
-        base_buf_puts(out, "sm_80");
-        rest = to;
-    }
-    add_up_to(out, &rest, work->text + work->length);
-}
-
-static void put_together(struct instrument_work *work)
-{
-    struct base_buf whole = {0};
-    bool cloned = false;
-    for (uint32_t i = 0; i < work->module->kernel_count; i++)
-        cloned |= work->module->kernels[i].clone != NULL;
-    base_buf_reserve(&whole, work->length + work->out.length + 16384);
-    put_original(work, &whole, cloned);
-    if (cloned) {
-        base_buf_putc(&whole, '\n');
-        instrument_emit_library(work, &whole);
-        for (uint32_t i = 0; i < work->body_count; i++) {
-            if (work->bodies[i].cloned && !work->bodies[i].failed)
-                instrument_emit_declaration(work, &work->bodies[i], &whole);
-        }
-        for (uint32_t i = 0; i < work->body_count; i++) {
-            const struct instrument_body *body = &work->bodies[i];
-            if (!body->failed && body->end > body->start)
-                base_buf_add(&whole, work->out.text + body->start, body->end - body->start);
-        }
-    }
-    size_t limit = work->request->limit_bytes;
-    if (whole.failed || work->out.failed || (limit && whole.length > limit)) {
-        base_buf_fini(&whole);
-        longjmp(work->escape, 1);
-    }
-    work->heap = whole.text;
-    work->module->ptx = base_alloc_text(work->arena, whole.text ? whole.text : "", whole.length);
-    work->module->ptx_bytes = whole.length;
-    work->heap = NULL;
-    base_buf_fini(&whole);
-}
-
 static void run(struct instrument_work *work)
 {
     const char *reason = module_reason(work);
     instrument_find_calls(work);
     list_kernels(work);
+    instrument_find_ties(work);
     list_allocators(work);
     for (uint32_t i = 0; i < work->module->kernel_count && reason; i++)
         work->module->kernels[i].reason = base_alloc_text(work->arena, reason, strlen(reason));
@@ -278,7 +182,7 @@ static void run(struct instrument_work *work)
                 clone_kernel(work, &work->bodies[i]);
         }
     }
-    put_together(work);
+    instrument_put_texts(work);
 }
 
 static void release(struct instrument_work *work)
@@ -321,13 +225,8 @@ enum base_code instrument_ptx(const char *text, size_t length,
         ptx_parse_within(text, length, "the module", request->limit_bytes, &work->ptx, work->error);
     if (code == BASE_OK) {
         work->sm = target_number(work->ptx->target);
-        // Sums over a warp are cheap from sm_80 on. Below sm_70 threads of a warp run in step,
-        // which programs may rest on.
-        work->raised = work->elements && work->sm >= 70 && work->sm < 80 && request->gpu >= 80;
-        if (work->raised)
-            work->sm = 80;
-        work->clusters = work->sm >= 90 && version_from(work->ptx, 7, 8);
-        work->param_addresses = version_from(work->ptx, 7, 7) && work->sm >= 70 &&
+        work->clusters = work->sm >= 90 && instrument_version_from(work->ptx, 7, 8);
+        work->param_addresses = instrument_version_from(work->ptx, 7, 7) && work->sm >= 70 &&
                                 memmem(text, length, "cvta.param", 10);
         made->arena.escape = work->scratch.escape = &work->escape;
         if (setjmp(work->escape) == 0)

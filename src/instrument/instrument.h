@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX in, PTX with probes and a table of what they tell out: a pure function. The module that comes
-// out holds everything that went in, unchanged, and beside each wanted kernel a clone of it with
-// probes, which takes one more parameter, its launch context. So the program's own handles,
-// attributes and launches without probes stay what they were, variables are shared by both, and
-// whoever launches decides for each launch which of the two runs.
+// PTX in, PTX with probes and a table of what they tell out: a pure function. Each wanted kernel
+// gets a clone with probes, which takes one more parameter, its launch context; the kernels
+// themselves stay as they are. So the program's own handles, attributes and launches without probes
+// stay what they were, and whoever launches decides for each launch which of the two runs. Clones
+// of kernels that use variables of the module, which both must share, stand behind its text; all
+// others can stand in texts of their own, *parts*, which are compiled side by side and leave the
+// program's module alone.
 //
 //     struct instrument_request request = {.facts = INSTRUMENT_OBJECTS};
 //     if (instrument_ptx(text, length, &request, &module, &error) == BASE_OK) { ...
@@ -99,10 +101,11 @@ struct instrument_table {
     uint64_t recent; // 1 + the entry that was found last
 };
 
-enum { INSTRUMENT_STRAYS = 30 };
+enum { INSTRUMENT_STRAYS = 29 };
 struct instrument_strays { // accesses to memory that is no object
     uint64_t count;
-    uint64_t next; // addresses that were written, or wanted to be
+    uint64_t next;   // addresses that were written, or wanted to be
+    uint64_t looked; // elements: not 0 where an entry of the table was touched
     uint64_t addresses[INSTRUMENT_STRAYS];
 };
 
@@ -247,12 +250,20 @@ struct instrument_kernel {
     uint32_t use_count;
     struct instrument_site *sites;
     uint32_t site_count;
+    uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's ptx does
+};
+
+struct instrument_part {
+    const char *ptx; // ended by NUL
+    size_t ptx_bytes;
 };
 
 struct instrument_module {
     struct base_arena arena; // holds all of it
-    char *ptx;               // ended by NUL
+    char *ptx;               // ended by NUL; as it went in where all clones are in parts
     size_t ptx_bytes;
+    struct instrument_part *parts;
+    uint32_t part_count;
     struct instrument_kernel *kernels;
     uint32_t kernel_count;
     const char *
@@ -265,8 +276,10 @@ struct instrument_request {
     bool (*wants)(void *user, const char *kernel); // by mangled name; NULL: all
     void *user;
     size_t limit_bytes; // of memory; 0: none
-    uint32_t gpu; // compute capability of the GPU that will run it, 90 for 9.0; 0: not known. PTX
-                  // for sm_70 to sm_79 is then raised to sm_80 where that is at least 80
+    uint32_t parts;     // at most so many; 0: all clones are in ptx, for texts that are linked
+    uint32_t gpu; // compute capability of the GPU that will run it, 90 for 9.0; 0: not known. Where
+                  // that is at least 80 and all clones are in parts, those are raised from sm_70 to
+                  // sm_79 to sm_80
 };
 
 // Fails where the text is no PTX or memory runs out. Kernels that cannot have probes are in the

@@ -201,9 +201,11 @@ static void emit_leave(struct base_buf *out)
                     "setp.ne.u64 %%p, %%written, 0;\n"
                     "@%%p red.global.add.u64 [%%moved+-8], %%written;\n"
                     "@%%p st.global.u8 [%%touched+-1], %%h;\n"
+                    "ld.global.u64 %%t, [%%table+%u];\n"
+                    "st.global.u8 [%%t+%u], %%h;\n"
                     "done:\n"
                     "ret;\n}\n",
-                    TABLE(moved), TABLE(touched));
+                    TABLE(moved), TABLE(touched), TABLE(strays), STRAYS(looked));
 }
 
 // Elements: leaves an entry for that of an address; gives it, what addresses it holds, its words
@@ -252,7 +254,7 @@ static void emit_enter(struct base_buf *out)
 // Elements: an access of any number of bytes, looked up, and as many as its last argument says, of
 // lanes that follow; see instrument_access_word. Its arguments are kept in memory: who calls it has
 // the more registers, and it is seldom called. What belongs to a root is told by tallies, unless
-// it turns out to be in another object than the one of the slot's base.
+// it turns out to be in another object, whose words are elsewhere, than the slot's.
 static void emit_access(struct base_buf *out, const struct instrument_work *work)
 {
     base_buf_puts(out, "\n.func glint$access (\n\t.param .b64 glint$1,\n\t.param .b64 glint$2,\n"
@@ -318,8 +320,11 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                     "mad.wide.u32 %%at, %%entry, 2, %%at;\n"
                     "mov.u16 %%h, 1;\n"
                     "@%%reads st.global.u8 [%%at+-2], %%h;\n"
-                    "@%%writes st.global.u8 [%%at+-1], %%h;\n",
-                    SLOT(base), TABLE(strayed), TABLE(moved), TABLE(touched));
+                    "@%%writes st.global.u8 [%%at+-1], %%h;\n"
+                    "ld.global.u64 %%at, [%%table+%u];\n"
+                    "st.global.u8 [%%at+%u], %%h;\n",
+                    SLOT(bits), TABLE(strayed), TABLE(moved), TABLE(touched), TABLE(strays),
+                    STRAYS(looked));
     // Element by element: %m of them behind the first, but for what reaches past the object's end.
     base_buf_printf(out,
                     "mark:\n"
@@ -371,14 +376,6 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "ret;\n}\n");
 }
 
-// Of the lanes that are here: %p, whether one has the same %key as the last of them, which is
-// %first.
-#define SAME_AS_LAST                                        \
-    "activemask.b32 %lanes;\n"                              \
-    "bfind.u32 %first, %lanes;\n"                           \
-    "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n" \
-    "setp.eq.u32 %p, %key, %other;\n"
-
 // Counts: an access of each lane, of so many elements from a counter on, whose word is given. Lanes
 // that have the same counter are put together, the last one's first, as long as there are such: one
 // of them adds for all. Counters are 4 bytes and their addresses differ in the 32 bits behind
@@ -393,7 +390,11 @@ static void emit_count(struct base_buf *out)
                        "shr.u64 %t, %at, 2;\n"
                        "cvt.u32.u64 %key, %t;\n"
                        "round:\n"
-                       ".pragma \"nounroll\";\n" SAME_AS_LAST
+                       ".pragma \"nounroll\";\n"
+                       "activemask.b32 %lanes;\n"
+                       "bfind.u32 %first, %lanes;\n"
+                       "shfl.sync.idx.b32 %other, %key, %first, 31, %lanes;\n"
+                       "setp.eq.u32 %p, %key, %other;\n"
                        "vote.sync.ballot.b32 %group, %p, %lanes;\n"
                        "popc.b32 %n, %group;\n"
                        "@%p bra mine;\n"
@@ -422,44 +423,22 @@ static void emit_count(struct base_buf *out)
                        "ret;\n}\n");
 }
 
-// Bits: sets bits of a word that each lane has. The lanes that have the same word as the last one
-// are put together: operations on one word wait for each other, also those of one warp.
-static void emit_or(struct base_buf *out)
-{
-    base_buf_puts(out, "\n.func glint$or (\n\t.param .b64 glint$1,\n\t.param .b32 glint$2\n)\n"
-                       "{\n.reg .pred %p;\n.reg .b32 %lanes, %first, %key, %other, %bits;\n"
-                       ".reg .b64 %at, %t;\n"
-                       "ld.param.b64 %at, [glint$1];\n"
-                       "ld.param.b32 %bits, [glint$2];\n"
-                       "shr.u64 %t, %at, 2;\n"
-                       "cvt.u32.u64 %key, %t;\n" SAME_AS_LAST
-                       "vote.sync.ballot.b32 %lanes, %p, %lanes;\n"
-                       "@!%p bra set;\n"
-                       "redux.sync.or.b32 %bits, %bits, %lanes;\n"
-                       "mov.u32 %other, %laneid;\n"
-                       "setp.ne.u32 %p, %other, %first;\n"
-                       "@%p bra done;\n"
-                       "set:\n"
-                       "red.global.or.b32 [%at], %bits;\n"
-                       "done:\n"
-                       "ret;\n}\n");
-}
-
-void instrument_emit_library(const struct instrument_work *work, struct base_buf *out)
+void instrument_emit_library(const struct instrument_work *work, uint32_t helpers,
+                             struct base_buf *out)
 {
     instrument_emit_heap(work, out);
-    if (work->helpers & HELPER_TOUCH)
+    if (helpers & HELPER_TOUCH)
         emit_touch(out, work);
-    if (work->helpers & HELPER_LEAVE)
+    if (helpers & HELPER_LEAVE)
         emit_leave(out);
-    if (work->helpers & HELPER_ENTER)
+    if (helpers & HELPER_ENTER)
         emit_enter(out);
-    if (work->helpers & HELPER_ACCESS)
+    if (helpers & HELPER_ACCESS)
         emit_access(out, work);
-    if (work->helpers & HELPER_OR)
-        emit_or(out);
-    if (work->helpers & HELPER_COUNT)
+    if (helpers & HELPER_COUNT)
         emit_count(out);
-    if (work->helpers & HELPER_SWEEP)
+    if (helpers & HELPER_RANGE)
+        instrument_emit_range_function(out);
+    if (helpers & HELPER_SWEEP)
         instrument_emit_sweep_function(out, work->counts);
 }

@@ -6,8 +6,9 @@
 // Bits: where a whole warp that is a piece of a row is inside, and its addresses grow by a step,
 // its first lanes mark for all, a word each. The run of elements that the warp touches is n long
 // and begins in bit s of its first word, so that word j of it has the bits from s - 32 j on, up to
-// s + n - 32 j. Where many threads mark the same words, they look first, through the cache: bits
-// are only ever set, so an old copy costs an operation too much and nothing else.
+// s + n - 32 j. Members that are alike are a set, whose words other lanes mark at the same time.
+// Where many threads mark the same words, they look first, through the cache: bits are only ever
+// set, so an old copy costs an operation too much and nothing else.
 //
 // Counts: where such a warp touches whole words, its first lanes count these. Else each lane counts
 // its elements; glint$count puts lanes together that have the same one.
@@ -31,6 +32,7 @@ struct member {
     uint32_t width; // bytes that a thread touches, from `before` bytes below the address on
     enum class class;
     bool aligned; // to elements, as is the step
+    bool chosen; // what its view says is in registers: h, the elements ahead; q, the words' address
 };
 
 struct instrument_view instrument_view_of(const struct instrument_slot *slot,
@@ -197,9 +199,9 @@ static void emit_count(struct base_buf *out, const struct member *member, uint32
                         member->k, size - 1, bytes + size - 1, member->shift);
 }
 
-// Where the lane's word of a run is: %glint$i becomes the run's first element. Distances have 32
-// bits here: what rows touch is less than 4 GiB.
-static void emit_first(struct base_buf *out, const struct member *member)
+// Where word j of a run is: %glint$i becomes the run's first element. Distances have 32 bits here:
+// what rows touch is less than 4 GiB.
+static void emit_first(struct base_buf *out, const struct member *member, const char *j)
 {
     const uint32_t step = member->probe->lanes == LANES_STEP ? member->probe->step : 0;
     if (step && !member->aligned)
@@ -212,28 +214,28 @@ static void emit_first(struct base_buf *out, const struct member *member)
     if (step && member->aligned)
         base_buf_printf(out, "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n",
                         step >> member->shift);
-    emit_word(out, member, "%glint$lane");
+    emit_word(out, member, j);
 }
 
 // What runs of 32 lanes' elements, a multiple of 32, have in common: those of a group have as many.
 // All bits of word j are kept where it is the run's, and turned over where it is its last.
-static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone)
+static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone, const char *j)
 {
     if (!alone)
         base_buf_printf(out,
-                        "setp.le.u32 %%glint$p1, %%glint$lane, %u;\n"
+                        "setp.le.u32 %%glint$p1, %s, %u;\n"
                         "selp.b32 %%glint$keep, -1, 0, %%glint$p1;\n",
-                        elements);
+                        j, elements);
     if (elements == 1) {
-        base_buf_puts(out, "neg.s32 %glint$flip, %glint$lane;\n");
+        base_buf_printf(out, "neg.s32 %%glint$flip, %s;\n", j);
         return;
     }
     base_buf_printf(out,
-                    "setp.eq.u32 %%glint$p1, %%glint$lane, %u;\n"
+                    "setp.eq.u32 %%glint$p1, %s, %u;\n"
                     "selp.b32 %%glint$flip, -1, 0, %%glint$p1;\n"
-                    "setp.eq.or.u32 %%glint$p1, %%glint$lane, 0, %%glint$p1;\n"
+                    "setp.eq.or.u32 %%glint$p1, %s, 0, %%glint$p1;\n"
                     "selp.b32 %%glint$mid, 0, -1, %%glint$p1;\n",
-                    elements);
+                    j, elements, j);
 }
 
 static void emit_run(struct base_buf *out, const struct member *member, bool alone)
@@ -248,24 +250,25 @@ static void emit_run(struct base_buf *out, const struct member *member, bool alo
                         member->k);
 }
 
-// The group's runs are `words` long at most.
-static void emit_span(struct base_buf *out, const struct member *member, uint32_t words)
+// j is below `words`.
+static void emit_span(struct base_buf *out, const struct member *member, uint32_t words,
+                      const char *j)
 {
     emit_count(out, member, run_bytes(member));
     if (most_elements(member) <= 32 && words == 2)
         // Up to 32 ones, moved to where they begin; the second word has what is moved out.
         base_buf_printf(out,
-                        "setp.eq.u32 %%glint$p1, %%glint$lane, 0;\n"
+                        "setp.eq.u32 %%glint$p1, %s, 0;\n"
                         "sub.u32 %%glint$t, 32, %%glint$n;\n"
                         "shr.u32 %%glint$t, -1, %%glint$t;\n"
                         "selp.b32 %%glint$b%u, 0, %%glint$t, %%glint$p1;\n"
                         "selp.b32 %%glint$t, %%glint$t, 0, %%glint$p1;\n"
                         "shf.l.wrap.b32 %%glint$b%u, %%glint$b%u, %%glint$t, %%glint$i;\n",
-                        member->k, member->k, member->k);
+                        j, member->k, member->k, member->k);
     else
         base_buf_printf(out,
                         "and.b32 %%glint$t, %%glint$i, 31;\n"
-                        "mad.lo.s32 %%glint$t, %%glint$lane, -32, %%glint$t;\n"
+                        "mad.lo.s32 %%glint$t, %s, -32, %%glint$t;\n"
                         "max.s32 %%glint$b%u, %%glint$t, 0;\n"
                         "add.s32 %%glint$t, %%glint$t, %%glint$n;\n"
                         "max.s32 %%glint$t, %%glint$t, 0;\n"
@@ -273,7 +276,7 @@ static void emit_span(struct base_buf *out, const struct member *member, uint32_
                         "shl.b32 %%glint$t, -1, %%glint$t;\n"
                         "not.b32 %%glint$t, %%glint$t;\n"
                         "and.b32 %%glint$b%u, %%glint$b%u, %%glint$t;\n",
-                        member->k, member->k, member->k, member->k, member->k);
+                        j, member->k, member->k, member->k, member->k, member->k);
 }
 
 // Each lane by itself. What a thread touches by several accesses may end in another word.
@@ -327,52 +330,147 @@ static void emit_or(struct instrument_work *work, const struct member *member)
                         member->k, member->k);
         return;
     }
-    const uint32_t past = work->labels++;
-    work->helpers |= HELPER_OR;
+    const uint32_t set = work->labels, past = work->labels + 1;
+    work->labels += 2;
+    // Operations on one word wait for each other, also those of one warp: of the lanes that are
+    // here, those that have the same word as the last one leave it to that.
     base_buf_printf(out,
                     "@!%%glint$p1 bra $glint$%u;\n"
-                    "{\n.param .b64 glint$1;\n.param .b32 glint$2;\n"
-                    "st.param.b64 [glint$1], %%glint$w%u;\n"
-                    "st.param.b32 [glint$2], %%glint$b%u;\n"
-                    "call glint$or, (glint$1, glint$2);\n}\n"
+                    "{\n.reg .b32 %%glint$all, %%glint$last, %%glint$key, %%glint$other;\n"
+                    ".reg .b64 %%glint$a;\n"
+                    "shr.u64 %%glint$a, %%glint$w%u, 2;\n"
+                    "cvt.u32.u64 %%glint$key, %%glint$a;\n"
+                    "activemask.b32 %%glint$all;\n"
+                    "bfind.u32 %%glint$last, %%glint$all;\n"
+                    "shfl.sync.idx.b32 %%glint$other, %%glint$key, %%glint$last, 31, "
+                    "%%glint$all;\n"
+                    "setp.eq.u32 %%glint$p1, %%glint$key, %%glint$other;\n"
+                    "vote.sync.ballot.b32 %%glint$all, %%glint$p1, %%glint$all;\n"
+                    "@!%%glint$p1 bra $glint$%u;\n"
+                    "redux.sync.or.b32 %%glint$b%u, %%glint$b%u, %%glint$all;\n"
+                    "mov.u32 %%glint$other, %%laneid;\n"
+                    "setp.ne.u32 %%glint$p1, %%glint$other, %%glint$last;\n"
+                    "@%%glint$p1 bra $glint$%u;\n"
+                    "}\n"
+                    "$glint$%u:\n"
+                    "red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n"
                     "$glint$%u:\n",
-                    past, member->k, member->k, past);
+                    past, member->k, set, member->k, member->k, past, set, member->k, member->k,
+                    past);
 }
 
-// A whole warp: its first lanes, a word each. Those that have no bits of a run set none in a word
-// that may be behind the last: that takes less than to part.
+// Members that are alike: of one root, and what they touch differs by where it is alone. The lanes
+// from m << log on are the m-th one's.
+struct set {
+    uint32_t members[INSTRUMENT_GROUP_MOST];
+    uint32_t count;
+    uint32_t words; // of a member; with others beside it, lanes
+    uint32_t log;
+    bool looks;
+};
+
+static bool must_look(const struct member *member)
+{
+    const struct instrument_probe *probe = member->probe;
+    return probe->check || probe->lanes == LANES_ONE || !probe->step;
+}
+
+static bool are_alike(const struct member *a, const struct member *b)
+{
+    return a->class == b->class && a->slot == b->slot && a->width == b->width &&
+           a->aligned == b->aligned && a->probe->lanes == b->probe->lanes &&
+           a->probe->step == b->probe->step && must_look(a) == must_look(b);
+}
+
+// Sorts members into sets. Returns how many there are.
+static uint32_t find_sets(const struct member *members, uint32_t count, struct set *sets)
+{
+    enum { MOST_LOG = 3 }; // so many lanes reach over no more words than may be said to have bits
+    uint32_t found = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        struct set *set = sets;
+        while (set < sets + found && (!are_alike(&members[set->members[0]], &members[k]) ||
+                                      set->log > MOST_LOG || (set->count + 1) << set->log > 32))
+            set++;
+        if (set == sets + found) {
+            *set = (struct set){.words = most_words(&members[k]), .looks = must_look(&members[k])};
+            while (1u << set->log < set->words)
+                set->log++;
+            found++;
+        }
+        set->members[set->count++] = k;
+    }
+    for (uint32_t i = 0; i < found; i++)
+        sets[i].words = sets[i].count > 1 ? 1u << sets[i].log : sets[i].words;
+    return found;
+}
+
+// The distance of the lane's member of the set, into o<k> of its first.
+static void emit_choice(struct base_buf *out, const struct member *members, const struct set *set)
+{
+    base_buf_printf(out,
+                    "and.b32 %%glint$j, %%glint$lane, %u;\n"
+                    "cvt.u32.u64 %%glint$i, %%glint$o%u;\n",
+                    set->words - 1, members[set->members[0]].k);
+    for (uint32_t m = 1; m < set->count; m++)
+        base_buf_printf(out,
+                        "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n"
+                        "@%%glint$p1 cvt.u32.u64 %%glint$i, %%glint$o%u;\n",
+                        m << set->log, members[set->members[m]].k);
+    base_buf_printf(out, "cvt.u64.u32 %%glint$o%u, %%glint$i;\n", members[set->members[0]].k);
+}
+
+// The set's words, by the first of `lanes` lanes that are here. Those that have no bits of a run
+// set none in a word that may be behind the last: that takes less than to part.
+static void emit_set(struct instrument_work *work, const struct member *members,
+                     const struct set *set, uint32_t lanes)
+{
+    struct base_buf *out = &work->out;
+    const struct member *member = &members[set->members[0]];
+    const char *j = set->count > 1 ? "%glint$j" : "%glint$lane";
+    const uint32_t own = set->count * set->words;
+    if (set->count > 1)
+        emit_choice(out, members, set);
+    if (member->class == CLASS_RUN) {
+        const bool alone = set->words == own_elements(member) + 1;
+        emit_run_masks(out, own_elements(member), alone, j);
+        emit_first(out, member, j);
+        emit_run(out, member, alone);
+    } else {
+        emit_first(out, member, j);
+        emit_span(out, member, set->words, j);
+    }
+    if (own < lanes)
+        base_buf_printf(out,
+                        "setp.lt.u32 %%glint$p1, %%glint$lane, %u;\n"
+                        "selp.b32 %%glint$b%u, %%glint$b%u, 0, %%glint$p1;\n",
+                        own, member->k, member->k);
+    if (set->looks) {
+        emit_look(out, member, false);
+        emit_or(work, member);
+    } else {
+        base_buf_printf(out, "%sred.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
+                        own < lanes ? "@%glint$p1 " : "", member->k, member->k);
+    }
+}
+
+// A whole warp: its first lanes, a word each.
 static void emit_for_all(struct instrument_work *work, const struct member *members, uint32_t count,
                          uint32_t done)
 {
     struct base_buf *out = &work->out;
-    uint32_t words = 0, run = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        const uint32_t most = most_words(&members[k]);
-        words = most > words ? most : words;
-        if (members[k].class == CLASS_RUN)
-            run = own_elements(&members[k]);
-    }
-    const bool alone = words == run + 1; // no other member has longer runs
-    base_buf_printf(out,
-                    "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n"
-                    "@%%glint$p1 bra $glint$%u;\n",
-                    words, done);
-    if (run)
-        emit_run_masks(out, run, alone);
-    for (uint32_t k = 0; k < count; k++) {
-        const struct instrument_probe *probe = members[k].probe;
-        emit_first(out, &members[k]);
-        if (members[k].class == CLASS_RUN)
-            emit_run(out, &members[k], alone);
-        else
-            emit_span(out, &members[k], words);
-        if (probe->check || probe->lanes == LANES_ONE || !probe->step) {
-            emit_look(out, &members[k], false);
-            emit_or(work, &members[k]);
-        } else {
-            base_buf_printf(out, "red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n", k, k);
-        }
-    }
+    struct set sets[INSTRUMENT_GROUP_MOST];
+    const uint32_t found = find_sets(members, count, sets);
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < found; i++)
+        lanes = sets[i].count * sets[i].words > lanes ? sets[i].count * sets[i].words : lanes;
+    if (lanes < 32)
+        base_buf_printf(out,
+                        "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n"
+                        "@%%glint$p1 bra $glint$%u;\n",
+                        lanes, done);
+    for (uint32_t i = 0; i < found; i++)
+        emit_set(work, members, &sets[i], lanes);
     base_buf_printf(out, "bra $glint$%u;\n", done);
 }
 

@@ -141,7 +141,7 @@ static void emit_access(struct instrument_work *work, const struct instrument_bo
         base_buf_printf(out,
                         "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
                         "st.param.b64 [glint$3], %%glint$d0;\n",
-                        instrument_slot_offset(root) + offsetof(struct instrument_slot, base));
+                        instrument_slot_offset(root) + offsetof(struct instrument_slot, bits));
     base_buf_printf(out,
                     "st.param.b32 [glint$4], %%glint$r0;\n"
                     "st.param.b32 [glint$5], %u;\n"

@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 4 };
+enum { SAVE_VERSION = 5 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -93,6 +93,7 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->site_count);
     for (uint32_t i = 0; i < kernel->site_count; i++)
         put_site(out, &kernel->sites[i]);
+    put_u32(out, kernel->part);
 }
 
 bool instrument_save(const struct instrument_module *module, struct base_buf *out)
@@ -102,6 +103,9 @@ bool instrument_save(const struct instrument_module *module, struct base_buf *ou
     put_u32(out, SAVE_VERSION);
     put_name(out, GLINT_VERSION);
     put_text(out, module->ptx, module->ptx_bytes);
+    put_u32(out, module->part_count);
+    for (uint32_t i = 0; i < module->part_count; i++)
+        put_text(out, module->parts[i].ptx, module->parts[i].ptx_bytes);
     put_u32(out, module->kernel_count);
     for (uint32_t i = 0; i < module->kernel_count; i++)
         put_kernel(out, &module->kernels[i]);
@@ -218,7 +222,7 @@ static void get_site(struct reader *reader, const struct instrument_kernel *kern
     site->at_column = get_u32(reader);
 }
 
-static void get_kernel(struct reader *reader, struct instrument_kernel *kernel)
+static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_kernel *kernel)
 {
     kernel->name = get_real_name(reader);
     kernel->clone = get_name(reader);
@@ -264,6 +268,7 @@ static void get_kernel(struct reader *reader, struct instrument_kernel *kernel)
     kernel->sites = base_new_array(reader->arena, struct instrument_site, kernel->site_count);
     for (uint32_t i = 0; i < kernel->site_count; i++)
         get_site(reader, kernel, &kernel->sites[i]);
+    kernel->part = get_index(reader, parts);
 }
 
 static void get_module(struct reader *reader, struct instrument_module *module)
@@ -273,10 +278,16 @@ static void get_module(struct reader *reader, struct instrument_module *module)
     check(reader, strcmp(get_real_name(reader), GLINT_VERSION) == 0);
     module->ptx = get_text(reader, &module->ptx_bytes);
     check(reader, module->ptx != NULL);
+    module->part_count = get_count(reader, 9);
+    module->parts = base_new_array(reader->arena, struct instrument_part, module->part_count);
+    for (uint32_t i = 0; i < module->part_count; i++) {
+        module->parts[i].ptx = get_text(reader, &module->parts[i].ptx_bytes);
+        check(reader, module->parts[i].ptx != NULL);
+    }
     module->kernel_count = get_count(reader, 60);
     module->kernels = base_new_array(reader->arena, struct instrument_kernel, module->kernel_count);
     for (uint32_t i = 0; i < module->kernel_count; i++)
-        get_kernel(reader, &module->kernels[i]);
+        get_kernel(reader, module->part_count, &module->kernels[i]);
     module->allocator_count = get_count(reader, 9);
     module->allocators = base_new_array(reader->arena, const char *, module->allocator_count);
     for (uint32_t i = 0; i < module->allocator_count; i++)

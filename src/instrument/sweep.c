@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of glint$sweep, which marks what a loop touched from round to round: chunks of bytes, a
-// fixed step apart. What the lanes of a warp bring is put together where it fits, in this order:
+// The texts of glint$sweep, which marks what a loop touched from round to round: chunks of bytes, a
+// fixed step apart, and of glint$range, which does so where there is no gap and all is known to be
+// in the object. What the lanes of a warp bring is put together where it fits, in this order:
 // - chunks that follow each other are one range of bytes, a row;
 // - lanes that all bring the same share its rows, or the words of its one row;
 // - lanes next to each other whose rows follow each other make longer rows of them, and share
@@ -291,18 +292,21 @@ static void emit_count_rows(struct base_buf *out)
 // Each access by itself.
 static void emit_outside(struct base_buf *out)
 {
-    base_buf_puts(out, "outside:\n"
-                       ".pragma \"nounroll\";\n"
-                       "setp.eq.u32 %p, %rounds, 0;\n"
-                       "@%p bra done;\n"
-                       "ld.param.b64 %u, [glint$1];\n"
+    base_buf_printf(out,
+                    "outside:\n"
+                    ".pragma \"nounroll\";\n"
+                    "setp.eq.u32 %%p, %%rounds, 0;\n"
+                    "@%%p bra done;\n"
+                    "ld.param.u64 %%bits, [glint$2+%u];\n",
+                    SLOT(bits));
+    base_buf_puts(out, "ld.param.b64 %u, [glint$1];\n"
                        "ld.param.b32 %m, [glint$6];\n"
                        "ld.param.b32 %n, [glint$8];\n"
                        "{\n.param .b64 a1;\n.param .b64 a2;\n.param .b64 a3;\n.param .b32 a4;\n"
                        ".param .b32 a5;\n.param .b32 a6;\n"
                        "st.param.b64 [a1], %u;\n"
                        "st.param.b64 [a2], %low;\n"
-                       "st.param.b64 [a3], %base;\n"
+                       "st.param.b64 [a3], %bits;\n"
                        "st.param.b32 [a4], %access;\n"
                        "st.param.b32 [a5], %n;\n"
                        "st.param.b32 [a6], %m;\n"
@@ -323,4 +327,77 @@ void instrument_emit_sweep_function(struct base_buf *out, bool counts)
     emit_outside(out);
     base_buf_puts(out, "done:\n"
                        "ret;\n}\n");
+}
+
+// Bits of elements from glint$2 to glint$3, in the words at glint$1, which are looked at first
+// where glint$4 is not 0. Lanes whose ranges follow each other, as rows of a sparse matrix do, or
+// that all have the same share the words. It calls nothing and needs few registers: a function that
+// is linked has to save those of its callers.
+void instrument_emit_range_function(struct base_buf *out)
+{
+    base_buf_puts(out,
+                  "\n.func glint$range (\n\t.param .b64 glint$1,\n\t.param .b32 glint$2,\n"
+                  "\t.param .b32 glint$3,\n\t.param .b32 glint$4\n)\n{\n"
+                  ".reg .pred %p, %q;\n"
+                  ".reg .b32 %from, %to, %lanes, %before, %n, %m, %step, %end;\n"
+                  ".reg .b64 %bits, %at;\n"
+                  "ld.param.b32 %from, [glint$2];\n"
+                  "ld.param.b32 %to, [glint$3];\n"
+                  "activemask.b32 %lanes;\n"
+                  "mov.u32 %before, %lanemask_lt;\n"
+                  "and.b32 %before, %before, %lanes;\n"
+                  "setp.eq.u32 %q, %before, 0;\n"
+                  "bfind.u32 %n, %before;\n"
+                  "@%q mov.u32 %n, %laneid;\n"
+                  "shfl.sync.idx.b32 %m, %to, %n, 31, %lanes;\n"
+                  "sub.u32 %m, %from, %m;\n"
+                  "setp.le.or.u32 %p, %m, 1, %q;\n"
+                  "vote.sync.all.pred %p, %p, %lanes;\n"
+                  "brev.b32 %n, %lanes;\n"
+                  "clz.b32 %n, %n;\n" // the first lane
+                  "shfl.sync.idx.b32 %m, %from, %n, 31, %lanes;\n"
+                  "@%p bra follow;\n"
+                  "setp.eq.u32 %p, %m, %from;\n"
+                  "shfl.sync.idx.b32 %n, %to, %n, 31, %lanes;\n"
+                  "setp.eq.and.u32 %p, %n, %to, %p;\n"
+                  "vote.sync.all.pred %p, %p, %lanes;\n"
+                  "@%p bra share;\n"
+                  "mov.u32 %n, 0;\n"
+                  "mov.u32 %step, 1;\n"
+                  "bra divided;\n"
+                  "follow:\n"
+                  "mov.u32 %from, %m;\n"
+                  "bfind.u32 %n, %lanes;\n"
+                  "shfl.sync.idx.b32 %to, %to, %n, 31, %lanes;\n"
+                  "share:\n"
+                  "popc.b32 %n, %before;\n"
+                  "popc.b32 %step, %lanes;\n"
+                  "divided:\n"
+                  "ld.param.b64 %bits, [glint$1];\n"
+                  "ld.param.b32 %m, [glint$4];\n"
+                  "setp.ne.u32 %q, %m, 0;\n"
+                  "shr.u32 %end, %to, 5;\n"
+                  "shf.l.wrap.b32 %to, -1, 1, %to;\n" // of the last word
+                  "shr.u32 %m, %from, 5;\n"
+                  "shf.l.wrap.b32 %from, 0, -1, %from;\n" // of the first, then of the others
+                  "setp.ne.u32 %p, %n, 0;\n"
+                  "@%p mov.u32 %from, -1;\n"
+                  "add.u32 %n, %n, %m;\n"
+                  "words:\n"
+                  ".pragma \"nounroll\";\n"
+                  "setp.gt.u32 %p, %n, %end;\n"
+                  "@%p bra done;\n"
+                  "setp.eq.u32 %p, %n, %end;\n"
+                  "@%p and.b32 %from, %from, %to;\n"
+                  "mad.wide.u32 %at, %n, 4, %bits;\n"
+                  "mov.u32 %m, 0;\n"
+                  "@%q ld.global.u32 %m, [%at];\n"
+                  "and.b32 %m, %m, %from;\n"
+                  "setp.ne.u32 %p, %m, %from;\n"
+                  "@%p red.global.or.b32 [%at], %from;\n"
+                  "mov.u32 %from, -1;\n"
+                  "add.u32 %n, %n, %step;\n"
+                  "bra words;\n"
+                  "done:\n"
+                  "ret;\n}\n");
 }

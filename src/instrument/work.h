@@ -22,7 +22,7 @@ enum instrument_helper {
     HELPER_ACCESS = 1 << 3, // elements: a whole access of any size, looked up
     HELPER_SWEEP = 1 << 4,  // elements: what a loop touched
     HELPER_COUNT = 1 << 5,  // counts: an access of each lane
-    HELPER_OR = 1 << 6,     // bits of each lane
+    HELPER_RANGE = 1 << 6,  // bits: what a loop touched without a gap
 };
 
 enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
@@ -105,6 +105,8 @@ struct instrument_body {
     struct instrument_kernel *kernel; // of an entry that is wanted
     bool cloned;                      // a device function that clones call
     bool failed;                      // for which, or for what it calls, there is no clone
+    bool tied;                        // it, or what it calls, needs the module it stands in
+    uint32_t helpers;                 // enum instrument_helper: those that its clone calls
     size_t start, end;                // of its clone in work->out
     struct instrument_site *sites;    // its rows
     uint32_t site_count;
@@ -146,12 +148,19 @@ struct instrument_work {
     bool elements, counts;
     bool allocates;          // some function of the module does
     uint32_t heap_functions; // of heap.c, that are called
-    bool raised;             // the target is made sm_80
+    bool raised;             // the target of parts is made sm_80
     bool clusters;           // shared memory of other blocks has addresses
     bool param_addresses;    // kernel parameters have
     struct base_error *error;
     jmp_buf escape;
 };
+
+static inline bool instrument_version_from(const struct ptx_module *ptx, uint32_t major,
+                                           uint32_t minor)
+{
+    return ptx->version_major > major ||
+           (ptx->version_major == major && ptx->version_minor >= minor);
+}
 
 // calls.c: every function with a body, and what calls what. Fills work->bodies.
 void instrument_find_calls(struct instrument_work *work);
@@ -202,6 +211,7 @@ void instrument_join_sweeps(struct instrument_body *body);
 void instrument_plan_unions(const struct instrument_work *work, struct instrument_body *body);
 // sweep.c: the function that does it.
 void instrument_emit_sweep_function(struct base_buf *out, bool counts);
+void instrument_emit_range_function(struct base_buf *out);
 
 // probe.c: the text of one site's probe.
 void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
@@ -303,8 +313,13 @@ void instrument_emit_heap_stray(struct base_buf *out, const char *bytes, const c
 // What it calls, and the functions.
 void instrument_emit_heap(const struct instrument_work *work, struct base_buf *out);
 
-// library.c: the functions of glint's own that are needed.
-void instrument_emit_library(const struct instrument_work *work, struct base_buf *out);
+// library.c: functions of glint's own, and those for memory that kernels allocate.
+void instrument_emit_library(const struct instrument_work *work, uint32_t helpers,
+                             struct base_buf *out);
+
+// texts.c: which functions need their module, and, when all clones are made, the texts.
+void instrument_find_ties(struct instrument_work *work);
+void instrument_put_texts(struct instrument_work *work);
 
 // Registers that hold a thread's flags, a byte each.
 static inline uint32_t instrument_flag_words(const struct instrument_kernel *kernel)
@@ -323,6 +338,18 @@ static inline uint32_t instrument_access_word(uint32_t root, uint32_t kinds, uin
 static inline uint32_t instrument_shift(uint32_t element_bytes)
 {
     return element_bytes < 8 ? 2 : element_bytes < 16 ? 3 : 4;
+}
+
+// Shared memory as clones declare it: where a text is linked, its place is not known before, and
+// only what is said of it lets the compiler read several words at once.
+static inline struct ptx_var instrument_shared(const struct ptx_var *var)
+{
+    enum { ALIGN = 16 };
+    struct ptx_var shared = *var;
+    if (shared.space == PTX_SPACE_SHARED && shared.align && shared.align < ALIGN &&
+        shared.size_bytes % ALIGN == 0)
+        shared.align = ALIGN;
+    return shared;
 }
 
 static inline uint32_t instrument_slot_offset(uint32_t root)

@@ -339,6 +339,9 @@ void ptx_print(const struct ptx_module *module, struct base_buf *buffer);
 // Appends a function as it is declared: all before its body, or before the semicolon.
 void ptx_print_head(const struct ptx_function *function, struct base_buf *buffer);
 
+// Appends one thing of the top level, with a newline.
+void ptx_print_item(const struct ptx_item *item, struct base_buf *buffer);
+
 // Appends one statement, instruction or operand; no newline.
 void ptx_print_stmt(const struct ptx_stmt *stmt, struct base_buf *buffer);
 void ptx_print_instr(const struct ptx_instr *instr, struct base_buf *buffer);

@@ -393,7 +393,7 @@ static void print_section(struct base_buf *out, const struct ptx_item *item)
     base_buf_puts(out, "}\n");
 }
 
-static void print_item(struct base_buf *out, const struct ptx_item *item)
+void ptx_print_item(const struct ptx_item *item, struct base_buf *out)
 {
     switch ((enum ptx_item_kind)item->kind) {
     case PTX_ITEM_VAR:
@@ -430,5 +430,5 @@ void ptx_print(const struct ptx_module *module, struct base_buf *out)
         base_buf_printf(out, ".address_size %u\n", module->address_size);
     base_buf_putc(out, '\n');
     for (const struct ptx_item *item = module->first; item; item = item->next)
-        print_item(out, item);
+        ptx_print_item(item, out);
 }

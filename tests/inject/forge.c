@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes the PTX in an entry of the cache of rewritten modules, so that the driver gets what glint
-// would never have written: forge FILE FROM TO replaces the first FROM by TO. What the entry says
-// of itself is made to agree.
+// would never have written: forge FILE FROM TO replaces the first FROM by TO, in the text or in one
+// of its parts. What the entry says of itself is made to agree. Exit status: 3 where the file is no
+// such entry.
 #define XXH_INLINE_ALL
 #include <stdint.h>
 #include <stdio.h>
@@ -30,17 +31,26 @@ int main(int argc, char **argv)
         return 2;
     memcpy(&head, bytes, sizeof(head));
     if (instrument_load(bytes + sizeof(head), length - sizeof(head), &module, &error) != BASE_OK)
-        return 2;
-    const char *found = strstr(module->ptx, argv[2]);
+        return 3;
+    const char *whole = module->ptx, *found = strstr(whole, argv[2]);
+    uint32_t part = 0;
+    for (; !found && part < module->part_count; part++) {
+        whole = module->parts[part].ptx;
+        found = strstr(whole, argv[2]);
+    }
     if (!found) {
         fprintf(stderr, "forge: there is no '%s'\n", argv[2]);
         return 1;
     }
-    base_buf_add(&text, module->ptx, (size_t)(found - module->ptx));
+    base_buf_add(&text, whole, (size_t)(found - whole));
     base_buf_puts(&text, argv[3]);
     base_buf_puts(&text, found + strlen(argv[2]));
-    module->ptx = text.text;
-    module->ptx_bytes = text.length;
+    if (part) {
+        module->parts[part - 1] = (struct instrument_part){text.text, text.length};
+    } else {
+        module->ptx = text.text;
+        module->ptx_bytes = text.length;
+    }
     if (text.failed || !instrument_save(module, &saved))
         return 2;
     const XXH128_hash_t sum = XXH3_128bits(saved.text, saved.length);

@@ -24,7 +24,7 @@ struct context {
     unsigned options, reserved;
 };
 
-enum { SLOTS = 4, STRAYS = 30 };
+enum { SLOTS = 4, STRAYS = 29 };
 struct context_with_views {
     struct context context;
     struct view views[SLOTS];
@@ -79,7 +79,7 @@ __device__ static void look_up(const struct table *table, const struct access *a
         atomicAdd(&strays[0], 1ull);
         const u64 place = atomicAdd(&strays[1], 1ull);
         if (place < STRAYS)
-            strays[2 + place] = access->address;
+            strays[3 + place] = access->address;
         return;
     }
     const u64 entry = low - 1;
@@ -90,6 +90,7 @@ __device__ static void look_up(const struct table *table, const struct access *a
         touched[1] = 1;
     if (!table->moved)
         return;
+    ((u64 *)table->strays)[2] = 1; // an entry was touched
     u64 *moved = (u64 *)table->moved + 2 * entry;
     if (access->reads)
         atomicAdd(&moved[0], (u64)access->bytes);

@@ -69,6 +69,7 @@ struct oracle_level {
     unsigned workers; // of the simulated GPU, for all levels that run together: the first's
                       // holds; 0: as many as it wants
     uint32_t gpu;     // as in struct instrument_request
+    uint32_t parts;   // likewise
     enum oracle_spoil spoil;
     unsigned which; // of the probes, for ORACLE_WITHOUT_PROBE
 };

@@ -363,10 +363,18 @@ static void told_by_maps(struct run *run)
 
 // --- One level -----------------------------------------------------------------------------------
 
+// The text that holds the clone.
+static char *text_of(const struct run *run)
+{
+    const uint32_t part = run->kernel->part;
+    return part == INSTRUMENT_NONE ? run->instrumented->ptx
+                                   : (char *)(uintptr_t)run->instrumented->parts[part].ptx;
+}
+
 // Takes one store or reduction out of the clone's text, the nth, where `which` is n.
 static void leave_out(struct run *run)
 {
-    char *at = strstr(run->instrumented->ptx, run->kernel->clone);
+    char *at = strstr(text_of(run), run->kernel->clone);
     for (unsigned n = 0; at; at++) {
         char *store = strstr(at, "st.global"), *add = strstr(at, "red.global");
         at = !store || (add && add < store) ? add : store;
@@ -385,7 +393,8 @@ static void leave_out(struct run *run)
 
 static bool load(struct run *run)
 {
-    const struct instrument_request request = {.facts = run->level->facts, .gpu = run->level->gpu};
+    const struct instrument_request request = {
+        .facts = run->level->facts, .gpu = run->level->gpu, .parts = run->level->parts};
     struct base_error error = {0};
     char *problem = run->told->problem;
     const size_t room = sizeof(run->told->problem);
@@ -408,13 +417,17 @@ static bool load(struct run *run)
     char log[400] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof(log)}; // NOLINT(performance-no-int-to-ptr)
+    CUmodule apart = NULL;
     if (!*problem &&
         cuModuleLoadDataEx(&run->module, run->instrumented->ptx, 2, options, values) != 0)
         snprintf(problem, room, "the rewritten module is refused: %s", log);
+    if (!*problem && run->kernel->part != INSTRUMENT_NONE &&
+        cuModuleLoadDataEx(&apart, text_of(run), 2, options, values) != 0)
+        snprintf(problem, room, "the clone's part is refused: %s", log);
     if (*problem)
         return false;
     CALL(cuModuleGetFunction(&run->original, run->module, run->kernel->name));
-    CALL(cuModuleGetFunction(&run->clone, run->module, run->kernel->clone));
+    CALL(cuModuleGetFunction(&run->clone, apart ? apart : run->module, run->kernel->clone));
     return true;
 }
 

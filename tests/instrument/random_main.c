@@ -20,8 +20,10 @@ static void make_levels(uint64_t seed, struct oracle_level levels[LEVELS])
     levels[1] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS, .shift = shifts[seed % 4]};
     levels[2] = (struct oracle_level){.facts = seed % 2 ? counts : counts | INSTRUMENT_OBJECTS,
                                       .shift = shifts[seed / 4 % 4]};
-    for (unsigned i = 0; i < LEVELS; i++)
+    for (unsigned i = 0; i < LEVELS; i++) {
         levels[i].gpu = seed % 2 ? 90 : 0;
+        levels[i].parts = seed % 3; // none, or clones apart from their module
+    }
     levels[0].workers = seed % 5 ? 1 : 3;
 }
 

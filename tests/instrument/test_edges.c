@@ -119,12 +119,31 @@ static void addresses_go_over_to_what_lies_next(void **state)
     assert_exact(&test);
 }
 
+// The same of objects so small that several of them have the same base.
+#define SMALL                                                            \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                    \
+    ".visible .global .align 256 .b8 a[256];\n"                          \
+    ".visible .global .align 256 .b8 b[256];\n"                          \
+    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n" \
+    ".reg .b32 %r; ld.global.u32 %r, [b+-8]; ret; }\n"
+
+static void small_objects_are_told_from_what_lies_next(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b"};
+    struct oracle_case test = make_case(__func__, SMALL, 0);
+    memcpy(test.variables, names, sizeof(names));
+    test.variable_count = 2;
+    assert_exact(&test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointers_stand_one_past_the_end),
         cmocka_unit_test(pointers_one_past_the_end_reach_another_object),
         cmocka_unit_test(addresses_go_over_to_what_lies_next),
+        cmocka_unit_test(small_objects_are_told_from_what_lies_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

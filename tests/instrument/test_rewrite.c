@@ -245,16 +245,23 @@ static void blocks_that_run_equally_often_share_a_tally(void **state)
 // --- Version and target
 // ---------------------------------------------------------------------------
 
-static void assert_begins(const char *head, uint32_t facts, uint32_t gpu, const char *wanted)
+#define STORES "setp.eq.u32 %c1, %r0, 0; @%c1 bra L; st.global.u32 [%a], %r0; L:\n"
+
+// What the text with the clone begins with: the module's, or a part.
+static void assert_begins(const char *head, uint32_t facts, uint32_t gpu, uint32_t parts,
+                          const char *wanted)
 {
     char text[1024];
-    snprintf(text, sizeof(text), "%s%s", head,
-             KERNEL("k", "setp.eq.u32 %c1, %r0, 0; @%c1 bra L; st.global.u32 [%a], %r0; L:\n"));
-    struct instrument_request request = {.facts = facts, .gpu = gpu};
+    snprintf(text, sizeof(text), "%s%s", head, KERNEL("k", STORES));
+    struct instrument_request request = {.facts = facts, .gpu = gpu, .parts = parts};
     const struct instrument_module *module = make_with(text, &request);
-    if (strncmp(module->ptx, wanted, strlen(wanted)) != 0)
-        fail_msg("wanted %s, found %.60s", wanted, module->ptx);
     assert_non_null(module->kernels[0].clone);
+    assert_int_equal(module->kernels[0].part, parts ? 0 : INSTRUMENT_NONE);
+    const char *made_text = parts ? module->parts[0].ptx : module->ptx;
+    if (strncmp(made_text, wanted, strlen(wanted)) != 0)
+        fail_msg("wanted %s, found %.60s", wanted, made_text);
+    if (parts)
+        assert_string_equal(module->ptx, text);
 }
 
 static void version_and_target_are_raised_only_where_needed(void **state)
@@ -262,17 +269,156 @@ static void version_and_target_are_raised_only_where_needed(void **state)
     (void)state;
     const uint32_t elements = INSTRUMENT_ELEMENTS;
     static const char old[] = ".version 6.0\n.target sm_61\n.address_size 64\n";
-    assert_begins(old, INSTRUMENT_OBJECTS, 90, old);
-    assert_begins(old, elements, 90, ".version 6.2\n.target sm_61\n");
+    assert_begins(old, INSTRUMENT_OBJECTS, 90, 0, old);
+    assert_begins(old, elements, 90, 0, ".version 6.2\n.target sm_61\n");
+    assert_begins(old, elements, 90, 1, ".version 6.2\n.target sm_61\n");
+    // The program's own kernels would show what their module's target is made.
     static const char turing[] = ".version 8.7\n.target sm_75, debug\n.address_size 64\n";
-    assert_begins(turing, elements, 75, turing);
-    assert_begins(turing, elements, 0, turing);
-    assert_begins(turing, elements, 90, ".version 8.7\n.target sm_80, debug\n");
-    assert_begins(".version 6.4\n.target sm_75\n.address_size 64\n", elements, 86,
+    static const char apart[] = ".version 8.7\n.target sm_75\n.address_size 64\n";
+    assert_begins(turing, elements, 90, 0, turing);
+    assert_begins(turing, elements, 75, 1, apart);
+    assert_begins(turing, elements, 0, 1, apart);
+    assert_begins(turing, elements, 90, 1, ".version 8.7\n.target sm_80\n");
+    assert_begins(".version 8.7\n.target sm_75, debug, texmode_independent\n.address_size 64\n",
+                  elements, 90, 1, ".version 8.7\n.target sm_80, texmode_independent\n");
+    assert_begins(".version 6.4\n.target sm_75\n.address_size 64\n", elements, 86, 1,
                   ".version 7.0\n.target sm_80\n");
-    assert_begins(turing, INSTRUMENT_OBJECTS, 90, turing);
-    assert_begins("// .version 1.0, .target sm_10\n.version 6.4\n.target sm_75\n.address_size 64\n",
-                  elements, 86, "// .version 1.0, .target sm_10\n.version 7.0\n.target sm_80\n");
+    assert_begins(turing, INSTRUMENT_OBJECTS, 90, 1, apart);
+    assert_begins("// .version 1.0, .target sm_10\n.version 6.0\n.target sm_61\n"
+                  ".address_size 64\n",
+                  elements, 86, 0, "// .version 1.0, .target sm_10\n.version 6.2\n.target sm_61\n");
+}
+
+// --- Parts ---------------------------------------------------------------------------------------
+
+static const struct instrument_module *make_parts(const char *text, uint32_t parts)
+{
+    return make_with(text,
+                     &(struct instrument_request){.facts = INSTRUMENT_ELEMENTS, .parts = parts});
+}
+
+static void parts_hold_what_needs_nothing_of_the_module(void **state)
+{
+    (void)state;
+    const struct instrument_module *module = make_parts(everything, 4);
+    assert_int_equal(module->part_count, 1);
+    assert_int_equal(module->kernels[0].part, INSTRUMENT_NONE); // adds to the variable
+    assert_int_equal(module->kernels[1].part, 0);
+    assert_int_equal(strncmp(module->ptx, everything, strlen(everything)), 0);
+    const char *behind = module->ptx + strlen(everything);
+    assert_non_null(strstr(behind, "first$glint"));
+    assert_null(strstr(behind, "second$glint"));
+    const char *part = module->parts[0].ptx;
+    assert_int_equal(strlen(part), module->parts[0].ptx_bytes);
+    assert_non_null(strstr(part, ".visible .entry second$glint"));
+    assert_null(strstr(part, "first"));
+    assert_null(strstr(part, "total"));
+    assert_null(strstr(part, "twice"));
+}
+
+// Each of these is a reason by itself.
+static void what_a_kernel_needs_of_its_module_ties_it(void **state)
+{
+    (void)state;
+    static const char *const tied[] = {
+        HEAD ".const .align 4 .b32 c;\n" KERNEL("k", "ld.const.u32 %r1, [c];\n" STORES),
+        HEAD ".global .align 4 .b32 g;\n" KERNEL("k", "mov.u64 %d1, g;\n" STORES),
+        HEAD ".global .texref t;\n" KERNEL(
+            "k",
+            "{ .reg .f32 %x<5>; tex.1d.v4.f32.f32 {%x0, %x1, %x2, %x3}, [t, {%x4}]; }\n" STORES),
+        HEAD ".func f() { ret; }\n" KERNEL("k", "mov.u64 %d1, f;\n" STORES),
+        HEAD ".func f() { ret; }\n" KERNEL(
+            "k", "mov.u64 %d1, 0; { P: .callprototype ()_ (); call %d1, P; }\n" STORES),
+        HEAD ".extern .func elsewhere();\n" KERNEL("k", "call elsewhere;\n" STORES),
+        HEAD ".global .align 4 .b32 g;\n.func f() { .reg .b32 %r; ld.global.u32 %r, [g]; ret; }\n"
+             ".func h() { call f; ret; }\n" KERNEL("k", "call h;\n" STORES),
+    };
+    static const char *const free[] = {
+        HEAD ".global .align 4 .b32 g;\n" KERNEL("k", STORES),
+        HEAD ".shared .align 4 .b32 s;\n.extern .shared .align 4 .b8 d[];\n" KERNEL(
+            "k", "ld.shared.u32 %r1, [s]; mov.u64 %d1, d;\n" STORES),
+        HEAD ".func f() { ret; }\n" KERNEL("k", "call f;\n" STORES),
+        HEAD KERNEL("k", ".local .align 4 .b8 l[8]; mov.u64 %d1, l;\n" STORES),
+    };
+    for (unsigned i = 0; i < sizeof(tied) / sizeof(tied[0]); i++) {
+        if (make_parts(tied[i], 1)->kernels[0].part != INSTRUMENT_NONE)
+            fail_msg("is apart: %s", tied[i]);
+    }
+    for (unsigned i = 0; i < sizeof(free) / sizeof(free[0]); i++) {
+        if (make_parts(free[i], 1)->kernels[0].part != 0)
+            fail_msg("is not apart: %s", free[i]);
+    }
+}
+
+static void parts_have_what_their_clones_call(void **state)
+{
+    (void)state;
+    const struct instrument_module *module = make_parts(
+        HEAD
+        ".shared .align 4 .b8 tile[64];\n.shared .align 4 .b8 odd[20];\n"
+        ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.func unused() { ret; }\n"
+        ".visible .func inner() { ret; }\n.visible .func pure() { call inner; ret; }\n"
+        ".func puts(.param .b64 p) { .reg .b64 %a; ld.param.u64 %a, [p]; st.global.u32 [%a], 1;\n"
+        "ret; }\n" KERNEL("k", "call pure; ld.shared.u32 %r1, [tile];\n"
+                               "{ .param .b64 x; st.param.b64 [x], %a; call puts, (x); }\n"),
+        3);
+    assert_int_equal(module->part_count, 1);
+    const char *part = module->parts[0].ptx;
+    assert_non_null(strstr(part, ".func pure"));
+    assert_non_null(strstr(part, ".func inner"));
+    assert_null(strstr(part, ".visible .func"));
+    assert_non_null(strstr(part, ".func puts$glint"));
+    assert_null(strstr(part, "unused"));
+    assert_non_null(strstr(part, "malloc"));
+    // Nobody knows before where it will be, but that it fits.
+    assert_non_null(strstr(part, ".shared .align 16 .b8 tile[64]"));
+    assert_non_null(strstr(part, ".shared .align 4 .b8 odd[20]"));
+}
+
+static void kernels_are_divided_evenly(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD KERNEL("a", "ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%b]; st.global.u32 [%a+4], "
+                         "%r1; st.global.u32 [%b+8], %r2;\n") KERNEL("b", STORES)
+            KERNEL("c", STORES);
+    const struct instrument_module *module = make_parts(text, 2);
+    assert_int_equal(module->part_count, 2);
+    assert_int_equal(module->kernels[0].part, 0);
+    assert_int_equal(module->kernels[1].part, 1);
+    module = make_parts(text, 8);
+    assert_int_equal(module->part_count, 3);
+    module = make_parts(text, 1);
+    assert_int_equal(module->part_count, 1);
+    assert_int_equal(module->kernels[2].part, 0);
+}
+
+// What nobody reads is not asked for, as the compiler does where it sees the whole program.
+static void atomics_without_a_reader_are_reductions(void **state)
+{
+    (void)state;
+#define WITH(body) HEAD KERNEL("k", "setp.eq.u32 %c1, %r0, 0;\n" body "\n")
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {WITH("atom.global.add.u32 %r1, [%a], 1;"), "\nred.global.add.u32 [%a], 1;"},
+        {WITH("@%c1 atom.global.min.s32 %r1, [%a], %r0;"), "@%c1 red.global.min.s32 [%a], %r0;"},
+        {WITH("atom.global.add.u32 _, [%a], 1;"), "\nred.global.add.u32 [%a], 1;"},
+        {WITH("atom.global.add.u32 %r1, [%a], 1; st.global.u32 [%b], %r1;"),
+         "\natom.global.add.u32 %r1,"},
+        {WITH("atom.global.add.u32 %r1, [%a], 1; @%c1 mov.u32 %r1, 2; st.global.u32 [%b], %r1;"),
+         "\natom.global.add.u32 %r1,"},
+        {WITH("atom.global.exch.b32 %r1, [%a], 1;"), "\natom.global.exch.b32 %r1,"},
+        {WITH("atom.global.cas.b32 %r1, [%a], 1, 2;"), "\natom.global.cas.b32 %r1,"},
+        {WITH("atom.acquire.gpu.global.add.u32 %r1, [%a], 1;"),
+         "\natom.acquire.gpu.global.add.u32 %r1,"},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct instrument_module *module = make_parts(cases[i].text, 1);
+        if (!strstr(module->parts[0].ptx, cases[i].wanted))
+            fail_msg("no %s for %s", cases[i].wanted, cases[i].text);
+        assert_int_equal(strncmp(module->kernels[0].sites[0].opcode, "atom.", 5), 0); // as it was
+    }
 }
 
 // --- Reasons
@@ -456,6 +602,11 @@ int main(void)
         cmocka_unit_test(guards_and_calls_that_end_threads_have_flags_of_their_own),
         cmocka_unit_test(blocks_that_run_equally_often_share_a_tally),
         cmocka_unit_test(version_and_target_are_raised_only_where_needed),
+        cmocka_unit_test(parts_hold_what_needs_nothing_of_the_module),
+        cmocka_unit_test(what_a_kernel_needs_of_its_module_ties_it),
+        cmocka_unit_test(parts_have_what_their_clones_call),
+        cmocka_unit_test(kernels_are_divided_evenly),
+        cmocka_unit_test(atomics_without_a_reader_are_reductions),
         cmocka_unit_test(what_cannot_have_probes_has_a_reason),
         cmocka_unit_test(what_probes_do_not_see_is_said),
         cmocka_unit_test(who_allocates_is_told),

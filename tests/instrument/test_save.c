@@ -32,7 +32,7 @@ static const char text[] =
 
 static struct instrument_module *make(uint32_t facts)
 {
-    struct instrument_request request = {.facts = facts};
+    struct instrument_request request = {.facts = facts, .parts = 2};
     struct instrument_module *module;
     struct base_error error = {0};
     assert_int_equal(instrument_ptx(text, strlen(text), &request, &module, &error), BASE_OK);
@@ -56,6 +56,11 @@ static void what_was_written_is_read(void **state)
         assert_int_equal(instrument_load(once.text, once.length, &again, &error), BASE_OK);
         assert_int_equal(again->ptx_bytes, module->ptx_bytes);
         assert_string_equal(again->ptx, module->ptx);
+        assert_int_equal(again->part_count, 1);
+        assert_int_equal(again->parts[0].ptx_bytes, module->parts[0].ptx_bytes);
+        assert_string_equal(again->parts[0].ptx, module->parts[0].ptx);
+        assert_int_equal(again->kernels[0].part, INSTRUMENT_NONE);
+        assert_int_equal(again->kernels[1].part, 0);
         assert_int_equal(again->kernels[0].site_count, 4);
         assert_int_equal(again->kernels[0].root_count, 3);
         assert_string_equal(again->kernels[0].roots[2].variable, "total");
