@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses whose address moves by a fixed step from round to round of their loop are not marked in
-// it. The loop only keeps where the last of them was, and how often it came by; where it is left,
-// one call marks all. How many rounds there were is counted, not computed, so it does not matter
-// why a loop ends; what is taken from analysis is the step, and that every round passes the access.
+// it. The loop only keeps where the last of them was, unless that is known where it is left
+// (left.c), and how often it came by; there one call marks all. How many rounds there were is
+// counted, not computed, so it does not matter why a loop ends; what is taken from analysis is the
+// step, and that every round passes the access.
 //
 // Where steps are additions of 64 bits they are sure (steps.c). Others rest on 32-bit parts of the
 // address not wrapping round, which moves it by a multiple of 2^32: so of the first round the high
@@ -127,6 +128,8 @@ static void add_sweep(struct instrument_work *work, struct instrument_body *body
                                   .check = probe->check};
     struct instrument_sweep *added = &body->sweeps.items[order];
     added->form.constant -= site->address->offset;
+    if (probe->left && instrument_find_left(body, site, value, &added->left_distance))
+        added->left = site->address->elements[0].reg->name;
 }
 
 static int by_tally(const void *a, const void *b)
@@ -161,6 +164,8 @@ void instrument_plan_sweeps(struct instrument_work *work, struct instrument_body
             kept = body->kept_count++;
             probe->keeps = true;
         }
+        int64_t distance;
+        probe->left = instrument_find_left(body, site, value, &distance);
         probe->waits = true;
         probe->kept = kept;
         uint32_t phi;
@@ -204,7 +209,8 @@ void instrument_emit_waiting(struct instrument_work *work, const struct instrume
     const char *name = probe->site->address->elements[0].reg->name;
     if (!probe->keeps)
         return;
-    base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept, name);
+    if (!probe->left)
+        base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept, name);
     if (probe->doubted)
         base_buf_printf(out,
                         "{\n.reg .pred %%glint$p;\n.reg .b32 %%glint$r<2>;\n"
@@ -319,6 +325,9 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
     struct base_buf *out = &work->out;
     work->helpers |= HELPER_SWEEP | HELPER_ACCESS;
     emit_step(out, body, &sweep->step);
+    if (sweep->left)
+        base_buf_printf(out, "add.s64 %%glint$l%u, %s, %lld;\n", sweep->kept, sweep->left,
+                        -(long long)sweep->left_distance);
     base_buf_printf(out,
                     "mul.lo.u32 %%glint$r1, %%glint$r0, %u;\n"
                     "add.s64 %%glint$d2, %%glint$l%u, %lld;\n",

@@ -65,6 +65,7 @@ struct instrument_probe {
     bool waits;    // marked where its loop is left; see hoist.c
     bool doubted;  // rests on 32-bit parts not to wrap round
     bool keeps;    // notes where it was, in the register that has the number `kept`
+    bool left;     // which is known where the loop is left
     uint32_t kept;
 };
 
@@ -73,8 +74,10 @@ struct instrument_probe {
 struct instrument_sweep {
     uint32_t order; // in which they were found
     uint32_t loop;
-    uint32_t value; // of ptx_ssa: the register of the address
-    uint32_t kept;  // the register that holds it in the last round
+    uint32_t value;        // of ptx_ssa: the register of the address
+    uint32_t kept;         // the register that holds it in the last round
+    const char *left;      // the register that has it where the loop is left; NULL: it is kept
+    int64_t left_distance; // which is so much more
     uint32_t root, tally;
     uint8_t access;         // enum ptx_access
     uint32_t bytes, chunk;  // of an access, of all
@@ -204,6 +207,10 @@ void instrument_emit_waiting(struct instrument_work *work, const struct instrume
 // loop's header from which the register has an exact distance, or PTX_NO_VALUE.
 bool instrument_steps_are_wide(const struct instrument_body *body, const struct ptx_site *site,
                                uint32_t *phi);
+// left.c: how much more the register of the address has, where the site's loop is left, than it had
+// at the last access; false: that is not known. value: what it has at accesses.
+bool instrument_find_left(const struct instrument_body *body, const struct ptx_site *site,
+                          uint32_t value, int64_t *distance);
 // Makes one sweep of those that unrolling made of one, and of those that follow each other without
 // a gap.
 void instrument_join_sweeps(struct instrument_body *body);
