@@ -10,30 +10,12 @@
 // Where many threads mark the same words, they look first, through the cache: bits are only ever
 // set, so an old copy costs an operation too much and nothing else.
 //
-// Counts: where such a warp touches whole words, its first lanes count these. Else each lane counts
-// its elements; glint$count puts lanes together that have the same one.
-//
 // Registers of the probe's scope, k being the place in the group: o<k> the distance of the address
 // from the object's first byte, w<k> the address of a word of bits, b<k> bits for it. p0: all is
 // inside; full: for the whole warp.
-#include <stddef.h>
-
-#include "work.h"
+#include "mark.h"
 
 enum { NATURAL = 16 }; // accesses of up to so many bytes are aligned to their size
-
-enum class { CLASS_RUN, CLASS_SPAN, CLASS_LANE };
-
-struct member {
-    const struct instrument_probe *probe;
-    uint32_t k;
-    uint32_t slot;  // of its view in the context
-    uint32_t shift; // of its elements
-    uint32_t width; // bytes that a thread touches, from `before` bytes below the address on
-    enum class class;
-    bool aligned; // to elements, as is the step
-    bool chosen; // what its view says is in registers: h, the elements ahead; q, the words' address
-};
 
 struct instrument_view instrument_view_of(const struct instrument_slot *slot,
                                           uint32_t element_bytes)
@@ -51,15 +33,7 @@ struct instrument_view instrument_view_of(const struct instrument_slot *slot,
     return view;
 }
 
-#define VIEW(member, field) ((member)->slot + (unsigned)offsetof(struct instrument_view, field))
-
 // --- What a member is ----------------------------------------------------------------------------
-
-// Bytes of a whole warp's run.
-static uint32_t run_bytes(const struct member *member)
-{
-    return member->width + 31 * (member->probe->lanes == LANES_STEP ? member->probe->step : 0);
-}
 
 static struct member member_of(const struct instrument_work *work,
                                const struct instrument_body *body,
@@ -91,13 +65,6 @@ static struct member member_of(const struct instrument_work *work,
         member.class = CLASS_SPAN;
     return member;
 }
-
-// Elements of an access of its own.
-static uint32_t own_elements(const struct member *member)
-{
-    return member->aligned ? member->width >> member->shift : 1;
-}
-
 bool instrument_is_run(const struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_probe *probe)
 {
@@ -147,26 +114,29 @@ static void emit_full(struct base_buf *out)
 }
 
 // The element at the distance o<k>, into %glint$i.
-static void emit_element(struct base_buf *out, const struct member *member)
+void instrument_emit_element(struct base_buf *out, const struct member *member)
 {
     base_buf_printf(out,
                     "shr.u64 %%glint$x, %%glint$o%u, %u;\n"
-                    "cvt.u32.u64 %%glint$i, %%glint$x;\n"
-                    "ld.param.u32 %%glint$t, [glint$context+%u];\n"
-                    "add.u32 %%glint$i, %%glint$i, %%glint$t;\n",
-                    member->k, member->shift, VIEW(member, ahead));
+                    "cvt.u32.u64 %%glint$i, %%glint$x;\n",
+                    member->k, member->shift);
+    if (!member->chosen)
+        base_buf_printf(out, "ld.param.u32 %%glint$t, [glint$context+%u];\n", VIEW(member, ahead));
+    base_buf_printf(out, "add.u32 %%glint$i, %%glint$i, %s;\n",
+                    member->chosen ? "%glint$h" : "%glint$t");
 }
 
 // The address of the word of element %glint$i, and of the j-th from there on, into w<k>.
-static void emit_word(struct base_buf *out, const struct member *member, const char *j)
+void instrument_emit_word(struct base_buf *out, const struct member *member, const char *j)
 {
     base_buf_puts(out, "shr.u32 %glint$t, %glint$i, 5;\n");
     if (j)
         base_buf_printf(out, "add.u32 %%glint$t, %%glint$t, %s;\n", j);
-    base_buf_printf(out,
-                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                    "mad.wide.u32 %%glint$w%u, %%glint$t, 4, %%glint$x;\n",
-                    VIEW(member, slot.bits), member->k);
+    if (!member->chosen)
+        base_buf_printf(out, "ld.param.u64 %%glint$x, [glint$context+%u];\n",
+                        VIEW(member, slot.bits));
+    base_buf_printf(out, "mad.wide.u32 %%glint$w%u, %%glint$t, 4, %s;\n", member->k,
+                    member->chosen ? "%glint$q" : "%glint$x");
 }
 
 // --- Bits ----------------------------------------------------------------------------------------
@@ -210,11 +180,11 @@ static void emit_first(struct base_buf *out, const struct member *member, const 
                         "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n"
                         "cvt.u64.u32 %%glint$o%u, %%glint$i;\n",
                         member->k, step, member->k);
-    emit_element(out, member);
+    instrument_emit_element(out, member);
     if (step && member->aligned)
         base_buf_printf(out, "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n",
                         step >> member->shift);
-    emit_word(out, member, j);
+    instrument_emit_word(out, member, j);
 }
 
 // What runs of 32 lanes' elements, a multiple of 32, have in common: those of a group have as many.
@@ -282,8 +252,8 @@ static void emit_span(struct base_buf *out, const struct member *member, uint32_
 // Each lane by itself. What a thread touches by several accesses may end in another word.
 static void emit_lane(struct base_buf *out, const struct member *member)
 {
-    emit_element(out, member);
-    emit_word(out, member, NULL);
+    instrument_emit_element(out, member);
+    instrument_emit_word(out, member, NULL);
     if (!member->probe->next) {
         base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, %u, %%glint$i;\n", member->k,
                         (1u << own_elements(member)) - 1);
@@ -359,8 +329,9 @@ static void emit_or(struct instrument_work *work, const struct member *member)
                     past);
 }
 
-// Members that are alike: of one root, and what they touch differs by where it is alone. The lanes
-// from m << log on are the m-th one's.
+// Members that are alike: what they touch differs by where it is alone. The lanes from m << log on
+// are the m-th one's. It takes as long to choose among views as to mark one member more, so some of
+// a set have the same root.
 struct set {
     uint32_t members[INSTRUMENT_GROUP_MOST];
     uint32_t count;
@@ -377,9 +348,20 @@ static bool must_look(const struct member *member)
 
 static bool are_alike(const struct member *a, const struct member *b)
 {
-    return a->class == b->class && a->slot == b->slot && a->width == b->width &&
+    return a->class == b->class && a->shift == b->shift && a->width == b->width &&
            a->aligned == b->aligned && a->probe->lanes == b->probe->lanes &&
            a->probe->step == b->probe->step && must_look(a) == must_look(b);
+}
+
+static bool has_pair(const struct member *members, const struct set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (members[set->members[i]].slot == members[set->members[k]].slot)
+                return true;
+        }
+    }
+    return false;
 }
 
 // Sorts members into sets. Returns how many there are.
@@ -400,24 +382,40 @@ static uint32_t find_sets(const struct member *members, uint32_t count, struct s
         }
         set->members[set->count++] = k;
     }
-    for (uint32_t i = 0; i < found; i++)
+    for (uint32_t i = 0; i < found; i++) {
+        while (sets[i].count > 1 && !has_pair(members, &sets[i])) { // one by one
+            sets[found] = sets[i];
+            sets[found].members[0] = sets[i].members[--sets[i].count];
+            sets[found++].count = 1;
+        }
         sets[i].words = sets[i].count > 1 ? 1u << sets[i].log : sets[i].words;
+    }
     return found;
 }
 
-// The distance of the lane's member of the set, into o<k> of its first.
-static void emit_choice(struct base_buf *out, const struct member *members, const struct set *set)
+// The lane's member of the set: its distance into o<k> of the first, and its view into registers
+// where they are not all of one root.
+static struct member emit_choice(struct base_buf *out, const struct member *members,
+                                 const struct set *set)
 {
-    base_buf_printf(out,
-                    "and.b32 %%glint$j, %%glint$lane, %u;\n"
-                    "cvt.u32.u64 %%glint$i, %%glint$o%u;\n",
-                    set->words - 1, members[set->members[0]].k);
+    struct member chosen = members[set->members[0]];
     for (uint32_t m = 1; m < set->count; m++)
-        base_buf_printf(out,
-                        "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n"
-                        "@%%glint$p1 cvt.u32.u64 %%glint$i, %%glint$o%u;\n",
-                        m << set->log, members[set->members[m]].k);
-    base_buf_printf(out, "cvt.u64.u32 %%glint$o%u, %%glint$i;\n", members[set->members[0]].k);
+        chosen.chosen |= members[set->members[m]].slot != chosen.slot;
+    base_buf_printf(out, "and.b32 %%glint$j, %%glint$lane, %u;\n", set->words - 1);
+    for (uint32_t m = 0; m < set->count; m++) {
+        const struct member *member = &members[set->members[m]];
+        const char *guard = m ? "@%glint$p1 " : "";
+        if (m)
+            base_buf_printf(out, "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n", m << set->log);
+        base_buf_printf(out, "%scvt.u32.u64 %%glint$i, %%glint$o%u;\n", guard, member->k);
+        if (chosen.chosen)
+            base_buf_printf(out,
+                            "%sld.param.u32 %%glint$h, [glint$context+%u];\n"
+                            "%sld.param.u64 %%glint$q, [glint$context+%u];\n",
+                            guard, VIEW(member, ahead), guard, VIEW(member, slot.bits));
+    }
+    base_buf_printf(out, "cvt.u64.u32 %%glint$o%u, %%glint$i;\n", chosen.k);
+    return chosen;
 }
 
 // The set's words, by the first of `lanes` lanes that are here. Those that have no bits of a run
@@ -426,31 +424,31 @@ static void emit_set(struct instrument_work *work, const struct member *members,
                      const struct set *set, uint32_t lanes)
 {
     struct base_buf *out = &work->out;
-    const struct member *member = &members[set->members[0]];
+    struct member member = members[set->members[0]];
     const char *j = set->count > 1 ? "%glint$j" : "%glint$lane";
     const uint32_t own = set->count * set->words;
     if (set->count > 1)
-        emit_choice(out, members, set);
-    if (member->class == CLASS_RUN) {
-        const bool alone = set->words == own_elements(member) + 1;
-        emit_run_masks(out, own_elements(member), alone, j);
-        emit_first(out, member, j);
-        emit_run(out, member, alone);
+        member = emit_choice(out, members, set);
+    if (member.class == CLASS_RUN) {
+        const bool alone = set->words == own_elements(&member) + 1;
+        emit_run_masks(out, own_elements(&member), alone, j);
+        emit_first(out, &member, j);
+        emit_run(out, &member, alone);
     } else {
-        emit_first(out, member, j);
-        emit_span(out, member, set->words, j);
+        emit_first(out, &member, j);
+        emit_span(out, &member, set->words, j);
     }
     if (own < lanes)
         base_buf_printf(out,
                         "setp.lt.u32 %%glint$p1, %%glint$lane, %u;\n"
                         "selp.b32 %%glint$b%u, %%glint$b%u, 0, %%glint$p1;\n",
-                        own, member->k, member->k);
+                        own, member.k, member.k);
     if (set->looks) {
-        emit_look(out, member, false);
-        emit_or(work, member);
+        emit_look(out, &member, false);
+        emit_or(work, &member);
     } else {
         base_buf_printf(out, "%sred.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
-                        own < lanes ? "@%glint$p1 " : "", member->k, member->k);
+                        own < lanes ? "@%glint$p1 " : "", member.k, member.k);
     }
 }
 
@@ -493,172 +491,6 @@ static void emit_bits(struct instrument_work *work, const struct member *members
         emit_or(work, &members[k]);
 }
 
-// --- Counts --------------------------------------------------------------------------------------
-
-// Whole words of a whole warp: goes on at the label.
-static void emit_whole_words(struct base_buf *out, const struct member *member, uint32_t next)
-{
-    const uint32_t elements = own_elements(member);
-    base_buf_printf(out,
-                    "mad.lo.s32 %%glint$n, %%glint$lane, -%u, %%glint$i;\n"
-                    "and.b32 %%glint$t, %%glint$n, 31;\n"
-                    "setp.eq.and.u32 %%glint$p1, %%glint$t, 0, %%glint$full;\n"
-                    "shr.u32 %%glint$n, %%glint$n, 5;\n"
-                    "add.u32 %%glint$n, %%glint$n, %%glint$lane;\n"
-                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                    "mad.wide.u32 %%glint$x, %%glint$n, 4, %%glint$x;\n"
-                    "setp.lt.and.u32 %%glint$p2, %%glint$lane, %u, %%glint$p1;\n"
-                    "@%%glint$p2 red.global.add.u32 [%%glint$x], 1;\n"
-                    "@%%glint$p1 bra $glint$%u;\n",
-                    elements, VIEW(member, slot.bits), elements, next);
-}
-
-// The word of element %glint$i has counters of its elements: says so where nobody has, and where
-// the predicate holds.
-static void emit_apart(struct base_buf *out, const struct member *member, const char *predicate)
-{
-    base_buf_printf(out,
-                    "mov.u32 %%glint$v%u, -1;\n"
-                    "@%s ld.global.u32 %%glint$v%u, [%%glint$w%u];\n"
-                    "setp.ge.s32 %%glint$p1, %%glint$v%u, 0;\n"
-                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u], 0x80000000;\n",
-                    member->k, predicate, member->k, member->k, member->k, member->k);
-}
-
-// The address of the counter of element %glint$i, into %glint$x.
-static void emit_counter(struct base_buf *out, const struct member *member)
-{
-    base_buf_printf(out,
-                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                    "mad.wide.u32 %%glint$x, %%glint$i, 4, %%glint$x;\n",
-                    VIEW(member, slot.counts));
-}
-
-// A run, each lane its elements. They begin in a word, or come to the next, in few of the lanes.
-static void emit_counted_run(struct base_buf *out, const struct member *member, uint32_t next)
-{
-    const uint32_t elements = own_elements(member);
-    emit_element(out, member);
-    emit_whole_words(out, member, next);
-    emit_word(out, member, NULL);
-    base_buf_printf(out,
-                    "add.u32 %%glint$n, %%glint$i, %u;\n"
-                    "and.b32 %%glint$n, %%glint$n, 31;\n"
-                    "setp.lt.u32 %%glint$p2, %%glint$n, %u;\n"
-                    "setp.eq.or.u32 %%glint$p2, %%glint$lane, 0, %%glint$p2;\n"
-                    "not.pred %%glint$p1, %%glint$full;\n"
-                    "or.pred %%glint$p2, %%glint$p2, %%glint$p1;\n",
-                    elements - 1, elements);
-    emit_apart(out, member, "%glint$p2");
-    if (member->probe->next) {
-        // Of elements that are not one access's, the last may be in the next word.
-        base_buf_printf(out,
-                        "add.u32 %%glint$n, %%glint$i, %u;\n"
-                        "shr.u32 %%glint$n, %%glint$n, 5;\n"
-                        "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                        "mad.wide.u32 %%glint$w%u, %%glint$n, 4, %%glint$x;\n",
-                        elements - 1, VIEW(member, slot.bits), member->k);
-        emit_apart(out, member, "%glint$p2");
-    }
-    emit_counter(out, member);
-    if (elements > 1 && !member->probe->next) {
-        // Two neighbours are one operation of 64 bits.
-        base_buf_puts(out, "mov.u64 %glint$a, 4294967297;\n");
-        for (uint32_t i = 0; i < elements; i += 2)
-            base_buf_printf(out, "red.global.add.u64 [%%glint$x+%u], %%glint$a;\n", 4 * i);
-        return;
-    }
-    for (uint32_t i = 0; i < elements; i++)
-        base_buf_printf(out, "red.global.add.u32 [%%glint$x+%u], 1;\n", 4 * i);
-}
-
-// Accesses that are smaller than elements and that together touch every byte of a run once: an
-// element is touched by so many as there are in what it has of the run. In a whole warp the lanes
-// take an element each, else each lane takes the two that it may touch.
-static void emit_counted_tile(struct instrument_work *work, const struct member *member)
-{
-    struct base_buf *out = &work->out;
-    const uint32_t size = 1u << member->shift, alone = work->labels++, next = work->labels++;
-    const uint32_t log = (uint32_t)__builtin_ctz(member->probe->site->bytes);
-    // The first byte, and the one behind the last, of the run; then those of the lane's element.
-    base_buf_printf(out,
-                    "@!%%glint$full bra $glint$%u;\n"
-                    "cvt.u32.u64 %%glint$n, %%glint$o%u;\n"
-                    "mad.lo.s32 %%glint$n, %%glint$lane, -%u, %%glint$n;\n"
-                    "add.u32 %%glint$t, %%glint$n, %u;\n"
-                    "shr.u32 %%glint$i, %%glint$n, %u;\n"
-                    "add.u32 %%glint$i, %%glint$i, %%glint$lane;\n"
-                    "shl.b32 %%glint$j, %%glint$i, %u;\n"
-                    "max.u32 %%glint$n, %%glint$n, %%glint$j;\n"
-                    "add.u32 %%glint$j, %%glint$j, %u;\n"
-                    "min.u32 %%glint$t, %%glint$t, %%glint$j;\n"
-                    "setp.ge.u32 %%glint$p1, %%glint$n, %%glint$t;\n"
-                    "@%%glint$p1 bra $glint$%u;\n"
-                    "sub.u32 %%glint$n, %%glint$t, %%glint$n;\n"
-                    "shr.u32 %%glint$n, %%glint$n, %u;\n"
-                    "ld.param.u32 %%glint$t, [glint$context+%u];\n"
-                    "add.u32 %%glint$i, %%glint$i, %%glint$t;\n",
-                    alone, member->k, member->probe->step, run_bytes(member), member->shift,
-                    member->shift, size, next, log, VIEW(member, ahead));
-    emit_word(out, member, NULL);
-    base_buf_puts(out, "and.b32 %glint$t, %glint$i, 31;\n"
-                       "setp.eq.u32 %glint$p2, %glint$t, 0;\n"
-                       "setp.eq.or.u32 %glint$p2, %glint$lane, 0, %glint$p2;\n");
-    emit_apart(out, member, "%glint$p2");
-    emit_counter(out, member);
-    base_buf_printf(out,
-                    "red.global.add.u32 [%%glint$x], %%glint$n;\n"
-                    "bra $glint$%u;\n$glint$%u:\n"
-                    "cvt.u32.u64 %%glint$t, %%glint$o%u;\n"
-                    "and.b32 %%glint$t, %%glint$t, %u;\n"
-                    "sub.u32 %%glint$t, %u, %%glint$t;\n"
-                    "min.u32 %%glint$j, %%glint$t, %u;\n"
-                    "shr.u32 %%glint$n, %%glint$j, %u;\n"
-                    "sub.u32 %%glint$j, %u, %%glint$j;\n"
-                    "shr.u32 %%glint$j, %%glint$j, %u;\n",
-                    next, alone, member->k, size - 1, size, member->width, log, member->width, log);
-    emit_element(out, member);
-    for (int i = 0; i < 2; i++) {
-        emit_word(out, member, NULL);
-        base_buf_printf(out, "setp.ne.u32 %%glint$p2, %s, 0;\n", i ? "%glint$j" : "%glint$n");
-        emit_apart(out, member, "%glint$p2");
-        emit_counter(out, member);
-        base_buf_printf(out, "@%%glint$p2 red.global.add.u32 [%%glint$x], %s;\n",
-                        i ? "%glint$j" : "%glint$n");
-        if (i == 0)
-            base_buf_puts(out, "add.u32 %glint$i, %glint$i, 1;\n");
-    }
-    base_buf_printf(out, "$glint$%u:\n", next);
-}
-
-// Lanes that may have anything in common, or nothing.
-static void emit_counted_lane(struct instrument_work *work, const struct member *member)
-{
-    struct base_buf *out = &work->out;
-    work->helpers |= HELPER_COUNT;
-    emit_element(out, member);
-    emit_word(out, member, NULL);
-    emit_counter(out, member);
-    base_buf_printf(out,
-                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b32 glint$3;\n"
-                    "st.param.b64 [glint$1], %%glint$w%u;\n"
-                    "st.param.b64 [glint$2], %%glint$x;\n"
-                    "st.param.b32 [glint$3], %u;\n"
-                    "call glint$count, (glint$1, glint$2, glint$3);\n}\n",
-                    member->k, own_elements(member));
-}
-
-static void emit_counted(struct instrument_work *work, const struct member *member)
-{
-    const uint32_t next = work->labels++;
-    switch (member->class) {
-    case CLASS_RUN: emit_counted_run(&work->out, member, next); break;
-    case CLASS_SPAN: emit_counted_tile(work, member); break;
-    default: emit_counted_lane(work, member); break;
-    }
-    base_buf_printf(&work->out, "$glint$%u:\n", next);
-}
-
 // --- A group -------------------------------------------------------------------------------------
 
 void instrument_emit_group(struct instrument_work *work, const struct instrument_body *body,
@@ -681,8 +513,8 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
     base_buf_printf(out,
                     "{\n.reg .pred %%glint$full;\n"
                     ".reg .b32 %%glint$i, %%glint$t, %%glint$n, %%glint$j, %%glint$keep, "
-                    "%%glint$flip, %%glint$mid, %%glint$b<%u>, %%glint$v<%u>;\n"
-                    ".reg .b64 %%glint$x, %%glint$o<%u>, %%glint$w<%u>;\n",
+                    "%%glint$flip, %%glint$mid, %%glint$h, %%glint$b<%u>, %%glint$v<%u>;\n"
+                    ".reg .b64 %%glint$x, %%glint$q, %%glint$o<%u>, %%glint$w<%u>;\n",
                     count, count, count, count);
     for (uint32_t k = 0; k < count; k++)
         emit_check(out, &members[k]);
@@ -692,7 +524,7 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
     if (!work->counts)
         emit_bits(work, members, count, done);
     for (uint32_t k = 0; k < count && work->counts; k++)
-        emit_counted(work, &members[k]);
+        instrument_emit_counted(work, &members[k]);
     base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", done, slow);
     for (uint32_t k = 0; k < count; k++)
         instrument_emit_slow(work, body, members[k].probe);

@@ -121,8 +121,11 @@ static uint32_t step_for(uint32_t words)
 static uint32_t kept_words(const struct instrument_body *body)
 {
     enum { LOOKUP = 20 };
-    return body->kernel->tally_count - body->bit_count + (body->bit_count + 31) / 32 +
-           body->kept_count + (body->looks_up ? LOOKUP : 0);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        kept += body->probes[i].keeps && !body->probes[i].left;
+    return body->kernel->tally_count - body->bit_count + (body->bit_count + 31) / 32 + kept +
+           (body->looks_up ? LOOKUP : 0);
 }
 
 // Blocks of two dimensions that wait for each other's threads are large: a step more is half of
@@ -160,8 +163,9 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
         ;
     uint32_t alive = 0;
     go_through(&sets, cfg, &alive);
+    // A word more is within what the estimate is wrong by.
     const uint32_t own = step_for(alive + BESIDE),
-                   all = step_for(alive + BESIDE + kept_words(body));
+                   all = step_for(alive + BESIDE + kept_words(body) - 1);
     if (own == STEPS)
         return 0;
     return steps[all > own && !works_in_tiles(body) ? own + 1 : own];
