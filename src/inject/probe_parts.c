@@ -61,11 +61,12 @@ static void link_part(const struct instrument_part *part, struct probe_image *im
         return;
     if (REAL(cuLinkAddData_v2)(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)part->ptx,
                                part->ptx_bytes + 1, "clones", 0, NULL, NULL) == CUDA_SUCCESS &&
-        REAL(cuLinkComplete)(link, &bytes, &length) == CUDA_SUCCESS && bytes && length)
+        REAL(cuLinkComplete)(link, &bytes, &length) == CUDA_SUCCESS && bytes && length) {
         image->bytes = malloc(length);
-    if (image->bytes) {
-        memcpy(image->bytes, bytes, length);
-        image->length = length;
+        if (image->bytes) {
+            memcpy(image->bytes, bytes, length);
+            image->length = length;
+        }
     }
     REAL(cuLinkDestroy)(link);
 }
