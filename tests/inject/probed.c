@@ -249,6 +249,23 @@ static void modules(const char *path)
     add_on((CUfunction)kernel, a, b, COUNT, NULL);
     show("library's file");
     CHECK(cuLibraryUnload(library));
+    // A text that was not seen before, where no context is current; launched in two of them.
+    char other_text[sizeof(ptx) + 16];
+    CUcontext second;
+    snprintf(other_text, sizeof(other_text), "%s// another\n", ptx);
+    CHECK(cuCtxSetCurrent(NULL));
+    CHECK(cuLibraryLoadData(&library, other_text, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuLibraryGetKernel(&kernel, library, "add"));
+    add_on((CUfunction)kernel, a, b, COUNT, NULL);
+    show("without a context");
+    CHECK(cuCtxCreate_v2(&second, 0, 0));
+    add_on((CUfunction)kernel, a, b, COUNT, NULL);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuCtxDestroy_v2(second));
+    CHECK(cuCtxSetCurrent(context));
+    show("in another context");
+    CHECK(cuLibraryUnload(library));
     printf("no PTX: %d\n", (int)cuModuleLoadData(&other, "no PTX at all") != CUDA_SUCCESS);
 }
 
