@@ -7,7 +7,7 @@
 // memory is allocated before the first of it is used and freed when everything is done: early
 // allocation and late deallocation of A_gpu, r_gpu, s_gpu, p_gpu and q_gpu. When q_gpu comes into
 // use, r_gpu is out of it and as large: a redundant allocation. bicg_fixed.cu makes sums in shared
-// memory, which takes less time, and has one vector less.
+// memory, and has one vector less.
 #include "bicg.h"
 
 __global__ void bicg_kernel1(int size, const float *A, const float *r, float *s)

@@ -23,7 +23,7 @@ expect() {
 
 expect 0 '^conformance +kernels' --list
 expect 0 '^examples/saxpy +natively' --list
-[ "$(grep -c '^examples/' log)" = "$(find "$root/examples" -name '*.c' -o -name '*.cu' | wc -l)" ]
+[ "$(grep -c '^examples/' log)" = "$(find "$root/examples" -mindepth 1 -type d | wc -l)" ]
 expect 2 '^usage: ' --unknown
 expect 2 '^usage: ' --only
 expect 2 '^usage: ' --limit 0
