@@ -10,7 +10,7 @@ class QUpdate
     uint32_t *q_dx, *q_dy;
 
   public:
-    explicit QUpdate(int zones) : zones(zones)
+    explicit QUpdate(int zone_count) : zones(zone_count)
     {
         const size_t bytes = (size_t)zones * quadrature * sizeof(uint32_t);
         CHECK(cudaMalloc(&q_dx, bytes));
