@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// 2mm: two chained products of matrices, C = A B and E = C D.
+//
+// All matrices are allocated before the first is used (early allocation of all of them, D_gpu and
+// E_gpu above all, which only the second product needs) and freed when everything is done (late
+// deallocation of all of them, A_gpu and B_gpu above all, which only the first product needs). When
+// D_gpu and E_gpu come into use, A_gpu and B_gpu are out of it and as large: redundant allocations.
+// 2mm_fixed.cu needs three matrices where this needs five.
+#include "../matrices.h"
+
+int main(int argc, char **argv)
+{
+    const int size = example_size(argc, argv, 64);
+    const size_t bytes = (size_t)size * size * sizeof(float);
+
+    uint32_t seed = 21;
+    const std::vector<float> A = make_matrix(size, &seed), B = make_matrix(size, &seed),
+                             D = make_matrix(size, &seed);
+    std::vector<float> E(A.size());
+
+    float *A_gpu, *B_gpu, *C_gpu, *D_gpu, *E_gpu;
+    CHECK(cudaMalloc(&A_gpu, bytes));
+    CHECK(cudaMalloc(&B_gpu, bytes));
+    CHECK(cudaMalloc(&C_gpu, bytes));
+    CHECK(cudaMalloc(&D_gpu, bytes));
+    CHECK(cudaMalloc(&E_gpu, bytes));
+
+    CHECK(cudaMemcpy(A_gpu, A.data(), bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(B_gpu, B.data(), bytes, cudaMemcpyHostToDevice));
+    launch_multiply(size, A_gpu, B_gpu, C_gpu);
+    CHECK(cudaMemcpy(D_gpu, D.data(), bytes, cudaMemcpyHostToDevice));
+    launch_multiply(size, C_gpu, D_gpu, E_gpu);
+    CHECK(cudaMemcpy(E.data(), E_gpu, bytes, cudaMemcpyDeviceToHost));
+
+    CHECK(cudaFree(A_gpu));
+    CHECK(cudaFree(B_gpu));
+    CHECK(cudaFree(C_gpu));
+    CHECK(cudaFree(D_gpu));
+    CHECK(cudaFree(E_gpu));
+
+    return peak_end("2mm", E, expected_product(size, expected_product(size, A, B), D));
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// docking: a genetic search for conformations of low energy in a grid of forces.
+//
+// pMem_conformations has room for as many conformations as there may be at most, whatever the size
+// of the population is: all but the first part of it is never touched (overallocation). pMem_evals
+// is never used (unused allocation). The grid is needed to score alone, and lies idle while
+// conformations compete and mutate (temporary idleness of pMem_fgrids). All memory is allocated
+// before the first of it is used and freed when everything is done: early allocation and late
+// deallocation of pMem_fgrids, pMem_conformations and pMem_energies. docking_fixed.cu has memory
+// for the population.
+#include "docking.h"
+
+int main(int argc, char **argv)
+{
+    const int population = population_size(argc, argv);
+    const size_t bytes = population * sizeof(int), grid_bytes = grid_points * sizeof(int);
+    const int blocks = example_blocks(population, block);
+
+    const std::vector<int> grid = make_grid();
+    std::vector<int> energies(population);
+
+    int *pMem_fgrids, *pMem_conformations, *pMem_energies, *pMem_evals;
+    CHECK(cudaMalloc(&pMem_fgrids, grid_bytes));
+    CHECK(cudaMalloc(&pMem_conformations, most_conformations * genes * sizeof(int)));
+    CHECK(cudaMalloc(&pMem_energies, bytes));
+    CHECK(cudaMalloc(&pMem_evals, bytes));
+
+    CHECK(cudaMemcpy(pMem_fgrids, grid.data(), grid_bytes, cudaMemcpyHostToDevice));
+    create<<<blocks, block>>>(population, pMem_conformations);
+    score<<<blocks, block>>>(population, pMem_fgrids, pMem_conformations, pMem_energies);
+    for (int generation = 0; generation < generations; ++generation) {
+        compete<<<blocks, block>>>(population, pMem_energies, pMem_conformations);
+        mutate<<<blocks, block>>>(population, generation, pMem_conformations);
+        score<<<blocks, block>>>(population, pMem_fgrids, pMem_conformations, pMem_energies);
+    }
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(energies.data(), pMem_energies, bytes, cudaMemcpyDeviceToHost));
+
+    CHECK(cudaFree(pMem_fgrids));
+    CHECK(cudaFree(pMem_conformations));
+    CHECK(cudaFree(pMem_energies));
+    CHECK(cudaFree(pMem_evals));
+
+    return peak_end("docking", energies, expected_energies(population, grid));
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// network: inference by a network of dense layers, which is built, loaded and then run.
+//
+// As a layer is built its weights are copied to the GPU, and again as they are loaded, with no use
+// between (dead write of each l.weights_gpu). All layers are built before the first one runs:
+// l.output_gpu is allocated long before its layer runs (early allocation), and l.weights_gpu lies
+// idle until it is loaded, and until its layer runs (temporary idleness). l.delta_gpu is for
+// training and never used (unused allocation). Everything is freed at the end (late deallocation of
+// all l.weights_gpu and l.output_gpu) but the input, which is not freed at all (memory leak of
+// input_gpu). From the second layer on, an output could have the memory of the one before the last
+// (redundant allocation). network_fixed.cu has the memory of one layer.
+#include "network.h"
+
+int main(int argc, char **argv)
+{
+    const int size = example_size(argc, argv, 64);
+    const size_t weight_count = (size_t)size * size, count = (size_t)batch * size;
+
+    uint32_t seed = 81;
+    std::vector<layer> layers(layer_count);
+    for (layer &l : layers)
+        l.weights = make_array(weight_count, &seed);
+    const std::vector<float> input = make_array(count, &seed);
+    std::vector<float> output(count);
+
+    for (layer &l : layers) {
+        l.weights_gpu = cuda_make_array(l.weights.data(), weight_count);
+        l.output_gpu = cuda_make_array(NULL, count);
+        l.delta_gpu = cuda_make_array(NULL, count);
+    }
+    for (layer &l : layers)
+        cuda_push_array(l.weights_gpu, l.weights.data(), weight_count);
+
+    float *input_gpu = cuda_make_array(input.data(), count);
+    const float *previous_gpu = input_gpu;
+    for (layer &l : layers) {
+        launch_forward(size, previous_gpu, l);
+        previous_gpu = l.output_gpu;
+    }
+    cuda_pull_array(previous_gpu, output.data(), count);
+
+    for (layer &l : layers) {
+        CHECK(cudaFree(l.weights_gpu));
+        CHECK(cudaFree(l.output_gpu));
+        CHECK(cudaFree(l.delta_gpu));
+    }
+    return peak_end("network", output, expected_output(size, layers, input));
+}
