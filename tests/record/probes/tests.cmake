@@ -9,7 +9,7 @@ target_link_libraries(record_against_log PRIVATE glint_profile glint_gpusim)
 
 # What nvcc builds here has no sanitizer of its own, and runs on this processor.
 if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
-    file(STRINGS record/probes/programs rows REGEX "^[a-z]")
+    file(STRINGS record/probes/programs rows REGEX "^[a-z0-9]")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS record/probes/programs)
     set(compares "AGAINST_LOG=$<TARGET_FILE:record_against_log>")
     foreach(row IN LISTS rows)
