@@ -601,11 +601,15 @@ uint32_t kernel_launched(const void *handle, struct context *context)
     kernel = at(&state.kernels, key(handle)); // entered by now
     const uint32_t module = kernel ? kernel->module : 0;
     const bool library = kernel && kernel->of_library == handle;
-    if (kernel && context)
-        kernel->context = context->number;
     pthread_mutex_unlock(&state.lock);
     if (module && context && variables_wanted(module, context))
         variables_tell(module, function_of(handle, library), context);
+    // Only now: another thread that launches it meanwhile waits for the variables, too.
+    pthread_mutex_lock(&state.lock);
+    kernel = at(&state.kernels, key(handle));
+    if (kernel && context)
+        kernel->context = context->number;
+    pthread_mutex_unlock(&state.lock);
     return number;
 }
 
