@@ -110,6 +110,7 @@ struct analyze_finding {
     bool rewritten;    // temporary-idleness: other_call overwrites all of the object
     bool is_pool;      // overallocation: of a pool, of which parts count as touched
     bool is_heap;      // memory-leak, unused-allocation: a kernel has allocated it
+    bool may_be_used;  // memory-leak: after the last access that is told
 
     // What fixing it alone is worth.
     uint64_t peak_bytes;    // off the highest peak

@@ -43,8 +43,9 @@ void analyze_memory_leak(struct analyze_run *run)
         // Where it may be used after that in ways that nobody told, nothing can be promised.
         uint32_t from = object->last == ANALYZE_NONE ? analyze_begin(object) : object->last + 1;
         uint32_t to = analyze_end(model, object);
-        if (analyze_is_subject(object) &&
-            analyze_first_unseen(model, object, from, to) == ANALYZE_NONE)
+        finding->may_be_used = !analyze_is_subject(object) ||
+                               analyze_first_unseen(model, object, from, to) != ANALYZE_NONE;
+        if (!finding->may_be_used)
             finding->peak_bytes = analyze_gain(run, object, from, to, object->bytes);
     }
 }

@@ -13,7 +13,7 @@
 
 enum {
     MOST_CLASSES = 256, // of sizes, and
-    MOST_TRIED = 64,    // of objects in each, that are looked at for one object
+    MOST_TRIED = 16,    // of objects in each, that are looked at for one object
 };
 
 struct candidate {

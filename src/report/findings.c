@@ -238,8 +238,12 @@ static void suggest_leak(const struct report_data *data, const struct analyze_fi
 {
     base_buf_puts(out, "free ");
     put_name(data, finding->object, out);
-    if (finding->other_call) {
-        base_buf_puts(out, finding->is_heap ? " in a kernel, not before " : " after ");
+    if (finding->is_heap) {
+        base_buf_puts(out, " in a kernel");
+    } else if (finding->may_be_used) {
+        base_buf_puts(out, " when it is not needed any more");
+    } else if (finding->other_call) {
+        base_buf_puts(out, " after ");
         put_call(data, other_of(finding), out);
     } else {
         base_buf_puts(out, ", or do without it: nothing uses it");

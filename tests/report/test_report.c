@@ -100,7 +100,8 @@ static void json_sums_calls_and_graphs(void **state)
         "\"id\":3,\"name\":null,\"kind\":\"pool\",\"bytes\":1048576,\"allocated_by\":12,"
         "\"freed_by\":null,\"first_access\":null,\"last_access\":null",
         "\"bytes\":18446744073709551615",
-        "\"findings\":[]",
+        // Calls are missing, so that only what one launch did can be told.
+        "\"findings\":[{\"pattern\":\"non-uniform-access\",\"object\":1,",
         NULL,
     };
     check_words(true, words);
