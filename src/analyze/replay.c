@@ -119,7 +119,8 @@ void analyze_replay_more(struct analyze_replay *replay, uint32_t from, uint32_t 
 
 uint64_t analyze_replay_gain(struct analyze_replay *replay)
 {
-    int64_t gain = replay->peak - replay->most[1];
+    int64_t after = replay->most[1] > 0 ? replay->most[1] : 0;
+    int64_t gain = replay->peak - after;
     while (replay->change_count) {
         struct change undone = replay->changes[--replay->change_count];
         undone.bytes = -undone.bytes;
