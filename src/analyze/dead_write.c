@@ -3,6 +3,7 @@
 // all of it, before anything reads it. A kernel that touches the object ends the matter, and so
 // does a copy that reads one of its bytes. Bytes are looked at, not objects. The fix leaves the
 // write out. Writes of one call path to one object are one finding.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "analyses.h"
@@ -80,6 +81,7 @@ static void take_away(struct looking *looking, struct base_intervals *map, uint6
     struct base_intervals_walk walk;
     struct base_interval *at = base_intervals_first_overlap(map, offset, bytes, &walk);
     for (; at; at = base_intervals_next(&walk)) {
+        assert(looking->pending.items); // since something was written
         struct pending *pending = &looking->pending.items[at->value];
         uint64_t start = at->start > offset ? at->start : offset;
         uint64_t last = at->last < offset + bytes - 1 ? at->last : offset + bytes - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the model from a profile: objects first, then one walk over all calls, beside what probes
 // told of them, which says what each call touched.
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -409,6 +410,7 @@ static bool take_map(void *user, const struct profile_map *piece)
             .object = object, .element_bytes = piece->element_bytes, .elements = piece->elements};
         loading->map_next = 0;
     }
+    assert(map);
     if (piece->first > loading->map_next)
         add_untouched(loading, loading->map_next, piece->first - loading->map_next);
     loading->map_next = piece->first;
