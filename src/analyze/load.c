@@ -385,6 +385,7 @@ static void end_map(struct loading *loading)
     struct analyze_model *model = loading->model;
     if (model->maps.count == 0)
         return;
+    assert(model->maps.items);
     struct analyze_map *map = &model->maps.items[model->maps.count - 1];
     if (loading->map_next < map->elements)
         add_untouched(loading, loading->map_next, map->elements - loading->map_next);

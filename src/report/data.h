@@ -127,7 +127,7 @@ const char *report_kernel_name(const struct report_data *data, uint32_t number);
 const char *report_image_path(const struct report_data *data, uint32_t number);
 const struct report_path *report_path_of(const struct report_data *data, uint32_t number);
 
-// Where a call came from, in short: the innermost frame with a source line, else the
+// place.c: where a call came from, in short: the innermost frame with a source line, else the
 // innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
 // "library+0x1234". Adds nothing where nothing is known.
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # fixtures.sh PROGRAM: records each program of fixture.c on the simulated GPU and compares what is found with
 # fixtures.expected: a line a finding, of its pattern, object, distance, bytes off the peak, bytes of traffic and how often.
-# A finding that is not expected is a failure, too. With GLINT_TEST_UPDATE=1 fixtures.expected is written anew.
+# Then comes what it suggests, without line numbers. A finding that is not expected is a failure, too. With GLINT_TEST_UPDATE=1 fixtures.expected is written anew.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 expected=$(dirname "$0")/fixtures.expected
@@ -14,8 +14,8 @@ while read -r name; do
         2>"$scratch/errors" || { echo "  it failed:"; cat "$scratch/errors"; exit 1; }
     "$GLINT" report --format json "$scratch/$name.glint" >"$scratch/$name.json"
     jq -r '(.objects | map({key: (.id | tostring), value: .name}) | from_entries) as $names | .findings[] |
-        "  \(.pattern) \(if $names[.object | tostring] then $names[.object | tostring] else "-" end) distance \(.distance // "-") peak \(.worth.peak_bytes) traffic \(.worth.traffic_bytes) times \(.evidence.times)"' \
-        "$scratch/$name.json"
+        "  \(.pattern) \(if $names[.object | tostring] then $names[.object | tostring] else "-" end) distance \(.distance // "-") peak \(.worth.peak_bytes) traffic \(.worth.traffic_bytes) times \(.evidence.times)\n    \(.suggestion)"' \
+        "$scratch/$name.json" | sed 's/fixture\.c:[0-9]*/fixture.c:N/g'
     jq -r '.summary | "  of \(.peak_bytes) bytes \(.achievable_peak_bytes) would do, and not fewer than \(.least_peak_bytes)"' \
         "$scratch/$name.json"
 done <"$scratch/names" >"$scratch/seen"
