@@ -40,6 +40,10 @@ static inline uint32_t analyze_apis_between(const struct analyze_model *model, u
     return b > a ? b - a - 1 : 0;
 }
 
+// The object is idle between two accesses that follow each other (temporary_idleness.c).
+bool analyze_is_idle(const struct analyze_model *model, const struct analyze_thresholds *thresholds,
+                     const struct analyze_object *object, uint32_t before, uint32_t after);
+
 // Sets the finding's distance from one call to another.
 static inline void analyze_set_distance(const struct analyze_model *model,
                                         struct analyze_finding *finding, uint32_t one,

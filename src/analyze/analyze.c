@@ -155,68 +155,95 @@ static uint64_t needed_bytes(const struct analyze_object *object, const struct b
     return bytes && *bytes < object->bytes ? *bytes : object->bytes;
 }
 
-// The time in which the object's memory is needed; false: never.
-static bool needed_in(const struct analysis *analysis, const struct firsts *firsts,
-                      const struct analyze_object *object, struct analyze_block *block)
+struct packing {
+    const struct analysis *analysis;
+    struct base_map smaller; // number of an object to the bytes that would do
+    struct firsts firsts;
+    BASE_ARRAY(struct analyze_block) blocks;
+    bool failed; // memory ran out
+};
+
+static void add_block(struct packing *packing, const struct analyze_object *object, uint32_t from,
+                      uint32_t to)
 {
+    struct analyze_block *block = from < to ? base_array_push(&packing->blocks) : NULL;
+    packing->failed |= from < to && !block;
+    if (block)
+        *block = (struct analyze_block){from, to, needed_bytes(object, &packing->smaller),
+                                        object->device};
+}
+
+// The times in which the object's memory is needed: from its first use to its last, without those
+// in which it is idle. Where it may be used in ways that nobody saw, until then and from then on.
+static void add_blocks(struct packing *packing, const struct analyze_object *object)
+{
+    const struct analysis *analysis = packing->analysis;
     const struct analyze_model *model = &analysis->model;
     uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-    block->from = from;
-    block->to = to;
-    if (!analyze_is_subject(object) || from >= to)
-        return from < to;
-    uint32_t first = analyze_first_unseen(model, object, from, to);
-    uint32_t last = analyze_last_unseen(model, object, from, to);
-    if (object->first != ANALYZE_NONE && (first == ANALYZE_NONE || object->first < first))
-        first = object->first;
+    if (!analyze_is_subject(object) || from >= to) {
+        add_block(packing, object, from, to);
+        return;
+    }
+    uint32_t start = analyze_first_unseen(model, object, from, to);
+    uint32_t last = analyze_last_unseen(model, object, from, to), before = start;
+    if (object->first != ANALYZE_NONE && (start == ANALYZE_NONE || object->first < start))
+        start = before = object->first;
     if (object->last != ANALYZE_NONE && (last == ANALYZE_NONE || object->last > last))
         last = object->last;
-    if (first == ANALYZE_NONE || last == ANALYZE_NONE)
-        return false;
-    block->from = first;
-    block->to = needed_until(analysis, firsts, last);
-    return true;
+    if (start == ANALYZE_NONE)
+        return;
+    for (uint32_t u = 0; u < object->use_count; u++) {
+        uint32_t call = model->touches.items[model->uses[object->first_use + u]].call;
+        if (call > before && analyze_is_idle(model, &analysis->thresholds, object, before, call)) {
+            add_block(packing, object, start, needed_until(analysis, &packing->firsts, before));
+            start = call;
+        }
+        before = call;
+    }
+    add_block(packing, object, start, needed_until(analysis, &packing->firsts, last));
+}
+
+static void prepare_packing(struct packing *packing, const struct analyze_run *run)
+{
+    const struct analyze_model *model = &packing->analysis->model;
+    packing->firsts.calls = calloc(model->objects.count + 1, sizeof(uint32_t));
+    packing->failed = !packing->firsts.calls;
+    for (size_t i = 0; i < run->findings.count && !packing->failed; i++) {
+        const struct analyze_finding *finding = &run->findings.items[i];
+        uint64_t *slot =
+            finding->bytes ? base_map_put(&packing->smaller, finding->object, NULL) : NULL;
+        packing->failed = !slot && finding->bytes;
+        if (slot && (*slot == 0 || finding->bytes < *slot))
+            *slot = finding->bytes;
+    }
+    for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
+        if (model->objects.items[i].first != ANALYZE_NONE)
+            packing->firsts.calls[packing->firsts.count++] = model->objects.items[i].first;
+    }
+    if (!packing->failed)
+        qsort(packing->firsts.calls, packing->firsts.count, sizeof(uint32_t), by_index);
 }
 
 static bool pack(struct analysis *analysis, const struct analyze_run *run)
 {
     const struct analyze_model *model = &analysis->model;
-    struct base_map smaller = {0}; // number of an object to the bytes that would do
-    struct analyze_block *blocks = calloc(model->objects.count + 1, sizeof(*blocks));
-    struct firsts firsts = {calloc(model->objects.count + 1, sizeof(uint32_t)), 0};
+    struct packing packing = {.analysis = analysis};
     uint64_t peak = analysis->peak_count ? analysis->peaks[0].bytes : 0;
-    size_t count = 0;
-    bool good = blocks && firsts.calls;
-    for (size_t i = 0; good && i < run->findings.count; i++) {
-        const struct analyze_finding *finding = &run->findings.items[i];
-        uint64_t *slot = finding->bytes ? base_map_put(&smaller, finding->object, NULL) : NULL;
-        good = slot || finding->bytes == 0;
-        if (slot && (*slot == 0 || finding->bytes < *slot))
-            *slot = finding->bytes;
-    }
-    for (size_t i = 0; good && i < model->objects.count; i++) {
-        if (model->objects.items[i].first != ANALYZE_NONE)
-            firsts.calls[firsts.count++] = model->objects.items[i].first;
-    }
-    if (good)
-        qsort(firsts.calls, firsts.count, sizeof(*firsts.calls), by_index);
-    for (size_t i = 0; good && i < model->objects.count; i++) {
+    prepare_packing(&packing, run);
+    for (size_t i = 0; i < model->objects.count && !packing.failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        struct analyze_block *block = &blocks[count];
-        if (!object->counts || object->bytes == 0 || !needed_in(analysis, &firsts, object, block))
-            continue;
-        block->bytes = needed_bytes(object, &smaller);
-        block->device = object->device;
-        count++;
+        if (object->counts && object->bytes)
+            add_blocks(&packing, object);
     }
-    good = good && analyze_pack(blocks, count, &analysis->achievable, &analysis->least);
+    bool good = !packing.failed && analyze_pack(packing.blocks.items, packing.blocks.count,
+                                                &analysis->achievable, &analysis->least);
     if (analysis->achievable > peak)
         analysis->achievable = peak;
     if (analysis->least > analysis->achievable)
         analysis->least = analysis->achievable;
-    base_map_fini(&smaller);
-    free(blocks);
-    free(firsts.calls);
+    base_map_fini(&packing.smaller);
+    base_array_fini(&packing.blocks);
+    free(packing.firsts.calls);
     return good;
 }
 

@@ -29,6 +29,14 @@ static bool overwrites(const struct analyze_model *model, uint32_t call, uint32_
     return false;
 }
 
+bool analyze_is_idle(const struct analyze_model *model, const struct analyze_thresholds *thresholds,
+                     const struct analyze_object *object, uint32_t before, uint32_t after)
+{
+    uint32_t apis = analyze_apis_between(model, before, after);
+    return apis > 0 && apis >= thresholds->idle_apis &&
+           analyze_first_unseen(model, object, before + 1, after) == ANALYZE_NONE;
+}
+
 // Periods without the call of the peak are worth nothing: only one is asked for.
 // Returns how many there are.
 static uint32_t find_periods(struct analyze_run *run, const struct analyze_object *object,
@@ -39,12 +47,12 @@ static uint32_t find_periods(struct analyze_run *run, const struct analyze_objec
     for (uint32_t u = 0; u < object->use_count; u++) {
         uint32_t after = model->touches.items[model->uses[object->first_use + u]].call;
         struct period period = {before, after, 0, 0};
-        if (before != ANALYZE_NONE && after != before)
-            period.apis = analyze_apis_between(model, before, after);
+        bool idle = before != ANALYZE_NONE && after > before &&
+                    analyze_is_idle(model, run->thresholds, object, before, after);
         before = after;
-        if (period.apis == 0 || period.apis < run->thresholds->idle_apis ||
-            analyze_first_unseen(model, object, period.before + 1, after) != ANALYZE_NONE)
+        if (!idle)
             continue;
+        period.apis = analyze_apis_between(model, period.before, after);
         if (period.before < run->peak && run->peak < after)
             period.worth = analyze_gain(run, object, period.before + 1, after, object->bytes);
         if (times++ == 0 || is_better(&period, best))
