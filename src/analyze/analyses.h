@@ -75,7 +75,8 @@ static inline uint64_t analyze_gain(struct analyze_run *run, const struct analyz
     return analyze_replay_gain(run->replay);
 }
 
-// --- All together (pack.c) -----------------------------------------------------------------------
+// --- All together (achievable.c, pack.c)
+// -----------------------------------------------------------------------
 
 // A piece of memory that is needed from one call to before another.
 struct analyze_block {
@@ -89,5 +90,10 @@ struct analyze_block {
 // needed at one moment. False when memory ran out.
 bool analyze_pack(const struct analyze_block *blocks, size_t count, uint64_t *height,
                   uint64_t *least);
+
+// What is left of the peak when all that was found is fixed, and what no layout can be below. False
+// when memory ran out.
+bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *achievable,
+                        uint64_t *least);
 
 #endif

@@ -111,148 +111,13 @@ static unsigned peak_of(const struct analysis *analysis, const struct analyze_ob
     return 0;
 }
 
-// --- All together --------------------------------------------------------------------------------
-
-enum { MOST_LATER = 256 }; // first accesses that are looked at for one that is not surely later
-
-// Calls that are the first to touch some object, in order.
-struct firsts {
-    uint32_t *calls;
-    size_t count;
-};
-
-static int by_index(const void *one, const void *other)
-{
-    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
-    return a < b ? -1 : a > b;
-}
-
-// The end of the time in which the object's memory is needed: other memory that is first touched
-// before it may be touched at the same time.
-static uint32_t needed_until(const struct analysis *analysis, const struct firsts *firsts,
-                             uint32_t last)
-{
-    const struct analyze_model *model = &analysis->model;
-    size_t low = 0, high = firsts->count;
-    uint32_t until = last + 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (firsts->calls[middle] <= last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i < firsts->count && i < low + MOST_LATER; i++) {
-        if (!analyze_is_before(model, analysis->clocks, last, firsts->calls[i]))
-            until = firsts->calls[i] + 1;
-    }
-    return until;
-}
-
-static uint64_t needed_bytes(const struct analyze_object *object, const struct base_map *smaller)
-{
-    const uint64_t *bytes = base_map_get(smaller, object->number);
-    return bytes && *bytes < object->bytes ? *bytes : object->bytes;
-}
-
-struct packing {
-    const struct analysis *analysis;
-    struct base_map smaller; // number of an object to the bytes that would do
-    struct firsts firsts;
-    BASE_ARRAY(struct analyze_block) blocks;
-    bool failed; // memory ran out
-};
-
-static void add_block(struct packing *packing, const struct analyze_object *object, uint32_t from,
-                      uint32_t to)
-{
-    struct analyze_block *block = from < to ? base_array_push(&packing->blocks) : NULL;
-    packing->failed |= from < to && !block;
-    if (block)
-        *block = (struct analyze_block){from, to, needed_bytes(object, &packing->smaller),
-                                        object->device};
-}
-
-// The times in which the object's memory is needed: from its first use to its last, without those
-// in which it is idle. Where it may be used in ways that nobody saw, until then and from then on.
-static void add_blocks(struct packing *packing, const struct analyze_object *object)
-{
-    const struct analysis *analysis = packing->analysis;
-    const struct analyze_model *model = &analysis->model;
-    uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-    if (!analyze_is_subject(object) || from >= to) {
-        add_block(packing, object, from, to);
-        return;
-    }
-    uint32_t start = analyze_first_unseen(model, object, from, to);
-    uint32_t last = analyze_last_unseen(model, object, from, to), before = start;
-    if (object->first != ANALYZE_NONE && (start == ANALYZE_NONE || object->first < start))
-        start = before = object->first;
-    if (object->last != ANALYZE_NONE && (last == ANALYZE_NONE || object->last > last))
-        last = object->last;
-    if (start == ANALYZE_NONE)
-        return;
-    for (uint32_t u = 0; u < object->use_count; u++) {
-        uint32_t call = model->touches.items[model->uses[object->first_use + u]].call;
-        if (call > before && analyze_is_idle(model, &analysis->thresholds, object, before, call)) {
-            add_block(packing, object, start, needed_until(analysis, &packing->firsts, before));
-            start = call;
-        }
-        before = call;
-    }
-    add_block(packing, object, start, needed_until(analysis, &packing->firsts, last));
-}
-
-static void prepare_packing(struct packing *packing, const struct analyze_run *run)
-{
-    const struct analyze_model *model = &packing->analysis->model;
-    packing->firsts.calls = calloc(model->objects.count + 1, sizeof(uint32_t));
-    packing->failed = !packing->firsts.calls;
-    for (size_t i = 0; i < run->findings.count && !packing->failed; i++) {
-        const struct analyze_finding *finding = &run->findings.items[i];
-        uint64_t *slot =
-            finding->bytes ? base_map_put(&packing->smaller, finding->object, NULL) : NULL;
-        packing->failed = !slot && finding->bytes;
-        if (slot && (*slot == 0 || finding->bytes < *slot))
-            *slot = finding->bytes;
-    }
-    for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
-        if (model->objects.items[i].first != ANALYZE_NONE)
-            packing->firsts.calls[packing->firsts.count++] = model->objects.items[i].first;
-    }
-    if (!packing->failed)
-        qsort(packing->firsts.calls, packing->firsts.count, sizeof(uint32_t), by_index);
-}
-
-static bool pack(struct analysis *analysis, const struct analyze_run *run)
-{
-    const struct analyze_model *model = &analysis->model;
-    struct packing packing = {.analysis = analysis};
-    uint64_t peak = analysis->peak_count ? analysis->peaks[0].bytes : 0;
-    prepare_packing(&packing, run);
-    for (size_t i = 0; i < model->objects.count && !packing.failed; i++) {
-        const struct analyze_object *object = &model->objects.items[i];
-        if (object->counts && object->bytes)
-            add_blocks(&packing, object);
-    }
-    bool good = !packing.failed && analyze_pack(packing.blocks.items, packing.blocks.count,
-                                                &analysis->achievable, &analysis->least);
-    if (analysis->achievable > peak)
-        analysis->achievable = peak;
-    if (analysis->least > analysis->achievable)
-        analysis->least = analysis->achievable;
-    base_map_fini(&packing.smaller);
-    base_array_fini(&packing.blocks);
-    free(packing.firsts.calls);
-    return good;
-}
-
 // --- The findings --------------------------------------------------------------------------------
 
 // Those of the highest peak first; then by worth; then as objects and patterns come.
 static int by_rank(const void *one, const void *other)
 {
-    const struct analyze_finding *a = one, *b = other;
+    const struct analyze_finding *a = *(const struct analyze_finding *const *)one;
+    const struct analyze_finding *b = *(const struct analyze_finding *const *)other;
     unsigned a_peak = a->peak - 1, b_peak = b->peak - 1; // none is the largest
 #define COMPARE(first, second) \
     if ((first) != (second))   \
@@ -280,8 +145,33 @@ static void look(struct analysis *analysis, struct analyze_run *run)
         uint32_t object = analyze_find_object(model, finding->object);
         finding->peak = peak_of(analysis, &model->objects.items[object]);
     }
-    if (run->findings.count && !run->failed)
-        qsort(run->findings.items, run->findings.count, sizeof(run->findings.items[0]), by_rank);
+}
+
+static bool rank(struct analysis *analysis)
+{
+    size_t count = analysis->finding_count;
+    analysis->ranking = calloc(count + 1, sizeof(*analysis->ranking));
+    if (!analysis->ranking)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        analysis->ranking[i] = &analysis->findings[i];
+    if (count)
+        qsort(analysis->ranking, count, sizeof(*analysis->ranking), by_rank);
+    return true;
+}
+
+// A report needs memory of its own for a while: what it does not ask for goes before.
+static bool keep_order(struct analysis *analysis)
+{
+    const struct analyze_model *model = &analysis->model;
+    analysis->places = calloc(model->calls.count + 1, sizeof(*analysis->places));
+    if (!analysis->places)
+        return false;
+    analysis->place_count = model->calls.count;
+    for (size_t i = 0; i < model->calls.count; i++)
+        analysis->places[i] =
+            (struct analyze_place){model->calls.items[i].number, model->calls.items[i].order};
+    return true;
 }
 
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error)
@@ -292,7 +182,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     enum base_code code = find_peaks(analysis, error);
     if (code != BASE_OK)
         return code;
-    run.failed = !analyze_set_order(model, &analysis->clocks);
+    run.failed = !analyze_set_order(model, NULL, &analysis->clocks);
     run.clocks = analysis->clocks;
     run.replay = run.failed ? NULL : analyze_replay_new(model);
     run.failed |= !run.replay;
@@ -301,11 +191,16 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     if (!run.failed)
         look(analysis, &run);
     analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
-    if (!run.failed && !model->dropped)
-        run.failed |= !pack(analysis, &run);
     analyze_replay_free(run.replay);
+    if (!run.failed && !model->dropped)
+        run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
+                                          &analysis->least);
     analysis->findings = run.findings.items;
     analysis->finding_count = run.findings.count;
+    run.failed = run.failed || !keep_order(analysis);
+    analysis->unseen_launches = model->unseen_count;
+    analyze_model_empty(model);
+    run.failed = run.failed || !rank(analysis);
     BASE_RETURN_IF(run.failed, error, BASE_NO_MEMORY, "out of memory");
     return BASE_OK;
 }
@@ -333,6 +228,8 @@ void analyze_free(struct analysis *analysis)
     analyze_model_fini(&analysis->model);
     analyze_clocks_free(analysis->clocks);
     free(analysis->findings);
+    free(analysis->ranking);
+    free(analysis->places);
     free(analysis->peaks);
     free(analysis);
 }
@@ -344,13 +241,23 @@ size_t analyze_finding_count(const struct analysis *analysis)
 
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index)
 {
-    return &analysis->findings[index];
+    return analysis->ranking[index];
 }
 
 uint64_t analyze_order(const struct analysis *analysis, uint64_t call)
 {
-    uint32_t index = analyze_find_call(&analysis->model, call);
-    return index == ANALYZE_NONE ? 0 : analysis->model.calls.items[index].order;
+    const struct analyze_place *places = analysis->places;
+    size_t low = 0, high = analysis->place_count;
+    if (call && call <= high && places[call - 1].number == call) // mostly none is missing
+        return places[call - 1].order;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places[middle].number < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < analysis->place_count && places[low].number == call ? places[low].order : 0;
 }
 
 size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks)
@@ -376,5 +283,5 @@ bool analyze_is_incomplete(const struct analysis *analysis)
 
 uint64_t analyze_unseen_launches(const struct analysis *analysis)
 {
-    return analysis->model.unseen_count;
+    return analysis->unseen_launches;
 }

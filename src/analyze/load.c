@@ -488,7 +488,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     return code;
 }
 
-void analyze_model_fini(struct analyze_model *model)
+void analyze_model_empty(struct analyze_model *model)
 {
     base_array_fini(&model->calls);
     base_array_fini(&model->touches);
@@ -501,5 +501,11 @@ void analyze_model_fini(struct analyze_model *model)
     free(model->uses);
     free(model->unseen);
     free(model->launches);
+    model->uses = model->unseen = model->launches = NULL;
+}
+
+void analyze_model_fini(struct analyze_model *model)
+{
+    analyze_model_empty(model);
     base_arena_fini(&model->arena);
 }

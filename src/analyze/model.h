@@ -109,6 +109,8 @@ struct analyze_model {
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
                             struct base_error *error);
 void analyze_model_fini(struct analyze_model *model);
+// Frees all but what findings point to.
+void analyze_model_empty(struct analyze_model *model);
 
 static inline uint64_t analyze_uneven_key(uint32_t object, uint32_t kernel)
 {
@@ -152,12 +154,17 @@ static inline uint32_t analyze_begin(const struct analyze_object *object)
     return object->call == ANALYZE_NONE ? 0 : object->call;
 }
 
-// order.c: gives every call its order. False when memory ran out.
+// order.c: gives every call its order, and keeps the clocks of those calls that are wanted; NULL:
+// of those that are the first to touch some object. False when memory ran out.
 struct analyze_clocks;
-bool analyze_set_order(struct analyze_model *model, struct analyze_clocks **clocks);
+bool analyze_set_order(struct analyze_model *model, const bool *wanted,
+                       struct analyze_clocks **clocks);
 void analyze_clocks_free(struct analyze_clocks *clocks);
-// The work of call `one` is surely over when that of `other`, the first to touch some object,
-// begins.
+// Calls of the stream with a lower index than this are surely over when the work of `call` begins,
+// whose clock was kept.
+uint32_t analyze_clock_at(const struct analyze_model *model, const struct analyze_clocks *clocks,
+                          uint32_t call, uint32_t stream);
+// The work of call `one` is surely over when that of `other` begins, whose clock was kept.
 bool analyze_is_before(const struct analyze_model *model, const struct analyze_clocks *clocks,
                        uint32_t one, uint32_t other);
 

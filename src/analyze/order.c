@@ -75,7 +75,8 @@ struct ordering {
     struct object_state *objects;
     uint32_t *made, *ended; // indices of objects, by the call that made or ended them
     size_t next_made, next_ended;
-    bool *first; // the call is the first to touch some object
+    bool *first;        // the call is the first to touch some object
+    const bool *wanted; // calls whose clock is kept
     bool failed;
 };
 
@@ -218,7 +219,7 @@ static void touch_objects(struct ordering *ordering, uint32_t index, uint32_t af
 
 static void keep_clock(struct ordering *ordering, uint32_t index, const struct moment *moment)
 {
-    if (!ordering->first[index] || ordering->clock_count == 0)
+    if (!ordering->wanted[index] || ordering->clock_count == 0)
         return;
     uint64_t *slot = base_map_put(&ordering->clocks->calls, index, NULL);
     ordering->failed |= !slot;
@@ -379,11 +380,13 @@ static bool prepare(struct ordering *ordering)
     return true;
 }
 
-bool analyze_set_order(struct analyze_model *model, struct analyze_clocks **clocks)
+bool analyze_set_order(struct analyze_model *model, const bool *wanted,
+                       struct analyze_clocks **clocks)
 {
     struct ordering ordering = {.model = model};
     *clocks = NULL;
     ordering.failed = !prepare(&ordering);
+    ordering.wanted = wanted ? wanted : ordering.first;
     for (uint32_t i = 0; i < model->calls.count && !ordering.failed; i++)
         take_call(&ordering, i);
     base_map_fini(&ordering.stream_index);
@@ -424,16 +427,21 @@ static uint32_t find_stream(const struct analyze_model *model, uint32_t number)
     return ANALYZE_NONE;
 }
 
+uint32_t analyze_clock_at(const struct analyze_model *model, const struct analyze_clocks *clocks,
+                          uint32_t call, uint32_t stream)
+{
+    if (stream && model->calls.items[call].stream == stream)
+        return call;
+    uint32_t index = find_stream(model, stream);
+    const uint64_t *slot = base_map_get(&clocks->calls, call);
+    return slot && index < clocks->streams
+               ? clocks->kept.items[(*slot - 1) * clocks->streams + index]
+               : 0;
+}
+
 bool analyze_is_before(const struct analyze_model *model, const struct analyze_clocks *clocks,
                        uint32_t one, uint32_t other)
 {
-    const struct analyze_call *a = &model->calls.items[one], *b = &model->calls.items[other];
-    if (one >= other)
-        return false;
-    if (a->stream == b->stream && a->stream)
-        return true;
-    uint32_t stream = find_stream(model, a->stream);
-    const uint64_t *slot = base_map_get(&clocks->calls, other);
-    return slot && stream < clocks->streams &&
-           clocks->kept.items[(*slot - 1) * clocks->streams + stream] > one;
+    return one < other &&
+           analyze_clock_at(model, clocks, other, model->calls.items[one].stream) > one;
 }

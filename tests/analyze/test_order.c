@@ -6,7 +6,7 @@
 static void set_order(struct analyze_model *model, struct analyze_clocks **clocks)
 {
     assert_true(analyze_index_uses(model));
-    assert_true(analyze_set_order(model, clocks));
+    assert_true(analyze_set_order(model, NULL, clocks));
 }
 
 static void check_orders(struct analyze_model *model, const uint32_t *wanted, size_t count)
