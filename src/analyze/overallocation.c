@@ -50,8 +50,9 @@ static void consider(struct analyze_run *run, uint32_t index, const struct analy
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[index];
     const struct analyze_thresholds *thresholds = run->thresholds;
-    if ((unsigned __int128)map->touched * 100 >=
-        (unsigned __int128)map->elements * thresholds->touched_percent)
+    if (map->touched >= map->elements ||
+        (unsigned __int128)map->touched * 100 >=
+            (unsigned __int128)map->elements * thresholds->touched_percent)
         return;
     uint64_t untouched = map->elements - map->touched;
     double fragmentation = 1.0 - (double)map->largest_count / (double)untouched;

@@ -8,6 +8,8 @@
 
 #include "units.h"
 
+enum { HIGH_PERCENT = 80 }; // of elements touched, and of fragmentation
+
 // --- What sentences are made of ------------------------------------------------------------------
 
 static void put_name(const struct report_data *data, uint64_t object, struct base_buf *out)
@@ -272,6 +274,12 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
         put_count(end - 1, out);
     }
     base_buf_puts(out, finding->is_pool ? " are in no part" : " are never touched");
+    // The paper's table 2: only where both are low is it easy and worth it. Others are told only
+    // with other thresholds.
+    if (finding->touched * 100.0 >= HIGH_PERCENT * (double)finding->elements)
+        base_buf_puts(out, "; that saves little");
+    if (finding->fragmentation * 100 >= HIGH_PERCENT)
+        base_buf_puts(out, "; the rest lies scattered and is hard to leave out");
 }
 
 static void suggest_shared(const struct report_data *data, const struct analyze_finding *finding,

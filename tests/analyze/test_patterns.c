@@ -596,6 +596,23 @@ static void scattered_elements_are_not_worth_the_effort(void **state)
     CHECK_NOTHING(&model);
 }
 
+static void an_object_that_is_touched_all_over_is_never_too_large(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    thresholds.touched_percent = thresholds.fragmentation_percent = 101;
+    make_touched(&model, 1000);
+    struct analysis *analysis = analyze(&model, thresholds);
+    check_in(analysis, NULL, 0);
+    analyze_free(analysis);
+    make_touched(&model, 999);
+    analysis = analyze(&model, thresholds);
+    check_in(analysis, (const struct wanted[]){{ANALYZE_OVERALLOCATION, 0, 0, NO_CALL, 0, 4, 0, 0}},
+             1);
+    analyze_free(analysis);
+}
+
 static void without_maps_nothing_is_promised(void **state)
 {
     (void)state;
@@ -807,6 +824,7 @@ int main(void)
         cmocka_unit_test(dead_writes_of_one_place_are_one_finding),
         cmocka_unit_test(an_object_of_which_few_elements_are_touched_is_too_large),
         cmocka_unit_test(scattered_elements_are_not_worth_the_effort),
+        cmocka_unit_test(an_object_that_is_touched_all_over_is_never_too_large),
         cmocka_unit_test(without_maps_nothing_is_promised),
         cmocka_unit_test(the_slack_of_a_pool_is_reported),
         cmocka_unit_test(a_launch_that_touches_elements_unevenly_is_found),
