@@ -13,7 +13,8 @@
 struct beginnings {
     uint32_t *calls;
     size_t count;
-    struct base_map streams; // number to uint32_t *
+    struct base_map streams; // number to index + 1 in `least`
+    BASE_ARRAY(uint32_t *) least;
 };
 
 struct packing {
@@ -33,13 +34,14 @@ static const uint32_t *clocks_of(struct packing *packing, uint32_t stream)
 {
     struct beginnings *beginnings = &packing->beginnings;
     uint64_t *slot = base_map_put(&beginnings->streams, stream, NULL);
-    uint32_t *least = slot ? (uint32_t *)(uintptr_t)*slot : NULL;
-    if (!slot || least)
-        return least;
-    least = calloc(beginnings->count + 1, sizeof(*least));
+    if (slot && *slot)
+        return beginnings->least.items[*slot - 1];
+    uint32_t **made = slot ? base_array_push(&beginnings->least) : NULL;
+    uint32_t *least = made ? calloc(beginnings->count + 1, sizeof(*least)) : NULL;
     if (!least)
         return NULL;
-    *slot = (uint64_t)(uintptr_t)least;
+    *made = least;
+    *slot = beginnings->least.count;
     least[beginnings->count] = UINT32_MAX;
     for (size_t i = beginnings->count; i-- > 0;) {
         uint32_t clock =
@@ -165,8 +167,9 @@ static void take_beginnings(struct packing *packing)
         if (packing->wanted[i])
             beginnings->calls[beginnings->count++] = i;
     }
-    packing->failed =
-        packing->failed || !analyze_set_order(model, packing->wanted, &packing->clocks);
+    struct analyze_clocks *clocks = NULL;
+    packing->failed = packing->failed || !analyze_set_order(model, packing->wanted, &clocks);
+    packing->clocks = clocks;
 }
 
 bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *achievable,
@@ -189,8 +192,9 @@ bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *
         *achievable = peak;
     if (*least > *achievable)
         *least = *achievable;
-    for (size_t i = 0; i < packing.beginnings.streams.count; i++)
-        free((void *)(uintptr_t)packing.beginnings.streams.entries[i].value);
+    for (size_t i = 0; i < packing.beginnings.least.count; i++)
+        free(packing.beginnings.least.items[i]);
+    base_array_fini(&packing.beginnings.least);
     base_map_fini(&packing.beginnings.streams);
     base_map_fini(&packing.smaller);
     base_array_fini(&packing.blocks);

@@ -153,6 +153,27 @@ static void resolve_objects(struct analyze_model *model, const struct object_num
     }
 }
 
+// Calls name the part that they begin in. One that goes on behind it, or that begins between parts,
+// touches others that it does not name.
+static void blur_pools(struct analyze_model *model)
+{
+    for (size_t i = 0; i < model->touches.count; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        struct analyze_object *object = &model->objects.items[touch->object];
+        if (touch->is_kernel)
+            continue;
+        if (object->has_parts)
+            object->blurred = true;
+        else if (object->parent != ANALYZE_NONE && touch->beyond)
+            model->objects.items[object->parent].blurred = true;
+    }
+    for (size_t i = 0; i < model->objects.count; i++) {
+        struct analyze_object *part = &model->objects.items[i];
+        if (part->parent != ANALYZE_NONE)
+            part->blurred |= model->objects.items[part->parent].blurred;
+    }
+}
+
 // --- Calls ---------------------------------------------------------------------------------------
 
 static struct analyze_touch *add_touch(struct loading *loading, uint64_t object, unsigned how)
@@ -188,6 +209,7 @@ static void add_range(struct loading *loading, uint64_t number, unsigned how, ui
         height > UINT32_MAX) {
         touch->offset = 0;
         touch->row_bytes = object->bytes;
+        touch->beyond = true;
         // Not all of it need be written: it must not count as overwritten.
         if (how & ANALYZE_WRITE)
             touch->rows = 0;
@@ -198,7 +220,9 @@ static void add_range(struct loading *loading, uint64_t number, unsigned how, ui
         touch->row_bytes = width;
         touch->pitch = pitch;
     }
-    if (touch->rows == 1 && touch->row_bytes > object->bytes - touch->offset)
+    uint64_t extent = touch->row_bytes + (touch->rows - 1) * touch->pitch;
+    touch->beyond = extent > object->bytes - touch->offset;
+    if (touch->rows == 1 && touch->beyond)
         touch->row_bytes = object->bytes - touch->offset;
 }
 
@@ -476,6 +500,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     if (code == BASE_OK && !loading.failed) {
         end_map(&loading);
         resolve_objects(model, objects.numbers.items);
+        blur_pools(model);
         model->dropped |= program->has_end && (program->calls_made > model->calls.count ||
                                                program->objects_made > model->objects.count);
         loading.failed |= !analyze_index_uses(model);

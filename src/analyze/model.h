@@ -42,6 +42,7 @@ struct analyze_touch {
     uint32_t rows, element_bytes;
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
+    bool beyond; // a copy or set goes on behind the object
     union {
         struct {
             uint64_t offset, row_bytes, pitch;
@@ -64,6 +65,7 @@ struct analyze_object {
     bool is_host;   // not memory of the device
     bool has_parts; // other objects lie in it
     bool elsewhere; // may be used in ways that no call tells: by the host, as texture
+    bool blurred;   // a copy or set went over the borders of parts: who was touched is not known
     // uses.c: its touches in the order of calls, and the first and last call that touches it.
     uint32_t first_use, use_count;
     uint32_t first, last; // NONE: none

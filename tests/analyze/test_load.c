@@ -242,6 +242,32 @@ static void objects_know_their_calls_and_kinds(void **state)
     analyze_model_fini(&model);
 }
 
+// Calls name the part that they begin in: one that goes on behind it touches more.
+static void copies_over_the_borders_of_parts_blur_their_pool(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 10; bytes <= 11; bytes++) {
+        struct analyze_model model;
+        begin();
+        object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+        for (uint64_t i = 2; i <= 3; i++) {
+            const struct profile_object part = {.number = i,
+                                                .kind = PROFILE_OBJECT_PART,
+                                                .address = BASE + 10 * i,
+                                                .bytes = 10,
+                                                .parent = 1};
+            assert_int_equal(profile_add_object(writer, &part, &error), BASE_OK);
+        }
+        call((struct profile_call){.number = 1,
+                                   .kind = PROFILE_CALL_SET,
+                                   .set = {.address = BASE + 20, .object = 2, .bytes = bytes}});
+        load(&model);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(model.objects.items[i].blurred, bytes > 10);
+        analyze_model_fini(&model);
+    }
+}
+
 // 1003 elements: all but two runs, one of which ends and begins in the middle of a byte, and what
 // no piece covers.
 static void maps_tell_the_largest_piece_that_is_not_touched(void **state)
@@ -304,6 +330,7 @@ int main(void)
         cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
+        cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),
         cmocka_unit_test(maps_tell_the_largest_piece_that_is_not_touched),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
