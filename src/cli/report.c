@@ -19,17 +19,43 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct request {
     enum format format;
     const char *output; // NULL: stdout
+    struct analyze_thresholds thresholds;
 };
 
 static const struct cli_option options[] = {
     {'f', "format", "FORMAT", "text (default) or json"},
     {'o', "output", "FILE", "where to write; default: standard output"},
+    {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {0, NULL, NULL, NULL},
 };
+
+static bool take_threshold(struct request *request, const char *argument)
+{
+    const char *equals = strchr(argument, '=');
+    char *name = equals ? strndup(argument, (size_t)(equals - argument)) : NULL;
+    uint32_t *field = name ? analyze_threshold(&request->thresholds, name) : NULL;
+    char *end = NULL;
+    unsigned long value = equals ? strtoul(equals + 1, &end, 10) : 0;
+    bool good = field && equals[1] >= '0' && equals[1] <= '9' && *end == '\0' && value <= INT32_MAX;
+    if (good)
+        *field = (uint32_t)value;
+    else if (equals && !name)
+        cli_message("out of memory");
+    else if (field)
+        cli_message("--threshold: '%s' is no number", equals + 1);
+    else
+        cli_message(
+            "--threshold takes NAME=N, and knows no '%s'; 'glint help report' has the names",
+            name ? name : argument);
+    free(name);
+    return good;
+}
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
     struct request *request = user;
+    if (option->letter == 't')
+        return take_threshold(request, argument);
     if (option->letter == 'o') {
         request->output = strcmp(argument, "-") == 0 ? NULL : argument;
         return true;
@@ -157,8 +183,8 @@ static bool report(const struct request *request, const char *path)
     if (output.file) {
         struct report_style style = style_of(output.file);
         code = request->format == FORMAT_JSON
-                   ? report_json(profile, write_out, &output, &error)
-                   : report_text(profile, &style, write_out, &output, &error);
+                   ? report_json(profile, &request->thresholds, write_out, &output, &error)
+                   : report_text(profile, &request->thresholds, &style, write_out, &output, &error);
         int result = request->output ? fclose(output.file) : fflush(stdout);
         if (result != 0 && !output.error)
             output.error = errno;
@@ -176,7 +202,7 @@ static bool report(const struct request *request, const char *path)
 // Options may stand before and behind the file.
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {0};
+    struct request request = {.thresholds = analyze_default_thresholds()};
     char *path = NULL;
     for (;;) {
         int first = cli_options(verb, argc, argv, take_option, &request);
@@ -204,13 +230,22 @@ const struct cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
     .summary = "tell what is in a profile, as text or JSON",
-    .details = "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
-               "JSON.\n\n"
-               "Text tells how the program ended, what made the two highest peaks of device "
-               "memory, and\n"
-               "the largest kernels, copies, synchronisations and objects. Objects of one name and "
-               "place\n"
-               "are one row. Lines are as wide as the terminal, or as COLUMNS says.\n",
+    .details =
+        "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
+        "JSON.\n\n"
+        "Text tells how the program ended, what made the two highest peaks of device "
+        "memory, what\n"
+        "is wasted, and the largest kernels, copies, synchronisations and objects. Objects of "
+        "one name\n"
+        "and place are one row. Lines are as wide as the terminal, or as COLUMNS says.\n\n"
+        "Thresholds and their usual values (docs/patterns.md):\n"
+        "  early-apis 1, late-apis 1, idle-apis 2   GPU APIs in between, at the least\n"
+        "  reuse-percent 10                         sizes differ, at the most\n"
+        "  touched-percent 80                       elements are touched, fewer than\n"
+        "  fragmentation-percent 80                 of what is not touched, less than\n"
+        "  variation-percent 20                     of how often elements are touched, above\n"
+        "  slices 2                                 launches on slices, at the least\n"
+        "  peaks 2                                  that are looked at\n",
     .options = options,
     .run = run,
 };

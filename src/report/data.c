@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
-
 // What one node of a graph does each time that the graph is launched.
 struct graph_node {
     enum profile_node_kind kind;
@@ -151,25 +149,6 @@ static bool take_graph(void *user, const struct profile_graph *graph)
 
 // --- Objects -------------------------------------------------------------------------------------
 
-// Device memory that this process holds. Host memory is not on the device; imported memory is held
-// by who exported it; module globals come with the code and cannot be freed; parts lie in others.
-static bool counts_as_in_use(const struct profile_object *object)
-{
-    if (object->parent)
-        return false;
-    switch (object->kind) {
-    case PROFILE_OBJECT_DEVICE:
-    case PROFILE_OBJECT_PITCHED:
-    case PROFILE_OBJECT_ARRAY:
-    case PROFILE_OBJECT_MANAGED:
-    case PROFILE_OBJECT_POOL:
-    case PROFILE_OBJECT_MAPPING:
-    case PROFILE_OBJECT_GRAPH:
-    case PROFILE_OBJECT_HEAP: return true;
-    default: return false;
-    }
-}
-
 static bool take_object(void *user, const struct profile_object *object)
 {
     struct loading *loading = user;
@@ -182,10 +161,15 @@ static bool take_object(void *user, const struct profile_object *object)
                                       .bytes = object->bytes,
                                       .call = object->call,
                                       .end = object->has_end && object->end_call ? object->end_call
-                                                                                 : REPORT_NEVER,
+                                                                                 : ANALYZE_NEVER,
                                       .kind = (uint8_t)object->kind,
-                                      .counts = counts_as_in_use(object)};
+                                      .counts = analyze_counts(object->kind, object->parent)};
     return row != NULL;
+}
+
+bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak)
+{
+    return object->counts && object->call <= peak->start && object->end > peak->start;
 }
 
 // They come in the order of their numbers, mostly without gaps.
@@ -488,29 +472,32 @@ static bool take_path(void *user, const struct profile_path *path)
 
 // --- All together --------------------------------------------------------------------------------
 
-static enum base_code find_peaks(struct report_data *data, struct base_error *error)
+// Call paths of what is found.
+static bool want_findings(struct report_data *data)
 {
-    struct report_life *lives = calloc(data->objects.count + 1, sizeof(*lives));
-    BASE_RETURN_IF(!lives, error, BASE_NO_MEMORY, "out of memory");
-    size_t count = 0;
-    for (size_t i = 0; i < data->objects.count; i++) {
-        const struct report_object *object = &data->objects.items[i];
-        if (object->counts)
-            lives[count++] = (struct report_life){object->call, object->end, object->bytes};
+    bool good = true;
+    for (size_t i = 0; i < analyze_finding_count(data->analysis) && good; i++) {
+        const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        good = want_path(data, finding->path) && want_path(data, finding->other_path) &&
+               want_path(data, finding->last_path);
     }
-    enum base_code code =
-        report_find_peaks(lives, count, data->peaks, REPORT_PEAKS, &data->peak_count, error);
-    free(lives);
-    return code;
+    return good;
 }
 
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
+                                const struct analyze_thresholds *thresholds,
                                 struct base_error *error)
 {
     struct loading loading = {.data = data};
-    enum base_code code = BASE_OK;
+    struct analyze_thresholds usual = analyze_default_thresholds();
     data->profile = profile;
     base_arena_init(&data->arena, 0);
+    enum base_code code =
+        analyze_profile(profile, thresholds ? thresholds : &usual, &data->analysis, error);
+    if (code == BASE_OK) {
+        data->peak_count = analyze_peaks(data->analysis, &data->peaks);
+        loading.failed = !want_findings(data);
+    }
 #define LOAD(what)                          \
     if (code == BASE_OK && !loading.failed) \
     code = profile_each_##what(profile, take_##what, &loading, error)
@@ -542,7 +529,6 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     if (code == BASE_OK && !loading.failed) {
         add_graph_nodes(data);
         loading.failed |= !report_add_notes(data);
-        code = find_peaks(data, error);
     }
     if (code == BASE_OK && loading.failed)
         code = base_fail(error, BASE_NO_MEMORY, "out of memory");
@@ -551,6 +537,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
 
 void report_data_fini(struct report_data *data)
 {
+    analyze_free(data->analysis);
     base_map_fini(&data->functions);
     base_map_fini(&data->images);
     base_map_fini(&data->kernels);
@@ -594,28 +581,4 @@ const char *report_kernel_name(const struct report_data *data, uint32_t number)
 {
     const uint64_t *index = base_map_get(&data->kernels, number);
     return index ? data->kernel_rows.items[*index - 1].name : NULL;
-}
-
-void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
-{
-    const struct report_path *of = report_path_of(data, path);
-    if (!of || of->frame_count == 0)
-        return;
-    const struct profile_frame *frame = &of->frames[0];
-    for (uint32_t i = 0; i < of->frame_count && !frame->file; i++) {
-        if (of->frames[i].file)
-            frame = &of->frames[i];
-    }
-    if (frame->file) {
-        report_put_text(out, frame->file);
-        if (frame->line)
-            base_buf_printf(out, ":%u", frame->line);
-    } else if (frame->function) {
-        report_put_text(out, frame->function);
-    } else {
-        const char *image = report_image_path(data, frame->image);
-        const char *name = image ? strrchr(image, '/') : NULL;
-        report_put_text(out, name ? name + 1 : image ? image : "?");
-        base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
-    }
 }

@@ -4,10 +4,8 @@
 #ifndef GLINT_REPORT_DATA_H
 #define GLINT_REPORT_DATA_H
 
-#include "peaks.h"
+#include "analyze/analyze.h"
 #include "report.h"
-
-enum { REPORT_PEAKS = 2 };
 
 // What kernels did to an object, in the launches that were watched.
 struct report_use {
@@ -23,7 +21,7 @@ struct report_object {
     const char *name; // NULL: none
     uint64_t number, address, bytes;
     uint64_t call;                      // that made it; 0: none
-    uint64_t end;                       // the call that ended it; REPORT_NEVER: none
+    uint64_t end;                       // the call that ended it; ANALYZE_NEVER: none
     uint64_t first_access, last_access; // calls that read or wrote it, in any way; 0: none
     struct report_use use;
     uint32_t path; // of the call that made it
@@ -98,12 +96,14 @@ struct report_data {
     uint64_t sample;              // every so many launches were to be watched; 0: all
     const char *kernels_wanted;   // only those that match; NULL: all
     int64_t last_ns;              // when the last call returned
-    struct report_peak peaks[REPORT_PEAKS];
+    struct analysis *analysis;
+    const struct analyze_peak *peaks; // the analysis's
     size_t peak_count;
 };
 
 // Begins as {0}; report_data_fini is needed also where this failed.
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
+                                const struct analyze_thresholds *thresholds,
                                 struct base_error *error);
 void report_data_fini(struct report_data *data);
 
@@ -112,6 +112,9 @@ enum base_code report_load_probes(struct report_data *data, struct base_error *e
 void report_add_access(struct report_data *data, const struct profile_access *access);
 // Elements of the object, of the size at which they are told.
 uint64_t report_elements(const struct report_object *object);
+
+// The object is in use at the peak.
+bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak);
 
 // NULL where there is none.
 struct report_object *report_find_object(const struct report_data *data, uint64_t number);
@@ -124,8 +127,9 @@ const char *report_kernel_name(const struct report_data *data, uint32_t number);
 const char *report_image_path(const struct report_data *data, uint32_t number);
 const struct report_path *report_path_of(const struct report_data *data, uint32_t number);
 
-// Where a call came from, in short: the innermost frame with a source line, else the
-// innermost one: "file.cu:12", "function", "library+0x1234". Adds nothing where nothing is known.
+// place.c: where a call came from, in short: the innermost frame with a source line, else the
+// innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
+// "library+0x1234". Adds nothing where nothing is known.
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
 
 #endif

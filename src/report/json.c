@@ -78,12 +78,10 @@ static void put_devices(struct base_json *json, const struct report_data *data)
 
 static void put_summary(struct base_json *json, const struct report_data *data)
 {
-    uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
     base_json_key(json, "summary");
     base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", peak);
-    report_json_number(json, "achievable_peak_bytes",
-                       peak); // what findings would take off it: none yet
+    report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
+    report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
     report_json_number(json, "objects", data->objects.count);
     report_json_number(json, "calls", data->calls);
     report_json_number(json, "launches", data->launches);
@@ -92,23 +90,32 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     base_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count; i++) {
-        const struct report_peak *peak_of = &data->peaks[i];
+        const struct analyze_peak *peak_of = &data->peaks[i];
         base_json_begin_object(json);
         report_json_number(json, "bytes", peak_of->bytes);
         report_json_number(json, "start", peak_of->start);
-        report_json_number_or_null(json, "end", peak_of->end, peak_of->end != REPORT_NEVER);
+        report_json_number_or_null(json, "end", peak_of->end, peak_of->end != ANALYZE_NEVER);
         report_json_number(json, "times", peak_of->times);
+        base_json_key(json, "objects");
+        base_json_begin_array(json);
+        for (size_t k = 0; k < data->objects.count; k++) {
+            const struct report_object *object = &data->objects.items[k];
+            if (report_is_in_peak(object, peak_of))
+                base_json_u64(json, object->number);
+        }
+        base_json_end_array(json);
         base_json_end_object(json);
     }
     base_json_end_array(json);
+    report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
+    report_json_number(json, "findings", analyze_finding_count(data->analysis));
     base_json_end_object(json);
 }
 
 // --- Objects -------------------------------------------------------------------------------------
 
-// In an object's call path, which repeats for every object, only what people look for.
-static void put_frames(struct base_json *json, const struct report_data *data,
-                       const struct profile_frame *frames, uint32_t count, bool whole)
+void report_json_frames(struct base_json *json, const struct report_data *data,
+                        const struct profile_frame *frames, uint32_t count, bool whole)
 {
     base_json_begin_array(json);
     for (uint32_t i = 0; i < count; i++) {
@@ -168,13 +175,13 @@ static bool put_object(struct writing *writing, const struct report_object *obje
                        profile_object_kind_word((enum profile_object_kind)object->kind));
     report_json_number(json, "bytes", object->bytes);
     report_json_number_or_null(json, "allocated_by", object->call, object->call);
-    report_json_number_or_null(json, "freed_by", object->end, object->end != REPORT_NEVER);
+    report_json_number_or_null(json, "freed_by", object->end, object->end != ANALYZE_NEVER);
     report_json_number_or_null(json, "first_access", object->first_access, object->first_access);
     report_json_number_or_null(json, "last_access", object->last_access, object->last_access);
     const struct report_path *path = report_path_of(writing->data, object->path);
     base_json_key(json, "call_path");
-    put_frames(json, writing->data, path ? path->frames : NULL, path ? path->frame_count : 0,
-               false);
+    report_json_frames(json, writing->data, path ? path->frames : NULL,
+                       path ? path->frame_count : 0, false);
     report_json_number_or_null(json, "path", object->path, object->path);
     report_json_string(json, "name_source",
                        row->name_source ? profile_name_source_word(row->name_source) : NULL);
@@ -360,7 +367,7 @@ static bool each_call(void *user, const struct profile_call *call)
     report_json_number(json, "thread", call->thread);
     report_json_number(json, "context", call->context);
     report_json_number(json, "stream", call->stream);
-    report_json_number(json, "order", call->number);
+    report_json_number(json, "order", analyze_order(writing->data->analysis, call->number));
     report_json_time(json, "start_ns", call->start_ns, true);
     report_json_time(json, "end_ns", call->end_ns, true);
     report_json_time(json, "gpu_start_ns", call->gpu_start_ns, call->has_gpu_time);
@@ -417,7 +424,7 @@ static bool each_path(void *user, const struct profile_path *path)
     report_json_number(json, "id", path->number);
     report_json_bool(json, "truncated", path->truncated);
     base_json_key(json, "frames");
-    put_frames(json, writing->data, path->frames, path->frame_count, true);
+    report_json_frames(json, writing->data, path->frames, path->frame_count, true);
     base_json_end_object(json);
     return !json->failed;
 }
@@ -474,13 +481,13 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
     return code == BASE_OK && !json->failed ? report_json_kernels(json, profile, error) : code;
 }
 
-enum base_code report_json(struct profile *profile, report_write *write, void *user,
-                           struct base_error *error)
+enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
+                           report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
     struct writing writing = {.data = &data};
     struct base_json *json = &writing.json;
-    enum base_code code = report_data_load(&data, profile, error);
+    enum base_code code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK) {
         base_json_init(json, write, user, 0);
         base_json_begin_object(json);
@@ -492,9 +499,10 @@ enum base_code report_json(struct profile *profile, report_write *write, void *u
         code = put_rows(&writing, profile, error);
     }
     if (code == BASE_OK) {
-        base_json_key(json, "findings");
-        base_json_begin_array(json);
-        base_json_end_array(json);
+        if (!report_json_findings(json, &data))
+            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    }
+    if (code == BASE_OK) {
         put_notes(json, &data);
         base_json_end_object(json);
         if (!base_json_finish(json) || !write(user, "\n", 1))

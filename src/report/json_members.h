@@ -3,7 +3,7 @@
 #ifndef GLINT_REPORT_JSON_MEMBERS_H
 #define GLINT_REPORT_JSON_MEMBERS_H
 
-#include "report.h"
+#include "data.h"
 
 static inline void report_json_number(struct base_json *json, const char *key, uint64_t value)
 {
@@ -41,6 +41,14 @@ static inline void report_json_time(struct base_json *json, const char *key, int
     else
         base_json_null(json);
 }
+
+// Frames as an array. In call paths that repeat, of objects and findings, only what people look
+// for; else the whole.
+void report_json_frames(struct base_json *json, const struct report_data *data,
+                        const struct profile_frame *frames, uint32_t count, bool whole);
+
+// The member "findings" (json_findings.c). False when memory ran out.
+bool report_json_findings(struct base_json *json, const struct report_data *data);
 
 // The member "kernels" (json_kernels.c).
 enum base_code report_json_kernels(struct base_json *json, struct profile *profile,

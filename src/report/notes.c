@@ -122,6 +122,26 @@ static bool add_use_notes(struct report_data *data)
     return good;
 }
 
+// Why there may be more to find.
+static bool add_finding_notes(struct report_data *data)
+{
+    struct base_buf text = {0};
+    uint64_t unseen = analyze_unseen_launches(data->analysis);
+    if (analyze_is_incomplete(data->analysis)) {
+        base_buf_puts(&text, "calls or objects are missing: what rests on knowing all of them was "
+                             "not looked for");
+        return add_note(data, PROFILE_WARNING, &text);
+    }
+    if (unseen == 0 || data->objects.count == 0)
+        return true;
+    base_buf_printf(
+        &text,
+        "%llu launch%s may use memory in ways that nobody saw: what could turn on %s is "
+        "not found",
+        (unsigned long long)unseen, unseen == 1 ? "" : "es", unseen == 1 ? "it" : "them");
+    return add_note(data, PROFILE_INFO, &text);
+}
+
 bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
@@ -150,5 +170,5 @@ bool report_add_notes(struct report_data *data)
         base_buf_puts(&text, "GPU times were not taken");
         good &= add_note(data, PROFILE_INFO, &text);
     }
-    return good && add_use_notes(data);
+    return good && add_use_notes(data) && add_finding_notes(data);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "analyze/analyze.h"
 #include "base/base.h"
 #include "profile/profile.h"
 
@@ -18,11 +19,13 @@ struct report_style {
     bool colour;
 };
 
-// Both need memory for the objects of the profile, not for its calls. BASE_CORRUPT: the profile is
-// damaged, which may show when part of the report is written; BASE_IO: write refused.
-enum base_code report_text(struct profile *profile, const struct report_style *style,
-                           report_write *write, void *user, struct base_error *error);
-enum base_code report_json(struct profile *profile, report_write *write, void *user,
+// Findings go by the thresholds; NULL: the usual ones. Memory is needed for the objects of the
+// profile, and some 100 bytes for each call. BASE_CORRUPT: the profile is damaged, which may show
+// when part of the report is written; BASE_IO: write refused.
+enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
+                           const struct report_style *style, report_write *write, void *user,
                            struct base_error *error);
+enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
+                           report_write *write, void *user, struct base_error *error);
 
 #endif

@@ -364,15 +364,17 @@ static void put_notes(struct report_text *text)
     }
 }
 
-enum base_code report_text(struct profile *profile, const struct report_style *style,
-                           report_write *write, void *user, struct base_error *error)
+enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
+                           const struct report_style *style, report_write *write, void *user,
+                           struct base_error *error)
 {
     struct report_data data = {0};
     struct report_text text = {.data = &data, .style = style};
-    enum base_code code = report_data_load(&data, profile, error);
+    enum base_code code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK) {
         put_head(&text);
         report_text_peaks(&text);
+        report_text_findings(&text);
         put_kernels(&text);
         put_transfers(&text);
         put_waits(&text);

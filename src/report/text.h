@@ -23,6 +23,9 @@ void report_text_table(struct report_text *text, const struct report_column *col
                        size_t most);
 void report_text_heading(struct report_text *text, const char *heading);
 
+// text_findings.c: what is wasted, what is worth most first.
+void report_text_findings(struct report_text *text);
+
 // text_objects.c: the peaks of memory and what they are made of; and all objects.
 void report_text_peaks(struct report_text *text);
 void report_text_objects(struct report_text *text);

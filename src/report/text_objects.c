@@ -145,7 +145,7 @@ static int by_group_bytes(const void *one, const void *other)
 }
 
 // A table of the objects, of those that make the peak where one is given.
-static void put_objects(struct report_text *text, const struct report_peak *peak,
+static void put_objects(struct report_text *text, const struct analyze_peak *peak,
                         const struct report_column *columns, size_t column_count, size_t most)
 {
     const struct report_data *data = text->data;
@@ -153,7 +153,7 @@ static void put_objects(struct report_text *text, const struct report_peak *peak
     BASE_ARRAY(struct group) groups = {0};
     for (size_t i = 0; i < data->objects.count && !text->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
-        if (peak && (!object->counts || object->call > peak->start || object->end <= peak->start))
+        if (peak && !report_is_in_peak(object, peak))
             continue;
         // Nameless ones are told apart by number.
         uint64_t key[4] = {(uint64_t)(uintptr_t)object->name, object->kind, object->path,
@@ -172,7 +172,7 @@ static void put_objects(struct report_text *text, const struct report_peak *peak
         struct group *group = &groups.items[*slot - 1];
         group->count++;
         group->bytes += object->bytes;
-        group->unfreed += object->end == REPORT_NEVER;
+        group->unfreed += object->end == ANALYZE_NEVER;
         add_use(group, object);
     }
     if (groups.count && !text->failed) {
@@ -188,9 +188,11 @@ void report_text_peaks(struct report_text *text)
 {
     const struct report_data *data = text->data;
     for (size_t i = 0; i < data->peak_count; i++) {
-        const struct report_peak *peak = &data->peaks[i];
+        const struct analyze_peak *peak = &data->peaks[i];
         struct base_buf heading = {0};
-        base_buf_puts(&heading, i == 0 ? "Peak of device memory: " : "Second peak: ");
+        base_buf_puts(&heading, i == 0   ? "Peak of device memory: "
+                                : i == 1 ? "Second peak: "
+                                         : "Next peak: ");
         report_put_bytes(&heading, peak->bytes);
         if (peak->start)
             base_buf_printf(&heading, ", reached by call %llu", (unsigned long long)peak->start);

@@ -48,8 +48,9 @@ static enum base_code write_report(bool json, struct sink *sink, struct base_err
     enum base_code code = profile_open(path, &profile, error);
     if (code != BASE_OK)
         return code;
-    code = json ? report_json(profile, take, sink, error)
-                : report_text(profile, &(struct report_style){.width = 100}, take, sink, error);
+    code =
+        json ? report_json(profile, NULL, take, sink, error)
+             : report_text(profile, NULL, &(struct report_style){.width = 100}, take, sink, error);
     profile_close(profile);
     return code;
 }
@@ -99,10 +100,48 @@ static void json_sums_calls_and_graphs(void **state)
         "\"id\":3,\"name\":null,\"kind\":\"pool\",\"bytes\":1048576,\"allocated_by\":12,"
         "\"freed_by\":null,\"first_access\":null,\"last_access\":null",
         "\"bytes\":18446744073709551615",
-        "\"findings\":[]",
+        // Calls are missing, so that only what one launch did can be told.
+        "\"findings\":[{\"pattern\":\"non-uniform-access\",\"object\":1,",
         NULL,
     };
     check_words(true, words);
+}
+
+// The innermost frames of a launch are the compiler's, and then comes the kernel's name as a
+// function of the host.
+static void a_launch_is_placed_where_the_program_says_it(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    static const struct profile_frame frames[] = {
+        {"__cudaLaunchKernel_helper(CUkern_st*)", "device_functions.h", 2963, 1, 1, false},
+        {"__device_stub__Z8multiplyiPd(int, double*)", "tmp_a.cudafe1.stub.c", 13, 1, 2, false},
+        {"multiply(int, double*)", "/src/a.cu", 13, 1, 3, false},
+        {"main", "/src/a.cu", 70, 1, 4, false},
+    };
+    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    const struct profile_path stubs = {.number = 1, .frames = frames, .frame_count = 4};
+    const struct profile_path alone = {.number = 2, .frames = frames + 1, .frame_count = 1};
+    assert_int_equal(profile_add_path(writer, &stubs, &error), BASE_OK);
+    assert_int_equal(profile_add_path(writer, &alone, &error), BASE_OK);
+    for (uint64_t i = 1; i <= 2; i++) {
+        const struct profile_object object = {
+            .number = i, .kind = PROFILE_OBJECT_DEVICE, .bytes = 64};
+        const struct profile_call call = {.number = i,
+                                          .kind = PROFILE_CALL_LAUNCH,
+                                          .path = (uint32_t)i,
+                                          .launch = {.flags = PROFILE_LAUNCH_WATCHED}};
+        const struct profile_access access = {.call = i, .object = i, .read = true};
+        assert_int_equal(profile_add_object(writer, &object, &error), BASE_OK);
+        assert_int_equal(profile_add_call(writer, &call, &error), BASE_OK);
+        assert_int_equal(profile_add_access(writer, &access, &error), BASE_OK);
+    }
+    assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
+    static const char *const words[] = {
+        "free object 1 after the launch of a kernel (a.cu:70)",
+        "free object 2 after the launch of a kernel (tmp_a.cudafe1.stub.c:13)", NULL};
+    check_words(false, words);
 }
 
 static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
@@ -211,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_sums_calls_and_graphs),
+        cmocka_unit_test(a_launch_is_placed_where_the_program_says_it),
         cmocka_unit_test(an_incomplete_profile_is_reported_and_said_to_be),
         cmocka_unit_test(an_end_that_nobody_saw_has_no_code),
         cmocka_unit_test(calls_that_are_missing_are_said_to_be),

@@ -9,7 +9,7 @@ set_target_properties(report_write_samples PROPERTIES
 target_link_libraries(report_write_samples PRIVATE glint_profile)
 
 # These look into the part.
-foreach(test IN ITEMS peaks units table)
+foreach(test IN ITEMS units table)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()

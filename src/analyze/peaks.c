@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peaks of memory in use: begins and ends of lives, each in order, walked side by side.
-#include "peaks.h"
+#include "analyze.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void sort(struct change *changes, size_t count)
 }
 
 // Keeps the highest levels; of one level the first peak, and how often it comes.
-static void keep(struct report_peak *peaks, size_t most, size_t *found, struct report_peak peak)
+static void keep(struct analyze_peak *peaks, size_t most, size_t *found, struct analyze_peak peak)
 {
     size_t at = 0;
     while (at < *found && peaks[at].bytes > peak.bytes)
@@ -43,9 +43,9 @@ static void keep(struct report_peak *peaks, size_t most, size_t *found, struct r
     peaks[at] = peak;
 }
 
-enum base_code report_find_peaks(const struct report_life *lives, size_t count,
-                                 struct report_peak *peaks, size_t most, size_t *found,
-                                 struct base_error *error)
+enum base_code analyze_find_peaks(const struct analyze_life *lives, size_t count,
+                                  struct analyze_peak *peaks, size_t most, size_t *found,
+                                  struct base_error *error)
 {
     *found = 0;
     struct change *starts = calloc(count + 1, sizeof(*starts));
@@ -60,7 +60,7 @@ enum base_code report_find_peaks(const struct report_life *lives, size_t count,
         if (lives[i].end <= lives[i].start || lives[i].bytes == 0)
             continue;
         starts[start_count++] = (struct change){lives[i].start, lives[i].bytes};
-        if (lives[i].end != REPORT_NEVER)
+        if (lives[i].end != ANALYZE_NEVER)
             ends[end_count++] = (struct change){lives[i].end, lives[i].bytes};
     }
     sort(starts, start_count);
@@ -70,7 +70,7 @@ enum base_code report_find_peaks(const struct report_life *lives, size_t count,
     uint64_t reached = 0;         // the call of the last rise
     bool rising = false;
     for (size_t s = 0, e = 0; s < start_count || e < end_count;) {
-        uint64_t call = s < start_count ? starts[s].call : REPORT_NEVER;
+        uint64_t call = s < start_count ? starts[s].call : ANALYZE_NEVER;
         if (e < end_count && ends[e].call < call)
             call = ends[e].call;
         unsigned __int128 before = in_use;
@@ -80,16 +80,16 @@ enum base_code report_find_peaks(const struct report_life *lives, size_t count,
             in_use -= ends[e].bytes;
         if (in_use < before && rising)
             keep(peaks, most, found,
-                 (struct report_peak){before > UINT64_MAX ? UINT64_MAX : (uint64_t)before, reached,
-                                      call, 1});
+                 (struct analyze_peak){before > UINT64_MAX ? UINT64_MAX : (uint64_t)before, reached,
+                                       call, 1});
         if (in_use > before)
             reached = call;
         rising = in_use > before || (rising && in_use == before);
     }
     if (rising)
         keep(peaks, most, found,
-             (struct report_peak){in_use > UINT64_MAX ? UINT64_MAX : (uint64_t)in_use, reached,
-                                  REPORT_NEVER, 1});
+             (struct analyze_peak){in_use > UINT64_MAX ? UINT64_MAX : (uint64_t)in_use, reached,
+                                   ANALYZE_NEVER, 1});
     free(starts);
     free(ends);
     return BASE_OK;

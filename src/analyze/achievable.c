@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// All findings followed together: the times in which each object's memory is needed, for a layout.
+//
+// Calls do not run in the order of their numbers where streams run side by side, so memory is
+// needed until all whose time begins later surely begins later. For each stream, what of it is over
+// at such beginnings from some on is a number that only grows, which is searched.
+#include <stdlib.h>
+
+#include "analyses.h"
+
+// Calls at which some object's memory comes to be needed, in order; and for a stream, of each of
+// them and all after it, the least of what clocks say.
+struct beginnings {
+    uint32_t *calls;
+    size_t count;
+    struct base_map streams; // number to index + 1 in `least`
+    BASE_ARRAY(uint32_t *) least;
+};
+
+struct packing {
+    const struct analyze_run *run;
+    struct base_map smaller; // number of an object to the bytes that would do
+    struct beginnings beginnings;
+    bool *wanted;                  // a call is among those
+    struct analyze_clocks *clocks; // of those
+    BASE_ARRAY(struct analyze_block) blocks;
+    bool failed; // memory ran out
+};
+
+// --- Until when ----------------------------------------------------------------------------------
+
+// NULL when memory ran out.
+static const uint32_t *clocks_of(struct packing *packing, uint32_t stream)
+{
+    struct beginnings *beginnings = &packing->beginnings;
+    uint64_t *slot = base_map_put(&beginnings->streams, stream, NULL);
+    if (slot && *slot)
+        return beginnings->least.items[*slot - 1];
+    uint32_t **made = slot ? base_array_push(&beginnings->least) : NULL;
+    uint32_t *least = made ? calloc(beginnings->count + 1, sizeof(*least)) : NULL;
+    if (!least)
+        return NULL;
+    *made = least;
+    *slot = beginnings->least.count;
+    least[beginnings->count] = UINT32_MAX;
+    for (size_t i = beginnings->count; i-- > 0;) {
+        uint32_t clock =
+            analyze_clock_at(packing->run->model, packing->clocks, beginnings->calls[i], stream);
+        least[i] = clock < least[i + 1] ? clock : least[i + 1];
+    }
+    return least;
+}
+
+// The end of the time in which memory is needed that `last` touches last: other memory whose time
+// begins before that may be touched at the same time.
+static uint32_t needed_until(struct packing *packing, uint32_t last)
+{
+    const struct beginnings *beginnings = &packing->beginnings;
+    const uint32_t *least = clocks_of(packing, packing->run->model->calls.items[last].stream);
+    size_t low = 0, high = beginnings->count;
+    packing->failed |= !least;
+    while (least && low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (least[middle] <= last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t until = low > 0 ? beginnings->calls[low - 1] + 1 : 0;
+    return until > last ? until : last + 1;
+}
+
+// --- From when -----------------------------------------------------------------------------------
+
+typedef void each_time(struct packing *packing, const struct analyze_object *object, uint32_t first,
+                       uint32_t last);
+
+// The times in which the object's memory is needed, by their first and last call: from its first
+// use to its last, but not while it is idle. Where it may be used in ways that nobody saw, until
+// then and from then on.
+static void walk_times(struct packing *packing, const struct analyze_object *object,
+                       each_time *each)
+{
+    const struct analyze_run *run = packing->run;
+    const struct analyze_model *model = run->model;
+    uint32_t from = analyze_begin(object), to = analyze_end(model, object);
+    uint32_t start = analyze_first_unseen(model, object, from, to);
+    uint32_t last = analyze_last_unseen(model, object, from, to), before = start;
+    if (object->first != ANALYZE_NONE && (start == ANALYZE_NONE || object->first < start))
+        start = before = object->first;
+    if (object->last != ANALYZE_NONE && (last == ANALYZE_NONE || object->last > last))
+        last = object->last;
+    if (start == ANALYZE_NONE)
+        return;
+    for (uint32_t u = 0; u < object->use_count; u++) {
+        uint32_t call = model->touches.items[model->uses[object->first_use + u]].call;
+        if (call > before && analyze_is_idle(model, run->thresholds, object, before, call)) {
+            each(packing, object, start, before);
+            start = call;
+        }
+        before = call;
+    }
+    each(packing, object, start, last);
+}
+
+static void note_beginning(struct packing *packing, const struct analyze_object *object,
+                           uint32_t first, uint32_t last)
+{
+    (void)object;
+    (void)last;
+    packing->wanted[first] = true;
+}
+
+static void add_block(struct packing *packing, const struct analyze_object *object, uint32_t from,
+                      uint32_t to)
+{
+    const uint64_t *smaller = base_map_get(&packing->smaller, object->number);
+    struct analyze_block *block = from < to ? base_array_push(&packing->blocks) : NULL;
+    packing->failed |= from < to && !block;
+    if (block)
+        *block = (struct analyze_block){
+            from, to, smaller && *smaller < object->bytes ? *smaller : object->bytes,
+            object->device};
+}
+
+static void add_time(struct packing *packing, const struct analyze_object *object, uint32_t first,
+                     uint32_t last)
+{
+    add_block(packing, object, first, needed_until(packing, last));
+}
+
+// --- All of them ---------------------------------------------------------------------------------
+
+static bool takes_part(const struct analyze_object *object)
+{
+    return object->counts && object->bytes > 0;
+}
+
+// The sizes that findings suggest.
+static void take_sizes(struct packing *packing)
+{
+    const struct analyze_run *run = packing->run;
+    for (size_t i = 0; i < run->findings.count && !packing->failed; i++) {
+        const struct analyze_finding *finding = &run->findings.items[i];
+        uint64_t *slot =
+            finding->bytes ? base_map_put(&packing->smaller, finding->object, NULL) : NULL;
+        packing->failed = !slot && finding->bytes;
+        if (slot && (*slot == 0 || finding->bytes < *slot))
+            *slot = finding->bytes;
+    }
+}
+
+// Idle times are known by order, and clocks come with it: so it is made once more, for these calls.
+static void take_beginnings(struct packing *packing)
+{
+    struct analyze_model *model = packing->run->model;
+    struct beginnings *beginnings = &packing->beginnings;
+    packing->wanted = calloc(model->calls.count + 1, sizeof(*packing->wanted));
+    beginnings->calls = calloc(model->calls.count + 1, sizeof(*beginnings->calls));
+    packing->failed |= !packing->wanted || !beginnings->calls;
+    for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (takes_part(object) && analyze_is_subject(object))
+            walk_times(packing, object, note_beginning);
+    }
+    for (uint32_t i = 0; i < model->calls.count && !packing->failed; i++) {
+        if (packing->wanted[i])
+            beginnings->calls[beginnings->count++] = i;
+    }
+    struct analyze_clocks *clocks = NULL;
+    packing->failed = packing->failed || !analyze_set_order(model, packing->wanted, &clocks);
+    packing->clocks = clocks;
+}
+
+bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *achievable,
+                        uint64_t *least)
+{
+    const struct analyze_model *model = run->model;
+    struct packing packing = {.run = run};
+    take_sizes(&packing);
+    take_beginnings(&packing);
+    for (size_t i = 0; i < model->objects.count && !packing.failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (takes_part(object) && analyze_is_subject(object))
+            walk_times(&packing, object, add_time);
+        else if (takes_part(object))
+            add_block(&packing, object, analyze_begin(object), analyze_end(model, object));
+    }
+    bool good = !packing.failed &&
+                analyze_pack(packing.blocks.items, packing.blocks.count, achievable, least);
+    if (*achievable > peak)
+        *achievable = peak;
+    if (*least > *achievable)
+        *least = *achievable;
+    for (size_t i = 0; i < packing.beginnings.least.count; i++)
+        free(packing.beginnings.least.items[i]);
+    base_array_fini(&packing.beginnings.least);
+    base_map_fini(&packing.beginnings.streams);
+    base_map_fini(&packing.smaller);
+    base_array_fini(&packing.blocks);
+    free(packing.beginnings.calls);
+    free(packing.wanted);
+    analyze_clocks_free(packing.clocks);
+    return good;
+}

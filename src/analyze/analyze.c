@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of analyses, and what is done with what they find: peaks, the worth of all together, and
+// the order in which findings are told.
+#include "analyze.h"
+
+#include <stdlib.h>
+
+#include "analyses.h"
+#include "analysis.h"
+
+// Adding an analysis is a file and a row here.
+static const struct {
+    const char *word;
+    analyze_analysis *look;
+    bool needs_all; // it rests on no call, access or object being missing
+} analyses[ANALYZE_PATTERNS] = {
+    [ANALYZE_EARLY_ALLOCATION] = {"early-allocation", analyze_early_allocation, true},
+    [ANALYZE_LATE_DEALLOCATION] = {"late-deallocation", analyze_late_deallocation, true},
+    [ANALYZE_REDUNDANT_ALLOCATION] = {"redundant-allocation", analyze_redundant_allocation, true},
+    [ANALYZE_UNUSED_ALLOCATION] = {"unused-allocation", analyze_unused_allocation, true},
+    [ANALYZE_MEMORY_LEAK] = {"memory-leak", analyze_memory_leak, true},
+    [ANALYZE_TEMPORARY_IDLENESS] = {"temporary-idleness", analyze_temporary_idleness, true},
+    [ANALYZE_DEAD_WRITE] = {"dead-write", analyze_dead_write, true},
+    [ANALYZE_OVERALLOCATION] = {"overallocation", analyze_overallocation, true},
+    [ANALYZE_NON_UNIFORM_ACCESS] = {"non-uniform-access", analyze_non_uniform_access, false},
+    [ANALYZE_STRUCTURED_ACCESS] = {"structured-access", analyze_structured_access, true},
+};
+
+const char *analyze_pattern_word(enum analyze_pattern pattern)
+{
+    return (unsigned)pattern < ANALYZE_PATTERNS ? analyses[pattern].word : "?";
+}
+
+bool analyze_is_subject(const struct analyze_object *object)
+{
+    switch (object->kind) {
+    case PROFILE_OBJECT_DEVICE:
+    case PROFILE_OBJECT_PITCHED:
+    case PROFILE_OBJECT_POOL:
+    case PROFILE_OBJECT_MAPPING:
+    case PROFILE_OBJECT_PART: return !object->has_parts && !object->blurred && object->bytes > 0;
+    default: return false;
+    }
+}
+
+struct analyze_finding *analyze_add_finding(struct analyze_run *run, enum analyze_pattern pattern,
+                                            uint32_t object, uint32_t call, uint32_t other_call)
+{
+    const struct analyze_call *calls = run->model->calls.items;
+    struct analyze_finding *finding = base_array_push(&run->findings);
+    run->failed |= !finding;
+    if (!finding)
+        return NULL;
+    finding->pattern = pattern;
+    finding->object = run->model->objects.items[object].number;
+    finding->times = 1;
+    finding->is_heap = run->model->objects.items[object].kind == PROFILE_OBJECT_HEAP;
+    if (call != ANALYZE_NONE) {
+        finding->call = calls[call].number;
+        finding->path = calls[call].path;
+        finding->kind = (enum profile_call_kind)calls[call].kind;
+        finding->kernel = calls[call].kernel;
+    }
+    if (other_call != ANALYZE_NONE) {
+        finding->other_call = calls[other_call].number;
+        finding->other_path = calls[other_call].path;
+        finding->other_kind = (enum profile_call_kind)calls[other_call].kind;
+        finding->other_kernel = calls[other_call].kernel;
+    }
+    return finding;
+}
+
+// --- Peaks ---------------------------------------------------------------------------------------
+
+static enum base_code find_peaks(struct analysis *analysis, struct base_error *error)
+{
+    const struct analyze_model *model = &analysis->model;
+    size_t most = analysis->thresholds.peaks ? analysis->thresholds.peaks : 1, count = 0;
+    struct analyze_life *lives = calloc(model->objects.count + 1, sizeof(*lives));
+    analysis->peaks = calloc(most, sizeof(*analysis->peaks));
+    enum base_code code = BASE_NO_MEMORY;
+    if (lives && analysis->peaks) {
+        for (size_t i = 0; i < model->objects.count; i++) {
+            const struct analyze_object *object = &model->objects.items[i];
+            if (object->counts)
+                lives[count++] = (struct analyze_life){
+                    object->call == ANALYZE_NONE ? 0 : model->calls.items[object->call].number,
+                    object->end == ANALYZE_NONE ? ANALYZE_NEVER
+                                                : model->calls.items[object->end].number,
+                    object->bytes};
+        }
+        code =
+            analyze_find_peaks(lives, count, analysis->peaks, most, &analysis->peak_count, error);
+    } else {
+        base_fail(error, code, "out of memory");
+    }
+    free(lives);
+    return code;
+}
+
+// The highest of the peaks that the object is in use at, counted from 1; 0: none.
+static unsigned peak_of(const struct analysis *analysis, const struct analyze_object *object)
+{
+    const struct analyze_call *calls = analysis->model.calls.items;
+    uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
+    uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;
+    for (unsigned i = 0; object->counts && i < analysis->peak_count; i++) {
+        if (from <= analysis->peaks[i].start && analysis->peaks[i].start < to)
+            return i + 1;
+    }
+    return 0;
+}
+
+// --- The findings --------------------------------------------------------------------------------
+
+// Those of the highest peak first; then by worth; then as objects and patterns come.
+static int by_rank(const void *one, const void *other)
+{
+    const struct analyze_finding *a = *(const struct analyze_finding *const *)one;
+    const struct analyze_finding *b = *(const struct analyze_finding *const *)other;
+    unsigned a_peak = a->peak - 1, b_peak = b->peak - 1; // none is the largest
+#define COMPARE(first, second) \
+    if ((first) != (second))   \
+    return (first) > (second) ? -1 : 1
+    COMPARE(b_peak, a_peak);
+    COMPARE(a->peak_bytes, b->peak_bytes);
+    COMPARE(a->traffic_bytes, b->traffic_bytes);
+    COMPARE(a->gpu_ns, b->gpu_ns);
+    COMPARE(b->object, a->object);
+    COMPARE(b->pattern, a->pattern);
+    COMPARE(b->call, a->call);
+#undef COMPARE
+    return 0;
+}
+
+static void look(struct analysis *analysis, struct analyze_run *run)
+{
+    const struct analyze_model *model = &analysis->model;
+    for (size_t i = 0; i < ANALYZE_PATTERNS && !run->failed; i++) {
+        if (!model->dropped || !analyses[i].needs_all)
+            analyses[i].look(run);
+    }
+    for (size_t i = 0; i < run->findings.count && !run->failed; i++) {
+        struct analyze_finding *finding = &run->findings.items[i];
+        uint32_t object = analyze_find_object(model, finding->object);
+        finding->peak = peak_of(analysis, &model->objects.items[object]);
+    }
+}
+
+static bool rank(struct analysis *analysis)
+{
+    size_t count = analysis->finding_count;
+    analysis->ranking = calloc(count + 1, sizeof(*analysis->ranking));
+    if (!analysis->ranking)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        analysis->ranking[i] = &analysis->findings[i];
+    if (count)
+        qsort(analysis->ranking, count, sizeof(*analysis->ranking), by_rank);
+    return true;
+}
+
+// A report needs memory of its own for a while: what it does not ask for goes before.
+static bool keep_order(struct analysis *analysis)
+{
+    const struct analyze_model *model = &analysis->model;
+    analysis->places = calloc(model->calls.count + 1, sizeof(*analysis->places));
+    if (!analysis->places)
+        return false;
+    analysis->place_count = model->calls.count;
+    for (size_t i = 0; i < model->calls.count; i++)
+        analysis->places[i] =
+            (struct analyze_place){model->calls.items[i].number, model->calls.items[i].order};
+    return true;
+}
+
+enum base_code analyze_model(struct analysis *analysis, struct base_error *error)
+{
+    struct analyze_model *model = &analysis->model;
+    struct analyze_run run = {
+        .model = model, .thresholds = &analysis->thresholds, .peak = ANALYZE_NONE};
+    enum base_code code = find_peaks(analysis, error);
+    if (code != BASE_OK)
+        return code;
+    run.failed = !analyze_set_order(model, NULL, &analysis->clocks);
+    run.clocks = analysis->clocks;
+    run.replay = run.failed ? NULL : analyze_replay_new(model);
+    run.failed |= !run.replay;
+    if (analysis->peak_count)
+        run.peak = analyze_find_call(model, analysis->peaks[0].start);
+    if (!run.failed)
+        look(analysis, &run);
+    analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
+    analyze_replay_free(run.replay);
+    if (!run.failed && !model->dropped)
+        run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
+                                          &analysis->least);
+    analysis->findings = run.findings.items;
+    analysis->finding_count = run.findings.count;
+    run.failed = run.failed || !keep_order(analysis);
+    analysis->unseen_launches = model->unseen_count;
+    analyze_model_empty(model);
+    run.failed = run.failed || !rank(analysis);
+    BASE_RETURN_IF(run.failed, error, BASE_NO_MEMORY, "out of memory");
+    return BASE_OK;
+}
+
+enum base_code analyze_profile(struct profile *profile, const struct analyze_thresholds *thresholds,
+                               struct analysis **analysis, struct base_error *error)
+{
+    *analysis = calloc(1, sizeof(**analysis));
+    BASE_RETURN_IF(!*analysis, error, BASE_NO_MEMORY, "out of memory");
+    (*analysis)->thresholds = *thresholds;
+    enum base_code code = analyze_load(&(*analysis)->model, profile, error);
+    if (code == BASE_OK)
+        code = analyze_model(*analysis, error);
+    if (code != BASE_OK) {
+        analyze_free(*analysis);
+        *analysis = NULL;
+    }
+    return code;
+}
+
+void analyze_free(struct analysis *analysis)
+{
+    if (!analysis)
+        return;
+    analyze_model_fini(&analysis->model);
+    analyze_clocks_free(analysis->clocks);
+    free(analysis->findings);
+    free(analysis->ranking);
+    free(analysis->places);
+    free(analysis->peaks);
+    free(analysis);
+}
+
+size_t analyze_finding_count(const struct analysis *analysis)
+{
+    return analysis->finding_count;
+}
+
+const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index)
+{
+    return analysis->ranking[index];
+}
+
+uint64_t analyze_order(const struct analysis *analysis, uint64_t call)
+{
+    const struct analyze_place *places = analysis->places;
+    size_t low = 0, high = analysis->place_count;
+    if (call && call <= high && places[call - 1].number == call) // mostly none is missing
+        return places[call - 1].order;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places[middle].number < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < analysis->place_count && places[low].number == call ? places[low].order : 0;
+}
+
+size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks)
+{
+    *peaks = analysis->peaks;
+    return analysis->peak_count;
+}
+
+uint64_t analyze_achievable_peak(const struct analysis *analysis)
+{
+    return analysis->achievable;
+}
+
+uint64_t analyze_least_peak(const struct analysis *analysis)
+{
+    return analysis->least;
+}
+
+bool analyze_is_incomplete(const struct analysis *analysis)
+{
+    return analysis->model.dropped;
+}
+
+uint64_t analyze_unseen_launches(const struct analysis *analysis)
+{
+    return analysis->unseen_launches;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public face of src/analyze: a profile in, findings out. A finding is a pattern that something
+// in the profile matches, with what fixing it is worth; docs/patterns.md defines the patterns.
+// Nothing here writes text for people: that is src/report's, from the numbers that a finding has.
+#ifndef GLINT_ANALYZE_ANALYZE_H
+#define GLINT_ANALYZE_ANALYZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "profile/profile.h"
+
+enum analyze_pattern {
+    ANALYZE_EARLY_ALLOCATION,
+    ANALYZE_LATE_DEALLOCATION,
+    ANALYZE_REDUNDANT_ALLOCATION,
+    ANALYZE_UNUSED_ALLOCATION,
+    ANALYZE_MEMORY_LEAK,
+    ANALYZE_TEMPORARY_IDLENESS,
+    ANALYZE_DEAD_WRITE,
+    ANALYZE_OVERALLOCATION,
+    ANALYZE_NON_UNIFORM_ACCESS,
+    ANALYZE_STRUCTURED_ACCESS,
+    ANALYZE_PATTERNS
+};
+
+const char *analyze_pattern_word(enum analyze_pattern pattern); // "early-allocation"
+
+// --- Thresholds ----------------------------------------------------------------------------------
+
+// By default those of the paper.
+struct analyze_thresholds {
+    uint32_t early_apis;            // least number of GPU APIs between: allocation and first access
+    uint32_t late_apis;             // last access and free
+    uint32_t idle_apis;             // two accesses
+    uint32_t reuse_percent;         // most by which sizes differ, of the one that could reuse
+    uint32_t touched_percent;       // fewer elements than these are touched, and
+    uint32_t fragmentation_percent; // what is not touched is less fragmented than this
+    uint32_t variation_percent;     // of how often elements are touched; more than this
+    uint32_t slices;                // least number of launches that touch a slice of their own
+    uint32_t peaks;                 // how many of the highest are looked at
+};
+
+struct analyze_thresholds analyze_default_thresholds(void);
+
+// Names and meanings, for command lines: "idle-apis". NULL beyond the last.
+const char *analyze_threshold_name(size_t index);
+// The field of that name; NULL: none has it.
+uint32_t *analyze_threshold(struct analyze_thresholds *thresholds, const char *name);
+
+// --- Peaks of memory in use ----------------------------------------------------------------------
+
+#define ANALYZE_NEVER UINT64_MAX
+
+// Bytes that are in use after the call `start` and no more after the call `end`.
+struct analyze_life {
+    uint64_t start, end; // end ANALYZE_NEVER: to the end of the program
+    uint64_t bytes;
+};
+
+struct analyze_peak {
+    uint64_t bytes; // in use; UINT64_MAX for more than that
+    uint64_t start; // the call after which they first are
+    uint64_t end;   // and the call after which fewer are; ANALYZE_NEVER: none
+    uint64_t times; // that so many are in use at a peak
+};
+
+// A peak is a level that is reached by a rise and left by a fall, or not left at all. Finds the
+// `most` highest levels, the highest first, and how many of them there are. Changes by one call are
+// one change. BASE_NO_MEMORY.
+enum base_code analyze_find_peaks(const struct analyze_life *lives, size_t count,
+                                  struct analyze_peak *peaks, size_t most, size_t *found,
+                                  struct base_error *error);
+
+// The object is device memory that this process holds, and so counts as memory in use.
+bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
+
+// --- Findings ------------------------------------------------------------------------------------
+
+// What the patterns rest on. Objects and calls are numbers of the profile; 0: none. By pattern:
+//                        call                    other_call                  other_object
+// early-allocation       allocates               first access
+// late-deallocation      frees                   last access
+// redundant-allocation   allocates               first access                the one to reuse
+// unused-allocation      allocates
+// memory-leak            allocates               last access, or 0
+// temporary-idleness     access before           access after
+// dead-write             writes in vain          writes again
+// overallocation         allocates
+// non-uniform-access     launches                allocates
+// structured-access      first such launch       allocates
+struct analyze_finding {
+    enum analyze_pattern pattern;
+    uint64_t object, other_object;
+    uint64_t call, other_call;
+    uint64_t last_call; // of redundant-allocation: the last access of other_object
+    uint32_t path;      // of `call`
+    uint32_t other_path;
+    uint32_t last_path;
+    enum profile_call_kind kind, other_kind, last_kind; // of these calls
+    uint32_t kernel;       // number; of `call` where the finding is about a kernel; else 0
+    uint32_t other_kernel; // of other_call where that is a launch
+    uint32_t last_kernel;
+    bool has_distance;
+    uint64_t distance; // in GPU APIs: the difference of two calls' order
+    uint64_t times;    // how often it was found: idle periods, writes in vain, launches; else 1
+    unsigned peak;     // 1: the object makes the highest peak; 2: the next; 0: none
+    bool rewritten;    // temporary-idleness: other_call overwrites all of the object
+    bool is_pool;      // overallocation: of a pool, of which parts count as touched
+    bool is_heap;      // memory-leak, unused-allocation: a kernel has allocated it
+    bool may_be_used;  // memory-leak: after the last access that is told
+
+    // What fixing it alone is worth.
+    uint64_t peak_bytes;    // off the highest peak
+    uint64_t traffic_bytes; // that need not be moved
+    uint64_t gpu_ns;        // that the GPU need not work
+
+    // Of elements.
+    uint64_t bytes;         // overallocation: enough; structured-access: of the largest slice
+    uint64_t elements;      // of the object, and those of them that are
+    uint64_t touched;       // touched
+    uint32_t element_bytes; // their size
+    bool has_fragmentation; // the three below are known, from maps
+    double fragmentation;   // 0 to 1
+    uint64_t largest_first; // the largest piece that is not touched: its first element
+    uint64_t largest_count; // and how many there are
+    double variation;       // coefficient of variation of how often elements are touched
+    const struct profile_counts *counts; // of that launch; NULL: none
+};
+
+struct analysis;
+
+// Analyses all of a profile. The caller frees the analysis; the profile must stay open as long.
+enum base_code analyze_profile(struct profile *profile, const struct analyze_thresholds *thresholds,
+                               struct analysis **analysis, struct base_error *error);
+void analyze_free(struct analysis *analysis);
+
+// Those on objects of a peak come first, then by worth.
+size_t analyze_finding_count(const struct analysis *analysis);
+const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
+
+// The longest chain of GPU APIs that come before the call: allocations, frees, copies, sets and
+// launches. 0 where the call is not in the profile.
+uint64_t analyze_order(const struct analysis *analysis, uint64_t call);
+
+// The highest first.
+size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks);
+
+// All findings followed together: what is left of the highest peak by a layout that was found, and
+// what no layout can get below.
+uint64_t analyze_achievable_peak(const struct analysis *analysis);
+uint64_t analyze_least_peak(const struct analysis *analysis);
+
+// Calls or objects are missing in the profile: then most patterns cannot be told, and are not
+// looked for. Launches that may touch more than is told hide findings on the objects that they
+// could touch.
+bool analyze_is_incomplete(const struct analysis *analysis);
+uint64_t analyze_unseen_launches(const struct analysis *analysis);
+
+#endif

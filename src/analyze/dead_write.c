@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// dead-write (definition 3.7): what a copy or set writes is overwritten by other copies and sets,
+// all of it, before anything reads it. A kernel that touches the object ends the matter, and so
+// does a copy that reads one of its bytes. Bytes are looked at, not objects. The fix leaves the
+// write out. Writes of one call path to one object are one finding.
+#include <assert.h>
+#include <stdlib.h>
+
+#include "analyses.h"
+
+enum { MOST_ROWS = 1 << 16 }; // of a copy that is followed row by row
+
+struct pending { // a write that nothing has read yet
+    uint32_t touch;
+    uint64_t left; // bytes that are not overwritten
+};
+
+struct object_writes {
+    struct base_intervals bytes; // to the pending write that wrote them last
+    uint64_t epoch;              // of looking, in which they were written
+};
+
+struct looking {
+    struct analyze_run *run;
+    BASE_ARRAY(struct pending) pending;
+    struct object_writes **objects;
+    struct base_map findings; // object and call path to index + 1 of the finding
+    uint64_t epoch;           // goes up with each launch that may touch anything
+};
+
+static struct object_writes *writes_of(struct looking *looking, uint32_t object)
+{
+    struct object_writes **slot = &looking->objects[object];
+    if (!*slot)
+        *slot = calloc(1, sizeof(**slot));
+    if (!*slot) {
+        looking->run->failed = true;
+        return NULL;
+    }
+    if ((*slot)->epoch != looking->epoch)
+        base_intervals_fini(&(*slot)->bytes);
+    (*slot)->epoch = looking->epoch;
+    return *slot;
+}
+
+static void report(struct looking *looking, const struct pending *dead, uint32_t by)
+{
+    const struct analyze_model *model = looking->run->model;
+    const struct analyze_touch *touch = &model->touches.items[dead->touch];
+    const struct analyze_call *call = &model->calls.items[touch->call];
+    uint64_t key[2] = {touch->object, call->path};
+    // A call of which no path is known stands for itself.
+    uint64_t *slot =
+        base_map_put(&looking->findings,
+                     call->path ? base_hash(key, sizeof(key)) : UINT64_MAX - touch->call, NULL);
+    looking->run->failed |= !slot;
+    if (!slot)
+        return;
+    struct analyze_finding *finding;
+    if (*slot) {
+        finding = &looking->run->findings.items[*slot - 1];
+        finding->times++;
+    } else {
+        finding =
+            analyze_add_finding(looking->run, ANALYZE_DEAD_WRITE, touch->object, touch->call, by);
+        if (!finding)
+            return;
+        *slot = looking->run->findings.count;
+        analyze_set_distance(model, finding, touch->call, by);
+    }
+    finding->traffic_bytes += touch->row_bytes * touch->rows;
+    // Of a graph the time is that of all its nodes.
+    if (call->kind != PROFILE_CALL_GRAPH_LAUNCH)
+        finding->gpu_ns += call->gpu_ns;
+}
+
+// The bytes are read, or overwritten by the call `by`.
+static void take_away(struct looking *looking, struct base_intervals *map, uint64_t offset,
+                      uint64_t bytes, bool read, uint32_t by)
+{
+    struct base_intervals_walk walk;
+    struct base_interval *at = base_intervals_first_overlap(map, offset, bytes, &walk);
+    for (; at; at = base_intervals_next(&walk)) {
+        assert(looking->pending.items); // since something was written
+        struct pending *pending = &looking->pending.items[at->value];
+        uint64_t start = at->start > offset ? at->start : offset;
+        uint64_t last = at->last < offset + bytes - 1 ? at->last : offset + bytes - 1;
+        if (pending->left == UINT64_MAX) // something has read of it
+            continue;
+        pending->left = read ? UINT64_MAX : pending->left - (last - start + 1);
+        if (pending->left == 0)
+            report(looking, pending, by);
+    }
+    looking->run->failed |= base_intervals_remove_range(map, offset, bytes) != BASE_OK;
+}
+
+static void read_bytes(struct looking *looking, const struct analyze_touch *touch)
+{
+    struct object_writes *writes = writes_of(looking, touch->object);
+    if (!writes || touch->row_bytes == 0)
+        return;
+    uint64_t whole = touch->row_bytes + (touch->rows ? touch->rows - 1 : 0) * touch->pitch;
+    if (touch->rows > MOST_ROWS)
+        take_away(looking, &writes->bytes, touch->offset, whole, true, touch->call);
+    for (uint32_t i = 0; i < touch->rows && touch->rows <= MOST_ROWS; i++)
+        take_away(looking, &writes->bytes, touch->offset + i * touch->pitch, touch->row_bytes, true,
+                  touch->call);
+}
+
+static void write_bytes(struct looking *looking, uint32_t index)
+{
+    const struct analyze_touch *touch = &looking->run->model->touches.items[index];
+    struct object_writes *writes = writes_of(looking, touch->object);
+    // What is written nobody knows exactly, or in too many pieces: it overwrites nothing for sure.
+    if (!writes || touch->row_bytes == 0 || touch->rows == 0 || touch->rows > MOST_ROWS ||
+        (touch->rows > 1 && touch->pitch < touch->row_bytes))
+        return;
+    size_t number = looking->pending.count;
+    struct pending *pending = base_array_push(&looking->pending);
+    looking->run->failed |= !pending;
+    if (!pending)
+        return;
+    *pending = (struct pending){index, touch->row_bytes * touch->rows};
+    for (uint32_t i = 0; i < touch->rows; i++) {
+        uint64_t offset = touch->offset + i * touch->pitch;
+        take_away(looking, &writes->bytes, offset, touch->row_bytes, false, touch->call);
+        looking->run->failed |= base_intervals_insert(&writes->bytes, offset, touch->row_bytes,
+                                                      number, NULL) == BASE_NO_MEMORY;
+    }
+}
+
+static void look_at(struct looking *looking, uint32_t call)
+{
+    const struct analyze_model *model = looking->run->model;
+    uint32_t end = analyze_touches_end(model, call);
+    if (model->calls.items[call].flags & ANALYZE_UNSEEN)
+        looking->epoch++;
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (!analyze_is_subject(&model->objects.items[touch->object]))
+            continue;
+        if (touch->is_kernel) {
+            struct object_writes *writes = looking->objects[touch->object];
+            if (writes)
+                base_intervals_fini(&writes->bytes);
+        } else {
+            if (touch->how & ANALYZE_READ)
+                read_bytes(looking, touch);
+            if (touch->how & ANALYZE_WRITE)
+                write_bytes(looking, i);
+        }
+    }
+}
+
+void analyze_dead_write(struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    struct looking looking = {.run = run};
+    looking.objects = calloc(model->objects.count + 1, sizeof(struct object_writes *));
+    run->failed |= !looking.objects;
+    for (uint32_t i = 0; i < model->calls.count && !run->failed; i++)
+        look_at(&looking, i);
+    for (size_t i = 0; looking.objects && i < model->objects.count; i++) {
+        if (looking.objects[i])
+            base_intervals_fini(&looking.objects[i]->bytes);
+        free(looking.objects[i]);
+    }
+    free(looking.objects);
+    base_array_fini(&looking.pending);
+    base_map_fini(&looking.findings);
+}

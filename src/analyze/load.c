@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the model from a profile: objects first, then one walk over all calls, beside what probes
+// told of them, which says what each call touched.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+struct graph {
+    struct profile_node *nodes;
+    uint32_t count;
+};
+
+struct loading {
+    struct analyze_model *model;
+    bool failed;            // memory ran out
+    struct base_map graphs; // number to struct graph *
+    struct base_map blind;  // numbers of kernels whose probes do not see all, or that have none
+    struct profile_accesses *accesses;
+    const struct profile_access *access; // the next; NULL: there is none
+    uint64_t run_first, run_count;       // the run of untouched elements that goes on
+    uint64_t map_next;                   // element after the last piece
+};
+
+// --- Definitions ---------------------------------------------------------------------------------
+
+static bool take_dropped(void *user, const struct profile_dropped *dropped)
+{
+    struct loading *loading = user;
+    loading->model->dropped |= dropped->count != 0;
+    return true;
+}
+
+static bool take_stream(void *user, const struct profile_stream *stream)
+{
+    struct loading *loading = user;
+    struct analyze_stream *row = base_array_push(&loading->model->streams);
+    loading->failed |= !row;
+    if (row)
+        *row = (struct analyze_stream){stream->number, stream->context, stream->flags};
+    return row != NULL;
+}
+
+static bool take_probe(void *user, const struct profile_probe *probe)
+{
+    struct loading *loading = user;
+    if (probe->facts && !probe->reason)
+        return true;
+    loading->failed |= !base_map_put(&loading->blind, probe->kernel, NULL);
+    return !loading->failed;
+}
+
+static bool take_graph(void *user, const struct profile_graph *graph)
+{
+    struct loading *loading = user;
+    struct base_arena *arena = &loading->model->arena;
+    uint64_t *slot = base_map_put(&loading->graphs, graph->number, NULL);
+    struct graph *row = slot ? base_new(arena, struct graph) : NULL;
+    struct profile_node *nodes =
+        row ? base_new_array(arena, struct profile_node, graph->node_count + 1u) : NULL;
+    loading->failed |= !nodes;
+    if (!nodes)
+        return false;
+    if (graph->node_count)
+        memcpy(nodes, graph->nodes, graph->node_count * sizeof(*nodes));
+    *row = (struct graph){nodes, graph->node_count};
+    *slot = (uint64_t)(uintptr_t)row;
+    return true;
+}
+
+// --- Objects -------------------------------------------------------------------------------------
+
+// Host memory is not on the device; imported memory is held by who exported it; module globals come
+// with the code and cannot be freed; parts lie in others.
+bool analyze_counts(enum profile_object_kind kind, uint64_t parent)
+{
+    switch (kind) {
+    case PROFILE_OBJECT_DEVICE:
+    case PROFILE_OBJECT_PITCHED:
+    case PROFILE_OBJECT_ARRAY:
+    case PROFILE_OBJECT_MANAGED:
+    case PROFILE_OBJECT_POOL:
+    case PROFILE_OBJECT_MAPPING:
+    case PROFILE_OBJECT_GRAPH:
+    case PROFILE_OBJECT_HEAP: return parent == 0;
+    default: return false;
+    }
+}
+
+static bool is_host(enum profile_object_kind kind)
+{
+    return kind == PROFILE_OBJECT_PINNED || kind == PROFILE_OBJECT_REGISTERED;
+}
+
+// Probes do not see textures and surfaces, calls do not tell what the host does to managed memory,
+// and nobody what other processes do. Memory of a graph lives anew in each launch.
+static bool is_elsewhere(enum profile_object_kind kind)
+{
+    return kind == PROFILE_OBJECT_ARRAY || kind == PROFILE_OBJECT_MANAGED ||
+           kind == PROFILE_OBJECT_IMPORTED || kind == PROFILE_OBJECT_GRAPH ||
+           kind == PROFILE_OBJECT_OTHER;
+}
+
+// Calls and parents are numbers until all are there.
+struct object_numbers {
+    uint64_t call, end, parent;
+};
+
+struct objects_loading {
+    struct loading *loading;
+    BASE_ARRAY(struct object_numbers) numbers;
+};
+
+static bool take_object(void *user, const struct profile_object *object)
+{
+    struct objects_loading *objects = user;
+    struct analyze_model *model = objects->loading->model;
+    struct analyze_object *row = base_array_push(&model->objects);
+    struct object_numbers *numbers = row ? base_array_push(&objects->numbers) : NULL;
+    objects->loading->failed |= !numbers || model->objects.count >= ANALYZE_NONE;
+    if (objects->loading->failed)
+        return false;
+    *numbers = (struct object_numbers){object->call, object->end_call, object->parent};
+    *row = (struct analyze_object){.name = object->name,
+                                   .number = object->number,
+                                   .address = object->address,
+                                   .bytes = object->bytes,
+                                   .device = object->device,
+                                   .kind = (uint8_t)object->kind,
+                                   .counts = analyze_counts(object->kind, object->parent),
+                                   .has_end = object->has_end,
+                                   .is_host = is_host(object->kind),
+                                   .elsewhere = is_elsewhere(object->kind)};
+    return true;
+}
+
+static void resolve_objects(struct analyze_model *model, const struct object_numbers *numbers)
+{
+    for (size_t i = 0; i < model->objects.count; i++) {
+        struct analyze_object *object = &model->objects.items[i];
+        object->call = analyze_find_call(model, numbers[i].call);
+        model->dropped |= numbers[i].call && object->call == ANALYZE_NONE;
+        object->end = object->has_end ? analyze_find_call(model, numbers[i].end) : ANALYZE_NONE;
+        model->dropped |= object->has_end && numbers[i].end && object->end == ANALYZE_NONE;
+        object->parent = analyze_find_object(model, numbers[i].parent);
+        if (object->is_host && object->call != ANALYZE_NONE)
+            model->calls.items[object->call].flags |= ANALYZE_HOST_MEMORY;
+        if (object->is_host && object->end != ANALYZE_NONE)
+            model->calls.items[object->end].flags |= ANALYZE_HOST_MEMORY;
+        if (object->parent != ANALYZE_NONE)
+            model->objects.items[object->parent].has_parts = true;
+    }
+}
+
+// Calls name the part that they begin in. One that goes on behind it, or that begins between parts,
+// touches others that it does not name.
+static void blur_pools(struct analyze_model *model)
+{
+    for (size_t i = 0; i < model->touches.count; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        struct analyze_object *object = &model->objects.items[touch->object];
+        if (touch->is_kernel)
+            continue;
+        if (object->has_parts)
+            object->blurred = true;
+        else if (object->parent != ANALYZE_NONE && touch->beyond)
+            model->objects.items[object->parent].blurred = true;
+    }
+    for (size_t i = 0; i < model->objects.count; i++) {
+        struct analyze_object *part = &model->objects.items[i];
+        if (part->parent != ANALYZE_NONE)
+            part->blurred |= model->objects.items[part->parent].blurred;
+    }
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+static struct analyze_touch *add_touch(struct loading *loading, uint64_t object, unsigned how)
+{
+    struct analyze_model *model = loading->model;
+    uint32_t index = analyze_find_object(model, object);
+    if (index == ANALYZE_NONE)
+        return NULL;
+    struct analyze_touch *touch = base_array_push(&model->touches);
+    loading->failed |= !touch || model->touches.count >= ANALYZE_NONE;
+    if (!touch)
+        return NULL;
+    touch->call = (uint32_t)(model->calls.count - 1);
+    touch->object = index;
+    touch->how = (uint8_t)how;
+    return touch;
+}
+
+// Rows of a copy or set. Slices of one that is deep lie anywhere: then it touches all of the
+// object.
+static void add_range(struct loading *loading, uint64_t number, unsigned how, uint64_t address,
+                      uint64_t bytes, const uint64_t shape[4])
+{
+    struct analyze_touch *touch = add_touch(loading, number, how);
+    if (!touch)
+        return;
+    const struct analyze_object *object = &loading->model->objects.items[touch->object];
+    const uint64_t pitch = shape[0], width = shape[1], height = shape[2], depth = shape[3];
+    touch->offset = address - object->address;
+    touch->rows = 1;
+    touch->row_bytes = bytes;
+    if (depth > 1 || address < object->address || touch->offset >= object->bytes ||
+        height > UINT32_MAX) {
+        touch->offset = 0;
+        touch->row_bytes = object->bytes;
+        touch->beyond = true;
+        // Not all of it need be written: it must not count as overwritten.
+        if (how & ANALYZE_WRITE)
+            touch->rows = 0;
+        return;
+    }
+    if (width && height > 1 && pitch != width) {
+        touch->rows = (uint32_t)height;
+        touch->row_bytes = width;
+        touch->pitch = pitch;
+    }
+    uint64_t extent = touch->row_bytes + (touch->rows - 1) * touch->pitch;
+    touch->beyond = extent > object->bytes - touch->offset;
+    if (touch->rows == 1 && touch->beyond)
+        touch->row_bytes = object->bytes - touch->offset;
+}
+
+static void add_copy(struct loading *loading, const struct profile_copy *copy)
+{
+    add_range(loading, copy->from_object, ANALYZE_READ, copy->from, copy->bytes,
+              (uint64_t[]){copy->from_pitch, copy->width_bytes, copy->height, copy->depth});
+    add_range(loading, copy->to_object, ANALYZE_WRITE, copy->to, copy->bytes,
+              (uint64_t[]){copy->to_pitch, copy->width_bytes, copy->height, copy->depth});
+}
+
+static void add_set(struct loading *loading, const struct profile_set *set)
+{
+    add_range(loading, set->object, ANALYZE_WRITE, set->address, set->bytes,
+              (uint64_t[]){set->pitch, set->width_bytes, set->height, 1});
+}
+
+static bool ends_on_host(const struct profile_copy *copy)
+{
+    return copy->direction == PROFILE_HOST_TO_DEVICE || copy->direction == PROFILE_DEVICE_TO_HOST ||
+           copy->direction == PROFILE_HOST_TO_HOST;
+}
+
+// What probes told of a node of the call; 0: of the call itself. True where they told something.
+static bool add_accesses(struct loading *loading, uint64_t call, uint32_t node, uint32_t kernel)
+{
+    bool any = false;
+    for (; loading->access && loading->access->call == call && loading->access->node <= node;
+         loading->access = profile_accesses_next(loading->accesses)) {
+        const struct profile_access *access = loading->access;
+        struct analyze_touch *touch =
+            add_touch(loading, access->object,
+                      (access->read ? ANALYZE_READ : 0u) | (access->written ? ANALYZE_WRITE : 0u));
+        any |= access->node == node;
+        if (!touch)
+            continue;
+        touch->is_kernel = true;
+        touch->kernel = kernel;
+        touch->elements = access->elements;
+        touch->new_elements = access->new_elements;
+        touch->shared_elements = access->shared_elements;
+        touch->element_bytes = access->element_bytes;
+    }
+    return any;
+}
+
+static void add_kernel(struct loading *loading, struct analyze_call *row, uint32_t node,
+                       const struct profile_launch *launch)
+{
+    bool told = add_accesses(loading, row->number, node, launch->kernel);
+    row->flags |= ANALYZE_LAUNCHES;
+    if ((!told && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
+        base_map_get(&loading->blind, launch->kernel))
+        row->flags |= ANALYZE_UNSEEN;
+}
+
+static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)
+{
+    const uint64_t *slot = base_map_get(&loading->graphs, number);
+    if (!slot) {
+        row->flags |= ANALYZE_LAUNCHES | ANALYZE_UNSEEN;
+        return;
+    }
+    const struct graph *graph = (const struct graph *)(uintptr_t)*slot;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct profile_node *node = &graph->nodes[i];
+        switch (node->kind) {
+        case PROFILE_NODE_KERNEL: add_kernel(loading, row, i + 1, &node->launch); break;
+        case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
+        case PROFILE_NODE_SET: add_set(loading, &node->set); break;
+        // What a condition chooses, say, may do anything. The nodes of a child graph follow it.
+        case PROFILE_NODE_OTHER: row->flags |= ANALYZE_LAUNCHES | ANALYZE_UNSEEN; break;
+        default: break;
+        }
+    }
+}
+
+static void take_details(struct loading *loading, struct analyze_call *row,
+                         const struct profile_call *call)
+{
+    switch (call->kind) {
+    case PROFILE_CALL_LAUNCH:
+        row->kernel = call->launch.kernel;
+        add_kernel(loading, row, 0, &call->launch);
+        break;
+    case PROFILE_CALL_GRAPH_LAUNCH: add_graph_launch(loading, row, call->graph); break;
+    case PROFILE_CALL_COPY:
+        row->flags |= ends_on_host(&call->copy) ? ANALYZE_HOST_END : 0;
+        add_copy(loading, &call->copy);
+        break;
+    case PROFILE_CALL_SET: add_set(loading, &call->set); break;
+    case PROFILE_CALL_SYNC:
+    case PROFILE_CALL_EVENT_RECORD:
+    case PROFILE_CALL_EVENT_WAIT:
+        row->event = call->sync.event;
+        row->record = call->sync.record;
+        row->sync_stream = call->sync.stream;
+        break;
+    default: break;
+    }
+}
+
+static bool take_call(void *user, const struct profile_call *call)
+{
+    struct loading *loading = user;
+    struct analyze_model *model = loading->model;
+    struct analyze_call *row = base_array_push(&model->calls);
+    loading->failed |= !row || model->calls.count >= ANALYZE_NONE;
+    if (loading->failed)
+        return false;
+    *row = (struct analyze_call){.number = call->number,
+                                 .thread = call->thread,
+                                 .context = call->context,
+                                 .stream = call->stream,
+                                 .path = call->path,
+                                 .touches = (uint32_t)model->touches.count,
+                                 .kind = (uint8_t)call->kind};
+    if (call->flags & PROFILE_CALL_WAITED)
+        row->flags |= ANALYZE_WAITED;
+    if (call->flags & PROFILE_CALL_ASYNC)
+        row->flags |= ANALYZE_ASYNC;
+    if (call->has_gpu_time && call->gpu_end_ns > call->gpu_start_ns)
+        row->gpu_ns = (uint64_t)(call->gpu_end_ns - call->gpu_start_ns);
+    while (loading->access && loading->access->call < call->number) // of a call that was lost
+        loading->access = profile_accesses_next(loading->accesses);
+    if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
+        row->flags |= ANALYZE_WORKS;
+        take_details(loading, row, call);
+    }
+    return !loading->failed;
+}
+
+// --- What probes told of elements ----------------------------------------------------------------
+
+static bool take_counts(void *user, const struct profile_counts *counts)
+{
+    struct loading *loading = user;
+    struct analyze_model *model = loading->model;
+    uint32_t call = analyze_find_call(model, counts->call);
+    uint32_t object = analyze_find_object(model, counts->object);
+    if (call == ANALYZE_NONE || object == ANALYZE_NONE)
+        return true;
+    uint32_t kernel = model->calls.items[call].kernel;
+    struct analyze_counted *row = base_array_push(&model->counted);
+    uint64_t *slot = base_map_put(&model->most_uneven, analyze_uneven_key(object, kernel), NULL);
+    loading->failed |= !row || !slot;
+    if (loading->failed)
+        return false;
+    *row = (struct analyze_counted){call, object, kernel, profile_counts_variation(counts)};
+    if (*slot == 0) {
+        struct profile_counts **place = base_array_push(&model->counts);
+        if (place)
+            *place = base_new(&model->arena, struct profile_counts);
+        loading->failed |= !place || !*place;
+        if (loading->failed)
+            return false;
+        *slot = model->counts.count;
+    } else if (profile_counts_variation(model->counts.items[*slot - 1]) >= row->variation) {
+        return true;
+    }
+    *model->counts.items[*slot - 1] = *counts;
+    return true;
+}
+
+static void end_run(struct loading *loading, struct analyze_map *map)
+{
+    if (loading->run_count > map->largest_count) {
+        map->largest_first = loading->run_first;
+        map->largest_count = loading->run_count;
+    }
+    loading->run_count = 0;
+}
+
+static void add_untouched(struct loading *loading, uint64_t first, uint64_t count)
+{
+    if (loading->run_count == 0)
+        loading->run_first = first;
+    loading->run_count += count;
+}
+
+// The elements behind the last piece of a map are not touched.
+static void end_map(struct loading *loading)
+{
+    struct analyze_model *model = loading->model;
+    if (model->maps.count == 0)
+        return;
+    assert(model->maps.items);
+    struct analyze_map *map = &model->maps.items[model->maps.count - 1];
+    if (loading->map_next < map->elements)
+        add_untouched(loading, loading->map_next, map->elements - loading->map_next);
+    loading->map_next = map->elements;
+    end_run(loading, map);
+}
+
+static bool take_map(void *user, const struct profile_map *piece)
+{
+    struct loading *loading = user;
+    struct analyze_model *model = loading->model;
+    uint32_t object = analyze_find_object(model, piece->object);
+    if (piece->kind != PROFILE_MAP_TOUCHED || object == ANALYZE_NONE)
+        return true;
+    struct analyze_map *map = model->maps.count ? &model->maps.items[model->maps.count - 1] : NULL;
+    if (!map || map->object != object) {
+        end_map(loading);
+        map = base_array_push(&model->maps);
+        loading->failed |= !map;
+        if (!map)
+            return false;
+        *map = (struct analyze_map){
+            .object = object, .element_bytes = piece->element_bytes, .elements = piece->elements};
+        loading->map_next = 0;
+    }
+    assert(map);
+    if (piece->first > loading->map_next)
+        add_untouched(loading, loading->map_next, piece->first - loading->map_next);
+    loading->map_next = piece->first;
+    for (size_t k = 0; k < piece->bit_bytes && loading->map_next < map->elements; k++) {
+        unsigned bits = piece->bits[k];
+        uint64_t left = map->elements - loading->map_next;
+        unsigned width = left < 8 ? (unsigned)left : 8;
+        if (bits == 0) {
+            add_untouched(loading, loading->map_next, width);
+        } else if (bits == 0xff && width == 8) {
+            end_run(loading, map);
+            map->touched += 8;
+        } else {
+            for (unsigned i = 0; i < width; i++) {
+                if (bits >> i & 1) {
+                    end_run(loading, map);
+                    map->touched++;
+                } else {
+                    add_untouched(loading, loading->map_next + i, 1);
+                }
+            }
+        }
+        loading->map_next += width;
+    }
+    return true;
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+static bool has_ended(const struct profile *profile)
+{
+    const struct profile_meta *meta = profile_meta(profile);
+    return meta->complete && (meta->ending == PROFILE_EXITED || meta->ending == PROFILE_ENDED);
+}
+
+enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
+                            struct base_error *error)
+{
+    struct loading loading = {.model = model};
+    struct objects_loading objects = {.loading = &loading};
+    const struct profile_program *program = profile_program(profile);
+    enum base_code code = BASE_OK;
+    base_arena_init(&model->arena, 0);
+    model->ended = has_ended(profile);
+#define LOAD(what, user)                    \
+    if (code == BASE_OK && !loading.failed) \
+    code = profile_each_##what(profile, take_##what, user, error)
+    LOAD(dropped, &loading);
+    LOAD(stream, &loading);
+    LOAD(probe, &loading);
+    LOAD(graph, &loading);
+    LOAD(object, &objects);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_accesses_begin(profile, &loading.accesses, error);
+    loading.access = profile_accesses_next(loading.accesses);
+    LOAD(call, &loading);
+    enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
+    code = code == BASE_OK ? ended : code;
+    LOAD(counts, &loading);
+    LOAD(map, &loading);
+#undef LOAD
+    if (code == BASE_OK && !loading.failed) {
+        end_map(&loading);
+        resolve_objects(model, objects.numbers.items);
+        blur_pools(model);
+        model->dropped |= program->has_end && (program->calls_made > model->calls.count ||
+                                               program->objects_made > model->objects.count);
+        loading.failed |= !analyze_index_uses(model);
+    }
+    base_array_fini(&objects.numbers);
+    base_map_fini(&loading.graphs);
+    base_map_fini(&loading.blind);
+    if (code == BASE_OK && loading.failed)
+        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    return code;
+}
+
+void analyze_model_empty(struct analyze_model *model)
+{
+    base_array_fini(&model->calls);
+    base_array_fini(&model->touches);
+    base_array_fini(&model->objects);
+    base_array_fini(&model->streams);
+    base_array_fini(&model->maps);
+    base_array_fini(&model->counted);
+    base_array_fini(&model->counts);
+    base_map_fini(&model->most_uneven);
+    free(model->uses);
+    free(model->unseen);
+    free(model->launches);
+    model->uses = model->unseen = model->launches = NULL;
+}
+
+void analyze_model_fini(struct analyze_model *model)
+{
+    analyze_model_empty(model);
+    base_arena_fini(&model->arena);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What analyses read of a profile, in arrays that refer to one another by index: calls, what they
+// touch, objects. Loaded once (load.c), or made by tests. Inner header of src/analyze.
+#ifndef GLINT_ANALYZE_MODEL_H
+#define GLINT_ANALYZE_MODEL_H
+
+#include "analyze.h"
+
+#define ANALYZE_NONE UINT32_MAX // no index
+
+enum {                    // of a call
+    ANALYZE_WORKS = 1,    // it succeeded and was not captured
+    ANALYZE_UNSEEN = 2,   // launches a kernel that may touch more than is told
+    ANALYZE_LAUNCHES = 4, // launches kernels, alone or in a graph
+    ANALYZE_WAITED = 8,
+    ANALYZE_ASYNC = 16,
+    ANALYZE_HOST_END = 32,    // a copy that begins or ends in host memory
+    ANALYZE_HOST_MEMORY = 64, // makes or ends host memory
+};
+
+struct analyze_call {
+    uint64_t number;
+    uint64_t event;  // of synchronisations, records and waits; 0: none
+    uint64_t gpu_ns; // that the GPU worked; 0: not known
+    uint32_t record; // of a wait: which record of the event
+    uint32_t thread, context, stream;
+    uint32_t sync_stream; // that is waited for; 0: none
+    uint32_t path, kernel;
+    uint32_t order;
+    uint32_t touches; // index of its first; they end where those of the next call begin
+    uint8_t kind;     // enum profile_call_kind
+    uint8_t flags;
+};
+
+enum { ANALYZE_READ = 1, ANALYZE_WRITE = 2 };
+
+// What a call, or a node of the graph that it launches, did to an object. A copy and a set touch
+// rows of bytes: offset in the object, and pitch from row to row.
+struct analyze_touch {
+    uint32_t call, object; // indices
+    uint32_t kernel;       // number; 0: a copy or a set
+    uint32_t rows, element_bytes;
+    uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
+    bool is_kernel;
+    bool beyond; // a copy or set goes on behind the object
+    union {
+        struct {
+            uint64_t offset, row_bytes, pitch;
+        };
+        struct { // of a kernel; PROFILE_UNKNOWN: not told
+            uint64_t elements, new_elements, shared_elements;
+        };
+    };
+};
+
+struct analyze_object {
+    const char *name;
+    uint64_t number, address, bytes;
+    uint32_t call, end; // indices of the calls that made and ended it; NONE: none
+    uint32_t parent;    // index
+    uint32_t device;
+    uint8_t kind;   // enum profile_object_kind
+    bool counts;    // as memory in use
+    bool has_end;   // it was ended, by whatever
+    bool is_host;   // not memory of the device
+    bool has_parts; // other objects lie in it
+    bool elsewhere; // may be used in ways that no call tells: by the host, as texture
+    bool blurred;   // a copy or set went over the borders of parts: who was touched is not known
+    // uses.c: its touches in the order of calls, and the first and last call that touches it.
+    uint32_t first_use, use_count;
+    uint32_t first, last; // NONE: none
+};
+
+struct analyze_stream {
+    uint32_t number, context, flags;
+};
+
+// Which elements were touched, as src/profile keeps them, and summed up.
+struct analyze_map {
+    uint32_t object, element_bytes;
+    uint64_t elements, touched;
+    uint64_t largest_first, largest_count; // the largest run of elements that are not touched
+};
+
+// How unevenly one launch touched the elements of one object.
+struct analyze_counted {
+    uint32_t call, object, kernel; // kernel: number
+    double variation;              // its coefficient
+};
+
+struct analyze_model {
+    struct base_arena arena;
+    BASE_ARRAY(struct analyze_call) calls; // by number
+    BASE_ARRAY(struct analyze_touch) touches;
+    BASE_ARRAY(struct analyze_object) objects; // by number
+    BASE_ARRAY(struct analyze_stream) streams; // by number
+    BASE_ARRAY(struct analyze_map) maps;       // by object
+    BASE_ARRAY(struct analyze_counted) counted;
+    // Of each object and kernel the most uneven of these, in full.
+    BASE_ARRAY(struct profile_counts *) counts;
+    struct base_map most_uneven; // analyze_uneven_key to index + 1 in counts
+    uint32_t *uses;              // indices of touches, by object and then by call
+    uint32_t *unseen;            // indices of calls that may touch anything
+    uint32_t *launches;          // indices of calls that launch
+    size_t unseen_count, launch_count;
+    bool ended;   // the program came to its end: what is not freed is never freed
+    bool dropped; // calls or objects are missing
+};
+
+// load.c. The model begins as {0}; analyze_model_fini is needed also where this failed.
+enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
+                            struct base_error *error);
+void analyze_model_fini(struct analyze_model *model);
+// Frees all but what findings point to.
+void analyze_model_empty(struct analyze_model *model);
+
+static inline uint64_t analyze_uneven_key(uint32_t object, uint32_t kernel)
+{
+    return (uint64_t)object << 32 | kernel;
+}
+
+// Index of a call or an object by its number; NONE: there is none.
+uint32_t analyze_find_call(const struct analyze_model *model, uint64_t number);
+uint32_t analyze_find_object(const struct analyze_model *model, uint64_t number);
+
+static inline uint32_t analyze_touches_end(const struct analyze_model *model, uint32_t call)
+{
+    return call + 1 < model->calls.count ? model->calls.items[call + 1].touches
+                                         : (uint32_t)model->touches.count;
+}
+
+// A GPU API in the sense of the paper: allocates or frees device memory, copies,
+// sets or launches.
+static inline bool analyze_is_api(const struct analyze_call *call)
+{
+    return call->flags & ANALYZE_WORKS && !(call->flags & ANALYZE_HOST_MEMORY) &&
+           call->kind >= PROFILE_CALL_ALLOC && call->kind <= PROFILE_CALL_GRAPH_LAUNCH;
+}
+
+// uses.c: which touches an object has, from all touches. False when memory ran out.
+bool analyze_index_uses(struct analyze_model *model);
+// The first call from `from` to before `to` that may touch the object without telling; NONE.
+uint32_t analyze_first_unseen(const struct analyze_model *model,
+                              const struct analyze_object *object, uint32_t from, uint32_t to);
+// And the last.
+uint32_t analyze_last_unseen(const struct analyze_model *model, const struct analyze_object *object,
+                             uint32_t from, uint32_t to);
+// Index after the last call of the object's life.
+static inline uint32_t analyze_end(const struct analyze_model *model,
+                                   const struct analyze_object *object)
+{
+    return object->end == ANALYZE_NONE ? (uint32_t)model->calls.count : object->end;
+}
+static inline uint32_t analyze_begin(const struct analyze_object *object)
+{
+    return object->call == ANALYZE_NONE ? 0 : object->call;
+}
+
+// order.c: gives every call its order, and keeps the clocks of those calls that are wanted; NULL:
+// of those that are the first to touch some object. False when memory ran out.
+struct analyze_clocks;
+bool analyze_set_order(struct analyze_model *model, const bool *wanted,
+                       struct analyze_clocks **clocks);
+void analyze_clocks_free(struct analyze_clocks *clocks);
+// Calls of the stream with a lower index than this are surely over when the work of `call` begins,
+// whose clock was kept.
+uint32_t analyze_clock_at(const struct analyze_model *model, const struct analyze_clocks *clocks,
+                          uint32_t call, uint32_t stream);
+// The work of call `one` is surely over when that of `other` begins, whose clock was kept.
+bool analyze_is_before(const struct analyze_model *model, const struct analyze_clocks *clocks,
+                       uint32_t one, uint32_t other);
+
+#endif

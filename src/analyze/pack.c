@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layout of blocks of memory that are needed for some time each: two orders of placing them, each
+// block at the lowest place that is free all its time, and the better of the two results. The best
+// layout is hard to find; the largest sum that is needed at one moment says how far it can be.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyses.h"
+
+enum {
+    ALIGNMENT_BYTES = 512, // of what the driver allocates
+    MOST_BY_SIZE = 4096,   // blocks that are placed by size too: that takes the square of time
+    MOST_GAPS = 4096,      // that are kept; smaller ones then are lost
+};
+
+struct placed {
+    uint64_t offset, end;
+    uint32_t from, to;
+};
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return bytes > UINT64_MAX - ALIGNMENT_BYTES
+               ? bytes
+               : (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+}
+
+static int by_from(const void *one, const void *other)
+{
+    const struct analyze_block *a = one, *b = other;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return a->bytes > b->bytes ? -1 : a->bytes < b->bytes;
+}
+
+static int by_bytes(const void *one, const void *other)
+{
+    const struct analyze_block *a = one, *b = other;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+static int by_device(const void *one, const void *other)
+{
+    uint32_t a = ((const struct analyze_block *)one)->device;
+    uint32_t b = ((const struct analyze_block *)other)->device;
+    return a < b ? -1 : a > b;
+}
+
+static int by_to(const void *one, const void *other)
+{
+    const struct placed *a = one, *b = other;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+// --- The sum at one moment -----------------------------------------------------------------------
+
+struct moment {
+    uint32_t call;
+    uint64_t bytes;
+};
+
+static int by_call(const void *one, const void *other)
+{
+    uint32_t a = ((const struct moment *)one)->call, b = ((const struct moment *)other)->call;
+    return a < b ? -1 : a > b;
+}
+
+static bool find_least(const struct analyze_block *blocks, size_t count, uint64_t *least)
+{
+    struct moment *starts = calloc(count + 1, sizeof(*starts));
+    struct moment *ends = calloc(count + 1, sizeof(*ends));
+    bool good = starts && ends;
+    *least = 0;
+    for (size_t i = 0; good && i < count; i++) {
+        starts[i] = (struct moment){blocks[i].from, blocks[i].bytes};
+        ends[i] = (struct moment){blocks[i].to, blocks[i].bytes};
+    }
+    if (good) {
+        qsort(starts, count, sizeof(*starts), by_call);
+        qsort(ends, count, sizeof(*ends), by_call);
+        uint64_t sum = 0;
+        for (size_t s = 0, e = 0; s < count; s++) {
+            while (e < count && ends[e].call <= starts[s].call)
+                sum -= ends[e++].bytes;
+            sum += starts[s].bytes;
+            *least = sum > *least ? sum : *least;
+        }
+    }
+    free(starts);
+    free(ends);
+    return good;
+}
+
+// --- Placed by size ------------------------------------------------------------------------------
+
+// The blocks are sorted by size. `placed` is kept by offset.
+static uint64_t place_by_size(const struct analyze_block *blocks, size_t count,
+                              struct placed *placed)
+{
+    uint64_t height = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = aligned(blocks[i].bytes), offset = 0;
+        for (size_t k = 0; k < i; k++) {
+            if (placed[k].from >= blocks[i].to || placed[k].to <= blocks[i].from)
+                continue;
+            if (placed[k].offset >= offset && placed[k].offset - offset >= bytes)
+                break;
+            if (placed[k].end > offset)
+                offset = placed[k].end;
+        }
+        struct placed made = {offset, offset + bytes, blocks[i].from, blocks[i].to};
+        size_t at = i;
+        for (; at > 0 && placed[at - 1].offset > offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = made;
+        height = made.end > height ? made.end : height;
+    }
+    return height;
+}
+
+// --- Placed as they come -------------------------------------------------------------------------
+
+struct gaps {
+    struct {
+        uint64_t offset, end;
+    } items[MOST_GAPS + 1];
+    size_t count;
+    uint64_t top; // above, all is free
+};
+
+static uint64_t take_gap(struct gaps *gaps, uint64_t bytes)
+{
+    for (size_t i = 0; i < gaps->count; i++) {
+        uint64_t offset = gaps->items[i].offset;
+        if (gaps->items[i].end - offset < bytes)
+            continue;
+        gaps->items[i].offset += bytes;
+        if (gaps->items[i].offset == gaps->items[i].end)
+            memmove(&gaps->items[i], &gaps->items[i + 1],
+                    (--gaps->count - i) * sizeof(gaps->items[0]));
+        return offset;
+    }
+    uint64_t offset = gaps->top;
+    gaps->top += bytes;
+    return offset;
+}
+
+static void give_gap(struct gaps *gaps, uint64_t offset, uint64_t end)
+{
+    size_t at = 0;
+    while (at < gaps->count && gaps->items[at].end < offset)
+        at++;
+    size_t joined = at; // one past those that touch it
+    while (joined < gaps->count && gaps->items[joined].offset <= end) {
+        offset = gaps->items[joined].offset < offset ? gaps->items[joined].offset : offset;
+        end = gaps->items[joined].end > end ? gaps->items[joined].end : end;
+        joined++;
+    }
+    memmove(&gaps->items[at + 1], &gaps->items[joined],
+            (gaps->count - joined) * sizeof(gaps->items[0]));
+    gaps->count = gaps->count - (joined - at) + 1;
+    gaps->items[at].offset = offset;
+    gaps->items[at].end = end;
+    if (end == gaps->top) {
+        gaps->top = offset;
+        gaps->count--;
+    } else if (gaps->count > MOST_GAPS) {
+        gaps->count--; // the highest one is not used any more
+    }
+}
+
+// A heap of the blocks that are there, the first to end on top.
+static void heap_push(struct placed *heap, size_t count, struct placed item)
+{
+    size_t at = count;
+    for (; at > 0 && by_to(&heap[(at - 1) / 2], &item) > 0; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = item;
+}
+
+static struct placed heap_pop(struct placed *heap, size_t count)
+{
+    struct placed first = heap[0], last = heap[count - 1];
+    size_t at = 0, child;
+    for (; (child = 2 * at + 1) < count - 1; at = child) {
+        if (child + 1 < count - 1 && by_to(&heap[child + 1], &heap[child]) < 0)
+            child++;
+        if (by_to(&heap[child], &last) >= 0)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return first;
+}
+
+static bool place_by_time(const struct analyze_block *blocks, size_t count, struct placed *heap,
+                          uint64_t *height)
+{
+    struct gaps *gaps = calloc(1, sizeof(*gaps));
+    size_t live = 0;
+    *height = 0;
+    for (size_t i = 0; gaps && i < count; i++) {
+        while (live && heap[0].to <= blocks[i].from) {
+            struct placed ended = heap_pop(heap, live--);
+            give_gap(gaps, ended.offset, ended.end);
+        }
+        uint64_t bytes = aligned(blocks[i].bytes), offset = take_gap(gaps, bytes);
+        heap_push(heap, live++,
+                  (struct placed){offset, offset + bytes, blocks[i].from, blocks[i].to});
+        *height = gaps->top > *height ? gaps->top : *height;
+    }
+    bool good = gaps != NULL;
+    free(gaps);
+    return good;
+}
+
+// --- All of them ---------------------------------------------------------------------------------
+
+// Blocks of one device, which are sorted.
+static bool pack_device(struct analyze_block *blocks, size_t count, uint64_t *height)
+{
+    struct placed *placed = calloc(count + 1, sizeof(*placed));
+    bool good = placed != NULL;
+    if (good) {
+        qsort(blocks, count, sizeof(*blocks), by_from);
+        good = place_by_time(blocks, count, placed, height);
+    }
+    if (good && count <= MOST_BY_SIZE) {
+        qsort(blocks, count, sizeof(*blocks), by_bytes);
+        uint64_t other = place_by_size(blocks, count, placed);
+        *height = other < *height ? other : *height;
+    }
+    free(placed);
+    return good;
+}
+
+bool analyze_pack(const struct analyze_block *blocks, size_t count, uint64_t *height,
+                  uint64_t *least)
+{
+    *height = *least = 0;
+    if (count == 0)
+        return true;
+    struct analyze_block *copy = calloc(count, sizeof(*copy));
+    if (!copy)
+        return false;
+    memcpy(copy, blocks, count * sizeof(*copy));
+    qsort(copy, count, sizeof(*copy), by_device);
+    bool good = find_least(blocks, count, least);
+    for (size_t i = 0, next; good && i < count; i = next) {
+        uint64_t of_device = 0;
+        for (next = i; next < count && copy[next].device == copy[i].device; next++)
+            ;
+        good = pack_device(copy + i, next - i, &of_device);
+        *height += of_device;
+    }
+    free(copy);
+    return good;
+}

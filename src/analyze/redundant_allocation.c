@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// redundant-allocation (definition 3.3): an object could lie in the memory of another one of about
+// its size, of which the last access is over before the first access to it. Pairs are found as the
+// paper's section 5.1 does it: first accesses are visited from the last to the first; each object
+// takes of those whose last access lies before the nearest that nobody has taken. The paper goes by
+// timestamps alone; here the one access must also surely be over when the other begins.
+//
+// Objects stand in classes of one size, each by last access, so that a class has its nearest at
+// hand: what lies behind the access that is visited is of no use for the ones before it either.
+#include <stdlib.h>
+
+#include "analyses.h"
+
+enum {
+    MOST_CLASSES = 256, // of sizes, and
+    MOST_TRIED = 16,    // of objects in each, that are looked at for one object
+};
+
+struct candidate {
+    uint64_t last; // access: order, then index
+    uint32_t object;
+    bool taken;
+};
+
+struct size_class {
+    uint64_t bytes;
+    size_t first, count; // candidates, the nearest last
+};
+
+struct visit {
+    uint64_t first; // access
+    uint32_t object;
+};
+
+static uint64_t position(const struct analyze_model *model, uint32_t call)
+{
+    return (uint64_t)model->calls.items[call].order << 32 | call;
+}
+
+static int by_size(const void *one, const void *other, void *user)
+{
+    const struct analyze_object *objects = user;
+    const struct candidate *a = one, *b = other;
+    uint64_t a_bytes = objects[a->object].bytes, b_bytes = objects[b->object].bytes;
+    if (a_bytes != b_bytes)
+        return a_bytes < b_bytes ? -1 : 1;
+    if (a->last != b->last)
+        return a->last < b->last ? -1 : 1;
+    return a->object < b->object ? -1 : a->object > b->object;
+}
+
+static int latest_first(const void *one, const void *other)
+{
+    const struct visit *a = one, *b = other;
+    if (a->first != b->first)
+        return a->first > b->first ? -1 : 1;
+    return a->object < b->object ? -1 : a->object > b->object;
+}
+
+// A mapping cannot be moved into other memory; what nobody can see being used is left alone.
+static bool takes_part(const struct analyze_object *object)
+{
+    return analyze_is_subject(object) && object->kind != PROFILE_OBJECT_MAPPING &&
+           object->first != ANALYZE_NONE;
+}
+
+static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
+                      const struct analyze_object *other)
+{
+    const struct analyze_model *model = run->model;
+    return other != object && other->device == object->device && other->parent == object->parent &&
+           analyze_is_before(model, run->clocks, other->last, object->first) &&
+           analyze_first_unseen(model, other, other->last + 1, object->first) == ANALYZE_NONE;
+}
+
+// The nearest of the class that can be reused.
+static struct candidate *nearest(const struct analyze_run *run, struct size_class *class,
+                                 struct candidate *candidates, const struct visit *visit)
+{
+    const struct analyze_object *objects = run->model->objects.items;
+    while (class->count && (candidates[class->first + class->count - 1].taken ||
+                            candidates[class->first + class->count - 1].last >= visit->first))
+        class->count--;
+    size_t tried = 0;
+    for (size_t i = class->count; i-- > 0 && tried < MOST_TRIED; tried++) {
+        struct candidate *candidate = &candidates[class->first + i];
+        if (!candidate->taken &&
+            can_reuse(run, &objects[visit->object], &objects[candidate->object]))
+            return candidate;
+    }
+    return NULL;
+}
+
+// The memory of the other one then has to be as large as the larger, and to last as long as both.
+static uint64_t worth(struct analyze_run *run, const struct analyze_object *object,
+                      const struct analyze_object *other)
+{
+    const struct analyze_model *model = run->model;
+    uint32_t from = analyze_begin(object), to = analyze_end(model, object);
+    uint32_t other_from = analyze_begin(other), other_to = analyze_end(model, other);
+    if (!object->counts || !other->counts)
+        return 0;
+    analyze_replay_less(run->replay, from, to, object->bytes);
+    if (object->bytes > other->bytes)
+        analyze_replay_more(run->replay, other_from, other_to > to ? other_to : to,
+                            object->bytes - other->bytes);
+    if (to > other_to)
+        analyze_replay_more(run->replay, other_to, to, other->bytes);
+    return analyze_replay_gain(run->replay);
+}
+
+static void visit_object(struct analyze_run *run, const struct visit *visit,
+                         struct size_class *classes, size_t class_count,
+                         struct candidate *candidates)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[visit->object];
+    uint64_t slack =
+        (uint64_t)((unsigned __int128)object->bytes * run->thresholds->reuse_percent / 100);
+    uint64_t least = object->bytes > slack ? object->bytes - slack : 0;
+    uint64_t most = object->bytes > UINT64_MAX - slack ? UINT64_MAX : object->bytes + slack;
+    struct candidate *best = NULL;
+    size_t low = 0, high = class_count;
+    if (analyze_first_unseen(model, object, analyze_begin(object), object->first) != ANALYZE_NONE)
+        return;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (classes[middle].bytes < least)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < class_count && i < low + MOST_CLASSES && classes[i].bytes <= most;
+         i++) {
+        struct candidate *found = nearest(run, &classes[i], candidates, visit);
+        if (found && (!best || found->last > best->last))
+            best = found;
+    }
+    if (!best)
+        return;
+    const struct analyze_object *other = &model->objects.items[best->object];
+    struct analyze_finding *finding = analyze_add_finding(
+        run, ANALYZE_REDUNDANT_ALLOCATION, visit->object, object->call, object->first);
+    if (!finding)
+        return;
+    const struct analyze_call *last = &model->calls.items[other->last];
+    best->taken = true;
+    finding->other_object = other->number;
+    finding->last_call = last->number;
+    finding->last_path = last->path;
+    finding->last_kind = (enum profile_call_kind)last->kind;
+    finding->last_kernel = last->kernel;
+    analyze_set_distance(model, finding, other->last, object->first);
+    finding->peak_bytes = worth(run, object, other);
+}
+
+static size_t make_classes(const struct analyze_model *model, const struct candidate *candidates,
+                           size_t count, struct size_class *classes)
+{
+    size_t class_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = model->objects.items[candidates[i].object].bytes;
+        if (class_count == 0 || classes[class_count - 1].bytes != bytes)
+            classes[class_count++] = (struct size_class){bytes, i, 0};
+        classes[class_count - 1].count++;
+    }
+    return class_count;
+}
+
+void analyze_redundant_allocation(struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    size_t count = 0;
+    struct candidate *candidates = calloc(model->objects.count + 1, sizeof(*candidates));
+    struct visit *visits = calloc(model->objects.count + 1, sizeof(*visits));
+    struct size_class *classes = calloc(model->objects.count + 1, sizeof(*classes));
+    run->failed |= !candidates || !visits || !classes;
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!takes_part(object))
+            continue;
+        candidates[count] = (struct candidate){position(model, object->last), i, false};
+        visits[count++] = (struct visit){position(model, object->first), i};
+    }
+    if (!run->failed && count) {
+        qsort_r(candidates, count, sizeof(*candidates), by_size, model->objects.items);
+        qsort(visits, count, sizeof(*visits), latest_first);
+        size_t class_count = make_classes(model, candidates, count, classes);
+        for (size_t i = 0; i < count && !run->failed; i++)
+            visit_object(run, &visits[i], classes, class_count, candidates);
+    }
+    free(candidates);
+    free(visits);
+    free(classes);
+}

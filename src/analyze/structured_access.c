@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// structured-access (definition 3.10): each launch of a kernel touches a slice of an object, and no
+// two of these slices overlap, so that memory for a slice would do. Probes tell of each launch how
+// many elements it touched that no launch had before: where these are all of them, its slice
+// overlaps no earlier one. What else touches the object must not touch more of it at once, and
+// hardly anything twice; then the fix has memory for one slice, and for what others touch beside.
+#include "analyses.h"
+
+enum { MOST_TOUCHED_AGAIN_PERCENT = 10 };
+
+struct kernel_use {
+    uint32_t kernel, first_call;
+    uint64_t launches, largest; // elements
+    bool disjoint;
+};
+
+struct object_use {
+    BASE_ARRAY(struct kernel_use) kernels;
+    struct base_map index; // kernel to index + 1
+    uint64_t touched, again;
+    uint64_t largest_copy; // bytes
+    uint32_t element_bytes;
+    bool known;
+};
+
+static void add_launch(struct analyze_run *run, struct object_use *use,
+                       const struct analyze_touch *touch)
+{
+    uint64_t *slot = base_map_put(&use->index, touch->kernel, NULL);
+    if (slot && *slot == 0) {
+        struct kernel_use *made = base_array_push(&use->kernels);
+        if (made)
+            *made = (struct kernel_use){touch->kernel, touch->call, 0, 0, true};
+        *slot = made ? use->kernels.count : 0;
+    }
+    run->failed |= !slot || *slot == 0;
+    if (run->failed)
+        return;
+    struct kernel_use *kernel = &use->kernels.items[*slot - 1];
+    kernel->launches++;
+    kernel->disjoint &= touch->elements == touch->new_elements;
+    if (touch->elements > kernel->largest)
+        kernel->largest = touch->elements;
+    use->touched += touch->new_elements;
+    use->again += touch->elements - touch->new_elements;
+}
+
+static void add_use(struct analyze_run *run, struct object_use *use,
+                    const struct analyze_touch *touch)
+{
+    if (!touch->is_kernel) {
+        uint64_t bytes = touch->row_bytes * (touch->rows ? touch->rows : 1);
+        if (bytes > use->largest_copy)
+            use->largest_copy = bytes;
+        return;
+    }
+    use->known &= touch->element_bytes && touch->elements != PROFILE_UNKNOWN &&
+                  touch->new_elements <= touch->elements &&
+                  (use->element_bytes == 0 || use->element_bytes == touch->element_bytes);
+    use->element_bytes = touch->element_bytes;
+    if (use->known)
+        add_launch(run, use, touch);
+}
+
+static void consider(struct analyze_run *run, uint32_t index, const struct object_use *use)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[index];
+    const struct kernel_use *best = NULL;
+    uint64_t slice = 0; // elements: of all kernels together, at the most
+    for (size_t i = 0; i < use->kernels.count; i++) {
+        const struct kernel_use *kernel = &use->kernels.items[i];
+        slice += kernel->largest;
+        if (kernel->disjoint && kernel->launches >= run->thresholds->slices &&
+            (!best || kernel->largest > best->largest))
+            best = kernel;
+    }
+    if (!best || use->again * 100 > use->touched * MOST_TOUCHED_AGAIN_PERCENT)
+        return;
+    uint64_t bytes = slice * use->element_bytes;
+    for (size_t i = 0; i < use->kernels.count; i++) {
+        if (use->kernels.items[i].largest > best->largest)
+            return;
+    }
+    if (bytes > object->bytes / 2 || use->largest_copy > bytes)
+        return;
+    struct analyze_finding *finding =
+        analyze_add_finding(run, ANALYZE_STRUCTURED_ACCESS, index, best->first_call, object->call);
+    if (!finding)
+        return;
+    finding->kernel = best->kernel;
+    finding->times = best->launches;
+    finding->bytes = bytes;
+    finding->touched = best->largest;
+    finding->element_bytes = use->element_bytes;
+    finding->elements =
+        object->bytes / use->element_bytes + (object->bytes % use->element_bytes != 0);
+    finding->peak_bytes = analyze_gain(run, object, analyze_begin(object),
+                                       analyze_end(model, object), object->bytes - bytes);
+}
+
+void analyze_structured_access(struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!analyze_is_subject(object) || object->use_count < run->thresholds->slices ||
+            analyze_first_unseen(model, object, analyze_begin(object),
+                                 analyze_end(model, object)) != ANALYZE_NONE)
+            continue;
+        struct object_use use = {.known = true};
+        for (uint32_t u = 0; u < object->use_count && use.known && !run->failed; u++)
+            add_use(run, &use, &model->touches.items[model->uses[object->first_use + u]]);
+        if (use.known && use.element_bytes && !run->failed)
+            consider(run, i, &use);
+        base_map_fini(&use.index);
+        base_array_fini(&use.kernels);
+    }
+}

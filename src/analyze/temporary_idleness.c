@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// temporary-idleness (definition 3.6): between two accesses to an object, so many GPU APIs run that
+// do not access it. The fix keeps it elsewhere, or frees and allocates it again, in the meantime.
+// Of an object's idle periods the finding is about the one that is worth most, then about the
+// longest.
+#include "analyses.h"
+
+struct period {
+    uint32_t before, after; // calls
+    uint32_t apis;          // in between
+    uint64_t worth;
+};
+
+static bool is_better(const struct period *one, const struct period *other)
+{
+    return one->worth != other->worth ? one->worth > other->worth : one->apis > other->apis;
+}
+
+// All of the object is written by the call, in one piece.
+static bool overwrites(const struct analyze_model *model, uint32_t call, uint32_t object)
+{
+    uint32_t end = analyze_touches_end(model, call);
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->object == object)
+            return !touch->is_kernel && touch->how == ANALYZE_WRITE && touch->rows == 1 &&
+                   touch->offset == 0 && touch->row_bytes == model->objects.items[object].bytes;
+    }
+    return false;
+}
+
+bool analyze_is_idle(const struct analyze_model *model, const struct analyze_thresholds *thresholds,
+                     const struct analyze_object *object, uint32_t before, uint32_t after)
+{
+    uint32_t apis = analyze_apis_between(model, before, after);
+    return apis > 0 && apis >= thresholds->idle_apis &&
+           analyze_first_unseen(model, object, before + 1, after) == ANALYZE_NONE;
+}
+
+// Periods without the call of the peak are worth nothing: only one is asked for.
+// Returns how many there are.
+static uint32_t find_periods(struct analyze_run *run, const struct analyze_object *object,
+                             struct period *best)
+{
+    const struct analyze_model *model = run->model;
+    uint32_t before = ANALYZE_NONE, times = 0;
+    for (uint32_t u = 0; u < object->use_count; u++) {
+        uint32_t after = model->touches.items[model->uses[object->first_use + u]].call;
+        struct period period = {before, after, 0, 0};
+        bool idle = before != ANALYZE_NONE && after > before &&
+                    analyze_is_idle(model, run->thresholds, object, before, after);
+        before = after;
+        if (!idle)
+            continue;
+        period.apis = analyze_apis_between(model, period.before, after);
+        if (period.before < run->peak && run->peak < after)
+            period.worth = analyze_gain(run, object, period.before + 1, after, object->bytes);
+        if (times++ == 0 || is_better(&period, best))
+            *best = period;
+    }
+    return times;
+}
+
+void analyze_temporary_idleness(struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    for (uint32_t i = 0; i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        struct period best = {0};
+        uint32_t times = analyze_is_subject(object) ? find_periods(run, object, &best) : 0;
+        if (times == 0)
+            continue;
+        struct analyze_finding *finding =
+            analyze_add_finding(run, ANALYZE_TEMPORARY_IDLENESS, i, best.before, best.after);
+        if (!finding)
+            return;
+        analyze_set_distance(model, finding, best.before, best.after);
+        finding->times = times;
+        finding->peak_bytes = best.worth;
+        finding->rewritten = overwrites(model, best.after, i);
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is found, in words: the one place where the numbers of a finding become sentences. Inner
+// header of src/report.
+#ifndef GLINT_REPORT_FINDINGS_H
+#define GLINT_REPORT_FINDINGS_H
+
+#include "data.h"
+
+// What it is: "`B_gpu` (8.0 MiB) is allocated 5 GPU APIs before its first use".
+void report_put_message(const struct report_data *data, const struct analyze_finding *finding,
+                        struct base_buf *out);
+// What to do: "move the allocation of `B_gpu` (2mm.cu:187) to just before the launch of mm2_kernel1
+// (2mm.cu:203)".
+void report_put_suggestion(const struct report_data *data, const struct analyze_finding *finding,
+                           struct base_buf *out);
+
+// What is left of the highest peak when this alone is fixed.
+uint64_t report_peak_after(const struct report_data *data, const struct analyze_finding *finding);
+
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model that is read from a profile: what calls touched, by range and by node, what nobody saw,
+// and what maps say.
+#include "models.h"
+
+#include <unistd.h>
+
+static char folder[64], path[96];
+static struct base_error error;
+static struct profile_writer *writer;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/glint-analyze-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof(path), "%s/a.glint", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+enum { BASE = 1 << 20, SIZE = 1000 };
+
+static void begin(void)
+{
+    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+}
+
+static void object(uint64_t number, enum profile_object_kind kind, uint64_t call, uint64_t parent)
+{
+    const struct profile_object row = {.number = number,
+                                       .kind = kind,
+                                       .address = BASE * number,
+                                       .bytes = SIZE,
+                                       .call = call,
+                                       .parent = parent};
+    assert_int_equal(profile_add_object(writer, &row, &error), BASE_OK);
+}
+
+static void call(struct profile_call row)
+{
+    assert_int_equal(profile_add_call(writer, &row, &error), BASE_OK);
+}
+
+static void load(struct analyze_model *model)
+{
+    struct profile *profile;
+    assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
+    assert_int_equal(profile_open(path, &profile, &error), BASE_OK);
+    *model = (struct analyze_model){0};
+    assert_int_equal(analyze_load(model, profile, &error), BASE_OK);
+    profile_close(profile);
+}
+
+static void check_range(const struct analyze_touch *touch, uint32_t at, unsigned how,
+                        uint64_t offset, uint64_t bytes, uint32_t rows, uint64_t pitch)
+{
+    assert_int_equal(touch->object, at);
+    assert_int_equal(touch->how, how);
+    assert_false(touch->is_kernel);
+    assert_int_equal(touch->offset, offset);
+    assert_int_equal(touch->row_bytes, bytes);
+    assert_int_equal(touch->rows, rows);
+    assert_int_equal(touch->pitch, pitch);
+}
+
+static void copies_and_sets_touch_ranges(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    object(2, PROFILE_OBJECT_DEVICE, 0, 0);
+    call((struct profile_call){.number = 1,
+                               .kind = PROFILE_CALL_COPY,
+                               .copy = {.bytes = 100,
+                                        .from = BASE + 10,
+                                        .from_object = 1,
+                                        .to = 2 * BASE + 20,
+                                        .to_object = 2}});
+    call((struct profile_call){.number = 2, // three rows
+                               .kind = PROFILE_CALL_SET,
+                               .set = {.address = BASE + 4,
+                                       .object = 1,
+                                       .bytes = 30,
+                                       .pitch = 64,
+                                       .width_bytes = 10,
+                                       .height = 3}});
+    call((struct profile_call){.number = 3, // rows without room between are one piece
+                               .kind = PROFILE_CALL_SET,
+                               .set = {.address = BASE,
+                                       .object = 1,
+                                       .bytes = 30,
+                                       .pitch = 10,
+                                       .width_bytes = 10,
+                                       .height = 3}});
+    call((struct profile_call){.number = 4, // slices: where they lie is not followed
+                               .kind = PROFILE_CALL_COPY,
+                               .copy = {.bytes = 40,
+                                        .to = BASE,
+                                        .to_object = 1,
+                                        .to_pitch = 20,
+                                        .width_bytes = 10,
+                                        .height = 2,
+                                        .depth = 2}});
+    call((struct profile_call){.number = 5, // failed, and captured
+                               .kind = PROFILE_CALL_SET,
+                               .result = 1,
+                               .set = {.address = BASE, .object = 1, .bytes = 30}});
+    call((struct profile_call){.number = 6,
+                               .kind = PROFILE_CALL_SET,
+                               .flags = PROFILE_CALL_CAPTURED,
+                               .set = {.address = BASE, .object = 1, .bytes = 30}});
+    call((struct profile_call){.number = 7, // of an object that goes no further
+                               .kind = PROFILE_CALL_SET,
+                               .set = {.address = BASE + 900, .object = 1, .bytes = 500}});
+    load(&model);
+    assert_int_equal(model.touches.count, 6);
+    const struct analyze_touch *touches = model.touches.items;
+    check_range(&touches[0], 0, ANALYZE_READ, 10, 100, 1, 0);
+    check_range(&touches[1], 1, ANALYZE_WRITE, 20, 100, 1, 0);
+    check_range(&touches[2], 0, ANALYZE_WRITE, 4, 10, 3, 64);
+    check_range(&touches[3], 0, ANALYZE_WRITE, 0, 30, 1, 0);
+    check_range(&touches[4], 0, ANALYZE_WRITE, 0, SIZE, 0, 0); // overwrites nothing for sure
+    check_range(&touches[5], 0, ANALYZE_WRITE, 900, 100, 1, 0);
+    assert_int_equal(model.calls.items[4].flags & ANALYZE_WORKS, 0);
+    assert_int_equal(model.calls.items[5].flags & ANALYZE_WORKS, 0);
+    assert_int_equal(model.objects.items[0].first, 0);
+    assert_int_equal(model.objects.items[0].last, 6);
+    assert_int_equal(model.objects.items[0].use_count, 5);
+    analyze_model_fini(&model);
+}
+
+static void launches_that_do_not_tell_all_are_unseen(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    const struct profile_probe blind = {
+        .kernel = 2, .facts = 1, .reason = "calls what is declared"};
+    const struct profile_probe whole = {.kernel = 1, .facts = 1};
+    assert_int_equal(profile_add_probe(writer, &blind, &error), BASE_OK);
+    assert_int_equal(profile_add_probe(writer, &whole, &error), BASE_OK);
+    static const struct profile_launch launches[] = {
+        {.kernel = 1, .flags = PROFILE_LAUNCH_WATCHED}, // 1
+        {.kernel = 1},                                  // 2: an access tells that it was watched
+        {.kernel = 1},                                  // 3: not watched
+        {.kernel = 2, .flags = PROFILE_LAUNCH_WATCHED}, // 4: sees not all
+    };
+    for (uint64_t i = 1; i <= 4; i++)
+        call((struct profile_call){
+            .number = i, .kind = PROFILE_CALL_LAUNCH, .launch = launches[i - 1]});
+    const struct profile_access access = {.call = 2, .object = 1, .read = true, .written = true};
+    assert_int_equal(profile_add_access(writer, &access, &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.unseen_count, 2);
+    assert_int_equal(model.unseen[0], 2);
+    assert_int_equal(model.unseen[1], 3);
+    assert_int_equal(model.launch_count, 4);
+    assert_int_equal(model.touches.count, 1);
+    assert_int_equal(model.touches.items[0].how, ANALYZE_READ | ANALYZE_WRITE);
+    assert_true(model.touches.items[0].is_kernel);
+    const struct analyze_object *row = &model.objects.items[0];
+    assert_int_equal(analyze_first_unseen(&model, row, 0, 4), 2);
+    assert_int_equal(analyze_first_unseen(&model, row, 0, 2), ANALYZE_NONE);
+    assert_int_equal(analyze_first_unseen(&model, row, 3, 4), 3);
+    assert_int_equal(analyze_last_unseen(&model, row, 0, 4), 3);
+    assert_int_equal(analyze_last_unseen(&model, row, 0, 3), 2);
+    assert_int_equal(analyze_last_unseen(&model, row, 0, 2), ANALYZE_NONE);
+    analyze_model_fini(&model);
+}
+
+static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    const struct profile_node nodes[] = {
+        {.kind = PROFILE_NODE_SET, .set = {.address = BASE, .object = 1, .bytes = 8}},
+        {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+        {.kind = PROFILE_NODE_COPY, .copy = {.bytes = 4, .from = BASE, .from_object = 1}},
+    };
+    const struct profile_graph graph = {.number = 5, .nodes = nodes, .node_count = 3};
+    assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
+    call((struct profile_call){.number = 1, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 5});
+    call((struct profile_call){.number = 2, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 6});
+    const struct profile_access access = {.call = 1, .node = 2, .object = 1, .written = true};
+    assert_int_equal(profile_add_access(writer, &access, &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.touches.count, 3);
+    assert_false(model.touches.items[0].is_kernel);
+    assert_true(model.touches.items[1].is_kernel);
+    assert_int_equal(model.touches.items[1].kernel, 1);
+    assert_int_equal(model.touches.items[2].how, ANALYZE_READ);
+    assert_false(model.calls.items[0].flags & ANALYZE_UNSEEN);
+    assert_true(model.calls.items[1].flags & ANALYZE_UNSEEN); // a graph that nobody told
+    analyze_model_fini(&model);
+}
+
+static void objects_know_their_calls_and_kinds(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 1, 0);
+    object(2, PROFILE_OBJECT_PINNED, 2, 0);
+    object(3, PROFILE_OBJECT_PART, 0, 1);
+    object(4, PROFILE_OBJECT_MANAGED, 0, 0);
+    assert_int_equal(profile_end_object(writer, 1, 3, 0, &error), BASE_OK);
+    for (uint64_t i = 1; i <= 3; i++)
+        call((struct profile_call){.number = i,
+                                   .kind = i == 3 ? PROFILE_CALL_FREE : PROFILE_CALL_ALLOC});
+    load(&model);
+    const struct analyze_object *rows = model.objects.items;
+    assert_int_equal(rows[0].call, 0);
+    assert_int_equal(rows[0].end, 2);
+    assert_true(rows[0].counts && rows[0].has_parts && !rows[0].elsewhere);
+    assert_true(rows[1].is_host && !rows[1].counts);
+    assert_int_equal(rows[1].end, ANALYZE_NONE);
+    assert_int_equal(rows[2].parent, 0);
+    assert_false(rows[2].counts);
+    assert_true(rows[3].elsewhere);
+    assert_true(analyze_is_api(&model.calls.items[0]));
+    assert_false(analyze_is_api(&model.calls.items[1]));
+    assert_true(model.ended && !model.dropped);
+    analyze_model_fini(&model);
+
+    begin(); // the call that freed it was lost
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    assert_int_equal(profile_end_object(writer, 1, 9, 0, &error), BASE_OK);
+    load(&model);
+    assert_true(model.dropped);
+    analyze_model_fini(&model);
+}
+
+// Calls name the part that they begin in: one that goes on behind it touches more.
+static void copies_over_the_borders_of_parts_blur_their_pool(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 10; bytes <= 11; bytes++) {
+        struct analyze_model model;
+        begin();
+        object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+        for (uint64_t i = 2; i <= 3; i++) {
+            const struct profile_object part = {.number = i,
+                                                .kind = PROFILE_OBJECT_PART,
+                                                .address = BASE + 10 * i,
+                                                .bytes = 10,
+                                                .parent = 1};
+            assert_int_equal(profile_add_object(writer, &part, &error), BASE_OK);
+        }
+        call((struct profile_call){.number = 1,
+                                   .kind = PROFILE_CALL_SET,
+                                   .set = {.address = BASE + 20, .object = 2, .bytes = bytes}});
+        load(&model);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(model.objects.items[i].blurred, bytes > 10);
+        analyze_model_fini(&model);
+    }
+}
+
+// 1003 elements: all but two runs, one of which ends and begins in the middle of a byte, and what
+// no piece covers.
+static void maps_tell_the_largest_piece_that_is_not_touched(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    unsigned char bits[100];
+    memset(bits, 0xff, sizeof(bits));
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    object(2, PROFILE_OBJECT_DEVICE, 0, 0);
+    struct profile_map map = {.object = 1,
+                              .kind = PROFILE_MAP_TOUCHED,
+                              .element_bytes = 1,
+                              .elements = 1003,
+                              .bits = bits,
+                              .bit_bytes = 100};
+    bits[10] = 0x0f; // 84 to 98 are not
+    bits[11] = 0;
+    bits[12] = 0xf8;
+    assert_int_equal(profile_add_map(writer, &map, &error), BASE_OK);
+    map.object = 2; // of this one all but 800 to 1002, in two pieces
+    memset(bits, 0xff, sizeof(bits));
+    map.bit_bytes = 50;
+    assert_int_equal(profile_add_map(writer, &map, &error), BASE_OK);
+    map.first = 400;
+    assert_int_equal(profile_add_map(writer, &map, &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.maps.count, 2);
+    assert_int_equal(model.maps.items[0].touched, 800 - 15);
+    assert_int_equal(model.maps.items[0].largest_first, 800);
+    assert_int_equal(model.maps.items[0].largest_count, 203);
+    assert_int_equal(model.maps.items[1].touched, 800);
+    assert_int_equal(model.maps.items[1].largest_first, 800);
+    assert_int_equal(model.maps.items[1].largest_count, 203);
+    analyze_model_fini(&model);
+
+    begin(); // only what is in the middle
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    bits[10] = 0x0f;
+    bits[11] = 0;
+    bits[12] = 0xf8;
+    map = (struct profile_map){.object = 1,
+                               .kind = PROFILE_MAP_TOUCHED,
+                               .element_bytes = 1,
+                               .elements = 800,
+                               .bits = bits,
+                               .bit_bytes = 100};
+    assert_int_equal(profile_add_map(writer, &map, &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.maps.items[0].largest_first, 84);
+    assert_int_equal(model.maps.items[0].largest_count, 15);
+    analyze_model_fini(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_and_sets_touch_ranges),
+        cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
+        cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
+        cmocka_unit_test(objects_know_their_calls_and_kinds),
+        cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),
+        cmocka_unit_test(maps_tell_the_largest_piece_that_is_not_touched),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,838 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ten patterns on small models: what must match, and near misses that must not. A test names
+// every finding that there is to be: others are failures.
+#include "models.h"
+
+#include "analysis.h"
+
+struct wanted {
+    enum analyze_pattern pattern;
+    uint32_t object;      // index
+    uint32_t call, other; // indices; NONE: none
+    uint64_t distance;    // 0: none
+    uint64_t peak_bytes;  // off the peak
+    uint64_t times;       // 0: once
+    uint64_t traffic_bytes;
+};
+
+static struct analysis *analyze(struct analyze_model *model, struct analyze_thresholds thresholds)
+{
+    struct base_error error = {0};
+    struct analysis *analysis = calloc(1, sizeof(*analysis));
+    assert_non_null(analysis);
+    assert_true(analyze_index_uses(model));
+    analysis->model = *model;
+    analysis->thresholds = thresholds;
+    assert_int_equal(analyze_model(analysis, &error), BASE_OK);
+    return analysis;
+}
+
+static uint32_t index_of(uint64_t number)
+{
+    return number ? (uint32_t)number - 1 : ANALYZE_NONE;
+}
+
+static bool is_wanted(const struct analyze_finding *finding, const struct wanted *wanted)
+{
+    return finding->pattern == wanted->pattern && index_of(finding->object) == wanted->object &&
+           index_of(finding->call) == wanted->call &&
+           index_of(finding->other_call) == wanted->other;
+}
+
+static void print_findings(const struct analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->finding_count; i++) {
+        const struct analyze_finding *f = analyze_finding(analysis, i);
+        print_message("%s object %d call %d other %d distance %d worth %d traffic %d times %d\n",
+                      analyze_pattern_word(f->pattern), (int)index_of(f->object),
+                      (int)index_of(f->call), (int)index_of(f->other_call), (int)f->distance,
+                      (int)f->peak_bytes, (int)f->traffic_bytes, (int)f->times);
+    }
+}
+
+static void check_in(struct analysis *analysis, const struct wanted *wanted, size_t count)
+{
+    for (size_t w = 0; w < count; w++) {
+        const struct analyze_finding *found = NULL;
+        for (size_t i = 0; i < analysis->finding_count && !found; i++) {
+            if (is_wanted(analyze_finding(analysis, i), &wanted[w]))
+                found = analyze_finding(analysis, i);
+        }
+        if (!found) {
+            print_findings(analysis);
+            fail_msg("no %s of object %u", analyze_pattern_word(wanted[w].pattern),
+                     wanted[w].object);
+            return;
+        }
+        assert_int_equal(found->distance, wanted[w].distance);
+        assert_int_equal(found->has_distance, wanted[w].distance != 0);
+        assert_int_equal(found->peak_bytes, wanted[w].peak_bytes);
+        assert_int_equal(found->traffic_bytes, wanted[w].traffic_bytes);
+        assert_int_equal(found->times, wanted[w].times ? wanted[w].times : 1);
+    }
+    if (analysis->finding_count != count) {
+        print_findings(analysis);
+        fail_msg("%zu findings, not %zu", analysis->finding_count, count);
+    }
+}
+
+// The model goes with the analysis.
+static void check(struct analyze_model *model, const struct wanted *wanted, size_t count)
+{
+    struct analysis *analysis = analyze(model, analyze_default_thresholds());
+    check_in(analysis, wanted, count);
+    analyze_free(analysis);
+}
+#define CHECK(model, ...)                              \
+    check(model, (const struct wanted[]){__VA_ARGS__}, \
+          sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted))
+#define CHECK_NOTHING(model) check(model, NULL, 0)
+
+#define NO_CALL ANALYZE_NONE
+
+// --- Early allocation, late deallocation ---------------------------------------------------------
+
+static void an_object_that_is_used_at_once_and_freed_at_once_is_fine(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    copy_in(&model, a, 0, 1000);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_READ | ANALYZE_WRITE);
+    copy_out(&model, a, 0, 1000);
+    release(&model, a);
+    CHECK_NOTHING(&model);
+}
+
+// Two objects: b is made too early by one API, and a freed too late by one.
+static void memory_that_waits_for_its_first_use_is_early_and_after_its_last_late(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000), b = allocate(&model, 400); // 0, 1
+    copy_in(&model, a, 0, 1000);                                    // 2
+    copy_out(&model, a, 0, 1000);                                   // 3
+    copy_in(&model, b, 0, 400);                                     // 4
+    copy_out(&model, b, 0, 400);                                    // 5
+    release(&model, b);                                             // 6
+    release(&model, a);                                             // 7
+    CHECK(&model, {ANALYZE_EARLY_ALLOCATION, a, 0, 2, 2, 0, 0, 0},
+          {ANALYZE_EARLY_ALLOCATION, b, 1, 4, 3, 0, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, a, 7, 3, 4, 0, 0, 0});
+}
+
+// b is made while a is in use, and used when a is gone: made later, it takes no room beside a.
+static void the_worth_is_what_the_peak_loses(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000), b = allocate(&model, 400); // 0, 1
+    copy_in(&model, a, 0, 1000);                                    // 2
+    release(&model, a);                                             // 3
+    copy_in(&model, b, 0, 400);                                     // 4
+    release(&model, b);                                             // 5
+    CHECK(&model, {ANALYZE_EARLY_ALLOCATION, a, 0, 2, 2, 0, 0, 0},
+          {ANALYZE_EARLY_ALLOCATION, b, 1, 4, 3, 400, 0, 0});
+}
+
+static void thresholds_of_early_and_late_are_settable(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000), b = allocate(&model, 400);
+    copy_in(&model, a, 0, 1000);
+    copy_out(&model, a, 0, 1000);
+    copy_in(&model, b, 0, 400);
+    copy_out(&model, b, 0, 400);
+    release(&model, b);
+    release(&model, a);
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    *analyze_threshold(&thresholds, "early-apis") = 2;
+    *analyze_threshold(&thresholds, "late-apis") = 4;
+    struct analysis *analysis = analyze(&model, thresholds);
+    check_in(analysis, (const struct wanted[]){{ANALYZE_EARLY_ALLOCATION, b, 1, 4, 3, 0, 0, 0}}, 1);
+    analyze_free(analysis);
+    assert_null(analyze_threshold(&thresholds, "early"));
+    assert_string_equal(analyze_threshold_name(0), "early-apis");
+    assert_null(analyze_threshold_name(9));
+}
+
+// Work of another stream that runs at the same time does not come between.
+static void what_runs_side_by_side_is_not_between(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    launch(&model, BLOCKING, 1);
+    launch(&model, BLOCKING_TOO, 2);
+    uses(&model, a, ANALYZE_WRITE);
+    launch(&model, BLOCKING, 1);
+    release(&model, a);
+    struct wanted late = {ANALYZE_LATE_DEALLOCATION, a, 4, 2, 2, 0, 0, 0};
+    CHECK(&model, late);
+}
+
+// A launch of which nobody knows what it touches: nothing is claimed across it.
+static void launches_that_are_not_watched_hide_what_they_might_touch(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000), b = allocate(&model, 2000);
+    uint32_t unseen = launch(&model, LEGACY, 1);
+    model.calls.items[unseen].flags |= ANALYZE_UNSEEN;
+    copy_in(&model, a, 0, 1000);
+    set(&model, b, 0, 1000);
+    unseen = launch(&model, LEGACY, 1);
+    model.calls.items[unseen].flags |= ANALYZE_UNSEEN;
+    set(&model, b, 0, 1000);
+    release(&model, a);
+    release(&model, b);
+    struct wanted late = {ANALYZE_LATE_DEALLOCATION, b, 8, 6, 2, 0, 0, 0};
+    CHECK(&model, late);
+}
+
+// --- Unused, leak --------------------------------------------------------------------------------
+
+static void memory_that_nothing_touches_is_unused(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    copy_in(&model, a, 0, 10);
+    copy_out(&model, a, 0, 10);
+    uint32_t b = allocate(&model, 500);
+    release(&model, b);
+    release(&model, a);
+    CHECK(&model, {ANALYZE_UNUSED_ALLOCATION, b, 3, NO_CALL, 0, 500, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, a, 5, 2, 3, 500, 0, 0});
+}
+
+static void memory_that_nobody_frees_is_a_leak(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    copy_in(&model, a, 0, 1000);
+    copy_out(&model, a, 0, 1000);
+    uint32_t heap = add_object(&model, PROFILE_OBJECT_HEAP, 16);
+    model.objects.items[heap].call = launch(&model, LEGACY, 1);
+    uses(&model, heap, ANALYZE_WRITE);
+    uint32_t freed = add_object(&model, PROFILE_OBJECT_HEAP, 16);
+    model.objects.items[freed].call = model.objects.items[freed].end = launch(&model, LEGACY, 1);
+    model.objects.items[freed].has_end = true;
+    uses(&model, freed, ANALYZE_WRITE);
+    add_object(&model, PROFILE_OBJECT_GLOBAL, 64); // a variable is no leak
+    CHECK(&model, {ANALYZE_MEMORY_LEAK, a, 0, 2, 0, 16, 0, 0},
+          {ANALYZE_MEMORY_LEAK, heap, 3, 3, 0, 0, 0, 0});
+}
+
+// The end of the context frees it, but nobody did so on purpose.
+static void what_ends_with_its_context_is_a_leak(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    copy_in(&model, a, 0, 1000);
+    model.objects.items[a].has_end = true;
+    model.objects.items[a].end = add_call(&model, PROFILE_CALL_CONTEXT, 0);
+    CHECK(&model, {ANALYZE_MEMORY_LEAK, a, 0, 1, 0, 0, 0, 0});
+}
+
+static void a_program_that_was_killed_leaks_nothing(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    copy_in(&model, a, 0, 1000);
+    model.ended = false;
+    CHECK_NOTHING(&model);
+}
+
+static void where_calls_are_missing_nothing_is_claimed(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    allocate(&model, 1000);
+    model.dropped = true;
+    CHECK_NOTHING(&model);
+}
+
+// --- Temporary idleness --------------------------------------------------------------------------
+
+static void make_idle(struct analyze_model *model, unsigned apis, bool rewritten)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, 1000);
+    copy_in(model, a, 0, 1000);
+    uint32_t b = allocate(model, 100);
+    for (unsigned i = 1; i < apis; i++)
+        copy_out(model, b, 0, 100);
+    if (rewritten)
+        copy_in(model, a, 0, 1000);
+    else
+        copy_out(model, a, 0, 1000);
+    release(model, a);
+    release(model, b);
+}
+
+static void two_apis_between_accesses_make_an_object_idle(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_idle(&model, 2, false);
+    CHECK(&model, {ANALYZE_TEMPORARY_IDLENESS, 0, 1, 4, 3, 0, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, 1, 6, 3, 3, 0, 0, 0});
+}
+
+static void keeping_an_idle_object_elsewhere_makes_room_for_others(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000);
+    copy_in(&model, a, 0, 1000);
+    uint32_t b = allocate(&model, 100);
+    copy_in(&model, b, 0, 100);
+    release(&model, b);
+    copy_out(&model, a, 0, 1000);
+    release(&model, a);
+    CHECK(&model, {ANALYZE_TEMPORARY_IDLENESS, a, 1, 5, 4, 100, 0, 0});
+}
+
+static void one_api_between_accesses_does_not(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_idle(&model, 1, false);
+    CHECK(&model, {ANALYZE_UNUSED_ALLOCATION, 1, 2, NO_CALL, 0, 100, 0, 0});
+}
+
+static void an_idle_object_that_is_overwritten_need_not_be_kept(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_idle(&model, 4, true);
+    struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+    bool seen = false;
+    for (size_t i = 0; i < analysis->finding_count; i++) {
+        if (analyze_finding(analysis, i)->pattern == ANALYZE_TEMPORARY_IDLENESS) {
+            assert_true(analyze_finding(analysis, i)->rewritten);
+            seen = true;
+        }
+    }
+    assert_true(seen);
+    analyze_free(analysis);
+}
+
+// --- Redundant allocation ------------------------------------------------------------------------
+
+// a is used and done with; b, of so many bytes, comes after.
+static void make_pair(struct analyze_model *model, uint64_t bytes)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, 1000);
+    copy_in(model, a, 0, 1000);
+    copy_out(model, a, 0, 1000);
+    uint32_t b = allocate(model, bytes);
+    copy_in(model, b, 0, bytes);
+    copy_out(model, b, 0, bytes);
+    release(model, b);
+    release(model, a);
+}
+
+static void an_object_of_a_like_size_can_reuse_one_that_is_done_with(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {910, 1000, 1111};
+    for (size_t i = 0; i < 3; i++) {
+        struct analyze_model model;
+        make_pair(&model, sizes[i]);
+        uint64_t worth = sizes[i] > 1000 ? 1000 : sizes[i];
+        CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, 1, 3, 4, 2, worth, 0, 0},
+              {ANALYZE_LATE_DEALLOCATION, 0, 7, 2, 5, worth, 0, 0});
+    }
+}
+
+static void an_object_of_another_size_cannot(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {909, 1112};
+    for (size_t i = 0; i < 2; i++) {
+        struct analyze_model model;
+        make_pair(&model, sizes[i]);
+        uint64_t worth = sizes[i] > 1000 ? 1000 : sizes[i];
+        CHECK(&model, {ANALYZE_LATE_DEALLOCATION, 0, 7, 2, 5, worth, 0, 0});
+    }
+}
+
+// On two streams that nothing orders, both may be in use at once.
+static void objects_of_streams_that_run_side_by_side_cannot_share(void **state)
+{
+    (void)state;
+    for (unsigned ordered = 0; ordered < 2; ordered++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = add_object(&model, PROFILE_OBJECT_POOL, 1000);
+        model.objects.items[a].call = add_call(&model, PROFILE_CALL_ALLOC, BLOCKING);
+        launch(&model, BLOCKING, 1);
+        uses(&model, a, ANALYZE_WRITE);
+        uint32_t b = add_object(&model, PROFILE_OBJECT_POOL, 1000);
+        if (ordered) {
+            uint32_t record = add_call(&model, PROFILE_CALL_EVENT_RECORD, BLOCKING);
+            model.calls.items[record].event = 1;
+            uint32_t wait = add_call(&model, PROFILE_CALL_EVENT_WAIT, BLOCKING_TOO);
+            model.calls.items[wait].event = 1;
+        }
+        model.objects.items[b].call = add_call(&model, PROFILE_CALL_ALLOC, BLOCKING_TOO);
+        uint32_t first = launch(&model, BLOCKING_TOO, 2);
+        uses(&model, b, ANALYZE_WRITE);
+        for (uint32_t o = 0; o < 2; o++) {
+            model.objects.items[o].has_end = true;
+            model.objects.items[o].end =
+                add_call(&model, PROFILE_CALL_FREE, o ? BLOCKING_TOO : BLOCKING);
+        }
+        if (ordered)
+            CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, b, first - 1, first, 2, 1000, 0, 0});
+        else
+            CHECK_NOTHING(&model);
+    }
+}
+
+// Figure 3's rule: the object that is visited first takes the nearest; each is taken once.
+static void each_object_is_reused_once_and_by_the_nearest(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t o[4];
+    for (unsigned i = 0; i < 4; i++) {
+        o[i] = allocate(&model, 1000);
+        copy_in(&model, o[i], 0, 1000);
+        release(&model, o[i]);
+    }
+    CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, o[1], 3, 4, 3, 0, 0, 0},
+          {ANALYZE_REDUNDANT_ALLOCATION, o[2], 6, 7, 3, 0, 0, 0},
+          {ANALYZE_REDUNDANT_ALLOCATION, o[3], 9, 10, 3, 0, 0, 0});
+}
+
+// --- Dead writes ---------------------------------------------------------------------------------
+
+static void make_writes(struct analyze_model *model)
+{
+    model_begin(model);
+    allocate(model, 1000);
+}
+
+static void end_writes(struct analyze_model *model)
+{
+    launch(model, LEGACY, 1);
+    uses(model, 0, ANALYZE_READ);
+    release(model, 0);
+}
+
+static void a_write_that_is_overwritten_before_it_is_read_is_dead(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_writes(&model);
+    set(&model, 0, 0, 1000);
+    copy_in(&model, 0, 0, 1000);
+    end_writes(&model);
+    CHECK(&model, {ANALYZE_DEAD_WRITE, 0, 1, 2, 1, 0, 0, 1000});
+}
+
+static void a_write_that_is_overwritten_in_pieces_is_dead(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_writes(&model);
+    set(&model, 0, 100, 800);
+    copy_in(&model, 0, 0, 500);
+    copy_in(&model, 0, 500, 400);
+    end_writes(&model);
+    CHECK(&model, {ANALYZE_DEAD_WRITE, 0, 1, 3, 2, 0, 0, 800});
+}
+
+static void rows_are_followed_one_by_one(void **state)
+{
+    (void)state;
+    for (unsigned covered = 0; covered < 2; covered++) {
+        struct analyze_model model;
+        make_writes(&model);
+        set(&model, 0, 0, 100);
+        struct analyze_touch *rows = &model.touches.items[0];
+        rows->rows = 3;
+        rows->pitch = 300; // 0 to 99, 300 to 399, 600 to 699
+        copy_in(&model, 0, 0, covered ? 700 : 699);
+        end_writes(&model);
+        if (covered)
+            CHECK(&model, {ANALYZE_DEAD_WRITE, 0, 1, 2, 1, 0, 0, 300});
+        else
+            CHECK_NOTHING(&model);
+    }
+}
+
+static void writes_that_something_reads_or_that_are_not_wholly_overwritten_live(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_writes(&model); // all but a byte
+    set(&model, 0, 0, 1000);
+    copy_in(&model, 0, 1, 999);
+    end_writes(&model);
+    CHECK_NOTHING(&model);
+
+    make_writes(&model); // copied to the host in between, of which one byte is enough
+    set(&model, 0, 0, 1000);
+    copy_out(&model, 0, 999, 1);
+    copy_in(&model, 0, 0, 1000);
+    end_writes(&model);
+    CHECK_NOTHING(&model);
+
+    make_writes(&model); // read by a kernel
+    set(&model, 0, 0, 1000);
+    launch(&model, LEGACY, 1);
+    uses(&model, 0, ANALYZE_READ);
+    copy_in(&model, 0, 0, 1000);
+    end_writes(&model);
+    CHECK_NOTHING(&model);
+
+    make_writes(&model); // written by a kernel in between: the paper's definition wants no access
+    set(&model, 0, 0, 1000);
+    launch(&model, LEGACY, 1);
+    uses(&model, 0, ANALYZE_WRITE);
+    copy_in(&model, 0, 0, 1000);
+    end_writes(&model);
+    CHECK_NOTHING(&model);
+
+    make_writes(&model); // two copies to the host write nothing
+    copy_in(&model, 0, 0, 1000);
+    copy_out(&model, 0, 0, 1000);
+    copy_out(&model, 0, 0, 1000);
+    end_writes(&model);
+    CHECK_NOTHING(&model);
+
+    make_writes(&model); // side by side
+    set(&model, 0, 0, 500);
+    copy_in(&model, 0, 500, 500);
+    end_writes(&model);
+    CHECK_NOTHING(&model);
+}
+
+static void dead_writes_of_one_place_are_one_finding(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_writes(&model);
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t call = set(&model, 0, 0, 1000);
+        model.calls.items[call].path = 77;
+        model.calls.items[call].gpu_ns = 10;
+        copy_in(&model, 0, 0, 1000);
+        launch(&model, LEGACY, 1);
+        uses(&model, 0, ANALYZE_READ);
+    }
+    release(&model, 0);
+    CHECK(&model, {ANALYZE_DEAD_WRITE, 0, 1, 2, 1, 0, 3, 3000});
+}
+
+// --- Elements ------------------------------------------------------------------------------------
+
+// An object of 1000 elements of 4 bytes, of which a kernel touches so many.
+static struct analyze_map *make_touched(struct analyze_model *model, uint64_t touched)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, 4000);
+    launch(model, LEGACY, 1);
+    struct analyze_touch *row = uses(model, a, ANALYZE_WRITE);
+    row->elements = row->new_elements = touched;
+    row->shared_elements = 0;
+    row->element_bytes = 4;
+    release(model, a);
+    struct analyze_map *map = base_array_push(&model->maps);
+    assert_non_null(map);
+    *map = (struct analyze_map){.element_bytes = 4,
+                                .elements = 1000,
+                                .touched = touched,
+                                .largest_first = touched,
+                                .largest_count = 1000 - touched};
+    return map;
+}
+
+static void an_object_of_which_few_elements_are_touched_is_too_large(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_touched(&model, 799);
+    CHECK(&model, {ANALYZE_OVERALLOCATION, 0, 0, NO_CALL, 0, 804, 0, 0});
+    make_touched(&model, 800);
+    CHECK_NOTHING(&model);
+}
+
+static void scattered_elements_are_not_worth_the_effort(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_touched(&model, 500)->largest_count = 101; // fragmentation 0.798
+    struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+    assert_int_equal(analysis->finding_count, 1);
+    assert_true(analyze_finding(analysis, 0)->fragmentation > 0.797 &&
+                analyze_finding(analysis, 0)->fragmentation < 0.799);
+    assert_int_equal(analyze_finding(analysis, 0)->bytes, 4000 - 404);
+    analyze_free(analysis);
+    make_touched(&model, 500)->largest_count = 100; // 0.8
+    CHECK_NOTHING(&model);
+}
+
+static void an_object_that_is_touched_all_over_is_never_too_large(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    thresholds.touched_percent = thresholds.fragmentation_percent = 101;
+    make_touched(&model, 1000);
+    struct analysis *analysis = analyze(&model, thresholds);
+    check_in(analysis, NULL, 0);
+    analyze_free(analysis);
+    make_touched(&model, 999);
+    analysis = analyze(&model, thresholds);
+    check_in(analysis, (const struct wanted[]){{ANALYZE_OVERALLOCATION, 0, 0, NO_CALL, 0, 4, 0, 0}},
+             1);
+    analyze_free(analysis);
+}
+
+static void without_maps_nothing_is_promised(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_touched(&model, 10);
+    model.maps.count = 0;
+    CHECK(&model, {ANALYZE_OVERALLOCATION, 0, 0, NO_CALL, 0, 0, 0, 0});
+}
+
+static void the_slack_of_a_pool_is_reported(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t pool = allocate(&model, 10000);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t part = add_object(&model, PROFILE_OBJECT_PART, 1000);
+        struct analyze_object *object = &model.objects.items[part];
+        object->address = model.objects.items[pool].address + 1000 * i;
+        object->parent = pool;
+        object->has_end = true;
+        object->counts = false;
+        model.objects.items[pool].has_parts = true;
+    }
+    copy_in(&model, 1, 0, 1000);
+    copy_in(&model, 2, 0, 1000);
+    release(&model, pool);
+    CHECK(&model, {ANALYZE_OVERALLOCATION, pool, 0, NO_CALL, 0, 8000, 0, 0},
+          {ANALYZE_REDUNDANT_ALLOCATION, 2, NO_CALL, 2, 1, 0, 0, 0});
+}
+
+static void make_counted(struct analyze_model *model, double variation)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, 4000);
+    uint32_t call = launch(model, LEGACY, 7);
+    uses(model, a, ANALYZE_READ);
+    release(model, a);
+    struct analyze_counted *row = base_array_push(&model->counted);
+    assert_non_null(row);
+    *row = (struct analyze_counted){call, a, 7, variation};
+}
+
+static void a_launch_that_touches_elements_unevenly_is_found(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_counted(&model, 0.21);
+    CHECK(&model, {ANALYZE_NON_UNIFORM_ACCESS, 0, 1, 0, 0, 0, 0, 0});
+    make_counted(&model, 0.2);
+    CHECK_NOTHING(&model);
+}
+
+// Launches of one kernel, each on so many elements; of those `again` are not new.
+static void make_slices(struct analyze_model *model, unsigned launches, uint64_t elements,
+                        uint64_t again)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, 4000);
+    for (unsigned i = 0; i < launches; i++) {
+        launch(model, LEGACY, 1);
+        struct analyze_touch *row = uses(model, a, ANALYZE_WRITE);
+        row->elements = elements;
+        row->new_elements = i ? elements - again : elements;
+        row->element_bytes = 4;
+    }
+    release(model, a);
+}
+
+static void launches_on_slices_that_do_not_overlap_are_found(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_slices(&model, 10, 100, 0);
+    CHECK(&model, {ANALYZE_STRUCTURED_ACCESS, 0, 1, 0, 0, 3600, 10, 0});
+}
+
+static void slices_that_overlap_or_are_no_slices_are_not(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    make_slices(&model, 10, 100, 1); // not disjoint
+    CHECK_NOTHING(&model);
+    make_slices(&model, 1, 1000, 0); // all of it at once
+    CHECK_NOTHING(&model);
+    make_slices(&model, 10, 100, 0); // and one that touches all of it
+    model.calls.count--;
+    copy_out(&model, 0, 0, 4000);
+    release(&model, 0);
+    CHECK_NOTHING(&model);
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+static void findings_of_the_peak_come_first(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t small = allocate(&model, 10);
+    release(&model, small); // unused, and over before the peak
+    uint32_t large = allocate(&model, 1000);
+    uint32_t other = allocate(&model, 100);
+    release(&model, other);
+    release(&model, large);
+    struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+    assert_int_equal(analysis->finding_count, 3);
+    assert_int_equal(index_of(analyze_finding(analysis, 0)->object), large);
+    assert_int_equal(analyze_finding(analysis, 0)->peak, 1);
+    assert_int_equal(index_of(analyze_finding(analysis, 1)->object), other);
+    assert_int_equal(analyze_finding(analysis, 2)->peak, 2);
+    assert_int_equal(analysis->achievable, 0);
+    analyze_free(analysis);
+}
+
+// Two chained products: c = a b, e = c d. At the second, a and b are done with.
+static void the_achievable_peak_shrinks_lives_and_packs_them(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 4096), b = allocate(&model, 4096), c = allocate(&model, 4096);
+    uint32_t d = allocate(&model, 4096), e = allocate(&model, 4096);
+    copy_in(&model, a, 0, 4096);
+    copy_in(&model, b, 0, 4096);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_READ);
+    uses(&model, b, ANALYZE_READ);
+    uses(&model, c, ANALYZE_WRITE);
+    copy_in(&model, d, 0, 4096);
+    launch(&model, LEGACY, 1);
+    uses(&model, c, ANALYZE_READ);
+    uses(&model, d, ANALYZE_READ);
+    uses(&model, e, ANALYZE_WRITE);
+    copy_out(&model, e, 0, 4096);
+    for (uint32_t o = a; o <= e; o++)
+        release(&model, o);
+    struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+    assert_int_equal(analysis->peaks[0].bytes, 5 * 4096);
+    assert_int_equal(analysis->achievable, 3 * 4096);
+    assert_int_equal(analysis->least, 3 * 4096);
+    analyze_free(analysis);
+}
+
+// Two pool objects on streams that nothing orders: their memory cannot be shared, unless a record
+// is waited for; and so when one of them comes back from an idle time.
+static void what_runs_side_by_side_shares_no_memory(void **state)
+{
+    (void)state;
+    for (unsigned ordered = 0; ordered < 2; ordered++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = add_object(&model, PROFILE_OBJECT_POOL, 1024);
+        uint32_t b = add_object(&model, PROFILE_OBJECT_POOL, 1024);
+        model.objects.items[b].call = add_call(&model, PROFILE_CALL_ALLOC, BLOCKING_TOO);
+        launch(&model, BLOCKING_TOO, 1);
+        uses(&model, b, ANALYZE_WRITE);
+        for (unsigned i = 0; i < 3; i++) // b is idle
+            launch(&model, BLOCKING_TOO, 1);
+        uint32_t synced = add_call(&model, PROFILE_CALL_SYNC, 0);
+        model.calls.items[synced].sync_stream = BLOCKING_TOO;
+        model.objects.items[a].call = add_call(&model, PROFILE_CALL_ALLOC, BLOCKING);
+        launch(&model, BLOCKING, 2);
+        uses(&model, a, ANALYZE_WRITE);
+        if (ordered) {
+            synced = add_call(&model, PROFILE_CALL_SYNC, 0);
+            model.calls.items[synced].sync_stream = BLOCKING;
+        }
+        launch(&model, BLOCKING_TOO, 1);
+        uses(&model, b, ANALYZE_READ);
+        for (uint32_t o = a; o <= b; o++) {
+            model.objects.items[o].has_end = true;
+            model.objects.items[o].end =
+                add_call(&model, PROFILE_CALL_FREE, o == a ? BLOCKING : BLOCKING_TOO);
+        }
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        assert_int_equal(analysis->peaks[0].bytes, 2048);
+        assert_int_equal(analysis->achievable, ordered ? 1024 : 2048);
+        analyze_free(analysis);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_object_that_is_used_at_once_and_freed_at_once_is_fine),
+        cmocka_unit_test(memory_that_waits_for_its_first_use_is_early_and_after_its_last_late),
+        cmocka_unit_test(the_worth_is_what_the_peak_loses),
+        cmocka_unit_test(thresholds_of_early_and_late_are_settable),
+        cmocka_unit_test(what_runs_side_by_side_is_not_between),
+        cmocka_unit_test(launches_that_are_not_watched_hide_what_they_might_touch),
+        cmocka_unit_test(memory_that_nothing_touches_is_unused),
+        cmocka_unit_test(memory_that_nobody_frees_is_a_leak),
+        cmocka_unit_test(what_ends_with_its_context_is_a_leak),
+        cmocka_unit_test(a_program_that_was_killed_leaks_nothing),
+        cmocka_unit_test(where_calls_are_missing_nothing_is_claimed),
+        cmocka_unit_test(two_apis_between_accesses_make_an_object_idle),
+        cmocka_unit_test(keeping_an_idle_object_elsewhere_makes_room_for_others),
+        cmocka_unit_test(one_api_between_accesses_does_not),
+        cmocka_unit_test(an_idle_object_that_is_overwritten_need_not_be_kept),
+        cmocka_unit_test(an_object_of_a_like_size_can_reuse_one_that_is_done_with),
+        cmocka_unit_test(an_object_of_another_size_cannot),
+        cmocka_unit_test(objects_of_streams_that_run_side_by_side_cannot_share),
+        cmocka_unit_test(each_object_is_reused_once_and_by_the_nearest),
+        cmocka_unit_test(a_write_that_is_overwritten_before_it_is_read_is_dead),
+        cmocka_unit_test(a_write_that_is_overwritten_in_pieces_is_dead),
+        cmocka_unit_test(rows_are_followed_one_by_one),
+        cmocka_unit_test(writes_that_something_reads_or_that_are_not_wholly_overwritten_live),
+        cmocka_unit_test(dead_writes_of_one_place_are_one_finding),
+        cmocka_unit_test(an_object_of_which_few_elements_are_touched_is_too_large),
+        cmocka_unit_test(scattered_elements_are_not_worth_the_effort),
+        cmocka_unit_test(an_object_that_is_touched_all_over_is_never_too_large),
+        cmocka_unit_test(without_maps_nothing_is_promised),
+        cmocka_unit_test(the_slack_of_a_pool_is_reported),
+        cmocka_unit_test(a_launch_that_touches_elements_unevenly_is_found),
+        cmocka_unit_test(launches_on_slices_that_do_not_overlap_are_found),
+        cmocka_unit_test(slices_that_overlap_or_are_no_slices_are_not),
+        cmocka_unit_test(findings_of_the_peak_come_first),
+        cmocka_unit_test(the_achievable_peak_shrinks_lives_and_packs_them),
+        cmocka_unit_test(what_runs_side_by_side_shares_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

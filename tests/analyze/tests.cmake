@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tests of src/analyze look into the part.
+file(GLOB sources CONFIGURE_DEPENDS analyze/test_*.c)
+foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    string(REGEX REPLACE "^test_" "" name ${stem})
+    if(TARGET test_analyze_${name})
+        target_include_directories(test_analyze_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/analyze)
+    endif()
+endforeach()
+
+# Programs in which patterns are, from the program to the JSON.
+if(TARGET glint_inject_preload AND TARGET glint_libcuda)
+    add_executable(analyze_fixture analyze/fixture.c)
+    set_target_properties(analyze_fixture PROPERTIES
+        OUTPUT_NAME fixture RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/analyze)
+    target_include_directories(analyze_fixture PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(analyze_fixture PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
+    if(NOT CMAKE_CROSSCOMPILING)
+        glint_test(analyze.fixtures ${CMAKE_CURRENT_SOURCE_DIR}/analyze/fixtures.sh $<TARGET_FILE:analyze_fixture>)
+        set_property(TEST analyze.fixtures APPEND PROPERTY ENVIRONMENT
+            ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
+    endif()
+endif()
