@@ -4,9 +4,14 @@
 // many elements it touched that no launch had before: where these are all of them, its slice
 // overlaps no earlier one. What else touches the object must not touch more of it at once, and
 // hardly anything twice; then the fix has memory for one slice, and for what others touch beside.
+#include <stdlib.h>
+
 #include "analyses.h"
 
-enum { MOST_TOUCHED_AGAIN_PERCENT = 10 };
+enum {
+    MOST_TOUCHED_AGAIN_PERCENT = 10,
+    MOST_STREAMS = 16, // among which calls are known to come one by one
+};
 
 struct kernel_use {
     uint32_t kernel, first_call;
@@ -62,46 +67,105 @@ static void add_use(struct analyze_run *run, struct object_use *use,
         add_launch(run, use, touch);
 }
 
-static void consider(struct analyze_run *run, uint32_t index, const struct object_use *use)
+// The kernel with the largest slices that do not overlap; NULL: none.
+static const struct kernel_use *find_sliced(const struct analyze_run *run,
+                                            const struct object_use *use)
 {
-    const struct analyze_model *model = run->model;
-    const struct analyze_object *object = &model->objects.items[index];
     const struct kernel_use *best = NULL;
-    uint64_t slice = 0; // elements: of all kernels together, at the most
     for (size_t i = 0; i < use->kernels.count; i++) {
         const struct kernel_use *kernel = &use->kernels.items[i];
-        slice += kernel->largest;
         if (kernel->disjoint && kernel->launches >= run->thresholds->slices &&
             (!best || kernel->largest > best->largest))
             best = kernel;
     }
+    return best;
+}
+
+// Memory that would do: for the largest slice of each kernel.
+static uint64_t slice_bytes(const struct object_use *use)
+{
+    uint64_t elements = 0;
+    for (size_t i = 0; i < use->kernels.count; i++)
+        elements += use->kernels.items[i].largest;
+    return elements * use->element_bytes;
+}
+
+static bool is_structured(const struct analyze_run *run, const struct analyze_object *object,
+                          const struct object_use *use)
+{
+    const struct kernel_use *best = find_sliced(run, use);
     if (!best || use->again * 100 > use->touched * MOST_TOUCHED_AGAIN_PERCENT)
-        return;
-    uint64_t bytes = slice * use->element_bytes;
+        return false;
     for (size_t i = 0; i < use->kernels.count; i++) {
         if (use->kernels.items[i].largest > best->largest)
-            return;
+            return false;
     }
-    if (bytes > object->bytes / 2 || use->largest_copy > bytes)
-        return;
+    return slice_bytes(use) <= object->bytes / 2 && use->largest_copy <= slice_bytes(use);
+}
+
+static void add(struct analyze_run *run, uint32_t index, const struct object_use *use)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[index];
+    const struct kernel_use *best = find_sliced(run, use);
     struct analyze_finding *finding =
         analyze_add_finding(run, ANALYZE_STRUCTURED_ACCESS, index, best->first_call, object->call);
     if (!finding)
         return;
     finding->kernel = best->kernel;
     finding->times = best->launches;
-    finding->bytes = bytes;
+    finding->bytes = slice_bytes(use);
     finding->touched = best->largest;
     finding->element_bytes = use->element_bytes;
     finding->elements =
         object->bytes / use->element_bytes + (object->bytes % use->element_bytes != 0);
     finding->peak_bytes = analyze_gain(run, object, analyze_begin(object),
-                                       analyze_end(model, object), object->bytes - bytes);
+                                       analyze_end(model, object), object->bytes - finding->bytes);
+}
+
+// Of all calls that touch something; NULL when memory ran out, or for so many streams that they
+// would take much of it.
+static struct analyze_clocks *make_clocks(struct analyze_run *run)
+{
+    struct analyze_model *model = run->model;
+    struct analyze_clocks *clocks = NULL;
+    if (model->streams.count > MOST_STREAMS)
+        return NULL;
+    bool *wanted = calloc(model->calls.count + 1, sizeof(*wanted));
+    for (size_t i = 0; wanted && i < model->touches.count; i++)
+        wanted[model->touches.items[i].call] = true;
+    run->failed |= !wanted || !analyze_set_order(model, wanted, &clocks);
+    free(wanted);
+    return clocks;
+}
+
+// Each call that touches the object is surely over when the next begins: else one slice would not
+// do. Clocks are needed only where there is more than one stream.
+static bool come_one_by_one(struct analyze_run *run, const struct analyze_object *object,
+                            struct analyze_clocks **clocks)
+{
+    const struct analyze_model *model = run->model;
+    uint32_t before = ANALYZE_NONE;
+    for (uint32_t u = 0; u < object->use_count; u++) {
+        uint32_t call = model->touches.items[model->uses[object->first_use + u]].call;
+        uint32_t last = before;
+        before = call;
+        if (last == ANALYZE_NONE || last == call ||
+            (model->calls.items[last].stream == model->calls.items[call].stream &&
+             model->calls.items[call].stream))
+            continue;
+        if (!*clocks)
+            *clocks = make_clocks(run);
+        if (!*clocks || !analyze_is_before(model, *clocks, last, call))
+            return false;
+    }
+    return true;
 }
 
 void analyze_structured_access(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
+    struct analyze_clocks *clocks = NULL;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!analyze_is_subject(object) || object->use_count < run->thresholds->slices ||
@@ -111,9 +175,11 @@ void analyze_structured_access(struct analyze_run *run)
         struct object_use use = {.known = true};
         for (uint32_t u = 0; u < object->use_count && use.known && !run->failed; u++)
             add_use(run, &use, &model->touches.items[model->uses[object->first_use + u]]);
-        if (use.known && use.element_bytes && !run->failed)
-            consider(run, i, &use);
+        if (use.known && use.element_bytes && !run->failed && is_structured(run, object, &use) &&
+            come_one_by_one(run, object, &clocks))
+            add(run, i, &use);
         base_map_fini(&use.index);
         base_array_fini(&use.kernels);
     }
+    analyze_clocks_free(clocks);
 }

@@ -690,6 +690,35 @@ static void launches_on_slices_that_do_not_overlap_are_found(void **state)
     CHECK(&model, {ANALYZE_STRUCTURED_ACCESS, 0, 1, 0, 0, 3600, 10, 0});
 }
 
+// On two streams that nothing orders, two slices may be in use at once.
+static void slices_of_streams_that_run_side_by_side_are_not(void **state)
+{
+    (void)state;
+    for (unsigned ordered = 0; ordered < 2; ordered++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4000);
+        uint32_t first = (uint32_t)model.calls.count;
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t stream = i % 2 ? BLOCKING : BLOCKING_TOO;
+            launch(&model, stream, 1);
+            struct analyze_touch *row = uses(&model, a, ANALYZE_WRITE);
+            row->elements = row->new_elements = 100;
+            row->element_bytes = 4;
+            if (ordered) {
+                uint32_t sync = add_call(&model, PROFILE_CALL_SYNC, 0);
+                model.calls.items[sync].sync_stream = stream;
+            }
+        }
+        release(&model, a);
+        if (ordered)
+            CHECK(&model, {ANALYZE_STRUCTURED_ACCESS, a, first, 0, 0, 3600, 4, 0},
+                  {ANALYZE_OVERALLOCATION, a, 0, NO_CALL, 0, 0, 0, 0});
+        else
+            CHECK(&model, {ANALYZE_OVERALLOCATION, a, 0, NO_CALL, 0, 0, 0, 0});
+    }
+}
+
 static void slices_that_overlap_or_are_no_slices_are_not(void **state)
 {
     (void)state;
@@ -829,6 +858,7 @@ int main(void)
         cmocka_unit_test(the_slack_of_a_pool_is_reported),
         cmocka_unit_test(a_launch_that_touches_elements_unevenly_is_found),
         cmocka_unit_test(launches_on_slices_that_do_not_overlap_are_found),
+        cmocka_unit_test(slices_of_streams_that_run_side_by_side_are_not),
         cmocka_unit_test(slices_that_overlap_or_are_no_slices_are_not),
         cmocka_unit_test(findings_of_the_peak_come_first),
         cmocka_unit_test(the_achievable_peak_shrinks_lives_and_packs_them),
