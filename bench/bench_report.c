@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
     printf("reports on %llu calls, a quarter of them objects, %d call paths\n",
            (unsigned long long)calls, PATHS);
-    report(path, false, "; wanted: at most 5 s and 500 MB");
+    report(path, false, "; wanted: at most 3 s and 300 MB");
     report(path, true, "");
     unlink(path);
     return 0;
