@@ -120,6 +120,7 @@ struct probe_text *probe_rewrite(const char *text, size_t length, unsigned gpu, 
                                  char *reason, size_t reason_bytes);
 bool probe_text_has_clones(const struct probe_text *text); // in place of it
 bool probe_wants(const char *kernel);                      // by its mangled name
+unsigned probe_gpu_of(CUdevice device); // its compute capability, 90 for 9.0; 0: not known
 
 // Of an image that came out of a linker, what went in: adds to the module's texts.
 bool probe_link_find(const void *image, struct probe_module *module);

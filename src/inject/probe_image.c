@@ -20,17 +20,24 @@ struct devices { // that are to take the code; the first decides what is best
     int count;
 };
 
-static void add_device(struct devices *devices, CUdevice device)
+unsigned probe_gpu_of(CUdevice device)
 {
     int major = 0, minor = 0;
-    if (devices->count == MOST_DEVICES ||
-        REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) !=
+    if (REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) !=
             CUDA_SUCCESS ||
         REAL(cuDeviceGetAttribute)(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) !=
             CUDA_SUCCESS)
+        return 0;
+    return (unsigned)(major * 10 + minor);
+}
+
+static void add_device(struct devices *devices, CUdevice device)
+{
+    const unsigned gpu = devices->count < MOST_DEVICES ? probe_gpu_of(device) : 0;
+    if (!gpu)
         return;
-    devices->major[devices->count] = (unsigned)major;
-    devices->minor[devices->count++] = (unsigned)minor;
+    devices->major[devices->count] = gpu / 10;
+    devices->minor[devices->count++] = gpu % 10;
 }
 
 static struct devices devices_for(const struct context *context, bool library)

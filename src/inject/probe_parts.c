@@ -169,14 +169,7 @@ static void keep_images(const struct probe_parts *parts)
 static unsigned current_gpu(void)
 {
     CUdevice device;
-    int major = 0, minor = 0;
-    if (REAL(cuCtxGetDevice)(&device) != CUDA_SUCCESS ||
-        REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) !=
-            CUDA_SUCCESS ||
-        REAL(cuDeviceGetAttribute)(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) !=
-            CUDA_SUCCESS)
-        return 0;
-    return (unsigned)(major * 10 + minor);
+    return REAL(cuCtxGetDevice)(&device) == CUDA_SUCCESS ? probe_gpu_of(device) : 0;
 }
 
 struct probe_parts *probe_parts_begin(struct probe_text *text)

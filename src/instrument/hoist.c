@@ -253,9 +253,9 @@ static void emit_step(struct base_buf *out, const struct instrument_body *body,
 // True where chunks follow each other from round to round, without a gap between elements.
 static bool is_range(const struct instrument_work *work, const struct instrument_sweep *sweep)
 {
-    enum { NATURAL = 16 }; // accesses of up to so many bytes are aligned to their size
-    return !work->counts && !sweep->columns && sweep->bytes <= NATURAL && !sweep->step.term_count &&
-           sweep->step.constant >= 0 && sweep->step.constant <= sweep->chunk;
+    return !work->counts && !sweep->columns && sweep->bytes <= INSTRUMENT_NATURAL &&
+           !sweep->step.term_count && sweep->step.constant >= 0 &&
+           sweep->step.constant <= sweep->chunk;
 }
 
 // Where the range is all in the span of its root's view, marks it and goes to `past`. %glint$d2 is

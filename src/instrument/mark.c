@@ -15,8 +15,6 @@
 // inside; full: for the whole warp.
 #include "mark.h"
 
-enum { NATURAL = 16 }; // accesses of up to so many bytes are aligned to their size
-
 struct instrument_view instrument_view_of(const struct instrument_slot *slot,
                                           uint32_t element_bytes)
 {
@@ -88,7 +86,7 @@ bool instrument_go_together(const struct instrument_work *work, const struct ins
 static void emit_check(struct base_buf *out, const struct member *member)
 {
     const char *sign = member->k ? ".and" : "", *before = member->k ? ", %glint$p0" : "";
-    const bool natural = !member->probe->next && member->width <= NATURAL;
+    const bool natural = !member->probe->next && member->width <= INSTRUMENT_NATURAL;
     unsigned span = natural && member->width > 4 ? member->width > 8 ? 2 : 1 : 0;
     instrument_emit_address(out, member->probe->site->address, "%glint$o", member->k,
                             -(int64_t)member->probe->before);

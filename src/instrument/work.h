@@ -341,6 +341,9 @@ static inline uint32_t instrument_access_word(uint32_t root, uint32_t kinds, uin
     return (root + 1) << 8 | step << 2 | kinds; // INSTRUMENT_NONE + 1 is 0
 }
 
+// Accesses of up to so many bytes are aligned to their size, and have a span in views.
+enum { INSTRUMENT_NATURAL = 16 };
+
 // What the size of elements is shifted by: they have 4 bytes at least, and 16 at most.
 static inline uint32_t instrument_shift(uint32_t element_bytes)
 {

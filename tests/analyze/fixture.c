@@ -187,28 +187,27 @@ static void heap_freed(void)
     release(a);
 }
 
-static void redundant(void)
+// b is wanted when a is not any more, and has so many bytes.
+static void one_after_another(size_t bytes)
 {
     CUdeviceptr a = allocate("a", BYTES);
     fill(a);
     copy_out(a, 0, BYTES);
-    CUdeviceptr b = allocate("b", BYTES + BYTES / 10);
+    CUdeviceptr b = allocate("b", bytes);
     set(b, 0, BYTES);
     copy_out(b, 0, BYTES);
     release(b);
     release(a);
 }
 
+static void redundant(void)
+{
+    one_after_another(BYTES + BYTES / 10);
+}
+
 static void not_of_a_size(void)
 {
-    CUdeviceptr a = allocate("a", BYTES);
-    fill(a);
-    copy_out(a, 0, BYTES);
-    CUdeviceptr b = allocate("b", BYTES + BYTES / 8);
-    set(b, 0, BYTES);
-    copy_out(b, 0, BYTES);
-    release(b);
-    release(a);
+    one_after_another(BYTES + BYTES / 8);
 }
 
 static void two_streams(int ordered)
