@@ -123,6 +123,35 @@ static void registers_are_limited(void **state)
     assert_has(LIMITED(".maxnreg 64\n"), INSTRUMENT_ELEMENTS, ".maxnreg 32", false);
 }
 
+// The address's own register tells where the last access was, or the loop keeps it: left behind
+// the access and before the step, before the access, behind both, and between step and access.
+static void loops_are_left_in_many_places(void **state)
+{
+    (void)state;
+    static const char *const rounds[] = {
+        "A: ld.global.u32 %r3, [%d1]; setp.ge.s32 %c0, %r2, 5; @%c0 bra L; add.s64 %d1, %d1, 4;\n"
+        "add.s32 %r2, %r2, 1; bra A; L:\n",
+        "A: setp.ge.s32 %c0, %r2, 5; @%c0 bra L; ld.global.u32 %r3, [%d1]; add.s64 %d1, %d1, 4;\n"
+        "add.s32 %r2, %r2, 1; bra A; L:\n",
+        "A: ld.global.u32 %r3, [%d1]; add.s64 %d1, %d1, 4; add.s32 %r2, %r2, 1;\n"
+        "setp.lt.s32 %c0, %r2, 5; @%c0 bra A; L:\n",
+        "A: add.s64 %d1, %d1, 4; setp.ge.s32 %c0, %r2, 5; @%c0 bra L; ld.global.u32 %r3, [%d1];\n"
+        "add.s32 %r2, %r2, 1; bra A; L:\n",
+        "A: add.s64 %d1, %d1, 4; ld.global.u32 %r3, [%d1]; add.s32 %r2, %r2, 1;\n"
+        "setp.lt.s32 %c0, %r2, 5; @%c0 bra A; L:\n",
+    };
+    for (unsigned i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+        char text[2048];
+        const char *whole = KERNEL("sm_90", "mov.u32 %r2, 0; mul.wide.s32 %d0, %x, 32;\n"
+                                            "add.s64 %d1, %p, %d0;\n@@");
+        const size_t before = (size_t)(strstr(whole, "@@") - whole);
+        snprintf(text, sizeof(text), "%.*s%s%s", (int)before, whole, rounds[i],
+                 whole + before + strlen("@@"));
+        assert_has(text, INSTRUMENT_ELEMENTS, "call glint$sweep", true);
+        assert_exact(__func__, text, &(struct shape){{1, 1}, {32, 1, 1}, 32, 0, 0});
+    }
+}
+
 static void vectors_are_runs_too(void **state)
 {
     (void)state;
@@ -340,6 +369,7 @@ int main(void)
         cmocka_unit_test(runs_may_be_aligned_or_not),
         cmocka_unit_test(older_targets_have_no_sums_over_warps),
         cmocka_unit_test(registers_are_limited),
+        cmocka_unit_test(loops_are_left_in_many_places),
         cmocka_unit_test(vectors_are_runs_too),
         cmocka_unit_test(shifted_runs_are_marked_together),
         cmocka_unit_test(few_lanes_have_unions),
