@@ -168,7 +168,7 @@ static void keep_images(const struct probe_parts *parts)
 
 static unsigned current_gpu(void)
 {
-    CUdevice device;
+    CUdevice device = 0;
     return REAL(cuCtxGetDevice)(&device) == CUDA_SUCCESS ? probe_gpu_of(device) : 0;
 }
 
