@@ -13,5 +13,6 @@
 #include "log.h"
 #include "map.h"
 #include "str.h"
+#include "toml.h"
 
 #endif

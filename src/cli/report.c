@@ -5,14 +5,11 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "output.h"
 #include "report/report.h"
-
-enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -23,7 +20,7 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default) or json"},
+    {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {0, NULL, NULL, NULL},
@@ -121,48 +118,6 @@ static char *newest_profile(void)
 
 // --- Output --------------------------------------------------------------------------------------
 
-struct output {
-    FILE *file;
-    int error; // errno of the first failure
-};
-
-static bool write_out(void *user, const char *bytes, size_t length)
-{
-    struct output *output = user;
-    if (length && fwrite(bytes, length, 1, output->file) != 1) {
-        output->error = errno;
-        return false;
-    }
-    return true;
-}
-
-static unsigned width_of(FILE *file)
-{
-    const char *columns = getenv("COLUMNS");
-    struct winsize size;
-    long width = columns ? strtol(columns, NULL, 10) : 0;
-    if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
-        width = size.ws_col;
-    if (width <= 0)
-        return USUAL_WIDTH;
-    return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
-}
-
-static struct report_style style_of(FILE *file)
-{
-    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return (struct report_style){.width = width_of(file),
-                                 .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
-                                           !(terminal && strcmp(terminal, "dumb") == 0)};
-}
-
-static bool same_file(const char *one, const char *other)
-{
-    struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
 static bool report(const struct request *request, const char *path)
 {
     struct base_error error = {0};
@@ -173,7 +128,7 @@ static bool report(const struct request *request, const char *path)
     }
     const char *to = request->output ? request->output : "the output";
     struct output output = {.file = stdout};
-    if (request->output && same_file(request->output, path)) {
+    if (request->output && output_is_file(request->output, path)) {
         cli_message("%s is the profile itself", request->output);
         output.file = NULL;
     } else if (request->output && !(output.file = fopen(request->output, "w"))) {
@@ -181,10 +136,11 @@ static bool report(const struct request *request, const char *path)
     }
     enum base_code code = BASE_IO;
     if (output.file) {
-        struct report_style style = style_of(output.file);
-        code = request->format == FORMAT_JSON
-                   ? report_json(profile, &request->thresholds, write_out, &output, &error)
-                   : report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+        struct report_style style = output_style(output.file);
+        code =
+            request->format == FORMAT_JSON
+                ? report_json(profile, &request->thresholds, output_put, &output, &error)
+                : report_text(profile, &request->thresholds, &style, output_put, &output, &error);
         int result = request->output ? fclose(output.file) : fflush(stdout);
         if (result != 0 && !output.error)
             output.error = errno;

@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches what is in two profiles and says how it has changed. Whatever is of one key in a profile
+// is one group; groups of the two are paired by the strongest key that they share. Which profile is
+// the old one decides on words only: exchanged, better is worse and new is gone.
+#include "diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+
+enum { LEAST_NS = 10000 }; // of time, that a difference must have to be told
+
+struct group {
+    enum report_diff_kind kind;
+    struct report_diff_side side;
+    const char *keys[REPORT_DIFF_TIERS]; // NULL: not to be matched by that
+    bool paired;
+};
+
+struct groups {
+    BASE_ARRAY(struct group) rows;
+    struct base_map known; // by the strongest key: index + 1
+};
+
+struct matching {
+    struct report_diff *diff;
+    struct groups groups[2];
+    uint32_t tolerance_percent;
+    bool failed; // memory ran out
+};
+
+// --- Measures ------------------------------------------------------------------------------------
+
+static uint64_t count_of(const struct report_diff_side *side)
+{
+    return side->count;
+}
+
+static uint64_t bytes_of(const struct report_diff_side *side)
+{
+    return side->bytes;
+}
+
+static uint64_t peak_of(const struct report_diff_side *side)
+{
+    return side->peak_bytes;
+}
+
+static uint64_t traffic_of(const struct report_diff_side *side)
+{
+    return side->traffic_bytes;
+}
+
+static uint64_t ns_of(const struct report_diff_side *side)
+{
+    return side->ns;
+}
+
+const struct report_diff_measure *report_diff_measures(enum report_diff_kind kind)
+{
+    static const struct report_diff_measure measures[REPORT_DIFF_KINDS][5] = {
+        [REPORT_DIFF_FINDING] = {{"off the peak", REPORT_DIFF_BYTES, peak_of},
+                                 {"traffic", REPORT_DIFF_BYTES, traffic_of},
+                                 {"GPU time", REPORT_DIFF_NS, ns_of},
+                                 {"times", REPORT_DIFF_COUNT, count_of}},
+        [REPORT_DIFF_OBJECT] = {{"of the peak", REPORT_DIFF_BYTES, peak_of},
+                                {"size", REPORT_DIFF_BYTES, bytes_of},
+                                {"objects", REPORT_DIFF_COUNT, count_of}},
+        [REPORT_DIFF_KERNEL] = {{"GPU time", REPORT_DIFF_NS, ns_of},
+                                {"launches", REPORT_DIFF_COUNT, count_of}},
+        [REPORT_DIFF_COPY] = {{"copied", REPORT_DIFF_BYTES, bytes_of},
+                              {"GPU time", REPORT_DIFF_NS, ns_of},
+                              {"copies", REPORT_DIFF_COUNT, count_of}},
+        [REPORT_DIFF_WAIT] = {{"waited", REPORT_DIFF_NS, ns_of},
+                              {"times", REPORT_DIFF_COUNT, count_of}},
+    };
+    return measures[kind];
+}
+
+static bool times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent)
+{
+    const uint64_t more = one > other ? one : other,
+                   apart = one > other ? one - other : other - one;
+    return apart >= LEAST_NS &&
+           (unsigned __int128)apart * 100 > (unsigned __int128)more * tolerance_percent;
+}
+
+static void judge(const struct matching *matching, struct report_diff_item *item)
+{
+    const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
+    const struct report_diff_measure *measure = report_diff_measures(item->kind);
+    item->change = REPORT_DIFF_SAME;
+    if (!old->count || !new->count) {
+        const struct report_diff_side *side = old->count ? old : new;
+        item->change = old->count ? REPORT_DIFF_GONE : REPORT_DIFF_NEW;
+        // The first that there is anything of.
+        while (measure[1].word && measure->value(side) == 0)
+            measure++;
+        item->measure = measure;
+        return;
+    }
+    for (; measure->word && item->change == REPORT_DIFF_SAME; measure++) {
+        const uint64_t before = measure->value(old), after = measure->value(new);
+        const bool differs = measure->unit == REPORT_DIFF_NS
+                                 ? old->timed && new->timed &&times_differ(
+                                                     before, after, matching->tolerance_percent)
+                                 : before != after;
+        if (differs) {
+            item->change = after > before ? REPORT_DIFF_WORSE : REPORT_DIFF_BETTER;
+            item->measure = measure;
+        }
+    }
+}
+
+// --- Groups --------------------------------------------------------------------------------------
+
+static uint64_t add_up(uint64_t one, uint64_t other)
+{
+    return one > UINT64_MAX - other ? UINT64_MAX : one + other;
+}
+
+// What findings take off the peak does not add up: the best of them counts.
+static void join(enum report_diff_kind kind, struct report_diff_side *to,
+                 const struct report_diff_side *from)
+{
+    const bool first = to->count == 0;
+    const struct report_diff_side before = *to;
+    if (first || (kind == REPORT_DIFF_FINDING && from->peak_bytes > to->peak_bytes))
+        *to = *from;
+    if (first)
+        return;
+    to->count = add_up(before.count, from->count);
+    to->bytes = add_up(before.bytes, from->bytes);
+    to->traffic_bytes = add_up(before.traffic_bytes, from->traffic_bytes);
+    to->ns = add_up(before.ns, from->ns);
+    to->timed = before.timed && from->timed;
+    if (kind != REPORT_DIFF_FINDING)
+        to->peak_bytes = add_up(before.peak_bytes, from->peak_bytes);
+}
+
+// Takes the keys' texts. A key that is empty is none.
+static void add_side(struct matching *matching, unsigned which, enum report_diff_kind kind,
+                     const struct report_diff_side *side, struct base_buf keys[REPORT_DIFF_TIERS])
+{
+    struct groups *groups = &matching->groups[which];
+    bool added = false;
+    uint64_t *slot = NULL;
+    const char *kept = NULL;
+    for (unsigned i = 0; i < REPORT_DIFF_TIERS; i++)
+        matching->failed |= keys[i].failed;
+    if (!matching->failed) {
+        const struct base_str key = {keys[0].text, keys[0].length};
+        slot = base_map_get_str(&groups->known, key);
+        if (!slot && (kept = base_alloc_text(&matching->diff->arena, key.text, key.length)))
+            slot = base_map_put_str(&groups->known, base_str(kept), &added);
+    }
+    struct group *group = added ? base_array_push(&groups->rows) : NULL;
+    if (group) {
+        *slot = groups->rows.count;
+        group->kind = kind;
+        group->keys[0] = kept;
+        for (unsigned i = 1; i < REPORT_DIFF_TIERS; i++) {
+            if (keys[i].length)
+                group->keys[i] =
+                    base_alloc_text(&matching->diff->arena, keys[i].text, keys[i].length);
+            matching->failed |= keys[i].length && !group->keys[i];
+        }
+    }
+    matching->failed |= !slot || (added && !group);
+    if (!matching->failed)
+        join(kind, &groups->rows.items[*slot - 1].side, side);
+    for (unsigned i = 0; i < REPORT_DIFF_TIERS; i++)
+        base_buf_fini(&keys[i]);
+}
+
+static void add_objects(struct matching *matching, unsigned which)
+{
+    const struct report_data *data = &matching->diff->data[which];
+    for (size_t i = 0; i < data->objects.count && !matching->failed; i++) {
+        const struct report_object *object = &data->objects.items[i];
+        const struct report_diff_side side = {
+            .count = 1,
+            .bytes = object->bytes,
+            .peak_bytes =
+                data->peak_count && report_is_in_peak(object, &data->peaks[0]) ? object->bytes : 0,
+            .timed = true,
+            .name = object->name,
+            .path = object->path,
+            .object_kind = object->kind};
+        struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
+        for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
+            if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
+                continue;
+            base_buf_puts(&keys[tier], "object ");
+            report_diff_put_object(data, object->number, &keys[tier]);
+            report_diff_put_path(data, object->path, tier, &keys[tier]);
+        }
+        add_side(matching, which, REPORT_DIFF_OBJECT, &side, keys);
+    }
+}
+
+static struct report_diff_side side_of_sum(const struct report_sum *sum, const char *name,
+                                           uint32_t path)
+{
+    return (struct report_diff_side){.count = sum->count,
+                                     .bytes = sum->bytes,
+                                     .ns = sum->total_ns,
+                                     .timed = sum->timed == sum->count,
+                                     .name = name,
+                                     .path = path};
+}
+
+static void add_kernels(struct matching *matching, unsigned which)
+{
+    const struct report_data *data = &matching->diff->data[which];
+    for (size_t i = 0; i < data->kernel_rows.count && !matching->failed; i++) {
+        const struct report_kernel *kernel = &data->kernel_rows.items[i];
+        const struct report_diff_side side = side_of_sum(&kernel->sum, kernel->name, 0);
+        struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
+        if (side.count == 0)
+            continue;
+        for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
+            base_buf_puts(&keys[tier], "kernel ");
+            report_diff_put_kernel(kernel->name, tier, &keys[tier]);
+        }
+        add_side(matching, which, REPORT_DIFF_KERNEL, &side, keys);
+    }
+}
+
+static void add_copies(struct matching *matching, unsigned which)
+{
+    const struct report_data *data = &matching->diff->data[which];
+    for (unsigned i = 0; i <= REPORT_DIRECTIONS && !matching->failed; i++) {
+        const struct report_sum *sum = i < REPORT_DIRECTIONS ? &data->copies[i] : &data->sets;
+        const char *name = i == REPORT_DIRECTIONS ? "set to a value"
+                           : i ? profile_direction_word((enum profile_direction)i)
+                               : "unknown direction";
+        const struct report_diff_side side = side_of_sum(sum, name, 0);
+        struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
+        if (side.count == 0)
+            continue;
+        base_buf_printf(&keys[0], "copy %s", name);
+        add_side(matching, which, REPORT_DIFF_COPY, &side, keys);
+    }
+}
+
+static void add_waits(struct matching *matching, unsigned which)
+{
+    const struct report_data *data = &matching->diff->data[which];
+    for (size_t i = 0; i < data->wait_rows.count && !matching->failed; i++) {
+        const struct report_wait *wait = &data->wait_rows.items[i];
+        const char *function = report_function_name(data, wait->function);
+        const struct report_diff_side side = side_of_sum(&wait->sum, function, wait->path);
+        struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
+        for (unsigned tier = 0; tier < REPORT_DIFF_BY_PLACE; tier++) {
+            base_buf_printf(&keys[tier], "wait %d %s\n", wait->is_explicit,
+                            function ? function : "");
+            report_diff_put_path(data, wait->path, tier, &keys[tier]);
+        }
+        add_side(matching, which, REPORT_DIFF_WAIT, &side, keys);
+    }
+}
+
+static void add_findings(struct matching *matching, unsigned which)
+{
+    const struct report_data *data = &matching->diff->data[which];
+    for (size_t i = 0; i < analyze_finding_count(data->analysis) && !matching->failed; i++) {
+        const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        const struct report_object *object = report_find_object(data, finding->object);
+        const struct report_diff_side side = {.count = finding->times ? finding->times : 1,
+                                              .peak_bytes = finding->peak_bytes,
+                                              .traffic_bytes = finding->traffic_bytes,
+                                              .ns = finding->gpu_ns,
+                                              .timed = true,
+                                              .name = object ? object->name : NULL,
+                                              .path = finding->path,
+                                              .finding = finding};
+        struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
+        for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
+            if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
+                continue;
+            base_buf_printf(&keys[tier], "%s\n", analyze_pattern_word(finding->pattern));
+            report_diff_put_object(data, finding->object, &keys[tier]);
+            report_diff_put_object(data, finding->other_object, &keys[tier]);
+            report_diff_put_kernel(report_kernel_name(data, finding->kernel), tier, &keys[tier]);
+            report_diff_put_path(data, finding->path, tier, &keys[tier]);
+            if (tier ==
+                REPORT_DIFF_BY_PLACE) // what lies between may have changed, and it is the same
+                continue;
+            report_diff_put_path(data, finding->other_path, tier, &keys[tier]);
+            report_diff_put_path(data, finding->last_path, tier, &keys[tier]);
+        }
+        add_side(matching, which, REPORT_DIFF_FINDING, &side, keys);
+    }
+}
+
+// --- Pairs ---------------------------------------------------------------------------------------
+
+// Groups of one key that have none yet, of both profiles, in the order in which they are there.
+struct bucket {
+    struct indices {
+        BASE_ARRAY(size_t) items;
+    } of[2];
+};
+
+static void add_item(struct matching *matching, enum report_diff_kind kind,
+                     const struct report_diff_side *old, const struct report_diff_side *new,
+                     const char *key)
+{
+    struct report_diff *diff = matching->diff;
+    struct report_diff_item item = {.kind = kind, .key = key};
+    if (old)
+        item.sides[0] = *old;
+    if (new)
+        item.sides[1] = *new;
+    judge(matching, &item);
+    if (item.change == REPORT_DIFF_SAME) {
+        diff->same[kind]++;
+        return;
+    }
+    struct report_diff_item *row = base_array_push(&diff->items);
+    if (row)
+        *row = item;
+    matching->failed |= !row;
+}
+
+static void pair(struct matching *matching, struct group *old, struct group *new)
+{
+    old->paired = new->paired = true;
+    add_item(matching, old->kind, &old->side, &new->side,
+             strcmp(old->keys[0], new->keys[0]) < 0 ? old->keys[0] : new->keys[0]);
+}
+
+// As many of one key in both: the first is the first. Else nobody knows which is which, and they
+// are compared as one; by a key that is weak not even that.
+static void pair_bucket(struct matching *matching, const struct bucket *bucket,
+                        enum report_diff_tier tier)
+{
+    struct group *rows[2] = {matching->groups[0].rows.items, matching->groups[1].rows.items};
+    const size_t counts[2] = {bucket->of[0].items.count, bucket->of[1].items.count};
+    if (!counts[0] || !counts[1] ||
+        (tier == REPORT_DIFF_BY_PLACE && (counts[0] > 1 || counts[1] > 1)))
+        return;
+    for (size_t i = 0; i < counts[0] && counts[0] == counts[1]; i++)
+        pair(matching, &rows[0][bucket->of[0].items.items[i]],
+             &rows[1][bucket->of[1].items.items[i]]);
+    if (counts[0] == counts[1])
+        return;
+    for (unsigned which = 0; which < 2; which++) {
+        struct group *first = &rows[which][bucket->of[which].items.items[0]];
+        for (size_t i = 1; i < counts[which]; i++) {
+            struct group *other = &rows[which][bucket->of[which].items.items[i]];
+            join(first->kind, &first->side, &other->side);
+            other->paired = true;
+        }
+    }
+    pair(matching, &rows[0][bucket->of[0].items.items[0]], &rows[1][bucket->of[1].items.items[0]]);
+}
+
+static void pair_tier(struct matching *matching, enum report_diff_tier tier)
+{
+    struct base_map known = {0};
+    BASE_ARRAY(struct bucket) buckets = {0};
+    for (unsigned which = 0; which < 2; which++) {
+        struct groups *groups = &matching->groups[which];
+        for (size_t i = 0; i < groups->rows.count && !matching->failed; i++) {
+            const struct group *group = &groups->rows.items[i];
+            const char *key = group->keys[tier];
+            if (group->paired || !key)
+                continue;
+            bool added = false;
+            uint64_t *slot = base_map_put_str(&known, base_str(key), &added);
+            if (slot && added) {
+                const struct bucket *made = base_array_push(&buckets);
+                *slot = made ? buckets.count : 0;
+            }
+            size_t *index =
+                slot && *slot ? base_array_push(&buckets.items[*slot - 1].of[which].items) : NULL;
+            if (index)
+                *index = i;
+            matching->failed |= !index;
+        }
+    }
+    for (size_t i = 0; i < buckets.count; i++) {
+        if (!matching->failed)
+            pair_bucket(matching, &buckets.items[i], tier);
+        base_array_fini(&buckets.items[i].of[0].items);
+        base_array_fini(&buckets.items[i].of[1].items);
+    }
+    base_array_fini(&buckets);
+    base_map_fini(&known);
+}
+
+static void match(struct matching *matching)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        add_findings(matching, which);
+        add_objects(matching, which);
+        add_kernels(matching, which);
+        add_copies(matching, which);
+        add_waits(matching, which);
+    }
+    for (unsigned tier = 0; tier < REPORT_DIFF_TIERS && !matching->failed; tier++)
+        pair_tier(matching, tier);
+    for (unsigned which = 0; which < 2; which++) {
+        const struct groups *groups = &matching->groups[which];
+        for (size_t i = 0; i < groups->rows.count && !matching->failed; i++) {
+            const struct group *group = &groups->rows.items[i];
+            if (!group->paired)
+                add_item(matching, group->kind, which ? NULL : &group->side,
+                         which ? &group->side : NULL, group->keys[0]);
+        }
+    }
+}
+
+static uint64_t apart(const struct report_diff_item *item)
+{
+    const uint64_t old = item->measure->value(&item->sides[0]);
+    const uint64_t new = item->measure->value(&item->sides[1]);
+    return old > new ? old - new : new - old;
+}
+
+static int by_change(const void *one, const void *other)
+{
+    const struct report_diff_item *a = one, *b = other;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->measure != b->measure)
+        return a->measure < b->measure ? -1 : 1; // rows of one table: the most telling first
+    if (apart(a) != apart(b))
+        return apart(a) > apart(b) ? -1 : 1;
+    return strcmp(a->key, b->key);
+}
+
+// --- The summary ---------------------------------------------------------------------------------
+
+// A sum of which some times are missing has none.
+struct total {
+    uint64_t count, bytes, ns;
+    bool timed;
+};
+
+static void add_total(struct total *total, const struct report_sum *sum)
+{
+    total->count += sum->count;
+    total->bytes = add_up(total->bytes, sum->bytes);
+    total->ns = add_up(total->ns, sum->total_ns);
+    total->timed &= sum->timed == sum->count;
+}
+
+static void sum_up(struct report_diff *diff, uint32_t tolerance_percent)
+{
+    static const struct {
+        const char *name;
+        enum report_diff_unit unit;
+    } rows[REPORT_DIFF_SUMS] = {
+        {"peak", REPORT_DIFF_BYTES},        {"achievable peak", REPORT_DIFF_BYTES},
+        {"objects", REPORT_DIFF_COUNT},     {"kernel runs", REPORT_DIFF_COUNT},
+        {"GPU time", REPORT_DIFF_NS},       {"copied", REPORT_DIFF_BYTES},
+        {"time of copies", REPORT_DIFF_NS}, {"waits", REPORT_DIFF_COUNT},
+        {"waited", REPORT_DIFF_NS},         {"findings", REPORT_DIFF_COUNT}};
+    bool timed[REPORT_DIFF_SUMS][2];
+    memset(timed, true, sizeof(timed));
+    for (unsigned which = 0; which < 2; which++) {
+        const struct report_data *data = &diff->data[which];
+        struct total kernels = {.timed = true}, copies = {.timed = true}, waits = {.timed = true};
+        for (size_t i = 0; i < data->kernel_rows.count; i++)
+            add_total(&kernels, &data->kernel_rows.items[i].sum);
+        for (unsigned i = 0; i < REPORT_DIRECTIONS; i++)
+            add_total(&copies, &data->copies[i]);
+        for (size_t i = 0; i < data->wait_rows.count; i++)
+            add_total(&waits, &data->wait_rows.items[i].sum);
+        const uint64_t values[REPORT_DIFF_SUMS] = {data->peak_count ? data->peaks[0].bytes : 0,
+                                                   analyze_achievable_peak(data->analysis),
+                                                   data->objects.count,
+                                                   data->launches,
+                                                   kernels.ns,
+                                                   copies.bytes,
+                                                   copies.ns,
+                                                   waits.count,
+                                                   waits.ns,
+                                                   analyze_finding_count(data->analysis)};
+        timed[4][which] = kernels.timed;
+        timed[6][which] = copies.timed;
+        timed[8][which] = waits.timed;
+        for (unsigned i = 0; i < REPORT_DIFF_SUMS; i++)
+            diff->sums[i].values[which] = values[i];
+    }
+    for (unsigned i = 0; i < REPORT_DIFF_SUMS; i++) {
+        struct report_diff_sum *sum = &diff->sums[i];
+        sum->name = rows[i].name;
+        sum->unit = rows[i].unit;
+        sum->known = timed[i][0] && timed[i][1];
+        sum->differs =
+            sum->unit == REPORT_DIFF_NS
+                ? sum->known && times_differ(sum->values[0], sum->values[1], tolerance_percent)
+                : sum->values[0] != sum->values[1];
+    }
+}
+
+// --- What cannot be compared ---------------------------------------------------------------------
+
+// Takes the text.
+static void add_note(struct matching *matching, struct base_buf *text)
+{
+    struct report_diff *diff = matching->diff;
+    const char **row = base_array_push(&diff->notes);
+    const char *kept =
+        row && !text->failed ? base_alloc_text(&diff->arena, text->text, text->length) : NULL;
+    if (kept)
+        *row = kept;
+    matching->failed |= !kept;
+    base_buf_fini(text);
+}
+
+static const char *setting(const struct report_data *data, const char *name)
+{
+    for (size_t i = 0; i < data->settings.count; i++) {
+        if (strcmp(data->settings.items[i].name, name) == 0)
+            return data->settings.items[i].value;
+    }
+    return "";
+}
+
+static void put_devices(const struct report_data *data, struct base_buf *out)
+{
+    for (size_t i = 0; i < data->devices.count; i++)
+        base_buf_printf(out, "%s%s", i ? ", " : "",
+                        data->devices.items[i].name ? data->devices.items[i].name : "?");
+    if (profile_program(data->profile)->simulated)
+        base_buf_puts(out, data->devices.count ? " (simulated)" : "a simulated GPU");
+    base_buf_puts(out, "");
+}
+
+static void compare_recordings(struct matching *matching, const char *const names[2])
+{
+    static const char *const settings[] = {"analyses", "kernels", "sample"};
+    const struct report_data *old = &matching->diff->data[0], *new = &matching->diff->data[1];
+    struct base_buf devices[2] = {{0}};
+    put_devices(old, &devices[0]);
+    put_devices(new, &devices[1]);
+    matching->failed |= devices[0].failed || devices[1].failed;
+    if (!matching->failed && old->devices.count &&
+        new->devices.count &&strcmp(devices[0].text, devices[1].text) != 0) {
+        struct base_buf text = {0};
+        base_buf_printf(&text, "times are of different GPUs: %s and %s", devices[0].text,
+                        devices[1].text);
+        add_note(matching, &text);
+    }
+    base_buf_fini(&devices[0]);
+    base_buf_fini(&devices[1]);
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        const char *before = setting(old, settings[i]), *after = setting(new, settings[i]);
+        if (strcmp(before, after) != 0) {
+            struct base_buf text = {0};
+            base_buf_printf(&text,
+                            "recorded with different --%s, '%s' and '%s': findings may differ for "
+                            "that alone",
+                            settings[i], before, after);
+            add_note(matching, &text);
+        }
+    }
+    for (unsigned which = 0; which < 2; which++) {
+        if (analyze_is_incomplete(matching->diff->data[which].analysis)) {
+            struct base_buf text = {0};
+            base_buf_printf(&text,
+                            "calls or objects are missing in %s: most patterns are not looked for",
+                            names[which]);
+            add_note(matching, &text);
+        }
+    }
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+enum base_code report_diff_load(struct report_diff *diff, const struct report_diff_request *request,
+                                struct base_error *error)
+{
+    struct matching matching = {.diff = diff, .tolerance_percent = request->tolerance_percent};
+    enum base_code code = BASE_OK;
+    base_arena_init(&diff->arena, 0);
+    for (unsigned which = 0; which < 2 && code == BASE_OK; which++) {
+        code = report_data_load(&diff->data[which], request->profiles[which], request->thresholds,
+                                error);
+        if (code != BASE_OK)
+            base_fail_while(error, "reading %s", request->names[which]);
+    }
+    if (code == BASE_OK) {
+        match(&matching);
+        if (diff->items.count)
+            qsort(diff->items.items, diff->items.count, sizeof(*diff->items.items), by_change);
+        sum_up(diff, request->tolerance_percent);
+        compare_recordings(&matching, request->names);
+        if (matching.failed)
+            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    }
+    for (unsigned which = 0; which < 2; which++) {
+        base_array_fini(&matching.groups[which].rows);
+        base_map_fini(&matching.groups[which].known);
+    }
+    return code;
+}
+
+void report_diff_fini(struct report_diff *diff)
+{
+    report_data_fini(&diff->data[0]);
+    report_data_fini(&diff->data[1]);
+    base_array_fini(&diff->items);
+    base_array_fini(&diff->notes);
+    base_arena_fini(&diff->arena);
+}
+
+bool report_diff_is_empty(const struct report_diff *diff)
+{
+    bool empty = diff->items.count == 0;
+    for (unsigned i = 0; i < REPORT_DIFF_SUMS; i++)
+        empty &= !diff->sums[i].differs;
+    return empty;
+}
+
+const char *report_diff_kind_word(enum report_diff_kind kind)
+{
+    static const char *const words[REPORT_DIFF_KINDS] = {"finding", "object", "kernel", "copy",
+                                                         "wait"};
+    return words[kind];
+}
+
+const char *report_diff_change_word(enum report_diff_change change)
+{
+    static const char *const words[REPORT_DIFF_CHANGES] = {"worse", "better", "new", "gone",
+                                                           "same"};
+    return words[change];
+}
+
+const struct report_diff_side *report_diff_shown(const struct report_diff_item *item,
+                                                 unsigned *which)
+{
+    *which = item->sides[1].count ? 1 : 0;
+    return &item->sides[*which];
+}
