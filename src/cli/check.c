@@ -22,7 +22,10 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'F', "fail-on", "RULES", "rules with commas between, instead of the file's; may be repeated"},
+    {'F', "fail-on", "RULES", "rules with commas between, instead of the file's; may be repeated",
+     .list = "any new worse growth unused-suppression early-allocation late-deallocation "
+             "redundant-allocation unused-allocation memory-leak temporary-idleness dead-write "
+             "overallocation non-uniform-access structured-access"},
     {'r', "rules", "FILE", "the file of rules; default: .glint.toml, here or above"},
     {'b', "baseline", "FILE", "an older profile, for the rules new, worse and growth"},
     {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
@@ -194,9 +197,9 @@ const struct cli_verb cli_check = {
         "  worse[>AMOUNT]      a finding that is worth more than in the baseline\n"
         "  unused-suppression  a suppression of the file that suppresses nothing\n\n"
         "  glint check --fail-on 'memory-leak,any>10%,peak>2GiB' prog.glint\n\n"
-        ".glint.toml has rules and suppressions, each with a reason: docs/check.md describes it,\n"
-        "and the JSON. The exit status is 0 where all rules hold, 1 where one is broken, and 2\n"
-        "where that cannot be decided.\n",
+        "A .glint.toml has rules, and suppressions, each with a reason: docs/check.md describes\n"
+        "it, and the JSON. The exit status is 0 where all rules hold, 1 where one is broken, and\n"
+        "2 where that cannot be decided.\n",
     .options = options,
     .run = run,
 };

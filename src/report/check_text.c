@@ -46,14 +46,18 @@ static void put_rule(const struct report_check *check, size_t i, const struct re
 static void put_suppressions(const struct report_check *check, struct base_buf *out)
 {
     const struct report_check_request *request = check->request;
-    if (check->suppressed)
+    const char *before = "\n";
+    if (check->suppressed) {
         base_buf_printf(out, "\nsuppressed: %llu finding%s\n",
                         (unsigned long long)check->suppressed, check->suppressed == 1 ? "" : "s");
+        before = "";
+    }
     for (size_t i = 0; i < request->rules->suppressions.count; i++) {
         const struct report_suppression *row = &request->rules->suppressions.items[i];
         if (check->uses[i])
             continue;
-        base_buf_puts(out, "\nunused suppression: ");
+        base_buf_printf(out, "%sunused suppression: ", before);
+        before = "";
         report_put_text(out, request->rules_name);
         base_buf_printf(out, ":%u: ", row->line);
         report_check_put_suppression(row, out);
@@ -66,16 +70,19 @@ static void put_suppressions(const struct report_check *check, struct base_buf *
 // What was not watched may hide findings.
 static void put_notes(const struct report_check *check, struct base_buf *out)
 {
+    const char *before = "\n";
     for (size_t i = 0; i < check->data->notes.count; i++) {
         const struct report_note *note = &check->data->notes.items[i];
         if (note->severity < PROFILE_WARNING)
             continue;
-        base_buf_printf(out, "\n%s: ", profile_severity_word(note->severity));
+        base_buf_printf(out, "%s%s: ", before, profile_severity_word(note->severity));
+        before = "";
         report_put_text(out, note->text);
         base_buf_putc(out, '\n');
     }
     for (size_t i = 0; i < check->diff.notes.count; i++) {
-        base_buf_puts(out, "\nnote: ");
+        base_buf_printf(out, "%snote: ", before);
+        before = "";
         report_put_text(out, check->diff.notes.items[i]);
         base_buf_putc(out, '\n');
     }

@@ -90,8 +90,10 @@ static void item_name(const void *context, const void *row, struct base_buf *out
     const struct report_diff_side *side = report_diff_shown(item, &which);
     if (side->finding) {
         const char *kernel = report_kernel_name(&diff->data[which], side->finding->kernel);
-        base_buf_printf(out, "%s: ", analyze_pattern_word(side->finding->pattern));
-        report_put_text(out, side->name ? side->name : kernel);
+        const char *name = side->name ? side->name : kernel;
+        base_buf_printf(out, "%s%s", analyze_pattern_word(side->finding->pattern),
+                        name ? ": " : "");
+        report_put_text(out, name);
     } else {
         report_put_text(out, side->name);
     }
@@ -149,7 +151,12 @@ static void item_place(const void *context, const void *row, struct base_buf *ou
     const struct report_diff *diff = context;
     unsigned which;
     const uint32_t path = report_diff_shown(row, &which)->path;
-    report_put_place(&diff->data[which], path, out);
+    struct base_buf place = {0};
+    report_put_place(&diff->data[which], path, &place);
+    const char *slash = place.text ? strrchr(place.text, '/') : NULL; // folders are mostly the same
+    base_buf_puts(out, slash ? slash + 1 : place.text ? place.text : "");
+    out->failed |= place.failed;
+    base_buf_fini(&place);
 }
 
 static const struct report_column changed_columns[] = {

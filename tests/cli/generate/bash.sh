@@ -1,0 +1,41 @@
+# The completions, in a bash of its own.
+command -v bash >/dev/null || { echo "SKIP: no bash"; exit 77; }
+"$GLINT" generate bash >"$SCRATCH/glint" || exit
+cd "$SCRATCH" && mkdir folder && touch folder/x a.glint b.glint 'with space.glint' || exit 1
+cat >ask <<'END'
+. ./glint
+complete -p glint
+# What is offered behind the line.
+ask() {
+    COMP_LINE=$1 COMP_POINT=${#1}
+    _glint glint
+    echo "$1| ${COMPREPLY[*]}"
+}
+ask 'glint '
+ask 'glint re'
+ask 'glint --v'
+ask 'glint report --f'
+ask 'glint report -'
+ask 'glint report --format '
+ask 'glint report --format j'
+ask 'glint report --format=t'
+ask 'glint report -f '
+ask 'glint report a'
+ask 'glint report --format json b'
+ask 'glint diff a.glint b'
+ask 'glint record --analyses '
+ask 'glint record -a objects,el'
+ask 'glint record --analyses=objects,elements,c'
+ask 'glint run --device sim'
+ask 'glint run --device sim:a'
+ask 'glint run --device=g'
+ask 'glint record --cache f'
+ask 'glint check --fail-on memory-leak,un'
+ask 'glint check --baseline w'
+ask 'glint run -- ./gl'
+ask 'glint run -d sim ./prog a'
+ask 'glint run ./prog --dev'
+ask 'glint doctor '
+ask 'glint frobnicate --'
+END
+bash --norc --noprofile ask
