@@ -112,7 +112,7 @@ static bool read_rules(struct request *request, struct report_rules *rules, stru
             base_fail_while(&error, "%s", file);
     }
     free(text);
-    if (code == BASE_OK && rules->baseline && !request->check.baseline_name)
+    if (code == BASE_OK && file && rules->baseline && !request->check.baseline_name)
         request->check.baseline_name = beside(rules, file, rules->baseline);
     if (request->list_count)
         rules->rules.count = 0;

@@ -4,12 +4,9 @@
 // the old one decides on words only: exchanged, better is worse and new is gone.
 #include "diff.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "findings.h"
-
-enum { LEAST_NS = 10000 }; // of time, that a difference must have to be told
 
 struct group {
     enum report_diff_kind kind;
@@ -78,14 +75,6 @@ const struct report_diff_measure *report_diff_measures(enum report_diff_kind kin
     return measures[kind];
 }
 
-static bool times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent)
-{
-    const uint64_t more = one > other ? one : other,
-                   apart = one > other ? one - other : other - one;
-    return apart >= LEAST_NS &&
-           (unsigned __int128)apart * 100 > (unsigned __int128)more * tolerance_percent;
-}
-
 static void judge(const struct matching *matching, struct report_diff_item *item)
 {
     const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
@@ -103,7 +92,7 @@ static void judge(const struct matching *matching, struct report_diff_item *item
     for (; measure->word && item->change == REPORT_DIFF_SAME; measure++) {
         const uint64_t before = measure->value(old), after = measure->value(new);
         const bool differs = measure->unit == REPORT_DIFF_NS
-                                 ? old->timed && new->timed &&times_differ(
+                                 ? old->timed && new->timed &&report_diff_times_differ(
                                                      before, after, matching->tolerance_percent)
                                  : before != after;
         if (differs) {
@@ -115,11 +104,6 @@ static void judge(const struct matching *matching, struct report_diff_item *item
 
 // --- Groups --------------------------------------------------------------------------------------
 
-static uint64_t add_up(uint64_t one, uint64_t other)
-{
-    return one > UINT64_MAX - other ? UINT64_MAX : one + other;
-}
-
 // What findings take off the peak does not add up: the best of them counts.
 static void join(enum report_diff_kind kind, struct report_diff_side *to,
                  const struct report_diff_side *from)
@@ -130,13 +114,13 @@ static void join(enum report_diff_kind kind, struct report_diff_side *to,
         *to = *from;
     if (first)
         return;
-    to->count = add_up(before.count, from->count);
-    to->bytes = add_up(before.bytes, from->bytes);
-    to->traffic_bytes = add_up(before.traffic_bytes, from->traffic_bytes);
-    to->ns = add_up(before.ns, from->ns);
+    to->count = report_diff_add_up(before.count, from->count);
+    to->bytes = report_diff_add_up(before.bytes, from->bytes);
+    to->traffic_bytes = report_diff_add_up(before.traffic_bytes, from->traffic_bytes);
+    to->ns = report_diff_add_up(before.ns, from->ns);
     to->timed = before.timed && from->timed;
     if (kind != REPORT_DIFF_FINDING)
-        to->peak_bytes = add_up(before.peak_bytes, from->peak_bytes);
+        to->peak_bytes = report_diff_add_up(before.peak_bytes, from->peak_bytes);
 }
 
 // Takes the keys' texts. A key that is empty is none.
@@ -168,8 +152,10 @@ static void add_side(struct matching *matching, unsigned which, enum report_diff
         }
     }
     matching->failed |= !slot || (added && !group);
-    if (!matching->failed)
+    if (!matching->failed) {
+        assert(groups->rows.items); // since the map is not empty
         join(kind, &groups->rows.items[*slot - 1].side, side);
+    }
     for (unsigned i = 0; i < REPORT_DIFF_TIERS; i++)
         base_buf_fini(&keys[i]);
 }
@@ -375,6 +361,7 @@ static void pair_tier(struct matching *matching, enum report_diff_tier tier)
                 const struct bucket *made = base_array_push(&buckets);
                 *slot = made ? buckets.count : 0;
             }
+            assert(!slot || !*slot || buckets.items); // since the map is not empty
             size_t *index =
                 slot && *slot ? base_array_push(&buckets.items[*slot - 1].of[which].items) : NULL;
             if (index)
@@ -433,145 +420,6 @@ static int by_change(const void *one, const void *other)
     return strcmp(a->key, b->key);
 }
 
-// --- The summary ---------------------------------------------------------------------------------
-
-// A sum of which some times are missing has none.
-struct total {
-    uint64_t count, bytes, ns;
-    bool timed;
-};
-
-static void add_total(struct total *total, const struct report_sum *sum)
-{
-    total->count += sum->count;
-    total->bytes = add_up(total->bytes, sum->bytes);
-    total->ns = add_up(total->ns, sum->total_ns);
-    total->timed &= sum->timed == sum->count;
-}
-
-static void sum_up(struct report_diff *diff, uint32_t tolerance_percent)
-{
-    static const struct {
-        const char *name;
-        enum report_diff_unit unit;
-    } rows[REPORT_DIFF_SUMS] = {
-        {"peak", REPORT_DIFF_BYTES},        {"achievable peak", REPORT_DIFF_BYTES},
-        {"objects", REPORT_DIFF_COUNT},     {"kernel runs", REPORT_DIFF_COUNT},
-        {"GPU time", REPORT_DIFF_NS},       {"copied", REPORT_DIFF_BYTES},
-        {"time of copies", REPORT_DIFF_NS}, {"waits", REPORT_DIFF_COUNT},
-        {"waited", REPORT_DIFF_NS},         {"findings", REPORT_DIFF_COUNT}};
-    bool timed[REPORT_DIFF_SUMS][2];
-    memset(timed, true, sizeof(timed));
-    for (unsigned which = 0; which < 2; which++) {
-        const struct report_data *data = &diff->data[which];
-        struct total kernels = {.timed = true}, copies = {.timed = true}, waits = {.timed = true};
-        for (size_t i = 0; i < data->kernel_rows.count; i++)
-            add_total(&kernels, &data->kernel_rows.items[i].sum);
-        for (unsigned i = 0; i < REPORT_DIRECTIONS; i++)
-            add_total(&copies, &data->copies[i]);
-        for (size_t i = 0; i < data->wait_rows.count; i++)
-            add_total(&waits, &data->wait_rows.items[i].sum);
-        const uint64_t values[REPORT_DIFF_SUMS] = {data->peak_count ? data->peaks[0].bytes : 0,
-                                                   analyze_achievable_peak(data->analysis),
-                                                   data->objects.count,
-                                                   data->launches,
-                                                   kernels.ns,
-                                                   copies.bytes,
-                                                   copies.ns,
-                                                   waits.count,
-                                                   waits.ns,
-                                                   analyze_finding_count(data->analysis)};
-        timed[4][which] = kernels.timed;
-        timed[6][which] = copies.timed;
-        timed[8][which] = waits.timed;
-        for (unsigned i = 0; i < REPORT_DIFF_SUMS; i++)
-            diff->sums[i].values[which] = values[i];
-    }
-    for (unsigned i = 0; i < REPORT_DIFF_SUMS; i++) {
-        struct report_diff_sum *sum = &diff->sums[i];
-        sum->name = rows[i].name;
-        sum->unit = rows[i].unit;
-        sum->known = timed[i][0] && timed[i][1];
-        sum->differs =
-            sum->unit == REPORT_DIFF_NS
-                ? sum->known && times_differ(sum->values[0], sum->values[1], tolerance_percent)
-                : sum->values[0] != sum->values[1];
-    }
-}
-
-// --- What cannot be compared ---------------------------------------------------------------------
-
-// Takes the text.
-static void add_note(struct matching *matching, struct base_buf *text)
-{
-    struct report_diff *diff = matching->diff;
-    const char **row = base_array_push(&diff->notes);
-    const char *kept =
-        row && !text->failed ? base_alloc_text(&diff->arena, text->text, text->length) : NULL;
-    if (kept)
-        *row = kept;
-    matching->failed |= !kept;
-    base_buf_fini(text);
-}
-
-static const char *setting(const struct report_data *data, const char *name)
-{
-    for (size_t i = 0; i < data->settings.count; i++) {
-        if (strcmp(data->settings.items[i].name, name) == 0)
-            return data->settings.items[i].value;
-    }
-    return "";
-}
-
-static void put_devices(const struct report_data *data, struct base_buf *out)
-{
-    for (size_t i = 0; i < data->devices.count; i++)
-        base_buf_printf(out, "%s%s", i ? ", " : "",
-                        data->devices.items[i].name ? data->devices.items[i].name : "?");
-    if (profile_program(data->profile)->simulated)
-        base_buf_puts(out, data->devices.count ? " (simulated)" : "a simulated GPU");
-    base_buf_puts(out, "");
-}
-
-static void compare_recordings(struct matching *matching, const char *const names[2])
-{
-    static const char *const settings[] = {"analyses", "kernels", "sample"};
-    const struct report_data *old = &matching->diff->data[0], *new = &matching->diff->data[1];
-    struct base_buf devices[2] = {{0}};
-    put_devices(old, &devices[0]);
-    put_devices(new, &devices[1]);
-    matching->failed |= devices[0].failed || devices[1].failed;
-    if (!matching->failed && old->devices.count &&
-        new->devices.count &&strcmp(devices[0].text, devices[1].text) != 0) {
-        struct base_buf text = {0};
-        base_buf_printf(&text, "times are of different GPUs: %s and %s", devices[0].text,
-                        devices[1].text);
-        add_note(matching, &text);
-    }
-    base_buf_fini(&devices[0]);
-    base_buf_fini(&devices[1]);
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        const char *before = setting(old, settings[i]), *after = setting(new, settings[i]);
-        if (strcmp(before, after) != 0) {
-            struct base_buf text = {0};
-            base_buf_printf(&text,
-                            "recorded with different --%s, '%s' and '%s': findings may differ for "
-                            "that alone",
-                            settings[i], before, after);
-            add_note(matching, &text);
-        }
-    }
-    for (unsigned which = 0; which < 2; which++) {
-        if (analyze_is_incomplete(matching->diff->data[which].analysis)) {
-            struct base_buf text = {0};
-            base_buf_printf(&text,
-                            "calls or objects are missing in %s: most patterns are not looked for",
-                            names[which]);
-            add_note(matching, &text);
-        }
-    }
-}
-
 // --- All together --------------------------------------------------------------------------------
 
 enum base_code report_diff_load(struct report_diff *diff, const struct report_diff_request *request,
@@ -590,9 +438,8 @@ enum base_code report_diff_load(struct report_diff *diff, const struct report_di
         match(&matching);
         if (diff->items.count)
             qsort(diff->items.items, diff->items.count, sizeof(*diff->items.items), by_change);
-        sum_up(diff, request->tolerance_percent);
-        compare_recordings(&matching, request->names);
-        if (matching.failed)
+        report_diff_sum_up(diff, request->tolerance_percent);
+        if (!report_diff_add_notes(diff, request->names) || matching.failed)
             code = base_fail(error, BASE_NO_MEMORY, "out of memory");
     }
     for (unsigned which = 0; which < 2; which++) {

@@ -88,6 +88,15 @@ const struct report_diff_measure *report_diff_measures(enum report_diff_kind kin
 const struct report_diff_side *report_diff_shown(const struct report_diff_item *item,
                                                  unsigned *which);
 
+// --- diff_sums.c ---------------------------------------------------------------------------------
+
+uint64_t report_diff_add_up(uint64_t one, uint64_t other); // UINT64_MAX for more than that
+// By more than measuring them varies.
+bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent);
+void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent);
+// False when memory ran out.
+bool report_diff_add_notes(struct report_diff *diff, const char *const names[2]);
+
 // --- diff_keys.c: what makes two things of two profiles the same ---------------------------------
 
 // Each weaker than the one before it.
