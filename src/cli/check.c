@@ -23,9 +23,7 @@ struct request {
 
 static const struct cli_option options[] = {
     {'F', "fail-on", "RULES", "rules with commas between, instead of the file's; may be repeated",
-     .list = "any new worse growth unused-suppression early-allocation late-deallocation "
-             "redundant-allocation unused-allocation memory-leak temporary-idleness dead-write "
-             "overallocation non-uniform-access structured-access"},
+     .list = "any new worse growth unused-suppression " CLI_PATTERNS},
     {'r', "rules", "FILE", "the file of rules; default: .glint.toml, here or above"},
     {'b', "baseline", "FILE", "an older profile, for the rules new, worse and growth"},
     {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},

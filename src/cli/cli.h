@@ -26,6 +26,11 @@ struct cli_option {
     const char *list;   // the same for an argument that is a list of them with commas between
 };
 
+// The patterns of findings, for rows whose argument is a list of them; docs/patterns.md has them.
+#define CLI_PATTERNS                                                                         \
+    "early-allocation late-deallocation redundant-allocation unused-allocation memory-leak " \
+    "temporary-idleness dead-write overallocation non-uniform-access structured-access"
+
 struct cli_verb {
     const char *name;
     const char *arguments;            // behind the options: "FILE"

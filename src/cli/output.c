@@ -21,6 +21,7 @@ bool output_put(void *user, const char *bytes, size_t length)
     return true;
 }
 
+// 0: nobody says.
 static unsigned width_of(FILE *file)
 {
     const char *columns = getenv("COLUMNS");
@@ -29,14 +30,16 @@ static unsigned width_of(FILE *file)
     if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     if (width <= 0)
-        return USUAL_WIDTH;
+        return 0;
     return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
 }
 
 struct report_style output_style(FILE *file)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return (struct report_style){.width = width_of(file),
+    const unsigned width = width_of(file);
+    return (struct report_style){.width = width ? width : USUAL_WIDTH,
+                                 .wrap = width > 0,
                                  .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
                                            !(terminal && strcmp(terminal, "dumb") == 0)};
 }

@@ -254,14 +254,15 @@ static void add_findings(struct matching *matching, unsigned which)
     for (size_t i = 0; i < analyze_finding_count(data->analysis) && !matching->failed; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
         const struct report_object *object = report_find_object(data, finding->object);
-        const struct report_diff_side side = {.count = finding->times ? finding->times : 1,
-                                              .peak_bytes = finding->peak_bytes,
-                                              .traffic_bytes = finding->traffic_bytes,
-                                              .ns = finding->gpu_ns,
-                                              .timed = true,
-                                              .name = object ? object->name : NULL,
-                                              .path = finding->path,
-                                              .finding = finding};
+        const struct report_diff_side side = {
+            .count = finding->count > finding->times ? finding->count : finding->times,
+            .peak_bytes = finding->peak_bytes,
+            .traffic_bytes = finding->traffic_bytes,
+            .ns = finding->gpu_ns,
+            .timed = true,
+            .name = object ? object->name : NULL,
+            .path = finding->path,
+            .finding = finding};
         struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
         for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
             if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))

@@ -8,10 +8,10 @@ function ask
     echo "$argv|" (complete -C "$argv" | string replace -r '\t.*' '')
 end
 ask 'glint re'
-ask 'glint report --f'
-ask 'glint report --format '
-ask 'glint report --format=j'
-ask 'glint report -f t'
+ask 'glint query --f'
+ask 'glint query --format '
+ask 'glint query --format=j'
+ask 'glint query -f t'
 ask 'glint diff a'
 ask 'glint record --analyses objects,el'
 ask 'glint run --device sim:a'

@@ -45,10 +45,10 @@ ask() {
     print -r -- "$1| $(grep -v '^done$' offers | sort -u | tr '\n' ' ')"
 }
 ask 'glint re'
-ask 'glint report --for'
-ask 'glint report --format '
-ask 'glint report --format=j'
-ask 'glint report -f '
+ask 'glint query --for'
+ask 'glint query --format '
+ask 'glint query --format=j'
+ask 'glint query -f '
 ask 'glint diff a.'
 ask 'glint record --analyses objects,el'
 ask 'glint run --device sim'
