@@ -29,17 +29,25 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return CLI_OWN_FAILURE;
     }
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+    const bool help =
+        strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0;
+    if (help && argc == 2) {
         print_usage(stdout);
         return 0;
     }
+    if (help)
+        verb = argv[2];
     if (strcmp(verb, "--version") == 0) {
         puts("glint " GLINT_VERSION);
         return 0;
     }
     for (int i = 0; cli_verbs[i]; i++) {
-        if (strcmp(verb, cli_verbs[i]->name) == 0)
+        if (strcmp(verb, cli_verbs[i]->name) != 0)
+            continue;
+        if (!help)
             return cli_verbs[i]->run(cli_verbs[i], argc - 1, argv + 1);
+        cli_print_help(cli_verbs[i], stdout);
+        return 0;
     }
     cli_message("'%s' is not a verb of glint; 'glint --help' lists them", verb);
     return CLI_OWN_FAILURE;

@@ -123,9 +123,11 @@ static void join(enum report_diff_kind kind, struct report_diff_side *to,
         to->peak_bytes = report_diff_add_up(before.peak_bytes, from->peak_bytes);
 }
 
-// Takes the keys' texts. A key that is empty is none.
-static void add_side(struct matching *matching, unsigned which, enum report_diff_kind kind,
-                     const struct report_diff_side *side, struct base_buf keys[REPORT_DIFF_TIERS])
+// Takes the keys' texts. A key that is empty is none. Returns which group it is, from 1; 0 when
+// memory ran out.
+static uint64_t add_side(struct matching *matching, unsigned which, enum report_diff_kind kind,
+                         const struct report_diff_side *side,
+                         struct base_buf keys[REPORT_DIFF_TIERS])
 {
     struct groups *groups = &matching->groups[which];
     bool added = false;
@@ -158,11 +160,26 @@ static void add_side(struct matching *matching, unsigned which, enum report_diff
     }
     for (unsigned i = 0; i < REPORT_DIFF_TIERS; i++)
         base_buf_fini(&keys[i]);
+    return matching->failed ? 0 : *slot;
 }
 
+static void put_object_keys(const struct report_data *data, const struct report_object *object,
+                            struct base_buf keys[REPORT_DIFF_TIERS])
+{
+    for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
+        if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
+            continue;
+        base_buf_puts(&keys[tier], "object ");
+        report_diff_put_object(data, object->number, &keys[tier]);
+        report_diff_put_path(data, object->path, tier, &keys[tier]);
+    }
+}
+
+// Most objects of a long run are like one before: the texts are made only of the first.
 static void add_objects(struct matching *matching, unsigned which)
 {
     const struct report_data *data = &matching->diff->data[which];
+    struct base_map alike = {0}; // to their group
     for (size_t i = 0; i < data->objects.count && !matching->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
         const struct report_diff_side side = {
@@ -174,16 +191,20 @@ static void add_objects(struct matching *matching, unsigned which)
             .name = object->name,
             .path = object->path,
             .object_kind = object->kind};
-        struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
-        for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
-            if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
-                continue;
-            base_buf_puts(&keys[tier], "object ");
-            report_diff_put_object(data, object->number, &keys[tier]);
-            report_diff_put_path(data, object->path, tier, &keys[tier]);
+        const uint64_t key[] = {object->kind, object->path, object->name_source,
+                                (uint64_t)(uintptr_t)object->name}; // a text stands once
+        uint64_t *group = base_map_put(&alike, base_hash(key, sizeof(key)), NULL);
+        matching->failed |= !group;
+        if (group && *group == 0) {
+            struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
+            put_object_keys(data, object, keys);
+            *group = add_side(matching, which, REPORT_DIFF_OBJECT, &side, keys);
+        } else if (group) {
+            assert(matching->groups[which].rows.items); // since the map is not empty
+            join(REPORT_DIFF_OBJECT, &matching->groups[which].rows.items[*group - 1].side, &side);
         }
-        add_side(matching, which, REPORT_DIFF_OBJECT, &side, keys);
     }
+    base_map_fini(&alike);
 }
 
 static struct report_diff_side side_of_sum(const struct report_sum *sum, const char *name,

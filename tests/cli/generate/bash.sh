@@ -9,7 +9,9 @@ complete -p glint
 ask() {
     COMP_LINE=$1 COMP_POINT=${#1}
     _glint glint
-    echo "$1| ${COMPREPLY[*]}"
+    printf '%s|' "$1"
+    ((${#COMPREPLY[@]} == 0)) || printf ' <%s>' "${COMPREPLY[@]}"
+    echo
 }
 ask 'glint '
 ask 'glint re'
