@@ -75,6 +75,25 @@ const struct report_diff_measure *report_diff_measures(enum report_diff_kind kin
     return measures[kind];
 }
 
+static bool differs(const struct matching *matching, const struct report_diff_item *item,
+                    const struct report_diff_measure *measure)
+{
+    const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
+    const uint64_t before = measure->value(old), after = measure->value(new);
+    if (measure->unit == REPORT_DIFF_NS)
+        return old->timed && new->timed &&report_diff_times_differ(
+                                 before, after, matching->tolerance_percent,
+                                 item->kind == REPORT_DIFF_WAIT ? REPORT_DIFF_LEAST_WAIT_NS
+                                                                : REPORT_DIFF_LEAST_NS);
+    return before != after && !old->implicit && !new->implicit;
+}
+
+// Whether a call waits that was not asked to depends on when it comes: only time tells.
+static bool is_chance(const struct report_diff_side *side)
+{
+    return side->implicit && side->timed && side->ns < REPORT_DIFF_LEAST_WAIT_NS;
+}
+
 static void judge(const struct matching *matching, struct report_diff_item *item)
 {
     const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
@@ -82,6 +101,8 @@ static void judge(const struct matching *matching, struct report_diff_item *item
     item->change = REPORT_DIFF_SAME;
     if (!old->count || !new->count) {
         const struct report_diff_side *side = old->count ? old : new;
+        if (is_chance(side))
+            return;
         item->change = old->count ? REPORT_DIFF_GONE : REPORT_DIFF_NEW;
         // The first that there is anything of.
         while (measure[1].word && measure->value(side) == 0)
@@ -90,13 +111,9 @@ static void judge(const struct matching *matching, struct report_diff_item *item
         return;
     }
     for (; measure->word && item->change == REPORT_DIFF_SAME; measure++) {
-        const uint64_t before = measure->value(old), after = measure->value(new);
-        const bool differs = measure->unit == REPORT_DIFF_NS
-                                 ? old->timed && new->timed &&report_diff_times_differ(
-                                                     before, after, matching->tolerance_percent)
-                                 : before != after;
-        if (differs) {
-            item->change = after > before ? REPORT_DIFF_WORSE : REPORT_DIFF_BETTER;
+        if (differs(matching, item, measure)) {
+            item->change =
+                measure->value(new) > measure->value(old) ? REPORT_DIFF_WORSE : REPORT_DIFF_BETTER;
             item->measure = measure;
         }
     }
@@ -258,7 +275,8 @@ static void add_waits(struct matching *matching, unsigned which)
     for (size_t i = 0; i < data->wait_rows.count && !matching->failed; i++) {
         const struct report_wait *wait = &data->wait_rows.items[i];
         const char *function = report_function_name(data, wait->function);
-        const struct report_diff_side side = side_of_sum(&wait->sum, function, wait->path);
+        struct report_diff_side side = side_of_sum(&wait->sum, function, wait->path);
+        side.implicit = !wait->is_explicit;
         struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
         for (unsigned tier = 0; tier < REPORT_DIFF_BY_PLACE; tier++) {
             base_buf_printf(&keys[tier], "wait %d %s\n", wait->is_explicit,

@@ -23,6 +23,7 @@ struct report_diff_side {
     uint64_t traffic_bytes;
     uint64_t ns;
     bool timed;                            // ns is known of all
+    bool implicit;                         // a wait that no synchronisation asked for
     const char *name;                      // for people; NULL: none
     uint32_t path;                         // 0: none
     uint8_t object_kind;                   // enum profile_object_kind
@@ -91,8 +92,11 @@ const struct report_diff_side *report_diff_shown(const struct report_diff_item *
 // --- diff_sums.c ---------------------------------------------------------------------------------
 
 uint64_t report_diff_add_up(uint64_t one, uint64_t other); // UINT64_MAX for more than that
-// By more than measuring them varies.
-bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent);
+// By more than measuring them varies: by a share of the larger, and by at least so much, which is
+// more for what the host waits.
+enum { REPORT_DIFF_LEAST_NS = 10000, REPORT_DIFF_LEAST_WAIT_NS = 100000 };
+bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent,
+                              uint64_t least_ns);
 void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent);
 // False when memory ran out.
 bool report_diff_add_notes(struct report_diff *diff, const char *const names[2]);

@@ -4,22 +4,36 @@
 
 #include "diff.h"
 
-enum { LEAST_NS = 10000 }; // of time, that a difference must have to be told
-
 uint64_t report_diff_add_up(uint64_t one, uint64_t other)
 {
     return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
 
-bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent)
+bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent,
+                              uint64_t least_ns)
 {
     const uint64_t more = one > other ? one : other,
                    apart = one > other ? one - other : other - one;
-    return apart >= LEAST_NS &&
+    return apart >= least_ns &&
            (unsigned __int128)apart * 100 > (unsigned __int128)more * tolerance_percent;
 }
 
 // --- The summary ---------------------------------------------------------------------------------
+
+enum {
+    PEAK,
+    ACHIEVABLE,
+    OBJECTS,
+    LAUNCHES,
+    KERNEL_TIME,
+    COPIED,
+    COPY_TIME,
+    SYNCS,
+    WAITED,
+    FINDINGS,
+    SUMS
+};
+_Static_assert(SUMS == (int)REPORT_DIFF_SUMS, "a row for each");
 
 // A sum of which some times are missing has none.
 struct total {
@@ -40,36 +54,45 @@ void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent)
     static const struct {
         const char *name;
         enum report_diff_unit unit;
-    } rows[REPORT_DIFF_SUMS] = {
-        {"peak", REPORT_DIFF_BYTES},        {"achievable peak", REPORT_DIFF_BYTES},
-        {"objects", REPORT_DIFF_COUNT},     {"kernel runs", REPORT_DIFF_COUNT},
-        {"GPU time", REPORT_DIFF_NS},       {"copied", REPORT_DIFF_BYTES},
-        {"time of copies", REPORT_DIFF_NS}, {"waits", REPORT_DIFF_COUNT},
-        {"waited", REPORT_DIFF_NS},         {"findings", REPORT_DIFF_COUNT}};
+    } rows[REPORT_DIFF_SUMS] = {[PEAK] = {"peak", REPORT_DIFF_BYTES},
+                                [ACHIEVABLE] = {"achievable peak", REPORT_DIFF_BYTES},
+                                [OBJECTS] = {"objects", REPORT_DIFF_COUNT},
+                                [LAUNCHES] = {"kernel runs", REPORT_DIFF_COUNT},
+                                [KERNEL_TIME] = {"GPU time", REPORT_DIFF_NS},
+                                [COPIED] = {"copied", REPORT_DIFF_BYTES},
+                                [COPY_TIME] = {"time of copies", REPORT_DIFF_NS},
+                                [SYNCS] = {"synchronisations", REPORT_DIFF_COUNT},
+                                [WAITED] = {"waited", REPORT_DIFF_NS},
+                                [FINDINGS] = {"findings", REPORT_DIFF_COUNT}};
     bool timed[REPORT_DIFF_SUMS][2];
     memset(timed, true, sizeof(timed));
     for (unsigned which = 0; which < 2; which++) {
         const struct report_data *data = &diff->data[which];
         struct total kernels = {.timed = true}, copies = {.timed = true}, waits = {.timed = true};
+        uint64_t syncs = 0;
         for (size_t i = 0; i < data->kernel_rows.count; i++)
             add_total(&kernels, &data->kernel_rows.items[i].sum);
         for (unsigned i = 0; i < REPORT_DIRECTIONS; i++)
             add_total(&copies, &data->copies[i]);
         for (size_t i = 0; i < data->wait_rows.count; i++)
             add_total(&waits, &data->wait_rows.items[i].sum);
-        const uint64_t values[REPORT_DIFF_SUMS] = {data->peak_count ? data->peaks[0].bytes : 0,
-                                                   analyze_achievable_peak(data->analysis),
-                                                   data->objects.count,
-                                                   data->launches,
-                                                   kernels.ns,
-                                                   copies.bytes,
-                                                   copies.ns,
-                                                   waits.count,
-                                                   waits.ns,
-                                                   analyze_finding_count(data->analysis)};
-        timed[4][which] = kernels.timed;
-        timed[6][which] = copies.timed;
-        timed[8][which] = waits.timed;
+        // Whether a call waits that was not asked to depends on when it comes.
+        for (size_t i = 0; i < data->wait_rows.count; i++)
+            syncs += data->wait_rows.items[i].is_explicit ? data->wait_rows.items[i].sum.count : 0;
+        const uint64_t values[REPORT_DIFF_SUMS] = {
+            [PEAK] = data->peak_count ? data->peaks[0].bytes : 0,
+            [ACHIEVABLE] = analyze_achievable_peak(data->analysis),
+            [OBJECTS] = data->objects.count,
+            [LAUNCHES] = data->launches,
+            [KERNEL_TIME] = kernels.ns,
+            [COPIED] = copies.bytes,
+            [COPY_TIME] = copies.ns,
+            [SYNCS] = syncs,
+            [WAITED] = waits.ns,
+            [FINDINGS] = analyze_finding_count(data->analysis)};
+        timed[KERNEL_TIME][which] = kernels.timed;
+        timed[COPY_TIME][which] = copies.timed;
+        timed[WAITED][which] = waits.timed;
         for (unsigned i = 0; i < REPORT_DIFF_SUMS; i++)
             diff->sums[i].values[which] = values[i];
     }
@@ -78,10 +101,12 @@ void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent)
         sum->name = rows[i].name;
         sum->unit = rows[i].unit;
         sum->known = timed[i][0] && timed[i][1];
-        sum->differs = sum->unit == REPORT_DIFF_NS
-                           ? sum->known && report_diff_times_differ(sum->values[0], sum->values[1],
-                                                                    tolerance_percent)
-                           : sum->values[0] != sum->values[1];
+        sum->differs =
+            sum->unit == REPORT_DIFF_NS
+                ? sum->known && report_diff_times_differ(
+                                    sum->values[0], sum->values[1], tolerance_percent,
+                                    i == WAITED ? REPORT_DIFF_LEAST_WAIT_NS : REPORT_DIFF_LEAST_NS)
+                : sum->values[0] != sum->values[1];
     }
 }
 

@@ -350,6 +350,44 @@ static void small_differences_of_time_are_none(void **state)
     }
 }
 
+static void write_wait(unsigned which, uint64_t ns, unsigned times, bool is_explicit)
+{
+    struct pair_writer to;
+    pair_begin(&to, paths[which], "objects,sync");
+    const uint32_t place = pair_path(&to, "f", "s.cu", 1);
+    for (unsigned i = 0; i < times; i++) {
+        if (is_explicit)
+            pair_wait(&to, ns, place);
+        else
+            pair_call(&to, (struct profile_call){.kind = PROFILE_CALL_COPY,
+                                                 .path = place,
+                                                 .waited_ns = ns,
+                                                 .flags = PROFILE_CALL_WAITED});
+    }
+    if (!is_explicit && !times) // the copy is there all the same
+        pair_call(&to, (struct profile_call){.kind = PROFILE_CALL_COPY, .path = place});
+    pair_end(&to);
+}
+
+// What was asked for is exact; whether another call waits is chance, unless it is for long.
+static void waits_by_chance_are_no_difference(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ns;
+        bool is_explicit, differs;
+    } cases[] = {{1, true, true}, {99999, false, false}, {100000, false, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct opened opened;
+        write_wait(0, 0, 0, cases[i].is_explicit);
+        write_wait(1, cases[i].ns, 1, cases[i].is_explicit);
+        open_diff(&opened, 0, 1);
+        if (report_diff_is_empty(&opened.diff) == cases[i].differs)
+            fail_msg("case %zu", i);
+        close_diff(&opened);
+    }
+}
+
 static void what_cannot_be_compared_is_said(void **state)
 {
     (void)state;
@@ -382,6 +420,7 @@ int main(void)
         cmocka_unit_test(places_without_names_are_matched_in_order_or_as_one),
         cmocka_unit_test(kernels_with_other_arguments_are_matched_where_that_is_certain),
         cmocka_unit_test(small_differences_of_time_are_none),
+        cmocka_unit_test(waits_by_chance_are_no_difference),
         cmocka_unit_test(what_cannot_be_compared_is_said),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
