@@ -184,7 +184,7 @@ static void put_object_keys(const struct report_data *data, const struct report_
                             struct base_buf keys[REPORT_DIFF_TIERS])
 {
     for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
-        if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
+        if (tier >= REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
             continue;
         base_buf_puts(&keys[tier], "object ");
         report_diff_put_object(data, object->number, &keys[tier]);
@@ -278,7 +278,7 @@ static void add_waits(struct matching *matching, unsigned which)
         struct report_diff_side side = side_of_sum(&wait->sum, function, wait->path);
         side.implicit = !wait->is_explicit;
         struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
-        for (unsigned tier = 0; tier < REPORT_DIFF_BY_PLACE; tier++) {
+        for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
             base_buf_printf(&keys[tier], "wait %d %s\n", wait->is_explicit,
                             function ? function : "");
             report_diff_put_path(data, wait->path, tier, &keys[tier]);
@@ -304,15 +304,15 @@ static void add_findings(struct matching *matching, unsigned which)
             .finding = finding};
         struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
         for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {
-            if (tier == REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
+            if (tier >= REPORT_DIFF_BY_PLACE && !report_diff_has_name(object))
                 continue;
             base_buf_printf(&keys[tier], "%s\n", analyze_pattern_word(finding->pattern));
             report_diff_put_object(data, finding->object, &keys[tier]);
             report_diff_put_object(data, finding->other_object, &keys[tier]);
             report_diff_put_kernel(report_kernel_name(data, finding->kernel), tier, &keys[tier]);
             report_diff_put_path(data, finding->path, tier, &keys[tier]);
-            if (tier ==
-                REPORT_DIFF_BY_PLACE) // what lies between may have changed, and it is the same
+            // What lies between may have changed, and it is the same.
+            if (tier >= REPORT_DIFF_BY_PLACE)
                 continue;
             report_diff_put_path(data, finding->other_path, tier, &keys[tier]);
             report_diff_put_path(data, finding->last_path, tier, &keys[tier]);
@@ -366,7 +366,7 @@ static void pair_bucket(struct matching *matching, const struct bucket *bucket,
     struct group *rows[2] = {matching->groups[0].rows.items, matching->groups[1].rows.items};
     const size_t counts[2] = {bucket->of[0].items.count, bucket->of[1].items.count};
     if (!counts[0] || !counts[1] ||
-        (tier == REPORT_DIFF_BY_PLACE && (counts[0] > 1 || counts[1] > 1)))
+        (tier >= REPORT_DIFF_BY_PLACE && (counts[0] > 1 || counts[1] > 1)))
         return;
     for (size_t i = 0; i < counts[0] && counts[0] == counts[1]; i++)
         pair(matching, &rows[0][bucket->of[0].items.items[i]],

@@ -108,6 +108,7 @@ enum report_diff_tier {
     REPORT_DIFF_BY_LINES,     // functions, files without their folders, and lines of all frames
     REPORT_DIFF_BY_FUNCTIONS, // the same without lines, which shift when a source is edited
     REPORT_DIFF_BY_PLACE, // only the innermost frame with a source, for what has a name of its own
+    REPORT_DIFF_BY_FUNCTION, // the same without its file, which may have been renamed
     REPORT_DIFF_TIERS
 };
 
@@ -117,7 +118,7 @@ void report_diff_put_path(const struct report_data *data, uint32_t path, enum re
 // Adds the object's name where that does not come from its place or size.
 void report_diff_put_object(const struct report_data *data, uint64_t object, struct base_buf *out);
 bool report_diff_has_name(const struct report_object *object);
-// Adds a kernel's name: in the weakest tier without arguments of templates and parameters.
+// Adds a kernel's name: in the weakest tiers without arguments of templates and parameters.
 void report_diff_put_kernel(const char *name, enum report_diff_tier tier, struct base_buf *out);
 
 #endif

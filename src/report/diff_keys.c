@@ -29,7 +29,7 @@ static void put_frame(const struct report_data *data, const struct profile_frame
 {
     if (frame->function)
         base_buf_puts(out, frame->function);
-    if (frame->file) {
+    if (frame->file && tier != REPORT_DIFF_BY_FUNCTION) {
         base_buf_printf(out, "@%s", base_name(frame->file));
         if (tier == REPORT_DIFF_BY_LINES)
             base_buf_printf(out, ":%u", frame->line);
@@ -44,10 +44,10 @@ void report_diff_put_path(const struct report_data *data, uint32_t path, enum re
 {
     const struct report_path *of = report_path_of(data, path);
     for (uint32_t i = 0; of && i < of->frame_count; i++) {
-        if (tier == REPORT_DIFF_BY_PLACE && !of->frames[i].file)
+        if (tier >= REPORT_DIFF_BY_PLACE && !of->frames[i].file)
             continue;
         put_frame(data, &of->frames[i], tier, out);
-        if (tier == REPORT_DIFF_BY_PLACE)
+        if (tier >= REPORT_DIFF_BY_PLACE)
             break;
     }
     base_buf_puts(out, "\n");
@@ -73,7 +73,7 @@ void report_diff_put_object(const struct report_data *data, uint64_t object, str
 void report_diff_put_kernel(const char *name, enum report_diff_tier tier, struct base_buf *out)
 {
     size_t length = name ? strcspn(name, "<(") : 0;
-    if (tier != REPORT_DIFF_BY_PLACE || length == 0 || strstr(name, "operator"))
+    if (tier < REPORT_DIFF_BY_PLACE || length == 0 || strstr(name, "operator"))
         length = name ? strlen(name) : 0;
     if (length)
         base_buf_add(out, name, length);

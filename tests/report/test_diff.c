@@ -214,6 +214,7 @@ static void objects_are_matched_by_name_and_path(void **state)
         {"a", {"f", "f"}, {"/x/s.cu", "/other/s.cu"}, {1, 1}, {1, 1}, true},  // another folder
         {"a", {"f", "f"}, {"/x/s.cu", "/x/s.cu"}, {1, 9}, {1, 1}, true},      // shifted lines
         {NULL, {"f", "f"}, {"/x/s.cu", "/x/s.cu"}, {1, 9}, {1, 1}, true},     // without a name too
+        {"a", {"f", "f"}, {"/x/s.cu", "/x/t.cu"}, {1, 9}, {1, 1}, true},      // a renamed file
         {"a", {"f", "g"}, {"/x/s.cu", "/x/s.cu"}, {1, 1}, {1, 1}, false},     // another function
         {NULL, {"f", "f"}, {"/x/s.cu", "/x/other.cu"}, {1, 1}, {1, 1}, false} // another file
     };
