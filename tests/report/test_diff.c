@@ -238,6 +238,27 @@ static void objects_are_matched_by_name_and_path(void **state)
     }
 }
 
+// A name that comes from a place is no name: the place may shift.
+static void names_of_places_are_not_compared(void **state)
+{
+    (void)state;
+    struct opened opened;
+    for (unsigned which = 0; which < 2; which++) {
+        struct pair_writer to;
+        char name[16];
+        const uint32_t line = 1 + 8 * which;
+        pair_begin(&to, paths[which], "objects,sync");
+        const uint64_t object = pair_alloc(&to, NULL, 64, pair_path(&to, "f", "s.cu", line));
+        snprintf(name, sizeof(name), "s.cu:%u", line);
+        pair_check(&to,
+                   profile_name_object(to.writer, object, name, PROFILE_NAME_PLACE, &to.error));
+        pair_end(&to);
+    }
+    open_diff(&opened, 0, 1);
+    assert_true(report_diff_is_empty(&opened.diff));
+    close_diff(&opened);
+}
+
 static void write_sizes(unsigned which, const uint64_t *bytes, unsigned count, uint32_t line)
 {
     struct pair_writer to;
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(exchanged_profiles_give_the_mirrored_difference),
         cmocka_unit_test(nothing_is_lost_or_counted_twice),
         cmocka_unit_test(objects_are_matched_by_name_and_path),
+        cmocka_unit_test(names_of_places_are_not_compared),
         cmocka_unit_test(places_without_names_are_matched_in_order_or_as_one),
         cmocka_unit_test(kernels_with_other_arguments_are_matched_where_that_is_certain),
         cmocka_unit_test(small_differences_of_time_are_none),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes two versions of a program's profile: write_pairs FOLDER makes old.glint and new.glint. In
 // the new one lines of the source have shifted, and
-//   grown      is larger                           fixed   is freed in time, and was not before
+//   grown      is larger, and copied to twice      fixed   is freed in time, and was not before
 //   buffer     is made more often in a loop        gone    is not there, and made a finding
 //   unnamed    objects stay                        leaked  is new, and is never freed
 //   slower<int>, quicker take more and less time   renamed<int> is renamed<float>
@@ -53,6 +53,8 @@ static void write_version(const char *folder, const struct version *version)
         is_new ? pair_alloc(&to, "leaked", 3 * MIB, pair_path(&to, "setup", file, 14 + shift))
                : pair_alloc(&to, "gone", 3 * MIB, pair_path(&to, "setup", file, 20));
     pair_copy(&to, grown, (is_new ? 12 : 8) * (uint64_t)MIB, time_of(version, 200000));
+    if (is_new)
+        pair_copy(&to, grown, 12 * MIB, time_of(version, 200000));
     pair_copy(&to, fixed, 4 * MIB, time_of(version, 100000));
     pair_launch(&to, slower, fixed, time_of(version, is_new ? 900000 : 600000), launch);
     if (is_new)
