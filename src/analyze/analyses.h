@@ -36,7 +36,7 @@ bool analyze_is_subject(const struct analyze_object *object);
 static inline uint32_t analyze_apis_between(const struct analyze_model *model, uint32_t one,
                                             uint32_t other)
 {
-    uint32_t a = model->calls.items[one].order, b = model->calls.items[other].order;
+    uint32_t a = analyze_last_order(model, one), b = model->calls.items[other].order;
     return b > a ? b - a - 1 : 0;
 }
 
@@ -49,7 +49,7 @@ static inline void analyze_set_distance(const struct analyze_model *model,
                                         struct analyze_finding *finding, uint32_t one,
                                         uint32_t other)
 {
-    uint32_t a = model->calls.items[one].order, b = model->calls.items[other].order;
+    uint32_t a = analyze_last_order(model, one), b = model->calls.items[other].order;
     finding->has_distance = true;
     finding->distance = b > a ? b - a : 0;
 }

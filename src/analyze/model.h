@@ -22,7 +22,10 @@ struct analyze_call {
     uint64_t number;
     uint64_t event;  // of synchronisations, records and waits; 0: none
     uint64_t gpu_ns; // that the GPU worked; 0: not known
-    uint32_t record; // of a wait: which record of the event
+    union {
+        uint32_t record; // of a wait: which record of the event
+        uint32_t graph;  // of a graph launch: 1 + index; 0: not known
+    };
     uint32_t thread, context, stream;
     uint32_t sync_stream; // that is waited for; 0: none
     uint32_t path, kernel;
@@ -39,6 +42,7 @@ enum { ANALYZE_READ = 1, ANALYZE_WRITE = 2 };
 struct analyze_touch {
     uint32_t call, object; // indices
     uint32_t kernel;       // number; 0: a copy or a set
+    uint32_t node;         // index, of the launch of a graph
     uint32_t rows, element_bytes;
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
@@ -75,6 +79,23 @@ struct analyze_stream {
     uint32_t number, context, flags;
 };
 
+struct analyze_edge { // between nodes of a graph, by index
+    uint32_t from, to;
+};
+
+struct analyze_chain { // of nodes
+    uint32_t length;   // the longest that ends with the node, in GPU APIs
+    bool is_api;       // the node is one
+    bool marked;       // graphs.c, for a moment
+};
+
+struct analyze_graph {
+    struct analyze_chain *chains; // by node
+    uint32_t node_count;
+    uint32_t steps; // the longest of the chains
+    size_t first_edge, edge_count;
+};
+
 // Which elements were touched, as src/profile keeps them, and summed up.
 struct analyze_map {
     uint32_t object, element_bytes;
@@ -94,7 +115,9 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_touch) touches;
     BASE_ARRAY(struct analyze_object) objects; // by number
     BASE_ARRAY(struct analyze_stream) streams; // by number
-    BASE_ARRAY(struct analyze_map) maps;       // by object
+    BASE_ARRAY(struct analyze_graph) graphs;
+    BASE_ARRAY(struct analyze_edge) edges; // by graph, then by the node that they lead to
+    BASE_ARRAY(struct analyze_map) maps;   // by object
     BASE_ARRAY(struct analyze_counted) counted;
     // Of each object and kernel the most uneven of these, in full.
     BASE_ARRAY(struct profile_counts *) counts;
@@ -135,6 +158,34 @@ static inline bool analyze_is_api(const struct analyze_call *call)
 {
     return call->flags & ANALYZE_WORKS && !(call->flags & ANALYZE_HOST_MEMORY) &&
            call->kind >= PROFILE_CALL_ALLOC && call->kind <= PROFILE_CALL_GRAPH_LAUNCH;
+}
+
+// graphs.c: a graph of so many nodes, of which some are GPU APIs; its index. NONE when memory ran
+// out.
+uint32_t analyze_add_graph(struct analyze_model *model, const bool *is_api, uint32_t count);
+// An edge. Those of a graph come together, in the order of the nodes that they lead to. Nodes stand
+// in an order that holds: an edge against it is left out. False when memory ran out.
+bool analyze_add_edge(struct analyze_model *model, uint32_t graph, uint32_t from, uint32_t to);
+// One node of the graph is over when the other begins.
+bool analyze_is_node_before(const struct analyze_model *model, uint32_t graph, uint32_t one,
+                            uint32_t other);
+
+// How many GPU APIs follow one another in the call: one, or none; of the launch of a graph those in
+// its longest chain of nodes, and one where there are none.
+static inline uint32_t analyze_steps(const struct analyze_model *model, uint32_t index)
+{
+    const struct analyze_call *call = &model->calls.items[index];
+    if (call->kind != PROFILE_CALL_GRAPH_LAUNCH || !call->graph)
+        return analyze_is_api(call);
+    uint32_t steps = model->graphs.items[call->graph - 1].steps;
+    return analyze_is_api(call) ? steps + !steps : 0;
+}
+
+// The order of the last of them.
+static inline uint32_t analyze_last_order(const struct analyze_model *model, uint32_t index)
+{
+    uint32_t steps = analyze_steps(model, index);
+    return model->calls.items[index].order + (steps ? steps - 1 : 0);
 }
 
 // uses.c: which touches an object has, from all touches. False when memory ran out.

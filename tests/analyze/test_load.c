@@ -191,6 +191,11 @@ static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
     };
     const struct profile_graph graph = {.number = 5, .nodes = nodes, .node_count = 3};
     assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
+    // Edges against the order of nodes, or of graphs that are not there, are of a damaged file.
+    static const struct profile_edge edges[] = {
+        {5, 1, 3}, {5, 0, 2}, {5, 3, 2}, {5, 2, 4}, {9, 1, 2}};
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+        assert_int_equal(profile_add_edge(writer, &edges[i], &error), BASE_OK);
     call((struct profile_call){.number = 1, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 5});
     call((struct profile_call){.number = 2, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 6});
     const struct profile_access access = {.call = 1, .node = 2, .object = 1, .written = true};
@@ -201,6 +206,15 @@ static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
     assert_true(model.touches.items[1].is_kernel);
     assert_int_equal(model.touches.items[1].kernel, 1);
     assert_int_equal(model.touches.items[2].how, ANALYZE_READ);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(model.touches.items[i].node, i);
+    assert_int_equal(model.calls.items[0].graph, 1);
+    assert_int_equal(model.calls.items[1].graph, 0);
+    assert_int_equal(model.edges.count, 1);
+    assert_int_equal(analyze_steps(&model, 0), 2);
+    assert_int_equal(analyze_steps(&model, 1), 1);
+    assert_true(analyze_is_node_before(&model, 0, 0, 2));
+    assert_false(analyze_is_node_before(&model, 0, 0, 1));
     assert_false(model.calls.items[0].flags & ANALYZE_UNSEEN);
     assert_true(model.calls.items[1].flags & ANALYZE_UNSEEN); // a graph that nobody told
     analyze_model_fini(&model);
