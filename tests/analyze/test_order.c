@@ -216,12 +216,6 @@ static void what_failed_of_graphs_is_no_step(void **state)
 
 enum { MOST_CALLS = 60, THREADS = 2, EVENTS = 3, MOST_OBJECTS = 8 };
 
-static uint32_t random_below(uint64_t *seed, uint32_t limit)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*seed >> 33) % limit;
-}
-
 enum { MOST_NODES = 8, GRAPHS = 3 };
 
 // Edges of a random graph as the oracle looks at them: of each node, by which others.
