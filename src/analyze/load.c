@@ -172,13 +172,39 @@ static void resolve_objects(struct analyze_model *model, const struct object_num
         object->end = object->has_end ? analyze_find_call(model, numbers[i].end) : ANALYZE_NONE;
         model->dropped |= object->has_end && numbers[i].end && object->end == ANALYZE_NONE;
         object->parent = analyze_find_object(model, numbers[i].parent);
+        if (object->parent != ANALYZE_NONE) {
+            struct analyze_object *whole = &model->objects.items[object->parent];
+            whole->has_parts = true;
+            object->is_host |= whole->is_host;
+            object->elsewhere |= whole->elsewhere;
+        }
         if (object->is_host && object->call != ANALYZE_NONE)
             model->calls.items[object->call].flags |= ANALYZE_HOST_MEMORY;
         if (object->is_host && object->end != ANALYZE_NONE)
             model->calls.items[object->end].flags |= ANALYZE_HOST_MEMORY;
-        if (object->parent != ANALYZE_NONE)
-            model->objects.items[object->parent].has_parts = true;
     }
+}
+
+// A part that is made smaller or larger becomes another, which what was in it goes on to. Neither
+// is all there is to know of that memory. False when memory ran out.
+static bool blur_resized(struct analyze_model *model)
+{
+    struct base_map last = {0}; // by address
+    bool good = true;
+    for (size_t i = 0; i < model->objects.count && good; i++) {
+        struct analyze_object *part = &model->objects.items[i];
+        if (part->parent == ANALYZE_NONE)
+            continue;
+        uint64_t *slot = base_map_put(&last, part->address, NULL);
+        struct analyze_object *before = slot && *slot ? &model->objects.items[*slot - 1] : NULL;
+        if (before && part->call != ANALYZE_NONE && before->end == part->call)
+            before->blurred = part->blurred = true;
+        if (slot)
+            *slot = i + 1;
+        good = slot != NULL;
+    }
+    base_map_fini(&last);
+    return good;
 }
 
 // Calls name the part that they begin in. One that goes on behind it, or that begins between parts,
@@ -533,6 +559,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         end_map(&loading);
         resolve_objects(model, objects.numbers.items);
         blur_pools(model);
+        loading.failed |= !blur_resized(model);
         model->dropped |= program->has_end && (program->calls_made > model->calls.count ||
                                                program->objects_made > model->objects.count);
         loading.failed |= !analyze_index_uses(model);
@@ -558,9 +585,10 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->counts);
     base_map_fini(&model->most_uneven);
     free(model->uses);
+    free(model->parts);
     free(model->unseen);
     free(model->launches);
-    model->uses = model->unseen = model->launches = NULL;
+    model->uses = model->parts = model->unseen = model->launches = NULL;
 }
 
 void analyze_model_fini(struct analyze_model *model)

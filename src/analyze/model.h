@@ -72,7 +72,8 @@ struct analyze_object {
     bool blurred;   // a copy or set went over the borders of parts: who was touched is not known
     // uses.c: its touches in the order of calls, and the first and last call that touches it.
     uint32_t first_use, use_count;
-    uint32_t first, last; // NONE: none
+    uint32_t first, last;            // NONE: none
+    uint32_t first_part, part_count; // that lie in it, as model->parts has them
 };
 
 struct analyze_stream {
@@ -123,6 +124,7 @@ struct analyze_model {
     BASE_ARRAY(struct profile_counts *) counts;
     struct base_map most_uneven; // analyze_uneven_key to index + 1 in counts
     uint32_t *uses;              // indices of touches, by object and then by call
+    uint32_t *parts;             // indices of parts, by the object that they lie in
     uint32_t *unseen;            // indices of calls that may touch anything
     uint32_t *launches;          // indices of calls that launch
     size_t unseen_count, launch_count;
@@ -188,8 +190,15 @@ static inline uint32_t analyze_last_order(const struct analyze_model *model, uin
     return model->calls.items[index].order + (steps ? steps - 1 : 0);
 }
 
-// uses.c: which touches an object has, from all touches. False when memory ran out.
+// uses.c: which touches an object has, from all touches, and which parts. False when memory ran
+// out.
 bool analyze_index_uses(struct analyze_model *model);
+// Device memory of which the program uses nothing but the parts that it has announced: so the parts
+// say how large it must be.
+static inline bool analyze_is_pool(const struct analyze_object *object)
+{
+    return object->part_count && object->counts && object->use_count == 0 && !object->elsewhere;
+}
 // The first call from `from` to before `to` that may touch the object without telling; NONE.
 uint32_t analyze_first_unseen(const struct analyze_model *model,
                               const struct analyze_object *object, uint32_t from, uint32_t to);
