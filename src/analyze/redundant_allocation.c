@@ -108,10 +108,13 @@ static bool is_over(const struct analyze_run *run, const struct analyze_object *
            analyze_first_unseen(model, one, one->last + 1, other->first) == ANALYZE_NONE;
 }
 
+// A pool gives memory out again by itself: of its parts, those matter that are there at once.
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
                       const struct analyze_object *other)
 {
     return other != object && other->device == object->device && other->parent == object->parent &&
+           (object->parent == ANALYZE_NONE ||
+            analyze_end(run->model, other) > analyze_begin(object)) &&
            is_over(run, other, object);
 }
 

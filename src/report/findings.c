@@ -353,6 +353,8 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
         base_buf_puts(out, " reuse ");
         put_name(data, finding->other_object, out);
         base_buf_puts(out, ", which nothing uses after ");
+        if (finding->last_call == finding->other_call) // of a graph
+            base_buf_puts(out, "earlier nodes of ");
         put_call(data, last_of(finding), out);
         break;
     case ANALYZE_UNUSED_ALLOCATION:
