@@ -209,12 +209,12 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         if (first == -2)
             return 0;
         if (first < 0)
-            return CLI_OWN_FAILURE;
+            return CLI_FAILURE;
         if (first >= argc)
             break;
         if (path) {
             cli_message("one profile at a time: what is '%s'?", argv[first]);
-            return CLI_OWN_FAILURE;
+            return CLI_FAILURE;
         }
         path = argv[first];
         argc -= first; // the file stands where a command line has its program's name
@@ -223,7 +223,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     char *newest = path ? NULL : newest_profile();
     bool good = (path || newest) && report(&request, path ? path : newest);
     free(newest);
-    return good ? 0 : CLI_OWN_FAILURE;
+    return good ? 0 : CLI_FAILURE;
 }
 
 const struct cli_verb cli_report = {

@@ -3,34 +3,16 @@
 // and what maps say.
 #include "models.h"
 
-#include <unistd.h>
+#include "../profile/folder.h"
 
-static char folder[64], path[96];
 static struct base_error error;
 static struct profile_writer *writer;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/glint-analyze-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.glint", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 enum { BASE = 1 << 20, SIZE = 1000 };
 
 static void begin(void)
 {
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
 }
 
 static void object(uint64_t number, enum profile_object_kind kind, uint64_t call, uint64_t parent)
@@ -53,7 +35,7 @@ static void load(struct analyze_model *model)
 {
     struct profile *profile;
     assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
-    assert_int_equal(profile_open(path, &profile, &error), BASE_OK);
+    assert_int_equal(profile_open(test_path, &profile, &error), BASE_OK);
     *model = (struct analyze_model){0};
     assert_int_equal(analyze_load(model, profile, &error), BASE_OK);
     profile_close(profile);
