@@ -92,7 +92,7 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // memory-leak            allocates               last access, or 0
 // temporary-idleness     access before           access after
 // dead-write             writes in vain          writes again
-// overallocation         allocates
+// overallocation         allocates               of a pool: most is in parts after it
 // non-uniform-access     launches                allocates
 // structured-access      first such launch       allocates
 enum { ANALYZE_MOST_OBJECTS = 100 };
@@ -115,9 +115,9 @@ struct analyze_finding {
     uint64_t times;    // how often they were found: idle periods, writes in vain, launches; else 1
     unsigned peak;     // 1: the object makes the highest peak; 2: the next; 0: none
     bool rewritten;    // temporary-idleness: other_call overwrites all of the object
-    bool is_pool;      // overallocation: of a pool, of which parts count as touched
-    bool is_heap;      // memory-leak, unused-allocation: a kernel has allocated it
-    bool may_be_used;  // memory-leak: after the last access that is told
+    bool is_pool; // overallocation: of a pool, of which what is in parts at once counts as touched
+    bool is_heap; // memory-leak, unused-allocation: a kernel has allocated it
+    bool may_be_used; // memory-leak: after the last access that is told
 
     // The objects of the first of them, the one that is worth most before the others.
     const uint64_t *objects;

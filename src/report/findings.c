@@ -159,9 +159,21 @@ static void put_dead(const struct report_data *data, const struct analyze_findin
 static void put_over(const struct report_data *data, const struct analyze_finding *finding,
                      struct base_buf *out)
 {
-    base_buf_puts(out, finding->is_pool ? "parts cover only " : "kernels touch only ");
+    if (finding->is_pool) {
+        base_buf_puts(out, "of the pool ");
+        put_name_and_size(data, finding->object, out);
+        base_buf_puts(out, " at most ");
+        report_put_bytes(out, finding->touched);
+        base_buf_puts(out, " are in parts at once, after ");
+        put_call(data, other_of(finding), out);
+        base_buf_puts(out, "; ");
+        report_put_bytes(out, finding->elements - finding->touched);
+        base_buf_puts(out, " are slack");
+        return;
+    }
+    base_buf_puts(out, "kernels touch only ");
     report_put_share(out, finding->touched, finding->elements);
-    base_buf_puts(out, finding->is_pool ? " of the pool " : " of the elements of ");
+    base_buf_puts(out, " of the elements of ");
     put_name_and_size(data, finding->object, out);
     if (finding->has_fragmentation)
         base_buf_printf(out, "; what they do not is fragmented by %.1f%%",
@@ -263,7 +275,7 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
                          struct base_buf *out)
 {
     const uint64_t end = finding->largest_first + finding->largest_count;
-    if (!finding->has_fragmentation) {
+    if (!finding->has_fragmentation && !finding->is_pool) {
         base_buf_puts(out, "find out which elements they are: 'glint record --maps' keeps them");
         return;
     }
@@ -271,7 +283,11 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
     report_put_bytes(out, finding->bytes);
     base_buf_puts(out, " instead of ");
     report_put_bytes(out, size_of(data, finding->object));
-    base_buf_puts(out, finding->is_pool ? ": bytes " : ": elements ");
+    if (finding->is_pool) {
+        base_buf_puts(out, ": all parts can be laid out in that");
+        return;
+    }
+    base_buf_puts(out, ": elements ");
     if (end >= finding->elements) {
         base_buf_puts(out, "beyond ");
         put_count(finding->largest_first, out);
@@ -280,7 +296,7 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
         base_buf_puts(out, " to ");
         put_count(end - 1, out);
     }
-    base_buf_puts(out, finding->is_pool ? " are in no part" : " are never touched");
+    base_buf_puts(out, " are never touched");
     // The paper's table 2: only where both are low is it easy and worth it. Others are told only
     // with other thresholds.
     if (finding->touched * 100.0 >= HIGH_PERCENT * (double)finding->elements)
@@ -337,6 +353,8 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
         base_buf_puts(out, " reuse ");
         put_name(data, finding->other_object, out);
         base_buf_puts(out, ", which nothing uses after ");
+        if (finding->last_call == finding->other_call) // of a graph
+            base_buf_puts(out, "earlier nodes of ");
         put_call(data, last_of(finding), finding->path, out);
         break;
     case ANALYZE_UNUSED_ALLOCATION:

@@ -1,80 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ten patterns on small models: what must match, and near misses that must not. A test names
 // every finding that there is to be: others are failures.
-#include "models.h"
-
-struct wanted {
-    enum analyze_pattern pattern;
-    uint32_t object;      // index
-    uint32_t call, other; // indices; NONE: none
-    uint64_t distance;    // 0: none
-    uint64_t peak_bytes;  // off the peak
-    uint64_t times;       // 0: once
-    uint64_t traffic_bytes;
-};
-
-static uint32_t index_of(uint64_t number)
-{
-    return number ? (uint32_t)number - 1 : ANALYZE_NONE;
-}
-
-static bool is_wanted(const struct analyze_finding *finding, const struct wanted *wanted)
-{
-    return finding->pattern == wanted->pattern && index_of(finding->object) == wanted->object &&
-           index_of(finding->call) == wanted->call &&
-           index_of(finding->other_call) == wanted->other;
-}
-
-static void print_findings(const struct analysis *analysis)
-{
-    for (size_t i = 0; i < analysis->finding_count; i++) {
-        const struct analyze_finding *f = analyze_finding(analysis, i);
-        print_message("%s object %d call %d other %d distance %d worth %d traffic %d times %d\n",
-                      analyze_pattern_word(f->pattern), (int)index_of(f->object),
-                      (int)index_of(f->call), (int)index_of(f->other_call), (int)f->distance,
-                      (int)f->peak_bytes, (int)f->traffic_bytes, (int)f->times);
-    }
-}
-
-static void check_in(struct analysis *analysis, const struct wanted *wanted, size_t count)
-{
-    for (size_t w = 0; w < count; w++) {
-        const struct analyze_finding *found = NULL;
-        for (size_t i = 0; i < analysis->finding_count && !found; i++) {
-            if (is_wanted(analyze_finding(analysis, i), &wanted[w]))
-                found = analyze_finding(analysis, i);
-        }
-        if (!found) {
-            print_findings(analysis);
-            fail_msg("no %s of object %u", analyze_pattern_word(wanted[w].pattern),
-                     wanted[w].object);
-            return;
-        }
-        assert_int_equal(found->distance, wanted[w].distance);
-        assert_int_equal(found->has_distance, wanted[w].distance != 0);
-        assert_int_equal(found->peak_bytes, wanted[w].peak_bytes);
-        assert_int_equal(found->traffic_bytes, wanted[w].traffic_bytes);
-        assert_int_equal(found->times, wanted[w].times ? wanted[w].times : 1);
-    }
-    if (analysis->finding_count != count) {
-        print_findings(analysis);
-        fail_msg("%zu findings, not %zu", analysis->finding_count, count);
-    }
-}
-
-// The model goes with the analysis.
-static void check(struct analyze_model *model, const struct wanted *wanted, size_t count)
-{
-    struct analysis *analysis = analyze(model, analyze_default_thresholds());
-    check_in(analysis, wanted, count);
-    analyze_free(analysis);
-}
-#define CHECK(model, ...)                              \
-    check(model, (const struct wanted[]){__VA_ARGS__}, \
-          sizeof((const struct wanted[]){__VA_ARGS__}) / sizeof(struct wanted))
-#define CHECK_NOTHING(model) check(model, NULL, 0)
-
-#define NO_CALL ANALYZE_NONE
+#include "wanted.h"
 
 // --- Early allocation, late deallocation ---------------------------------------------------------
 
@@ -608,28 +535,6 @@ static void without_maps_nothing_is_promised(void **state)
     CHECK(&model, {ANALYZE_OVERALLOCATION, 0, 0, NO_CALL, 0, 0, 0, 0});
 }
 
-static void the_slack_of_a_pool_is_reported(void **state)
-{
-    (void)state;
-    struct analyze_model model;
-    model_begin(&model);
-    uint32_t pool = allocate(&model, 10000);
-    for (unsigned i = 0; i < 2; i++) {
-        uint32_t part = add_object(&model, PROFILE_OBJECT_PART, 1000);
-        struct analyze_object *object = &model.objects.items[part];
-        object->address = model.objects.items[pool].address + 1000 * i;
-        object->parent = pool;
-        object->has_end = true;
-        object->counts = false;
-        model.objects.items[pool].has_parts = true;
-    }
-    copy_in(&model, 1, 0, 1000);
-    copy_in(&model, 2, 0, 1000);
-    release(&model, pool);
-    CHECK(&model, {ANALYZE_OVERALLOCATION, pool, 0, NO_CALL, 0, 8000, 0, 0},
-          {ANALYZE_REDUNDANT_ALLOCATION, 2, NO_CALL, 2, 1, 0, 0, 0});
-}
-
 static void make_counted(struct analyze_model *model, double variation)
 {
     model_begin(model);
@@ -881,7 +786,6 @@ int main(void)
         cmocka_unit_test(scattered_elements_are_not_worth_the_effort),
         cmocka_unit_test(an_object_that_is_touched_all_over_is_never_too_large),
         cmocka_unit_test(without_maps_nothing_is_promised),
-        cmocka_unit_test(the_slack_of_a_pool_is_reported),
         cmocka_unit_test(a_launch_that_touches_elements_unevenly_is_found),
         cmocka_unit_test(launches_on_slices_that_do_not_overlap_are_found),
         cmocka_unit_test(slices_of_streams_that_run_side_by_side_are_not),
