@@ -131,5 +131,8 @@ const struct report_path *report_path_of(const struct report_data *data, uint32_
 // innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
 // "library+0x1234". Adds nothing where nothing is known.
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// The way there: "solve 2mm.cu:31 < main 2mm.cu:60", without what the compiler, the CUDA runtime
+// and the start of a program put before and behind it, and without folders.
+void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out);
 
 #endif

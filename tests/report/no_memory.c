@@ -23,9 +23,9 @@ static enum base_code write_report(const char *path, bool json, size_t *bytes,
     enum base_code code = profile_open(path, &profile, error);
     if (code != BASE_OK)
         return code;
-    code =
-        json ? report_json(profile, NULL, take, bytes, error)
-             : report_text(profile, NULL, &(struct report_style){.width = 100}, take, bytes, error);
+    code = json ? report_json(profile, NULL, take, bytes, error)
+                : report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                              &(struct report_style){.width = 100}, take, bytes, error);
     profile_close(profile);
     return code;
 }

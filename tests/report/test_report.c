@@ -29,9 +29,9 @@ static enum base_code write_report(bool json, struct sink *sink, struct base_err
     enum base_code code = profile_open(test_path, &profile, error);
     if (code != BASE_OK)
         return code;
-    code =
-        json ? report_json(profile, NULL, take, sink, error)
-             : report_text(profile, NULL, &(struct report_style){.width = 100}, take, sink, error);
+    code = json ? report_json(profile, NULL, take, sink, error)
+                : report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                              &(struct report_style){.width = 100}, take, sink, error);
     profile_close(profile);
     return code;
 }
