@@ -165,7 +165,7 @@ static void put_over(const struct report_data *data, const struct analyze_findin
         base_buf_puts(out, " at most ");
         report_put_bytes(out, finding->touched);
         base_buf_puts(out, " are in parts at once, after ");
-        put_call(data, other_of(finding), out);
+        put_call(data, other_of(finding), finding->path, out);
         base_buf_puts(out, "; ");
         report_put_bytes(out, finding->elements - finding->touched);
         base_buf_puts(out, " are slack");
