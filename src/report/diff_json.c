@@ -83,10 +83,12 @@ static void put_sum(struct base_json *json, const struct report_diff_sum *sum)
     report_json_string(json, "name", sum->name);
     report_json_string(json, "unit", units[sum->unit]);
     for (unsigned i = 0; i < 2; i++) {
-        if (sum->unit == REPORT_DIFF_NS)
+        if (sum->unit == REPORT_DIFF_NS) {
             put_ms(json, keys[i], sum->values[i], sum->known);
-        else
-            report_json_number(json, keys[i], sum->values[i]);
+        } else {
+            base_json_key(json, keys[i]);
+            base_json_u64(json, sum->values[i]);
+        }
     }
     report_json_bool(json, "differs", sum->differs);
     base_json_end_object(json);
@@ -114,8 +116,10 @@ static bool put_diff(struct base_json *json, const struct report_diff *diff,
     base_json_end_array(json);
     base_json_key(json, "same");
     base_json_begin_object(json);
-    for (unsigned i = 0; i < REPORT_DIFF_KINDS; i++)
-        report_json_number(json, report_diff_kind_word((enum report_diff_kind)i), diff->same[i]);
+    for (unsigned i = 0; i < REPORT_DIFF_KINDS; i++) {
+        base_json_key(json, report_diff_kind_word((enum report_diff_kind)i));
+        base_json_u64(json, diff->same[i]);
+    }
     base_json_end_object(json);
     base_json_key(json, "notes");
     base_json_begin_array(json);
