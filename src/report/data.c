@@ -163,6 +163,7 @@ static bool take_object(void *user, const struct profile_object *object)
                                       .end = object->has_end && object->end_call ? object->end_call
                                                                                  : ANALYZE_NEVER,
                                       .kind = (uint8_t)object->kind,
+                                      .name_source = (uint8_t)object->name_source,
                                       .counts = analyze_counts(object->kind, object->parent)};
     return row != NULL;
 }

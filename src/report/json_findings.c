@@ -99,6 +99,15 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
     base_json_end_object(json);
 }
 
+void report_json_worth(struct base_json *json, const struct analyze_finding *finding)
+{
+    base_json_begin_object(json);
+    report_json_number(json, "peak_bytes", finding->peak_bytes);
+    report_json_number(json, "traffic_bytes", finding->traffic_bytes);
+    put_real(json, "ms", (double)finding->gpu_ns / 1e6);
+    base_json_end_object(json);
+}
+
 static bool put_finding(struct base_json *json, const struct report_data *data,
                         const struct analyze_finding *finding)
 {
@@ -116,11 +125,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
                        about_kernel ? report_kernel_name(data, finding->kernel) : NULL);
     report_json_number_or_null(json, "distance", finding->distance, finding->has_distance);
     base_json_key(json, "worth");
-    base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", finding->peak_bytes);
-    report_json_number(json, "traffic_bytes", finding->traffic_bytes);
-    put_real(json, "ms", (double)finding->gpu_ns / 1e6);
-    base_json_end_object(json);
+    report_json_worth(json, finding);
     report_json_string(json, "message", message.text ? message.text : "");
     report_json_string(json, "suggestion", suggestion.text ? suggestion.text : "");
     base_json_key(json, "call_path");

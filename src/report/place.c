@@ -17,8 +17,8 @@ static bool is_stub(const char *function)
 }
 
 // What the compiler makes of a launch: stubs, then the kernel's own name as a function of the host,
-// which stands in the stub's name. Returns how many frames that is, with what the stubs call.
-static uint32_t count_stubs(const struct report_path *path)
+// which stands in the stub's name.
+uint32_t report_stub_frames(const struct report_path *path)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < path->frame_count; i++) {
@@ -40,7 +40,7 @@ void report_put_place(const struct report_data *data, uint32_t path, struct base
     const struct report_path *of = report_path_of(data, path);
     if (!of || of->frame_count == 0)
         return;
-    const uint32_t first = count_stubs(of);
+    const uint32_t first = report_stub_frames(of);
     const struct profile_frame *frame = &of->frames[first];
     for (uint32_t i = first; i < of->frame_count && !frame->file; i++) {
         if (of->frames[i].file)
