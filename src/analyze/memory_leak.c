@@ -32,20 +32,18 @@ void analyze_memory_leak(struct analyze_run *run)
     const struct analyze_model *model = run->model;
     if (!model->ended) // it might still have been freed
         return;
-    for (uint32_t i = 0; i < model->objects.count; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!can_leak(object) || object->bytes == 0 || is_freed(model, object))
             continue;
-        struct analyze_finding *finding =
-            analyze_add_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);
-        if (!finding)
-            return;
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);
         // Where it may be used after that in ways that nobody told, nothing can be promised.
         uint32_t from = object->last == ANALYZE_NONE ? analyze_begin(object) : object->last + 1;
         uint32_t to = analyze_end(model, object);
-        finding->may_be_used = !analyze_is_subject(object) ||
-                               analyze_first_unseen(model, object, from, to) != ANALYZE_NONE;
-        if (!finding->may_be_used)
-            finding->peak_bytes = analyze_gain(run, object, from, to, object->bytes);
+        finding.may_be_used = !analyze_is_subject(object) ||
+                              analyze_first_unseen(model, object, from, to) != ANALYZE_NONE;
+        analyze_add_shorter(run, &finding, object, from, to,
+                            finding.may_be_used ? 0 : object->bytes);
     }
 }

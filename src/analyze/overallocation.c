@@ -58,29 +58,27 @@ static void consider(struct analyze_run *run, uint32_t index, const struct analy
     double fragmentation = 1.0 - (double)map->largest_count / (double)untouched;
     if (has_fragmentation && fragmentation * 100 >= thresholds->fragmentation_percent)
         return;
-    struct analyze_finding *finding =
-        analyze_add_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
-    if (!finding)
-        return;
-    finding->bytes = object->bytes;
-    finding->elements = map->elements;
-    finding->touched = map->touched;
-    finding->element_bytes = map->element_bytes;
-    finding->is_pool = object->has_parts;
-    if (!has_fragmentation)
-        return;
-    finding->has_fragmentation = true;
-    finding->fragmentation = fragmentation;
-    finding->largest_first = map->largest_first;
-    finding->largest_count = map->largest_count;
-    // The last element may be cut short by the object's end.
-    uint64_t start = map->largest_first * map->element_bytes;
-    uint64_t bytes = map->largest_count * map->element_bytes;
-    if (bytes > object->bytes - start)
-        bytes = object->bytes - start;
-    finding->bytes = object->bytes - bytes;
-    finding->peak_bytes =
-        analyze_gain(run, object, analyze_begin(object), analyze_end(model, object), bytes);
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
+    uint64_t spared = 0;
+    finding.elements = map->elements;
+    finding.touched = map->touched;
+    finding.element_bytes = map->element_bytes;
+    finding.is_pool = object->has_parts;
+    if (has_fragmentation) {
+        finding.has_fragmentation = true;
+        finding.fragmentation = fragmentation;
+        finding.largest_first = map->largest_first;
+        finding.largest_count = map->largest_count;
+        // The last element may be cut short by the object's end.
+        uint64_t start = map->largest_first * map->element_bytes;
+        spared = map->largest_count * map->element_bytes;
+        if (spared > object->bytes - start)
+            spared = object->bytes - start;
+    }
+    finding.bytes = object->bytes - spared;
+    analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
+                        spared);
 }
 
 // --- Pools ---------------------------------------------------------------------------------------

@@ -91,27 +91,73 @@ static struct candidate *nearest(const struct analyze_run *run, struct size_clas
     return NULL;
 }
 
-// The memory of the other one then has to be as large as the larger, and to last as long as both.
-static uint64_t worth(struct analyze_run *run, const struct analyze_object *object,
-                      const struct analyze_object *other)
+// --- What it is worth ----------------------------------------------------------------------------
+
+// What an object's memory has to be when others lie in it: larger, and longer. Those that reuse it
+// are visited before it; when it reuses another's in its turn, that one holds all of them. Only for
+// those of one group, which are fixed together.
+struct holding {
+    uint64_t bytes;
+    uint32_t end;
+    uint32_t group; // NONE: nothing lies in it
+};
+
+static struct holding own(const struct analyze_model *model, const struct analyze_object *object)
 {
-    const struct analyze_model *model = run->model;
-    uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-    uint32_t other_from = analyze_begin(other), other_to = analyze_end(model, other);
+    return (struct holding){object->bytes, analyze_end(model, object), ANALYZE_NONE};
+}
+
+// The changes when what `held` says lies in the memory of the other one. Returns how many.
+static unsigned move_into(const struct analyze_model *model, const struct analyze_object *object,
+                          struct holding held, const struct analyze_object *other,
+                          struct analyze_change changes[3])
+{
+    uint32_t from = analyze_begin(other), to = analyze_end(model, other);
+    uint64_t bytes = held.bytes > other->bytes ? held.bytes : other->bytes;
     if (!object->counts || !other->counts)
         return 0;
-    analyze_replay_less(run->replay, from, to, object->bytes);
-    if (object->bytes > other->bytes)
-        analyze_replay_more(run->replay, other_from, other_to > to ? other_to : to,
-                            object->bytes - other->bytes);
-    if (to > other_to)
-        analyze_replay_more(run->replay, other_to, to, other->bytes);
-    return analyze_replay_gain(run->replay);
+    changes[0] = (struct analyze_change){analyze_begin(object), held.end, held.bytes, 0, false};
+    changes[1] = (struct analyze_change){from, to, bytes - other->bytes, 0, true};
+    changes[2] = (struct analyze_change){to > from ? to : from, held.end, bytes, 0, true};
+    return 3;
 }
+
+static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
+                struct holding *holdings)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[index];
+    const struct analyze_object *other = &model->objects.items[other_index];
+    const struct analyze_call *last = &model->calls.items[other->last];
+    struct analyze_change changes[3];
+    struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_REDUNDANT_ALLOCATION, index,
+                                                           object->call, object->first);
+    finding.other_object = other->number;
+    finding.last_call = last->number;
+    finding.last_path = last->path;
+    finding.last_kind = (enum profile_call_kind)last->kind;
+    finding.last_kernel = last->kernel;
+    analyze_set_distance(model, &finding, other->last, object->first);
+    unsigned count = move_into(model, object, own(model, object), other, changes);
+    finding.peak_bytes = analyze_replay_gain(run->replay, changes, count);
+    uint32_t group = analyze_add_finding(run, &finding);
+
+    struct holding held = holdings[index];
+    if (held.group != group)
+        held = own(model, object);
+    count = move_into(model, object, held, other, changes);
+    for (unsigned i = 0; i < count; i++)
+        analyze_add_change(run, group, changes[i]);
+    struct holding into = own(model, other);
+    holdings[other_index] = (struct holding){held.bytes > into.bytes ? held.bytes : into.bytes,
+                                             held.end > into.end ? held.end : into.end, group};
+}
+
+// --- Pairs ---------------------------------------------------------------------------------------
 
 static void visit_object(struct analyze_run *run, const struct visit *visit,
                          struct size_class *classes, size_t class_count,
-                         struct candidate *candidates)
+                         struct candidate *candidates, struct holding *holdings)
 {
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[visit->object];
@@ -138,20 +184,8 @@ static void visit_object(struct analyze_run *run, const struct visit *visit,
     }
     if (!best)
         return;
-    const struct analyze_object *other = &model->objects.items[best->object];
-    struct analyze_finding *finding = analyze_add_finding(
-        run, ANALYZE_REDUNDANT_ALLOCATION, visit->object, object->call, object->first);
-    if (!finding)
-        return;
-    const struct analyze_call *last = &model->calls.items[other->last];
     best->taken = true;
-    finding->other_object = other->number;
-    finding->last_call = last->number;
-    finding->last_path = last->path;
-    finding->last_kind = (enum profile_call_kind)last->kind;
-    finding->last_kernel = last->kernel;
-    analyze_set_distance(model, finding, other->last, object->first);
-    finding->peak_bytes = worth(run, object, other);
+    add(run, visit->object, best->object, holdings);
 }
 
 static size_t make_classes(const struct analyze_model *model, const struct candidate *candidates,
@@ -174,11 +208,13 @@ void analyze_redundant_allocation(struct analyze_run *run)
     struct candidate *candidates = calloc(model->objects.count + 1, sizeof(*candidates));
     struct visit *visits = calloc(model->objects.count + 1, sizeof(*visits));
     struct size_class *classes = calloc(model->objects.count + 1, sizeof(*classes));
-    run->failed |= !candidates || !visits || !classes;
+    struct holding *holdings = calloc(model->objects.count + 1, sizeof(*holdings));
+    run->failed |= !candidates || !visits || !classes || !holdings;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!takes_part(object))
             continue;
+        holdings[i].group = ANALYZE_NONE;
         candidates[count] = (struct candidate){position(model, object->last), i, false};
         visits[count++] = (struct visit){position(model, object->first), i};
     }
@@ -187,9 +223,10 @@ void analyze_redundant_allocation(struct analyze_run *run)
         qsort(visits, count, sizeof(*visits), latest_first);
         size_t class_count = make_classes(model, candidates, count, classes);
         for (size_t i = 0; i < count && !run->failed; i++)
-            visit_object(run, &visits[i], classes, class_count, candidates);
+            visit_object(run, &visits[i], classes, class_count, candidates, holdings);
     }
     free(candidates);
     free(visits);
     free(classes);
+    free(holdings);
 }

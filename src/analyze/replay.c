@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in use after each call, so that lives can be changed and the peak asked for in logarithmic
-// time: a tree over calls, of which each node has the most of its part and what was added to all of
-// it.
+// Memory in use after each call, so that it can be asked what the peak is when lives change: a tree
+// over calls, of which each node has the most of its part. Changes are walked in the order of
+// calls; between two of them the most is asked for. So n changes take about n log n, however long
+// the lives are.
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyses.h"
 
-struct change {
-    uint32_t from, to;
+enum { FEW = 8 }; // changes for which no memory is asked for
+
+struct step {
+    uint32_t call;
     int64_t bytes;
 };
 
 struct analyze_replay {
-    uint32_t leaves; // a power of two
-    int64_t *most;   // of a node, with what was added to it; 1 is the root
-    int64_t *added;  // to all of a node
+    uint32_t count; // of calls, and so of leaves
+    int64_t *most;  // of a node; leaves are the last `count`, 1 is the root
     int64_t peak;
-    struct change changes[4];
-    unsigned change_count;
+    uint32_t peak_call; // the first that makes it
+    bool failed;        // memory ran out
 };
 
 // Sizes of a damaged file must not add up to more than there are numbers.
@@ -26,51 +29,32 @@ static int64_t bounded(uint64_t bytes)
     return bytes > INT64_MAX >> 24 ? INT64_MAX >> 24 : (int64_t)bytes;
 }
 
-static void add(struct analyze_replay *replay, uint32_t node, uint32_t first, uint32_t width,
-                const struct change *change)
+static int64_t larger(int64_t a, int64_t b)
 {
-    if (change->from <= first && first + width <= change->to) {
-        replay->most[node] += change->bytes;
-        replay->added[node] += change->bytes;
-        return;
-    }
-    uint32_t half = width / 2;
-    if (change->from < first + half)
-        add(replay, 2 * node, first, half, change);
-    if (change->to > first + half)
-        add(replay, 2 * node + 1, first + half, half, change);
-    int64_t a = replay->most[2 * node], b = replay->most[2 * node + 1];
-    replay->most[node] = (a > b ? a : b) + replay->added[node];
+    return a > b ? a : b;
 }
 
-static void apply(struct analyze_replay *replay, struct change change)
-{
-    if (change.to > replay->leaves)
-        change.to = replay->leaves;
-    if (change.from < change.to)
-        add(replay, 1, 0, replay->leaves, &change);
-}
-
-// The lives themselves are many: their sum, once from left to right, and the nodes above it.
 static void build(struct analyze_replay *replay, const struct analyze_model *model)
 {
-    int64_t *leaf = replay->most + replay->leaves;
+    int64_t *leaf = replay->most + replay->count;
     for (size_t i = 0; i < model->objects.count; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         uint32_t from = analyze_begin(object), to = analyze_end(model, object);
         if (!object->counts || from >= to)
             continue;
         leaf[from] += bounded(object->bytes);
-        if (to < replay->leaves)
+        if (to < replay->count)
             leaf[to] -= bounded(object->bytes);
     }
-    for (uint32_t i = 1; i < replay->leaves; i++)
-        leaf[i] += leaf[i - 1];
-    for (uint32_t i = replay->leaves; i-- > 1;) {
-        int64_t a = replay->most[2 * i], b = replay->most[2 * i + 1];
-        replay->most[i] = a > b ? a : b;
+    for (uint32_t i = 0; i < replay->count; i++) {
+        leaf[i] += i ? leaf[i - 1] : 0;
+        if (leaf[i] > replay->peak) {
+            replay->peak = leaf[i];
+            replay->peak_call = i;
+        }
     }
-    replay->peak = replay->most[1];
+    for (uint32_t i = replay->count; i-- > 1;)
+        replay->most[i] = larger(replay->most[2 * (size_t)i], replay->most[2 * (size_t)i + 1]);
 }
 
 struct analyze_replay *analyze_replay_new(const struct analyze_model *model)
@@ -78,13 +62,10 @@ struct analyze_replay *analyze_replay_new(const struct analyze_model *model)
     struct analyze_replay *replay = calloc(1, sizeof(*replay));
     if (!replay)
         return NULL;
-    replay->leaves = 1;
-    while (replay->leaves < model->calls.count && replay->leaves < UINT32_C(1) << 31)
-        replay->leaves *= 2;
-    replay->most = calloc(2 * (size_t)replay->leaves, sizeof(*replay->most));
-    replay->added = calloc(2 * (size_t)replay->leaves, sizeof(*replay->added));
-    if (!replay->most || !replay->added) {
-        analyze_replay_free(replay);
+    replay->count = model->calls.count ? (uint32_t)model->calls.count : 1;
+    replay->most = calloc(2 * (size_t)replay->count, sizeof(*replay->most));
+    if (!replay->most) {
+        free(replay);
         return NULL;
     }
     build(replay, model);
@@ -96,35 +77,96 @@ void analyze_replay_free(struct analyze_replay *replay)
     if (!replay)
         return;
     free(replay->most);
-    free(replay->added);
     free(replay);
 }
 
-static void change(struct analyze_replay *replay, uint32_t from, uint32_t to, int64_t bytes)
+bool analyze_replay_failed(const struct analyze_replay *replay)
 {
-    struct change made = {from, to, bytes};
-    replay->changes[replay->change_count++] = made;
-    apply(replay, made);
+    return replay->failed;
 }
 
-void analyze_replay_less(struct analyze_replay *replay, uint32_t from, uint32_t to, uint64_t bytes)
+// Of the calls from `from` to before `to`.
+static int64_t most_of(const struct analyze_replay *replay, uint32_t from, uint32_t to)
 {
-    change(replay, from, to, -bounded(bytes));
-}
-
-void analyze_replay_more(struct analyze_replay *replay, uint32_t from, uint32_t to, uint64_t bytes)
-{
-    change(replay, from, to, bounded(bytes));
-}
-
-uint64_t analyze_replay_gain(struct analyze_replay *replay)
-{
-    int64_t after = replay->most[1] > 0 ? replay->most[1] : 0;
-    int64_t gain = replay->peak - after;
-    while (replay->change_count) {
-        struct change undone = replay->changes[--replay->change_count];
-        undone.bytes = -undone.bytes;
-        apply(replay, undone);
+    int64_t most = INT64_MIN;
+    size_t low = (size_t)from + replay->count, high = (size_t)to + replay->count;
+    for (; low < high; low /= 2, high /= 2) {
+        if (low & 1)
+            most = larger(most, replay->most[low++]);
+        if (high & 1)
+            most = larger(most, replay->most[--high]);
     }
-    return gain > 0 ? (uint64_t)gain : 0;
+    return most;
+}
+
+static int by_call(const void *one, const void *other)
+{
+    uint32_t a = ((const struct step *)one)->call, b = ((const struct step *)other)->call;
+    return a < b ? -1 : a > b;
+}
+
+// Mostly they are in order.
+static void sort(struct step *steps, size_t count)
+{
+    size_t sorted = 1;
+    while (sorted < count && steps[sorted - 1].call <= steps[sorted].call)
+        sorted++;
+    if (sorted < count)
+        qsort(steps, count, sizeof(*steps), by_call);
+}
+
+// The peak with these steps, which are in order: up to each, and from the last on.
+static int64_t peak_with(const struct analyze_replay *replay, const struct step *begins,
+                         const struct step *ends, size_t count)
+{
+    int64_t peak = 0, changed = 0;
+    uint32_t at = 0;
+    for (size_t b = 0, e = 0; at < replay->count;) {
+        uint32_t next = replay->count;
+        if (b < count && begins[b].call < next)
+            next = begins[b].call;
+        if (e < count && ends[e].call < next)
+            next = ends[e].call;
+        if (next > at)
+            peak = larger(peak, most_of(replay, at, next) + changed);
+        for (; b < count && begins[b].call <= next; b++)
+            changed += begins[b].bytes;
+        for (; e < count && ends[e].call <= next; e++)
+            changed -= ends[e].bytes;
+        at = next;
+    }
+    return peak;
+}
+
+uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
+                             size_t count)
+{
+    struct step few[2 * FEW], *steps = few;
+    bool helps = false; // fewer bytes are in use at the peak
+    for (size_t i = 0; i < count && !helps; i++)
+        helps = !changes[i].more && changes[i].from <= replay->peak_call &&
+                replay->peak_call < changes[i].to;
+    if (!helps)
+        return 0;
+    if (count > FEW)
+        steps = calloc(count, 2 * sizeof(*steps));
+    if (!steps) {
+        replay->failed = true;
+        return 0;
+    }
+    struct step *begins = steps, *ends = steps + count;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t bytes = changes[i].more ? bounded(changes[i].bytes) : -bounded(changes[i].bytes);
+        if (changes[i].from >= changes[i].to)
+            continue;
+        begins[used] = (struct step){changes[i].from, bytes};
+        ends[used++] = (struct step){changes[i].to, bytes};
+    }
+    sort(begins, used);
+    sort(ends, used);
+    int64_t after = peak_with(replay, begins, ends, used);
+    if (steps != few)
+        free(steps);
+    return replay->peak > after ? (uint64_t)(replay->peak - after) : 0;
 }

@@ -108,19 +108,17 @@ static void add(struct analyze_run *run, uint32_t index, const struct object_use
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[index];
     const struct kernel_use *best = find_sliced(run, use);
-    struct analyze_finding *finding =
-        analyze_add_finding(run, ANALYZE_STRUCTURED_ACCESS, index, best->first_call, object->call);
-    if (!finding)
-        return;
-    finding->kernel = best->kernel;
-    finding->times = best->launches;
-    finding->bytes = slice_bytes(use);
-    finding->touched = best->largest;
-    finding->element_bytes = use->element_bytes;
-    finding->elements =
+    struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_STRUCTURED_ACCESS, index,
+                                                           best->first_call, object->call);
+    finding.kernel = best->kernel;
+    finding.times = best->launches;
+    finding.bytes = slice_bytes(use);
+    finding.touched = best->largest;
+    finding.element_bytes = use->element_bytes;
+    finding.elements =
         object->bytes / use->element_bytes + (object->bytes % use->element_bytes != 0);
-    finding->peak_bytes = analyze_gain(run, object, analyze_begin(object),
-                                       analyze_end(model, object), object->bytes - finding->bytes);
+    analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
+                        object->bytes - finding.bytes);
 }
 
 // Of all calls that touch something; NULL when memory ran out, or for so many streams that they

@@ -21,15 +21,58 @@ struct request {
     const char *output;      // NULL: stdout
     const char *source_root; // NULL: the current folder
     struct analyze_thresholds thresholds;
+    struct report_choice choice;
 };
 
 static const struct cli_option options[] = {
     {'f', "format", "FORMAT", "text (default), json, sarif or github"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
+    {'v', "verbose", NULL, "text: everything, not one screen of it"},
+    {'n', "limit", "N", "text: at most so many findings, and rows of a table"},
+    {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one"},
+    {0, "object", "NAME", "text: only findings on objects that have this in their name"},
+    {0, "kernel", "NAME", "text: only findings on kernels that have this in their name"},
     {0, "source-root", "DIR", "of sarif and github: where the sources lie; default: here"},
     {0, NULL, NULL, NULL},
 };
+
+// Patterns by name, with commas in between.
+static bool take_patterns(struct request *request, const char *argument)
+{
+    for (const char *at = argument;; at++) {
+        const size_t length = strcspn(at, ",");
+        size_t i = 0;
+        for (; i < ANALYZE_PATTERNS; i++) {
+            const char *word = analyze_pattern_word((enum analyze_pattern)i);
+            if (strlen(word) == length && memcmp(word, at, length) == 0)
+                break;
+        }
+        if (i == ANALYZE_PATTERNS) {
+            cli_message("--pattern: there is no pattern '%.*s'; docs/patterns.md has them",
+                        (int)length, at);
+            return false;
+        }
+        at += length;
+        if (!*at)
+            break;
+    }
+    request->choice.pattern = argument;
+    return true;
+}
+
+static bool take_limit(struct request *request, const char *argument)
+{
+    char *end;
+    unsigned long value = strtoul(argument, &end, 10);
+    bool good =
+        argument[0] >= '0' && argument[0] <= '9' && *end == '\0' && value && value <= INT32_MAX;
+    if (good)
+        request->choice.limit = value;
+    else
+        cli_message("--limit takes a number from 1 on, not '%s'", argument);
+    return good;
+}
 
 static bool take_threshold(struct request *request, const char *argument)
 {
@@ -121,6 +164,7 @@ static bool write_out(void *user, const char *bytes, size_t length)
     return true;
 }
 
+// 0: nobody says.
 static unsigned width_of(FILE *file)
 {
     const char *columns = getenv("COLUMNS");
@@ -129,14 +173,16 @@ static unsigned width_of(FILE *file)
     if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     if (width <= 0)
-        return USUAL_WIDTH;
+        return 0;
     return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
 }
 
 static struct report_style style_of(FILE *file)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return (struct report_style){.width = width_of(file),
+    const unsigned width = width_of(file);
+    return (struct report_style){.width = width ? width : USUAL_WIDTH,
+                                 .wrap = width > 0,
                                  .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
                                            !(terminal && strcmp(terminal, "dumb") == 0)};
 }
@@ -147,7 +193,8 @@ static enum base_code write_text(const struct request *request, struct profile *
                                  struct output *output, struct base_error *error)
 {
     const struct report_style style = style_of(output->file);
-    return report_text(profile, &request->thresholds, &style, write_out, output, error);
+    return report_text(profile, &request->thresholds, &request->choice, &style, write_out, output,
+                       error);
 }
 
 static enum base_code write_json(const struct request *request, struct profile *profile,
@@ -257,11 +304,17 @@ static bool take_format(struct request *request, const char *name)
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
     struct request *request = user;
+    const char **text = strcmp(option->name, "object") == 0   ? &request->choice.object
+                        : strcmp(option->name, "kernel") == 0 ? &request->choice.kernel
+                                                              : &request->source_root;
     switch (option->letter) {
     case 'f': return take_format(request, argument);
     case 't': return take_threshold(request, argument);
+    case 'v': request->choice.verbose = true; return true;
+    case 'n': return take_limit(request, argument);
+    case 'p': return take_patterns(request, argument);
     case 'o': request->output = strcmp(argument, "-") == 0 ? NULL : argument; return true;
-    default: request->source_root = argument; return true;
+    default: *text = argument; return true;
     }
 }
 
@@ -329,7 +382,8 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         argv += first;
     }
     char *newest = path ? NULL : newest_profile();
-    bool good = (path || newest) && report(&request, path ? path : newest);
+    request.choice.file = path ? path : newest;
+    bool good = request.choice.file && report(&request, request.choice.file);
     free(newest);
     return good ? 0 : CLI_FAILURE;
 }
@@ -345,11 +399,13 @@ const struct cli_verb cli_report = {
         "the others\n"
         "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
         "none.\n\n"
-        "Text tells how the program ended, what made the two highest peaks of device "
-        "memory, what\n"
-        "is wasted, and the largest kernels, copies, synchronisations and objects. Objects of "
-        "one name\n"
-        "and place are one row. Lines are as wide as the terminal, or as COLUMNS says.\n\n"
+        "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
+        "With\n"
+        "--verbose, all findings, the highest peaks of device memory and what made them, and "
+        "tables of\n"
+        "kernels, copies, synchronisations and objects; those of one name and place are one "
+        "row. Lines\n"
+        "are as wide as the terminal, or as COLUMNS says.\n\n"
         "Thresholds and their usual values (docs/patterns.md):\n"
         "  early-apis 1, late-apis 1, idle-apis 2   GPU APIs in between, at the least\n"
         "  reuse-percent 10                         sizes differ, at the most\n"

@@ -210,12 +210,19 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
                         finding->variation * 100);
         break;
     case ANALYZE_STRUCTURED_ACCESS:
-        base_buf_printf(out, "%llu launches of ", (unsigned long long)finding->times);
+        if (finding->count == 1) // else launches are those on all of them
+            base_buf_printf(out, "%llu ", (unsigned long long)finding->times);
+        base_buf_puts(out, "launches of ");
         put_kernel(data, finding, out);
         base_buf_puts(out, " each touch a slice of their own of ");
         put_name_and_size(data, finding->object, out);
         break;
     default: break;
+    }
+    if (finding->count > 1) {
+        base_buf_puts(out, " (one of ");
+        put_count(finding->count, out);
+        base_buf_puts(out, " alike)");
     }
 }
 

@@ -131,6 +131,12 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     base_json_key(json, "call_path");
     report_json_frames(json, data, path ? path->frames : NULL, path ? path->frame_count : 0, false);
     put_evidence(json, data, finding);
+    report_json_number(json, "count", finding->count);
+    base_json_key(json, "objects");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < finding->object_count; i++)
+        base_json_u64(json, finding->objects[i]);
+    base_json_end_array(json);
     base_json_end_object(json);
     bool good = !message.failed && !suggestion.failed;
     base_buf_fini(&message);

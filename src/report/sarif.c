@@ -220,6 +220,7 @@ static void put_result(struct sarif *sarif, const struct analyze_finding *findin
     report_json_string(json, "level", report_is_worth_it(finding) ? "warning" : "note");
     report_put_advice(sarif->data, finding, &sarif->text);
     put_message(sarif, "message");
+    report_json_number(json, "occurrenceCount", finding->count);
     put_location(sarif, finding);
     put_stack(sarif, finding);
     put_related_locations(sarif, finding);

@@ -406,6 +406,35 @@ static void graph(void)
     release(never);
 }
 
+// --- Loops ---------------------------------------------------------------------------------------
+
+enum { ROUNDS = 4 };
+
+static void use_one_by_one(const char *const names[ROUNDS])
+{
+    CUdeviceptr made[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++)
+        made[i] = allocate(names[i], BYTES);
+    for (int i = 0; i < ROUNDS; i++) {
+        fill(made[i]);
+        release(made[i]);
+    }
+}
+
+// All are made before the first is used: one finding, which leaves one of them at the peak.
+static void loop(void)
+{
+    static const char *const names[ROUNDS] = {"a", "a", "a", "a"};
+    use_one_by_one(names);
+}
+
+// At the same places, but of another name: each name is a finding.
+static void loop_of_two_names(void)
+{
+    static const char *const names[ROUNDS] = {"a", "b", "a", "b"};
+    use_one_by_one(names);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -438,6 +467,8 @@ static const struct {
     {"slices", slices},
     {"slices_that_overlap", slices_that_overlap},
     {"graph", graph},
+    {"loop", loop},
+    {"loop_of_two_names", loop_of_two_names},
 };
 
 int main(int argc, char **argv)

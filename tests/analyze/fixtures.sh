@@ -1,6 +1,6 @@
 #!/bin/sh
 # fixtures.sh PROGRAM: records each program of fixture.c on the simulated GPU and compares what is found with
-# fixtures.expected: a line a finding, of its pattern, object, distance, bytes off the peak, bytes of traffic and how often.
+# fixtures.expected: a line a finding, of its pattern, object, distance, bytes off the peak, bytes of traffic and how often, of how many alike.
 # Then comes what it suggests, without line numbers. A finding that is not expected is a failure, too. With GLINT_TEST_UPDATE=1 fixtures.expected is written anew.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
@@ -14,7 +14,7 @@ while read -r name; do
         2>"$scratch/errors" || { echo "  it failed:"; cat "$scratch/errors"; exit 1; }
     "$GLINT" report --format json "$scratch/$name.glint" >"$scratch/$name.json"
     jq -r '(.objects | map({key: (.id | tostring), value: .name}) | from_entries) as $names | .findings[] |
-        "  \(.pattern) \(if $names[.object | tostring] then $names[.object | tostring] else "-" end) distance \(.distance // "-") peak \(.worth.peak_bytes) traffic \(.worth.traffic_bytes) times \(.evidence.times)\n    \(.suggestion)"' \
+        "  \(.pattern) \(if $names[.object | tostring] then $names[.object | tostring] else "-" end) distance \(.distance // "-") peak \(.worth.peak_bytes) traffic \(.worth.traffic_bytes) times \(.evidence.times)\(if .count > 1 then " of \(.count)" else "" end)\n    \(.suggestion)"' \
         "$scratch/$name.json" | sed 's/fixture\.c:[0-9]*/fixture.c:N/g'
     jq -r '.summary | "  of \(.peak_bytes) bytes \(.achievable_peak_bytes) would do, and not fewer than \(.least_peak_bytes)"' \
         "$scratch/$name.json"

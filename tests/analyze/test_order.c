@@ -140,12 +140,6 @@ static void host_memory_is_no_step(void **state)
 
 enum { MOST_CALLS = 60, THREADS = 2, EVENTS = 3, MOST_OBJECTS = 8 };
 
-static uint32_t random_below(uint64_t *seed, uint32_t limit)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*seed >> 33) % limit;
-}
-
 static void make_program(struct analyze_model *model, uint64_t seed)
 {
     model_begin(model);

@@ -38,7 +38,8 @@ static inline enum base_code report_in(enum format format, struct profile *profi
     case SARIF: return report_sarif(profile, NULL, "/", write, user, error);
     case GITHUB: return report_github(profile, NULL, "/", write, user, &summary, error);
     default:
-        return report_text(profile, NULL, &(struct report_style){.width = 100}, write, user, error);
+        return report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                           &(struct report_style){.width = 100}, write, user, error);
     }
 }
 
