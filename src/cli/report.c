@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint report: a profile as text or JSON. Without a file it takes the newest profile of the
-// current folder, and says which.
+// glint report: a profile as text, as JSON or as a trace for Perfetto. Without a file it takes the
+// newest profile of the current folder, and says which.
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PERFETTO };
 
 struct request {
     enum format format;
@@ -23,7 +23,7 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default) or json"},
+    {'f', "format", "FORMAT", "text (default), json or perfetto"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {0, NULL, NULL, NULL},
@@ -60,9 +60,11 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         request->output = strcmp(argument, "-") == 0 ? NULL : argument;
         return true;
     }
-    request->format = strcmp(argument, "json") == 0 ? FORMAT_JSON : FORMAT_TEXT;
+    request->format = strcmp(argument, "json") == 0       ? FORMAT_JSON
+                      : strcmp(argument, "perfetto") == 0 ? FORMAT_PERFETTO
+                                                          : FORMAT_TEXT;
     if (request->format == FORMAT_TEXT && strcmp(argument, "text") != 0) {
-        cli_message("--format takes text or json, not '%s'", argument);
+        cli_message("--format takes text, json or perfetto, not '%s'", argument);
         return false;
     }
     return true;
@@ -156,6 +158,14 @@ static struct report_style style_of(FILE *file)
                                            !(terminal && strcmp(terminal, "dumb") == 0)};
 }
 
+static enum base_code write_perfetto(const struct request *request, struct profile *profile,
+                                     struct output *output, struct base_error *error)
+{
+    BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
+                   "a trace is not for terminals: name a file with --output, or pipe it");
+    return report_perfetto(profile, &request->thresholds, write_out, output, error);
+}
+
 static bool same_file(const char *one, const char *other)
 {
     struct stat a, b;
@@ -182,9 +192,15 @@ static bool report(const struct request *request, const char *path)
     enum base_code code = BASE_IO;
     if (output.file) {
         struct report_style style = style_of(output.file);
-        code = request->format == FORMAT_JSON
-                   ? report_json(profile, &request->thresholds, write_out, &output, &error)
-                   : report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+        switch (request->format) {
+        case FORMAT_JSON:
+            code = report_json(profile, &request->thresholds, write_out, &output, &error);
+            break;
+        case FORMAT_PERFETTO: code = write_perfetto(request, profile, &output, &error); break;
+        default:
+            code = report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+            break;
+        }
         int result = request->output ? fclose(output.file) : fflush(stdout);
         if (result != 0 && !output.error)
             output.error = errno;
@@ -229,10 +245,11 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
-    .summary = "tell what is in a profile, as text or JSON",
+    .summary = "tell what is in a profile, as text, as JSON or as a trace",
     .details =
         "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
-        "JSON.\n\n"
+        "JSON,\n"
+        "docs/perfetto.md the trace, which Perfetto's viewer opens.\n\n"
         "Text tells how the program ended, what made the two highest peaks of device "
         "memory, what\n"
         "is wasted, and the largest kernels, copies, synchronisations and objects. Objects of "

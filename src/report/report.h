@@ -27,5 +27,9 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
                            struct base_error *error);
 enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
                            report_write *write, void *user, struct base_error *error);
+// A trace in Perfetto's format, docs/perfetto.md. Memory is needed for flows too, some ten bytes
+// each.
+enum base_code report_perfetto(struct profile *profile, const struct analyze_thresholds *thresholds,
+                               report_write *write, void *user, struct base_error *error);
 
 #endif

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of src/report need beyond their test_*.c: a program that writes profiles at the
-# edges, for the command-line tests too, memory that runs out on demand, and the test that holds the
-# JSON to its schema.
+# edges, for the command-line tests too, one that decodes traces, memory that runs out on demand, and
+# the tests that hold the JSON to its schema and traces to their profiles.
 
 add_executable(report_write_samples report/write_samples.c)
 set_target_properties(report_write_samples PROPERTIES
     OUTPUT_NAME write_samples RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_samples PRIVATE glint_profile)
 
+add_executable(report_check_perfetto report/check_perfetto.c)
+set_target_properties(report_check_perfetto PROPERTIES
+    OUTPUT_NAME check_perfetto RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+
 # These look into the part.
-foreach(test IN ITEMS units table)
+foreach(test IN ITEMS units table perfetto_lanes)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()
@@ -28,8 +32,13 @@ endif()
 if(NOT CMAKE_CROSSCOMPILING)
     glint_test(report.schema sh ${CMAKE_CURRENT_SOURCE_DIR}/report/schema.sh
         $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples>)
+    glint_test(report.perfetto sh ${CMAKE_CURRENT_SOURCE_DIR}/report/perfetto.sh
+        $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples> $<TARGET_FILE:report_check_perfetto>)
+    glint_test(report.perfetto_processor sh ${CMAKE_CURRENT_SOURCE_DIR}/report/perfetto_processor.sh
+        $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples>)
     # As for the command-line tests: on aarch64 the leak check takes seconds a process.
     if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-        set_property(TEST report.schema APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+        set_property(TEST report.schema report.perfetto report.perfetto_processor
+            APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     endif()
 endif()
