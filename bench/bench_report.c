@@ -95,8 +95,8 @@ static bool count_bytes(void *user, const char *bytes, size_t length)
 
 static enum base_code write_text(struct profile *profile, uint64_t *bytes, struct base_error *error)
 {
-    return report_text(profile, NULL, &(struct report_style){.width = 100}, count_bytes, bytes,
-                       error);
+    return report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                       &(struct report_style){.width = 100}, count_bytes, bytes, error);
 }
 
 static enum base_code write_json(struct profile *profile, uint64_t *bytes, struct base_error *error)

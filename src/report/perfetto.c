@@ -116,6 +116,7 @@ static void put_finding(struct writing *writing, uint32_t index, uint64_t track,
     perfetto_put_text(trace, PERFETTO_MESSAGE_IS, message.text ? message.text : "");
     perfetto_put_text(trace, PERFETTO_SUGGESTION_IS, suggestion.text ? suggestion.text : "");
     perfetto_put_u64(trace, PERFETTO_RANK_IS, (uint64_t)index + 1);
+    perfetto_put_u64(trace, PERFETTO_COUNT_IS, finding->count);
     perfetto_put_u64(trace, PERFETTO_PEAK_BYTES_IS, finding->peak_bytes);
     perfetto_put_u64(trace, PERFETTO_TRAFFIC_BYTES_IS, finding->traffic_bytes);
     perfetto_put_u64(trace, PERFETTO_GPU_NS_IS, finding->gpu_ns);

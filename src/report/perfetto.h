@@ -78,6 +78,7 @@ enum perfetto_type { // of an event
     X(TRAFFIC_BYTES, "traffic_bytes") \
     X(GPU_NS, "gpu_ns")               \
     X(RANK, "rank")                   \
+    X(COUNT, "count")                 \
     X(NAME, "object_name")
 
 // From 1: they are the numbers by which sequences know the names.

@@ -21,7 +21,8 @@ typedef enum base_code write_format(struct profile *profile, size_t *bytes,
 
 static enum base_code write_text(struct profile *profile, size_t *bytes, struct base_error *error)
 {
-    return report_text(profile, NULL, &(struct report_style){.width = 100}, take, bytes, error);
+    return report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                       &(struct report_style){.width = 100}, take, bytes, error);
 }
 
 static enum base_code write_json(struct profile *profile, size_t *bytes, struct base_error *error)
