@@ -78,7 +78,7 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
         put_fragmentation(json, finding);
         report_json_bool(json, "pool", finding->is_pool);
         if (finding->is_pool)
-            put_call(json, "peak_call", finding->other_call);
+            PUT_CALL(json, "peak_call", finding->other_call);
         break;
     case ANALYZE_NON_UNIFORM_ACCESS:
         PUT_REAL(json, "variation", finding->variation);
