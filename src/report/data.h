@@ -71,7 +71,20 @@ struct report_dropped {
 
 enum { REPORT_DIRECTIONS = PROFILE_PEER_TO_PEER + 1 };
 
-struct report_graph;
+// What one node of a graph does each time that the graph is launched.
+struct report_node {
+    enum profile_node_kind kind;
+    uint32_t kernel; // number
+    enum profile_direction direction;
+    uint64_t bytes;
+    uint64_t objects[2]; // of a copy: from and to; of a set: the first
+};
+
+struct report_graph {
+    struct report_node *nodes;
+    uint32_t node_count;
+    uint64_t launches;
+};
 
 struct report_data {
     struct profile *profile;
@@ -104,7 +117,8 @@ struct report_data {
     size_t peak_count;
 };
 
-// Begins as {0}; report_data_fini is needed also where this failed.
+// Begins as {0}, or with more `paths` that are wanted; report_data_fini is needed also where this
+// failed.
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
                                 const struct analyze_thresholds *thresholds,
                                 struct base_error *error);
@@ -129,6 +143,7 @@ const char *report_function_name(const struct report_data *data, uint32_t number
 const char *report_kernel_name(const struct report_data *data, uint32_t number);
 const char *report_image_path(const struct report_data *data, uint32_t number);
 const struct report_path *report_path_of(const struct report_data *data, uint32_t number);
+const struct report_graph *report_graph_of(const struct report_data *data, uint64_t number);
 
 // place.c: where a call came from, in short: the innermost frame with a source line, else the
 // innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
