@@ -110,9 +110,12 @@ static void add_block(struct packing *packing, const struct analyze_object *obje
 
 // --- All of them ---------------------------------------------------------------------------------
 
-static bool takes_part(const struct analyze_object *object)
+// Of a pool, what lies in it.
+static bool takes_part(const struct analyze_model *model, const struct analyze_object *object)
 {
-    return object->counts && object->bytes > 0;
+    const bool in_pool =
+        object->parent != ANALYZE_NONE && analyze_is_pool(&model->objects.items[object->parent]);
+    return ((object->counts && !analyze_is_pool(object)) || in_pool) && object->bytes > 0;
 }
 
 // Clocks come with order: so it is made once more, for these calls.
@@ -126,7 +129,7 @@ static void take_beginnings(struct packing *packing)
     packing->failed |= !packing->wanted || !beginnings->calls;
     for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (takes_part(object) && analyze_is_subject(object) &&
+        if (takes_part(model, object) && analyze_is_subject(object) &&
             find_time(packing, object, &first, &last))
             packing->wanted[first] = true;
     }
@@ -148,7 +151,7 @@ bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *
     for (size_t i = 0; i < model->objects.count && !packing.failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         uint32_t first, last;
-        if (!takes_part(object))
+        if (!takes_part(model, object))
             continue;
         if (!analyze_is_subject(object))
             add_block(&packing, object, analyze_begin(object), analyze_end(model, object));

@@ -18,6 +18,7 @@ struct analyze_change {
     uint64_t bytes;
     uint32_t group; // whose fix it is
     bool more;
+    uint32_t pool; // 1 + index of the object of whose parts; 0: of the device's memory
 };
 
 struct analyze_member {
@@ -70,15 +71,14 @@ int analyze_by_rank(const void *one, const void *other);
 
 // --- What analyses ask ---------------------------------------------------------------------------
 
-// Memory of the device whose life and uses calls tell, and that is no pool of other objects. Parts
-// are, but no call tells when they begin and end.
+// Memory of the device whose life and uses calls tell, and that is no pool of other objects.
 bool analyze_is_subject(const struct analyze_object *object);
 
 // GPU APIs between two calls, by their order; 0 where the second does not come later.
 static inline uint32_t analyze_apis_between(const struct analyze_model *model, uint32_t one,
                                             uint32_t other)
 {
-    uint32_t a = model->calls.items[one].order, b = model->calls.items[other].order;
+    uint32_t a = analyze_last_order(model, one), b = model->calls.items[other].order;
     return b > a ? b - a - 1 : 0;
 }
 
@@ -87,7 +87,7 @@ static inline void analyze_set_distance(const struct analyze_model *model,
                                         struct analyze_finding *finding, uint32_t one,
                                         uint32_t other)
 {
-    uint32_t a = model->calls.items[one].order, b = model->calls.items[other].order;
+    uint32_t a = analyze_last_order(model, one), b = model->calls.items[other].order;
     finding->has_distance = true;
     finding->distance = b > a ? b - a : 0;
 }
@@ -102,6 +102,16 @@ void analyze_replay_free(struct analyze_replay *replay);
 uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
                              size_t count);
 bool analyze_replay_failed(const struct analyze_replay *replay);
+// The most that is in a pool's parts at once, and the first call after which it is; 0: it is none
+// whose parts say how large it must be (analyze_is_pool).
+uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t pool,
+                                   uint32_t *call);
+// In which memory a change of the object is: analyze_change's pool. False: in none that counts.
+static inline bool analyze_change_of(const struct analyze_object *object, uint32_t *pool)
+{
+    *pool = object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
+    return object->counts || *pool;
+}
 
 // --- All together (achievable.c, pack.c) ---------------------------------------------------------
 

@@ -12,6 +12,8 @@
 static unsigned peak_of(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *calls = run->model->calls.items;
+    if (object->parent != ANALYZE_NONE) // it makes its pool as large as it is
+        object = &run->model->objects.items[object->parent];
     uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
     uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;
     for (unsigned i = 0; object->counts && i < run->peak_count; i++) {
@@ -178,8 +180,8 @@ void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *findin
                          const struct analyze_object *object, uint32_t from, uint32_t to,
                          uint64_t bytes)
 {
-    const struct analyze_change change = {.from = from, .to = to, .bytes = bytes};
-    if (!object->counts) {
+    struct analyze_change change = {.from = from, .to = to, .bytes = bytes};
+    if (!analyze_change_of(object, &change.pool)) {
         analyze_add_finding(run, finding);
         return;
     }

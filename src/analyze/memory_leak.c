@@ -13,16 +13,17 @@ static bool can_leak(const struct analyze_object *object)
     case PROFILE_OBJECT_MAPPING:
     case PROFILE_OBJECT_HEAP: return true;
     case PROFILE_OBJECT_MANAGED: return object->call != ANALYZE_NONE; // else a variable
-    case PROFILE_OBJECT_PART: return true;
+    case PROFILE_OBJECT_PART: return !object->is_host;
     default: return false;
     }
 }
 
-// Ended by the program. The end of the process, or of a context, is none.
+// Ended by the program. The end of the process, or of a context, is none. A part ends with its pool
+// at the latest.
 static bool is_freed(const struct analyze_model *model, const struct analyze_object *object)
 {
-    if (object->kind == PROFILE_OBJECT_PART)
-        return object->has_end; // no call ends a part
+    if (object->kind == PROFILE_OBJECT_PART && object->end == ANALYZE_NONE)
+        return object->has_end; // in profiles in which no call ends a part
     return object->end != ANALYZE_NONE &&
            model->calls.items[object->end].kind != PROFILE_CALL_CONTEXT;
 }

@@ -52,9 +52,10 @@ static uint32_t find_periods(struct analyze_run *run, const struct analyze_objec
         if (!idle)
             continue;
         period.apis = analyze_apis_between(model, period.before, after);
-        const struct analyze_change change = {
-            .from = period.before + 1, .to = after, .bytes = object->counts ? object->bytes : 0};
-        period.worth = analyze_replay_gain(run->replay, &change, 1);
+        struct analyze_change change = {
+            .from = period.before + 1, .to = after, .bytes = object->bytes};
+        if (analyze_change_of(object, &change.pool))
+            period.worth = analyze_replay_gain(run->replay, &change, 1);
         if (times++ == 0 || is_better(&period, best))
             *best = period;
     }

@@ -10,7 +10,6 @@ void analyze_unused_allocation(struct analyze_run *run)
         const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
         if ((!analyze_is_subject(object) && !is_heap) || object->first != ANALYZE_NONE)
             continue;
-        // No call tells when a part begins and ends: any that does not tell all may touch it.
         uint32_t from = analyze_begin(object), to = analyze_end(model, object);
         if (analyze_first_unseen(model, object, from, is_heap ? to + 1 : to) != ANALYZE_NONE)
             continue;

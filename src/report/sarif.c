@@ -93,7 +93,8 @@ static void put_logical(struct sarif *sarif, const char *key, const char *name, 
     base_json_key(json, "logicalLocations");
     base_json_begin_array(json);
     base_json_begin_object(json);
-    report_json_string(json, key, name);
+    base_json_key(json, key);
+    base_json_string(json, name);
     report_json_string(json, "kind", kind);
     base_json_end_object(json);
     base_json_end_array(json);
@@ -180,6 +181,7 @@ static const char *words_of_other_call(enum analyze_pattern pattern)
     case ANALYZE_MEMORY_LEAK: return "the last access";
     case ANALYZE_TEMPORARY_IDLENESS: return "the next access";
     case ANALYZE_DEAD_WRITE: return "what overwrites it";
+    case ANALYZE_OVERALLOCATION: return "when most of it is in use";
     default: return "the allocation";
     }
 }

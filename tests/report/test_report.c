@@ -5,27 +5,8 @@
 
 #include <unistd.h>
 
+#include "../profile/folder.h"
 #include "../profile/sample.h"
-
-static char folder[64], path[96];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/glint-report-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.glint", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[96];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command);
-}
 
 struct sink {
     struct base_buf text;
@@ -44,7 +25,7 @@ static bool take(void *user, const char *bytes, size_t length)
 static enum base_code write_report(enum format format, struct sink *sink, struct base_error *error)
 {
     struct profile *profile;
-    enum base_code code = profile_open(path, &profile, error);
+    enum base_code code = profile_open(test_path, &profile, error);
     if (code != BASE_OK)
         return code;
     code = report_in(format, profile, take, sink, error);
@@ -63,8 +44,8 @@ static struct sink good_report(enum format format)
 static void write_sample(void)
 {
     struct base_error error = {0};
-    unlink(path);
-    assert_int_equal(sample_write(path, &error), BASE_OK);
+    unlink(test_path);
+    assert_int_equal(sample_write(test_path, &error), BASE_OK);
 }
 
 // That the report has all of these words.
@@ -117,7 +98,7 @@ static void a_launch_is_placed_where_the_program_says_it(void **state)
         {"multiply(int, double*)", "/src/a.cu", 13, 1, 3, false},
         {"main", "/src/a.cu", 70, 1, 4, false},
     };
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     const struct profile_path stubs = {.number = 1, .frames = frames, .frame_count = 4};
     const struct profile_path alone = {.number = 2, .frames = frames + 1, .frame_count = 1};
     assert_int_equal(profile_add_path(writer, &stubs, &error), BASE_OK);
@@ -146,7 +127,7 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     profile_abandon(writer);
     static const char *const text[] = {"this profile is not complete", "how it ended is not known",
@@ -164,7 +145,7 @@ static void an_end_that_nobody_saw_has_no_code(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     assert_int_equal(profile_finish(writer, PROFILE_ENDED, 0, &error), BASE_OK);
     static const char *const text[] = {"left by exit, with a status that nobody told, ran for",
@@ -180,7 +161,7 @@ static void calls_that_are_missing_are_said_to_be(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     struct profile_program program = sample_program;
     program.calls_made = 20;
@@ -220,9 +201,9 @@ static void damaged_profiles_give_a_report_or_an_error(void **state)
     size_t length;
     struct base_error error = {0};
     unsigned refused = 0;
-    assert_int_equal(base_file_read(path, &bytes, &length, &error), BASE_OK);
+    assert_int_equal(base_file_read(test_path, &bytes, &length, &error), BASE_OK);
     for (size_t at = 0; at < length; at += 97) {
-        FILE *file = fopen(path, "r+b");
+        FILE *file = fopen(test_path, "r+b");
         assert_non_null(file);
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at] ^ 0x55, file);
@@ -234,7 +215,7 @@ static void damaged_profiles_give_a_report_or_an_error(void **state)
             assert_true(code != BASE_OK || sink.text.length > 100);
             base_buf_fini(&sink.text);
         }
-        file = fopen(path, "r+b");
+        file = fopen(test_path, "r+b");
         assert_non_null(file);
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at], file);
