@@ -23,8 +23,8 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, sarif or github",
-     .values = "text json sarif github"},
+    {'f', "format", "FORMAT", "text (default), json, sarif, github or perfetto",
+     .values = "text json sarif github perfetto"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {'v', "verbose", NULL, "text: everything, not one screen of it"},
@@ -228,15 +228,21 @@ static enum base_code write_github(const struct request *request, struct profile
     return code;
 }
 
+static enum base_code write_perfetto(const struct request *request, struct profile *profile,
+                                     struct output *output, struct base_error *error)
+{
+    BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
+                   "a trace is not for terminals: name a file with --output, or pipe it");
+    return report_perfetto(profile, &request->thresholds, output_put, output, error);
+}
+
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct request *request, struct profile *profile,
                             struct output *output, struct base_error *error);
 } formats[] = {
-    {"text", write_text},
-    {"json", write_json},
-    {"sarif", write_sarif},
-    {"github", write_github},
+    {"text", write_text},     {"json", write_json},         {"sarif", write_sarif},
+    {"github", write_github}, {"perfetto", write_perfetto},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -323,7 +329,8 @@ const struct cli_verb cli_report = {
         "docs/ci.md SARIF 2.1.0 and github: the first ten findings as annotations of a step, "
         "the others\n"
         "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
-        "none.\n\n"
+        "none;\n"
+        "docs/perfetto.md the trace, which Perfetto's viewer opens.\n\n"
         "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
         "With\n"
         "--verbose, all findings, the highest peaks of device memory and what made them, and "

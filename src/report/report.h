@@ -39,6 +39,10 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
                            report_write *write, void *user, struct base_error *error);
 enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
                            report_write *write, void *user, struct base_error *error);
+// A trace in Perfetto's format, docs/perfetto.md. Memory is needed for flows too, some ten bytes
+// each.
+enum base_code report_perfetto(struct profile *profile, const struct analyze_thresholds *thresholds,
+                               report_write *write, void *user, struct base_error *error);
 
 // The findings as SARIF 2.1.0 (docs/ci.md), the worthiest 5,000. Source files under source_root, an
 // absolute path, are told relative to it. Fails as the others.
