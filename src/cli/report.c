@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint report: a profile as text or JSON. Without a file it takes the newest profile of the
-// current folder, and says which.
+// glint report: a profile as text, JSON or a page. Without a file it takes the newest profile of
+// the current folder, and says which.
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
 
 struct request {
     enum format format;
@@ -23,7 +23,7 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default) or json"},
+    {'f', "format", "FORMAT", "text (default), json or html"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {0, NULL, NULL, NULL},
@@ -60,9 +60,11 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         request->output = strcmp(argument, "-") == 0 ? NULL : argument;
         return true;
     }
-    request->format = strcmp(argument, "json") == 0 ? FORMAT_JSON : FORMAT_TEXT;
+    request->format = strcmp(argument, "json") == 0   ? FORMAT_JSON
+                      : strcmp(argument, "html") == 0 ? FORMAT_HTML
+                                                      : FORMAT_TEXT;
     if (request->format == FORMAT_TEXT && strcmp(argument, "text") != 0) {
-        cli_message("--format takes text or json, not '%s'", argument);
+        cli_message("--format takes text, json or html, not '%s'", argument);
         return false;
     }
     return true;
@@ -182,9 +184,17 @@ static bool report(const struct request *request, const char *path)
     enum base_code code = BASE_IO;
     if (output.file) {
         struct report_style style = style_of(output.file);
-        code = request->format == FORMAT_JSON
-                   ? report_json(profile, &request->thresholds, write_out, &output, &error)
-                   : report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+        switch (request->format) {
+        case FORMAT_JSON:
+            code = report_json(profile, &request->thresholds, write_out, &output, &error);
+            break;
+        case FORMAT_HTML:
+            code = report_html(profile, &request->thresholds, write_out, &output, &error);
+            break;
+        default:
+            code = report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+            break;
+        }
         int result = request->output ? fclose(output.file) : fflush(stdout);
         if (result != 0 && !output.error)
             output.error = errno;
@@ -229,10 +239,11 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
-    .summary = "tell what is in a profile, as text or JSON",
+    .summary = "tell what is in a profile, as text, JSON or a page",
     .details =
         "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
-        "JSON.\n\n"
+        "JSON,\n"
+        "docs/page.md the page (html): one file, to be opened in a browser.\n\n"
         "Text tells how the program ended, what made the two highest peaks of device "
         "memory, what\n"
         "is wasted, and the largest kernels, copies, synchronisations and objects. Objects of "

@@ -35,17 +35,25 @@ static uint32_t count_stubs(const struct report_path *path)
     return same && count + 1 < path->frame_count ? count + 1 : count;
 }
 
-void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
+const struct profile_frame *report_place(const struct report_data *data, uint32_t path)
 {
     const struct report_path *of = report_path_of(data, path);
     if (!of || of->frame_count == 0)
-        return;
+        return NULL;
     const uint32_t first = count_stubs(of);
     const struct profile_frame *frame = &of->frames[first];
     for (uint32_t i = first; i < of->frame_count && !frame->file; i++) {
         if (of->frames[i].file)
             frame = &of->frames[i];
     }
+    return frame;
+}
+
+void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
+{
+    const struct profile_frame *frame = report_place(data, path);
+    if (!frame)
+        return;
     if (frame->file) {
         report_put_text(out, frame->file);
         if (frame->line)
