@@ -3,10 +3,10 @@
 // made, both are empty.
 #include "html.h"
 
-static const char script[] =
+static const char script[] = ""
 #include "page.js.inc"
     ;
-static const char style[] =
+static const char style[] = ""
 #include "page.css.inc"
     ;
 

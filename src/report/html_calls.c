@@ -309,34 +309,41 @@ static bool take_call(void *user, const struct profile_call *call)
 
 // --- The sections --------------------------------------------------------------------------------
 
-static int by_object(const void *one, const void *other)
+// By object, and of an object by call, as they came; several of one call to one object are one.
+static void sort_touches(struct page *page)
 {
-    const struct page_touch *a = one, *b = other;
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
-    return a->call < b->call ? -1 : a->call > b->call;
-}
-
-// Several of one call to one object are one.
-static void join_touches(struct page *page)
-{
-    size_t kept = 0;
-    struct page_touch *rows = page->touches.items;
-    if (page->touches.count)
-        qsort(rows, page->touches.count, sizeof(*rows), by_object);
-    for (size_t i = 0; i < page->touches.count; i++) {
-        if (kept && by_object(&rows[kept - 1], &rows[i]) == 0)
-            rows[kept - 1].how |= rows[i].how;
-        else
-            rows[kept++] = rows[i];
+    const size_t count = page->touches.count, objects = page->objects.count;
+    const struct page_touch *from = page->touches.items;
+    struct page_touch *to = malloc((count + 1) * sizeof(*to));
+    size_t *next = calloc(objects + 2, sizeof(*next)), kept = 0;
+    page->failed |= !to || !next;
+    if (!page->failed) {
+        for (size_t i = 0; i < count; i++)
+            next[from[i].object + 1]++;
+        for (size_t i = 0; i < objects; i++)
+            next[i + 1] += next[i];
+        for (size_t i = 0; i < count; i++)
+            to[next[from[i].object]++] = from[i];
+        for (size_t i = 0; i < count; i++) {
+            if (kept && to[kept - 1].object == to[i].object && to[kept - 1].call == to[i].call)
+                to[kept - 1].how |= to[i].how;
+            else
+                to[kept++] = to[i];
+        }
+        free(page->touches.items);
+        page->touches.items = to;
+        page->touches.capacity = count + 1;
+        page->touches.count = kept;
+        to = NULL;
     }
-    page->touches.count = kept;
+    free(to);
+    free(next);
 }
 
 // Of each object in turn: how many, then for each the distance to the call before, times four, and
 // how. Those that are nearer to the one before than `gap` calls and of the same kind are left out,
 // but for the last of an object.
-static bool put_touches(struct page *page, uint64_t gap, uint64_t *shown)
+static bool put_touches(struct page *page, uint64_t gap, size_t most_bytes, uint64_t *shown)
 {
     const struct page_touch *rows = page->touches.items;
     struct page_section section;
@@ -358,17 +365,17 @@ static bool put_touches(struct page *page, uint64_t gap, uint64_t *shown)
         }
         base_json_end_array(json);
     }
-    return page_end(page, &section, "touches", PAGE_TOUCH_BYTES);
+    return page_end(page, &section, "touches", most_bytes);
 }
 
-static void put_all_touches(struct page *page)
+static void put_all_touches(struct page *page, size_t most_bytes)
 {
     uint64_t shown = 0;
-    join_touches(page);
-    for (uint64_t gap = 1; !page->failed && !put_touches(page, gap, &shown); gap *= 2) {
+    sort_touches(page);
+    for (uint64_t gap = 1; !page->failed && !put_touches(page, gap, most_bytes, &shown); gap *= 2) {
         if (gap > page->data->calls) { // not even the first and last ones have room
             page->touches.count = 0;
-            put_touches(page, 1, &shown);
+            put_touches(page, 1, most_bytes, &shown);
             break;
         }
     }
@@ -483,7 +490,7 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
         page_omit(page, "calls", walk.calls.count, page->data->calls,
                   "those of findings, peaks and objects, the longest, and one in so many of the "
                   "others; sums stand for the rest");
-        put_all_touches(page);
+        put_all_touches(page, page->left - reserved);
     }
     free(walk.rest);
     base_array_fini(&walk.wanted);

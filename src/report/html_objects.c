@@ -92,7 +92,7 @@ void page_keep_objects(struct page *page)
             *slot = rows[i].index;
     }
     free(rows);
-    if (page->objects.count)
+    if (page->objects.items)
         qsort(page->objects.items, page->objects.count, sizeof(*page->objects.items), by_index);
     if (!page->failed)
         page_omit(page, "objects", page->objects.count, count,

@@ -8,6 +8,11 @@ set_target_properties(report_write_samples PROPERTIES
     OUTPUT_NAME write_samples RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_samples PRIVATE glint_profile)
 
+add_executable(report_write_page report/write_page.c)
+set_target_properties(report_write_page PROPERTIES
+    OUTPUT_NAME write_page RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_write_page PRIVATE glint_profile)
+
 # These look into the part.
 foreach(test IN ITEMS units table)
     if(TARGET test_report_${test})
@@ -31,5 +36,13 @@ if(NOT CMAKE_CROSSCOMPILING)
     # As for the command-line tests: on aarch64 the leak check takes seconds a process.
     if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
         set_property(TEST report.schema APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
+endif()
+
+# The page: its size, and what it shows in a browser. The same whatever the compiler, so the native plain build does.
+if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(report.page_size ${CMAKE_CURRENT_SOURCE_DIR}/report/page_size.sh $<TARGET_FILE:report_write_page>)
+    if(TARGET glint_inject_preload)
+        glint_test(report.page ${CMAKE_CURRENT_SOURCE_DIR}/report/page.sh $<TARGET_FILE:report_write_page>)
     endif()
 endif()

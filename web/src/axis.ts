@@ -69,35 +69,41 @@ export function axisText(axis: Axis, value: number, range: Range): string {
   return `${(value / (size as number)).toFixed(step < 2 ? 2 : step < 20 ? 1 : 0)} ${unit}`;
 }
 
-// Wheel with Ctrl zooms, sideways or with Shift moves; dragging moves; a double click shows all.
-export function useGestures(view: Window, left = 0) {
+// Wheel with Ctrl zooms, sideways or with Shift moves; dragging moves; a double click shows all. The axis begins
+// so many pixels from the left of the element, or is as wide as what the selector finds in it.
+export function useGestures(view: Window, area: number | string) {
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(view);
   latest.current = view;
   useEffect(() => {
     const element = ref.current;
     if (!element) return;
-    const widthOf = () => Math.max(1, element.clientWidth - left);
+    const box = (): { left: number; width: number } => {
+      const whole = element.getBoundingClientRect();
+      const part = typeof area === "string" ? element.querySelector(area)?.getBoundingClientRect() : null;
+      if (part) return { left: part.left, width: Math.max(1, part.width) };
+      const from = typeof area === "number" ? area : 0;
+      return { left: whole.left + from, width: Math.max(1, whole.width - from) };
+    };
     const wheel = (event: WheelEvent) => {
       const { from, to, zoom, move } = latest.current;
-      const x = event.clientX - element.getBoundingClientRect().left - left;
+      const { left, width } = box();
       if (event.ctrlKey || event.metaKey || event.altKey) {
-        zoom(Math.exp(event.deltaY * 0.003), fromPixel({ from, to }, widthOf(), x));
+        zoom(Math.exp(event.deltaY * 0.003), fromPixel({ from, to }, width, event.clientX - left));
         event.preventDefault();
       } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-        move((((event.deltaX || event.deltaY) * (to - from)) / widthOf()) * 1);
+        move(((event.deltaX || event.deltaY) * (to - from)) / width);
         event.preventDefault();
       }
     };
     let last: number | null = null;
     const down = (event: PointerEvent) => {
-      const x = event.clientX - element.getBoundingClientRect().left;
-      last = event.button === 0 && x >= left ? event.clientX : null;
+      last = event.button === 0 && event.clientX >= box().left ? event.clientX : null;
     };
     const drag = (event: PointerEvent) => {
       if (last === null || !(event.buttons & 1)) return;
       const { from, to, move, isWhole } = latest.current;
-      if (!isWhole) move(((last - event.clientX) * (to - from)) / widthOf());
+      if (!isWhole) move(((last - event.clientX) * (to - from)) / box().width);
       last = event.clientX;
     };
     const double = () => latest.current.reset();
@@ -111,7 +117,7 @@ export function useGestures(view: Window, left = 0) {
       element.removeEventListener("pointermove", drag);
       element.removeEventListener("dblclick", double);
     };
-  }, [left]);
+  }, [area]);
   return ref;
 }
 

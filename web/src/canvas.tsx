@@ -97,8 +97,8 @@ export function hatch(context: CanvasRenderingContext2D, x: number, y: number, w
   context.strokeStyle = colour;
   context.lineWidth = 1;
   context.beginPath();
-  const from = Math.max(x, 0) - ((Math.max(x, 0) - 0) % 6) - height;
-  const to = Math.min(x + width, context.canvas.clientWidth);
+  const from = x - (x % 6) - height;
+  const to = x + width;
   for (let at = from; at < to; at += 6) {
     context.moveTo(at, y + height);
     context.lineTo(at + height, y);

@@ -7,7 +7,7 @@ import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
 import { Heat } from "./heat";
 import { drawLife } from "./objects";
-import { CallLink, FindingLink, ObjectLink, Path, role, worth, type ViewProps } from "./parts";
+import { CallLink, FindingLink, ObjectLink, Path, role, Words, worth, type ViewProps } from "./parts";
 import { go, link } from "./state";
 
 function Life({ profile, object, theme }: { profile: Profile; object: number; theme: string }) {
@@ -67,10 +67,12 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
       <h2>
         <span class="rank">{number}</span> {finding.pattern}
       </h2>
-      <p>{finding.message}.</p>
+      <p>
+        <Words text={finding.message} />.
+      </p>
       <p class="suggestion">
         <span class="soft">What to do: </span>
-        {finding.suggestion}.
+        <Words text={finding.suggestion} />.
       </p>
       <dl class="facts">
         <dt>worth</dt>
@@ -212,7 +214,9 @@ function ObjectDetail({ profile, number, theme }: { profile: Profile; number: nu
           {findings.map((finding) => (
             <li>
               <FindingLink number={finding} profile={profile} />
-              <p class="suggestion">{profile.findings[finding - 1].suggestion}.</p>
+              <p class="suggestion">
+                <Words text={profile.findings[finding - 1].suggestion} />.
+              </p>
             </li>
           ))}
         </ul>

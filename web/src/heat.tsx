@@ -39,7 +39,7 @@ function Cells({ row, theme }: { row: Elements; theme: string }) {
   const some = cells.filter((part) => part > 0).length;
   return (
     <>
-      <div style={{ height: rows * 14 }} class="heat">
+      <div style={{ height: `${rows * 14}px` }} class="heat">
         <Canvas theme={theme} label={`map of touched elements: ${some} of ${cells.length} cells are touched`} draw={(context, width, height) => drawCells(context, width, height, cells)} />
       </div>
       <p class="soft small">

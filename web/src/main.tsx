@@ -34,6 +34,7 @@ const HELP: [string, string][] = [
   ["+ − 0", "zoom in, out, show all"],
   ["Shift ← →", "move along the axis"],
   ["← →", "moment or call"],
+  ["f", "on the timeline: fit the selected call"],
   ["t", "light or dark"],
   ["Escape", "close the details"],
 ];

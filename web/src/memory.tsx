@@ -154,7 +154,8 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
       context.lineTo(width, Math.round(y(value)) + 0.5);
       context.stroke();
       context.setLineDash([]);
-      label(context, palette, text, width - 6, y(value) + 4, "right", "top");
+      const fits = y(value) + 18 < bottom;
+      label(context, palette, text, width - 6, y(value) + (fits ? 4 : -4), "right", fits ? "top" : "bottom");
     };
     const { achievable_peak_bytes: achievable, peak_bytes: peak } = profile.head.summary;
     if (achievable > 0 && achievable < peak) level(achievable, `achievable ${format.bytes(achievable)}`, [6, 4]);
@@ -232,7 +233,7 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
           <Canvas theme={theme} draw={draw} />
         </div>
         {hovered >= 0 && hover && (
-          <div class="tooltip" style={{ left: Math.min(hover.x + 14, width - 240), top: hover.y + 14 }}>
+          <div class="tooltip" style={{ left: `${Math.min(hover.x + 14, width - 260)}px`, top: `${hover.y + 14}px` }}>
             <b>{format.bytes(usage.total[hovered])}</b> after call {format.count(usage.call[hovered])}, at {format.ns(profile.positionOf(usage.call[hovered], "time"))}
             {series.map(
               (one) =>
@@ -265,7 +266,7 @@ function label(context: CanvasRenderingContext2D, palette: { background: string;
 
 function byteTicks(most: number): number[] {
   let step = 1;
-  while (most / step > 5) step *= step < 1024 ? 2 : 2;
+  while (most / step > 5) step *= 2;
   const out: number[] = [];
   for (let value = 0; value <= most; value += step) out.push(value);
   return out;

@@ -164,7 +164,7 @@ export function Objects({ profile, state, search, theme }: ViewProps) {
         </label>
         <Legend theme={theme} />
       </div>
-      <Table id="objects" label="objects" theme={theme} rows={rows} columns={columns} rowHeight={24} lane={lane} initial={{ key: "number", descending: false }}
+      <Table id="objects" label="objects" theme={theme} rows={rows} columns={columns} rowHeight={rows.length <= 20 ? 32 : 24} lane={lane} initial={{ key: "number", descending: false }}
         selected={profile.objectAt(state.object)} onSelect={(i) => go({ view: "objects", object: objects.number[i] })}
         empty={search ? "No object matches the search." : "There are no objects."} />
     </div>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The overview: the peak and what could be left of it, the findings, what was looked for, and what has to be
 // known before the rest is believed.
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import * as format from "./format";
-import { matches, worth, type ViewProps } from "./parts";
+import { matches, Words, worth, type ViewProps } from "./parts";
 import { go } from "./state";
 import { Table, type Column } from "./table";
 
@@ -76,7 +76,9 @@ function Findings({ profile, state, search, theme }: ViewProps) {
             {(of(row).count ?? 1) > 1 && <span class="times">{format.count(of(row).count ?? 1)} alike</span>}
             <span class="soft place">{of(row).place}</span>
           </div>
-          <div class="message">{of(row).message}</div>
+          <div class="message">
+            <Words text={of(row).message} />
+          </div>
         </div>
       ),
     },
@@ -212,11 +214,24 @@ function Kernels({ profile, search, theme }: ViewProps) {
   );
 }
 
+function usePrinting(): boolean {
+  const [printing, set] = useState(false);
+  useEffect(() => {
+    const media = matchMedia("print");
+    const update = () => set(media.matches);
+    media.addEventListener("change", update);
+    return () => media.removeEventListener("change", update);
+  }, []);
+  return printing;
+}
+
+const MOST_PRINTED = 200;
+
 // On paper all findings stand one after the other, with what to do.
 function Printed({ profile }: ViewProps) {
   return (
     <ol class="printed">
-      {profile.findings.slice(0, 200).map((finding) => (
+      {profile.findings.slice(0, MOST_PRINTED).map((finding) => (
         <li>
           <b>{finding.pattern}</b>, {worth(finding)}
           <br />
@@ -229,7 +244,9 @@ function Printed({ profile }: ViewProps) {
 }
 
 export function Overview(props: ViewProps) {
-  const { summary } = props.profile.head;
+  const { profile } = props;
+  const { summary } = profile.head;
+  const printing = usePrinting();
   return (
     <div class="view scrolls">
       <section>
@@ -237,10 +254,14 @@ export function Overview(props: ViewProps) {
       </section>
       <section>
         <h2>
-          Findings <span class="soft">{format.count(summary.findings)}, by worth</span>
+          Findings{" "}
+          <span class="soft">
+            {format.count(summary.findings)}, by worth
+            {profile.findings.length < summary.findings ? `; the first ${format.count(profile.findings.length)} are in this page` : ""}
+          </span>
         </h2>
         <Findings {...props} />
-        <Printed {...props} />
+        {printing && <Printed {...props} />}
       </section>
       <div class="columns">
         <section>

@@ -11,6 +11,11 @@ export interface ViewProps {
   theme: string;
 }
 
+// Names stand between backquotes in sentences.
+export function Words({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 ? <code>{part}</code> : part))}</>;
+}
+
 export function FindingLink(props: { number: number; profile: Profile; view?: View | undefined }) {
   const finding = props.profile.findings[props.number - 1];
   if (!finding) return <span>finding {props.number}, which is not in this page</span>;
@@ -52,7 +57,7 @@ export function Path(props: { frames: Frame[]; profile: Profile }) {
   return (
     <ol class="path">
       {props.frames.map((frame) => (
-        <li>
+        <li class={frame.file ? "" : "soft"}>
           <span class="mono">{frame.name ?? "?"}</span>
           {frame.file && (
             <span class="soft" title={`${frame.file}:${frame.line}`}>

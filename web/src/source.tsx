@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source lines that findings point to, as they were on the machine that made this page.
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Profile, SourceFile } from "./data";
 import * as format from "./format";
-import { matches, role, type ViewProps } from "./parts";
+import { matches, role, Words, type ViewProps } from "./parts";
 import { link } from "./state";
 
 interface Mark {
@@ -23,6 +23,7 @@ function marksOf(file: SourceFile): Map<number, Mark[]> {
 }
 
 const MOST_NOTES = 6;
+const MOST_LINES = 400; // of a file, until the reader asks for all
 
 function Notes(props: { marks: Mark[]; profile: Profile; selected: number }) {
   const { marks, profile, selected } = props;
@@ -38,7 +39,9 @@ function Notes(props: { marks: Mark[]; profile: Profile; selected: number }) {
             <a href={link({ view: "source", finding: mark.finding })}>
               <span class="rank">{mark.finding}</span> {finding.pattern}
             </a>{" "}
-            <span class="role">{role(finding.pattern, mark.role)} here</span> <span class="soft">{finding.message}</span>
+            <span class="role">{role(finding.pattern, mark.role)} here</span> <span class="soft">
+              <Words text={finding.message} />
+            </span>
           </li>
         );
       })}
@@ -52,9 +55,12 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
   const marks = useMemo(() => marksOf(file), [file]);
   const lines: { number: number; text: string }[] = [];
   for (let i = 0; file.lines && i < file.lines.length; i += 2) lines.push({ number: file.lines[i] as number, text: file.lines[i + 1] as string });
+  const [all, setAll] = useState(false);
+  const isSelected = file.marks.some((value, i) => i % 3 === 1 && value === selected);
   const unmarked = [...marks.keys()].filter((line) => !lines.some((row) => row.number === line)).sort((a, b) => a - b);
+  const most = all || isSelected ? Infinity : unmarked.length > lines.length ? MOST_LINES / 8 : MOST_LINES;
   return (
-    <details class="file" open={props.open || file.marks.some((value, i) => i % 3 === 1 && value === selected)}>
+    <details class="file" open={props.open || isSelected}>
       <summary>
         <span class="mono">{file.name}</span> <span class="soft">{format.plural(marks.size, "line")} with findings</span>
         {!file.path && <span class="warning"> not found here: only line numbers are known</span>}
@@ -62,7 +68,7 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
       </summary>
       {file.path && file.path !== file.name && <p class="soft mono where">{file.path}</p>}
       <div class="code">
-        {lines.map((line, i) => {
+        {lines.slice(0, most).map((line, i) => {
           const found = marks.get(line.number);
           const gap = i > 0 && lines[i - 1].number + 1 < line.number;
           return (
@@ -76,7 +82,7 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
             </>
           );
         })}
-        {unmarked.map((line) => (
+        {unmarked.slice(0, Math.max(0, most - lines.length)).map((line) => (
           <>
             <div class="line has-finding">
               <span class="line-number">{line}</span>
@@ -85,6 +91,11 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
             <Notes marks={marks.get(line) as Mark[]} profile={profile} selected={selected} />
           </>
         ))}
+        {lines.length + unmarked.length > most && (
+          <button type="button" class="more" onClick={() => setAll(true)}>
+            show all {format.count(lines.length + unmarked.length)} lines
+          </button>
+        )}
       </div>
     </details>
   );

@@ -20,7 +20,6 @@ export interface Lane {
   view: Window;
   heading: (context: CanvasRenderingContext2D, width: number, height: number) => void;
   draw(context: CanvasRenderingContext2D, row: number, y: number, height: number, width: number): void;
-  overlay?(context: CanvasRenderingContext2D, width: number, height: number): void;
   title?(row: number, x: number, width: number): string;
 }
 
@@ -37,6 +36,16 @@ interface Props {
   height?: string;
   empty: string;
   id: string;
+}
+
+// Lanes keep so far from the edges, for marks that stand at their ends.
+const INSET = 8;
+
+function inset(context: CanvasRenderingContext2D, draw: () => void): void {
+  context.save();
+  context.translate(INSET, 0);
+  draw();
+  context.restore();
 }
 
 const compare = (a: number | string, b: number | string): number =>
@@ -59,16 +68,20 @@ export function Table(props: Props) {
   const [sort, setSort] = useState(props.initial);
   const [scroll, setScroll] = useState(0);
   const [height, setHeight] = useState(400);
+  const [scrollbar, setScrollbar] = useState(0); // its width
   const body = useRef<HTMLDivElement>(null);
   const rows = useSorted(props.rows, columns, sort);
   const left = lane ? "var(--lane-left)" : "0px";
   const grid = columns.map((column) => column.width).join(" ") + (lane ? " minmax(0, 1fr)" : "");
-  const gestures = lane ? useGestures(lane.view) : null;
+  const gestures = lane ? useGestures(lane.view, ".lane-area") : null;
 
   useEffect(() => {
     const element = body.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    const observer = new ResizeObserver(() => {
+      setHeight(element.clientHeight);
+      setScrollbar(element.offsetWidth - element.clientWidth);
+    });
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -119,11 +132,11 @@ export function Table(props: Props) {
   const visible: number[] = rows.slice(first, last);
   return (
     <div class={lane ? "table has-lane" : "table"} role="grid" aria-label={props.label} aria-rowcount={rows.length + 1} id={props.id} style={{ height: props.height }}>
-      <div class="headings" role="row" style={{ gridTemplateColumns: grid }}>
+      <div class="headings" role="row" style={{ gridTemplateColumns: grid, paddingRight: `${scrollbar}px` }}>
         {columns.map(heading)}
         {lane && (
           <div role="columnheader" class="cell lane-heading" aria-label="life on the axis">
-            <Canvas theme={props.theme} draw={lane.heading} />
+            <Canvas theme={props.theme} draw={(context, width, high) => inset(context, () => lane.heading(context, width - 2 * INSET, high))} />
           </div>
         )}
       </div>
@@ -137,7 +150,7 @@ export function Table(props: Props) {
           onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
           onKeyDown={key}
         >
-          <div class="spacer" style={{ height: rows.length * rowHeight }}>
+          <div class="spacer" style={{ height: `${rows.length * rowHeight}px` }}>
             {visible.map((row, i) => (
               <div
                 key={row}
@@ -146,7 +159,7 @@ export function Table(props: Props) {
                 aria-rowindex={first + i + 2}
                 aria-selected={row === props.selected}
                 class="row"
-                style={{ gridTemplateColumns: grid, height: rowHeight, transform: `translateY(${(first + i) * rowHeight}px)` }}
+                style={{ gridTemplateColumns: grid, height: `${rowHeight}px`, transform: `translateY(${(first + i) * rowHeight}px)` }}
                 onClick={() => props.onSelect(row)}
               >
                 {columns.map((column) => (
@@ -161,7 +174,7 @@ export function Table(props: Props) {
                     onPointerMove={(event) => {
                       const cell = event.currentTarget;
                       const box = cell.getBoundingClientRect();
-                      cell.title = lane.title?.(row, event.clientX - box.left, box.width) ?? "";
+                      cell.title = lane.title?.(row, event.clientX - box.left - INSET, box.width - 2 * INSET) ?? "";
                     }}
                   />
                 )}
@@ -171,13 +184,13 @@ export function Table(props: Props) {
           {rows.length === 0 && <p class="empty">{props.empty}</p>}
         </div>
         {lane && (
-          <div class="lane-canvas" style={{ left }}>
+          <div class="lane-canvas" style={{ left, right: `${scrollbar}px` }}>
+            <div class="lane-area" style={{ margin: `0 ${INSET}px` }} />
             <Canvas
               theme={props.theme}
-              draw={(context, width, canvasHeight) => {
-                visible.forEach((row, i) => lane.draw(context, row, (first + i) * rowHeight - scroll, rowHeight, width));
-                lane.overlay?.(context, width, canvasHeight);
-              }}
+              draw={(context, width) =>
+                inset(context, () => visible.forEach((row, i) => lane.draw(context, row, (first + i) * rowHeight - scroll, rowHeight, width - 2 * INSET)))
+              }
             />
           </div>
         )}

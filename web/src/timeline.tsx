@@ -101,7 +101,7 @@ function drawLane(context: CanvasRenderingContext2D, profile: Profile, lane: Lan
         context.beginPath();
         context.rect(LEFT + from, top, to - from - 4, tall);
         context.clip();
-        context.fillStyle = palette.background;
+        context.fillStyle = "#101418"; // on all of the series' colours
         context.fillText(profile.callTitle(call), LEFT + Math.max(0, from) + 4, top + tall / 2 + 0.5);
         context.restore();
       }
@@ -139,19 +139,35 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
   const selected = profile.callAt(state.call);
   const depends = useMemo(() => (selected < 0 ? { before: [], after: [] } : dependencies(profile, selected)), [profile, selected]);
 
+  const callSpan = (call: number): [number, number] => {
+    const isGpu = profile.hasGpuTime(call);
+    const from = isGpu ? profile.gpuStartOf(call) : profile.starts[call];
+    return [from, from + (isGpu ? profile.raw.calls.gpu_ns[call] : profile.raw.calls.ns[call])];
+  };
+  // The selected call with what it depends on; those that are far away stay out.
+  const fit = () => {
+    if (selected < 0) return;
+    let [from, to] = callSpan(selected);
+    const far = 20 * Math.max(to - from, 1000);
+    for (const row of [...depends.before, ...depends.after]) {
+      const [a, b] = callSpan(row.call);
+      if (a > from - far && b < to + far) [from, to] = [Math.min(from, a), Math.max(to, b)];
+    }
+    view.show(from - (to - from) * 0.3, to + (to - from) * 0.3);
+  };
+  useEffect(fit, []);
   useEffect(() => {
     if (selected < 0) return;
-    const start = profile.hasGpuTime(selected) ? profile.gpuStartOf(selected) : profile.starts[selected];
+    const [start] = callSpan(selected);
     if (start < view.from || start > view.to) view.move(start - (view.from + view.to) / 2);
   }, [selected]);
 
   const placeOf = (call: number): { lane: number; from: number; to: number } | null => {
     const isStream = profile.hasGpuTime(call);
+    const [from, to] = callSpan(call);
     const number = profile.callColumn(call, isStream ? "stream" : "thread");
     const lane = lanes.findIndex((row) => row.isStream === isStream && row.number === number);
-    if (lane < 0) return null;
-    const from = isStream ? profile.gpuStartOf(call) : profile.starts[call];
-    return { lane, from, to: from + (isStream ? profile.raw.calls.gpu_ns[call] : profile.raw.calls.ns[call]) };
+    return lane < 0 ? null : { lane, from, to };
   };
 
   const draw = (context: CanvasRenderingContext2D, width: number, height: number) => {
@@ -170,9 +186,14 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
       context.textAlign = "left";
       drawLane(context, profile, lanes[i], view, y, inner, palette);
       context.restore();
+      context.save();
+      context.beginPath();
+      context.rect(0, y, LEFT - 6, LANE);
+      context.clip();
       context.fillStyle = palette.text;
       context.textAlign = "left";
-      context.fillText(lanes[i].title.slice(0, 26), 8, y + LANE / 2);
+      context.fillText(lanes[i].title, 8, y + LANE / 2);
+      context.restore();
     }
     if (selected < 0) return;
     context.save();
@@ -229,6 +250,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
 
   const key = (event: KeyboardEvent) => {
     if (zoomKey(event, view)) return;
+    if (event.key === "f") fit();
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step || profile.callCount === 0) return;
     event.preventDefault();
@@ -244,6 +266,9 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
     <div class="view">
       <div class="tools">
         <ZoomButtons view={view} />
+        <button type="button" id="fit" disabled={selected < 0} onClick={fit} title="show the selected call with what it depends on (f)">
+          selected
+        </button>
         <ul class="legend">
           {GROUPS.map(([word, , colour]) => (
             <li>
@@ -263,13 +288,13 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
           </li>
         </ul>
       </div>
-      <div class="timeline-axis" style={{ height: AXIS, marginLeft: LEFT }}>
+      <div class="timeline-axis" style={{ height: `${AXIS}px`, marginLeft: `${LEFT}px` }}>
         <Canvas theme={theme} draw={(context, width, canvasHeight) => drawAxis(context, "time", view, width, canvasHeight)} />
       </div>
       <div
         class="timeline"
         ref={gestures}
-        style={{ height }}
+        style={{ height: `${height}px` }}
         tabIndex={0}
         role="application"
         aria-label="timeline: left and right go from call to call, plus and minus zoom; the table below has the same calls"
@@ -292,10 +317,10 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
           <Canvas theme={theme} draw={draw} />
         </div>
         <div class="timeline-scroll" ref={scroller} onScroll={(event) => setScroll(event.currentTarget.scrollTop)}>
-          <div style={{ height: lanes.length * LANE }} />
+          <div style={{ height: `${lanes.length * LANE}px` }} />
         </div>
         {hover && hover.call >= 0 && (
-          <div class="tooltip" style={{ left: Math.max(0, Math.min(hover.x + 14, 900)), top: hover.y + 16 }}>
+          <div class="tooltip" style={{ left: `${Math.min(hover.x + 14, 900)}px`, top: `${hover.y + 16}px` }}>
             <b class="mono">{profile.callTitle(hover.call)}</b>
             <div class="tooltip-row">
               <span>call {profile.numbers[hover.call]}</span>
