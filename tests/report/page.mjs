@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drives the page in Chromium: page.mjs BROWSER FOLDER SOURCE, with small.html, small.json and large.html in FOLDER.
 import { chromium } from "playwright-core";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import assert from "node:assert/strict";
 
 const [browserPath, folder, source] = process.argv.slice(2);
@@ -247,6 +247,20 @@ test("names that look like the page's own are only text", async (_, page) => {
   await page.waitForFunction(() => document.querySelector("#detail h2")?.textContent?.startsWith("</script><img src=x"), null, WAIT);
   assert.equal(await page.locator("img").count(), 0);
   assert.notEqual(await page.title(), "harmed");
+});
+
+test("profiles at the edges are shown in every view", async () => {
+  const files = readdirSync(`${folder}/edges`).filter((name) => name.endsWith(".html"));
+  assert.equal(files.length, 4);
+  for (const file of files) {
+    const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
+    for (const view of ["overview", "memory", "objects", "timeline", "source"]) {
+      await page.click(`#view-${view}`);
+      await settle(page);
+      assert.ok(await page.locator(".view").isVisible(), `${file}: ${view}`);
+    }
+    await page.close();
+  }
 });
 
 let failed = 0;

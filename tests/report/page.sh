@@ -42,5 +42,10 @@ fi
 }
 "$write_page" "$scratch/large.glint" 100000 5000
 "$GLINT" report --format html -o "$scratch/large.html" "$scratch/large.glint"
+mkdir "$scratch/edges"
+"${write_page%/*}/write_samples" "$scratch/edges"
+for sample in bare huge kinds odd; do
+    "$GLINT" report --format html -o "$scratch/edges/$sample.html" "$scratch/edges/$sample.glint"
+done
 cd "$folder"
 node page.mjs "$browser" "$scratch" "$root"
