@@ -10,6 +10,7 @@
 struct graph {
     struct profile_node *nodes;
     uint32_t count;
+    uint32_t index; // in the model
 };
 
 struct loading {
@@ -17,6 +18,7 @@ struct loading {
     bool failed;            // memory ran out
     struct base_map graphs; // number to struct graph *
     struct base_map blind;  // numbers of kernels whose probes do not see all, or that have none
+    uint32_t node;          // index: touches are of this one
     struct profile_accesses *accesses;
     const struct profile_access *access; // the next; NULL: there is none
     uint64_t run_first, run_count;       // the run of untouched elements that goes on
@@ -51,6 +53,11 @@ static bool take_probe(void *user, const struct profile_probe *probe)
     return !loading->failed;
 }
 
+static bool is_api_node(enum profile_node_kind kind)
+{
+    return kind >= PROFILE_NODE_KERNEL && kind <= PROFILE_NODE_FREE;
+}
+
 static bool take_graph(void *user, const struct profile_graph *graph)
 {
     struct loading *loading = user;
@@ -59,14 +66,35 @@ static bool take_graph(void *user, const struct profile_graph *graph)
     struct graph *row = slot ? base_new(arena, struct graph) : NULL;
     struct profile_node *nodes =
         row ? base_new_array(arena, struct profile_node, graph->node_count + 1u) : NULL;
-    loading->failed |= !nodes;
-    if (!nodes)
+    bool *is_api = nodes ? base_new_array(arena, bool, graph->node_count + 1u) : NULL;
+    loading->failed |= !is_api;
+    if (!is_api)
         return false;
-    if (graph->node_count)
-        memcpy(nodes, graph->nodes, graph->node_count * sizeof(*nodes));
-    *row = (struct graph){nodes, graph->node_count};
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        nodes[i] = graph->nodes[i];
+        is_api[i] = is_api_node(nodes[i].kind);
+    }
+    uint32_t index = analyze_add_graph(loading->model, is_api, graph->node_count);
+    *row = (struct graph){nodes, graph->node_count, index};
     *slot = (uint64_t)(uintptr_t)row;
-    return true;
+    loading->failed |= index == ANALYZE_NONE;
+    return !loading->failed;
+}
+
+static const struct graph *find_graph(const struct loading *loading, uint64_t number)
+{
+    const uint64_t *slot = base_map_get(&loading->graphs, number);
+    return slot ? (const struct graph *)(uintptr_t)*slot : NULL;
+}
+
+static bool take_edge(void *user, const struct profile_edge *edge)
+{
+    struct loading *loading = user;
+    const struct graph *graph = find_graph(loading, edge->graph);
+    if (graph && edge->from && edge->to)
+        loading->failed |=
+            !analyze_add_edge(loading->model, graph->index, edge->from - 1, edge->to - 1);
+    return !loading->failed;
 }
 
 // --- Objects -------------------------------------------------------------------------------------
@@ -144,13 +172,39 @@ static void resolve_objects(struct analyze_model *model, const struct object_num
         object->end = object->has_end ? analyze_find_call(model, numbers[i].end) : ANALYZE_NONE;
         model->dropped |= object->has_end && numbers[i].end && object->end == ANALYZE_NONE;
         object->parent = analyze_find_object(model, numbers[i].parent);
+        if (object->parent != ANALYZE_NONE) {
+            struct analyze_object *whole = &model->objects.items[object->parent];
+            whole->has_parts = true;
+            object->is_host |= whole->is_host;
+            object->elsewhere |= whole->elsewhere;
+        }
         if (object->is_host && object->call != ANALYZE_NONE)
             model->calls.items[object->call].flags |= ANALYZE_HOST_MEMORY;
         if (object->is_host && object->end != ANALYZE_NONE)
             model->calls.items[object->end].flags |= ANALYZE_HOST_MEMORY;
-        if (object->parent != ANALYZE_NONE)
-            model->objects.items[object->parent].has_parts = true;
     }
+}
+
+// A part that is made smaller or larger becomes another, which what was in it goes on to. Neither
+// is all there is to know of that memory. False when memory ran out.
+static bool blur_resized(struct analyze_model *model)
+{
+    struct base_map last = {0}; // by address
+    bool good = true;
+    for (size_t i = 0; i < model->objects.count && good; i++) {
+        struct analyze_object *part = &model->objects.items[i];
+        if (part->parent == ANALYZE_NONE)
+            continue;
+        uint64_t *slot = base_map_put(&last, part->address, NULL);
+        struct analyze_object *before = slot && *slot ? &model->objects.items[*slot - 1] : NULL;
+        if (before && part->call != ANALYZE_NONE && before->end == part->call)
+            before->blurred = part->blurred = true;
+        if (slot)
+            *slot = i + 1;
+        good = slot != NULL;
+    }
+    base_map_fini(&last);
+    return good;
 }
 
 // Calls name the part that they begin in. One that goes on behind it, or that begins between parts,
@@ -188,6 +242,7 @@ static struct analyze_touch *add_touch(struct loading *loading, uint64_t object,
         return NULL;
     touch->call = (uint32_t)(model->calls.count - 1);
     touch->object = index;
+    touch->node = loading->node;
     touch->how = (uint8_t)how;
     return touch;
 }
@@ -281,14 +336,15 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
 
 static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)
 {
-    const uint64_t *slot = base_map_get(&loading->graphs, number);
-    if (!slot) {
+    const struct graph *graph = find_graph(loading, number);
+    if (!graph) {
         row->flags |= ANALYZE_LAUNCHES | ANALYZE_UNSEEN;
         return;
     }
-    const struct graph *graph = (const struct graph *)(uintptr_t)*slot;
+    row->graph = graph->index + 1;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct profile_node *node = &graph->nodes[i];
+        loading->node = i;
         switch (node->kind) {
         case PROFILE_NODE_KERNEL: add_kernel(loading, row, i + 1, &node->launch); break;
         case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
@@ -298,6 +354,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         default: break;
         }
     }
+    loading->node = 0;
 }
 
 static void take_details(struct loading *loading, struct analyze_call *row,
@@ -487,6 +544,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     LOAD(stream, &loading);
     LOAD(probe, &loading);
     LOAD(graph, &loading);
+    LOAD(edge, &loading);
     LOAD(object, &objects);
     if (code == BASE_OK && !loading.failed)
         code = profile_accesses_begin(profile, &loading.accesses, error);
@@ -501,6 +559,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         end_map(&loading);
         resolve_objects(model, objects.numbers.items);
         blur_pools(model);
+        loading.failed |= !blur_resized(model);
         model->dropped |= program->has_end && (program->calls_made > model->calls.count ||
                                                program->objects_made > model->objects.count);
         loading.failed |= !analyze_index_uses(model);
@@ -519,14 +578,17 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->touches);
     base_array_fini(&model->objects);
     base_array_fini(&model->streams);
+    base_array_fini(&model->graphs);
+    base_array_fini(&model->edges);
     base_array_fini(&model->maps);
     base_array_fini(&model->counted);
     base_array_fini(&model->counts);
     base_map_fini(&model->most_uneven);
     free(model->uses);
+    free(model->parts);
     free(model->unseen);
     free(model->launches);
-    model->uses = model->unseen = model->launches = NULL;
+    model->uses = model->parts = model->unseen = model->launches = NULL;
 }
 
 void analyze_model_fini(struct analyze_model *model)

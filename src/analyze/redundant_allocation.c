@@ -14,6 +14,7 @@
 enum {
     MOST_CLASSES = 256, // of sizes, and
     MOST_TRIED = 16,    // of objects in each, that are looked at for one object
+    MOST_ASKED = 64,    // pairs of nodes of a graph, for two objects
 };
 
 struct candidate {
@@ -64,13 +65,57 @@ static bool takes_part(const struct analyze_object *object)
            object->first != ANALYZE_NONE;
 }
 
+// The launch of a graph touches the one last and the other first: each node that touches the one is
+// over when one begins that touches the other.
+static bool is_over_in_graph(const struct analyze_model *model, const struct analyze_object *one,
+                             const struct analyze_object *other)
+{
+    const uint32_t call = one->last, graph = model->calls.items[call].graph - 1;
+    uint32_t asked = 0;
+    for (uint32_t a = one->use_count; a-- > 0;) {
+        const struct analyze_touch *last = &model->touches.items[model->uses[one->first_use + a]];
+        if (last->call != call)
+            break;
+        for (uint32_t b = 0; b < other->use_count; b++) {
+            const struct analyze_touch *first =
+                &model->touches.items[model->uses[other->first_use + b]];
+            if (first->call != call)
+                break;
+            if (asked++ == MOST_ASKED ||
+                !analyze_is_node_before(model, graph, last->node, first->node))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_graph_launch(const struct analyze_model *model, uint32_t call)
+{
+    return model->calls.items[call].kind == PROFILE_CALL_GRAPH_LAUNCH &&
+           model->calls.items[call].graph;
+}
+
+// The last access to the one is surely over when the first to the other begins, also if there are
+// more than are told.
+static bool is_over(const struct analyze_run *run, const struct analyze_object *one,
+                    const struct analyze_object *other)
+{
+    const struct analyze_model *model = run->model;
+    if (one->last == other->first)
+        return is_graph_launch(model, one->last) && is_over_in_graph(model, one, other) &&
+               analyze_first_unseen(model, one, one->last, one->last + 1) == ANALYZE_NONE;
+    return analyze_is_before(model, run->clocks, one->last, other->first) &&
+           analyze_first_unseen(model, one, one->last + 1, other->first) == ANALYZE_NONE;
+}
+
+// A pool gives memory out again by itself: of its parts, those matter that are there at once.
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
                       const struct analyze_object *other)
 {
-    const struct analyze_model *model = run->model;
     return other != object && other->device == object->device && other->parent == object->parent &&
-           analyze_is_before(model, run->clocks, other->last, object->first) &&
-           analyze_first_unseen(model, other, other->last + 1, object->first) == ANALYZE_NONE;
+           (object->parent == ANALYZE_NONE ||
+            analyze_end(run->model, other) > analyze_begin(object)) &&
+           is_over(run, other, object);
 }
 
 // The nearest of the class that can be reused.
@@ -78,8 +123,10 @@ static struct candidate *nearest(const struct analyze_run *run, struct size_clas
                                  struct candidate *candidates, const struct visit *visit)
 {
     const struct analyze_object *objects = run->model->objects.items;
+    // In the launch of a graph one may be over before the other begins.
+    const uint64_t end = visit->first + is_graph_launch(run->model, objects[visit->object].first);
     while (class->count && (candidates[class->first + class->count - 1].taken ||
-                            candidates[class->first + class->count - 1].last >= visit->first))
+                            candidates[class->first + class->count - 1].last >= end))
         class->count--;
     size_t tried = 0;
     for (size_t i = class->count; i-- > 0 && tried < MOST_TRIED; tried++) {
@@ -91,27 +138,76 @@ static struct candidate *nearest(const struct analyze_run *run, struct size_clas
     return NULL;
 }
 
-// The memory of the other one then has to be as large as the larger, and to last as long as both.
-static uint64_t worth(struct analyze_run *run, const struct analyze_object *object,
-                      const struct analyze_object *other)
+// --- What it is worth ----------------------------------------------------------------------------
+
+// What an object's memory has to be when others lie in it: larger, and longer. Those that reuse it
+// are visited before it; when it reuses another's in its turn, that one holds all of them. Only for
+// those of one group, which are fixed together.
+struct holding {
+    uint64_t bytes;
+    uint32_t end;
+    uint32_t group; // NONE: nothing lies in it
+};
+
+static struct holding own(const struct analyze_model *model, const struct analyze_object *object)
+{
+    return (struct holding){object->bytes, analyze_end(model, object), ANALYZE_NONE};
+}
+
+// The changes when what `held` says lies in the memory of the other one. Returns how many.
+static unsigned move_into(const struct analyze_model *model, const struct analyze_object *object,
+                          struct holding held, const struct analyze_object *other,
+                          struct analyze_change changes[3])
+{
+    uint32_t from = analyze_begin(other), to = analyze_end(model, other);
+    uint64_t bytes = held.bytes > other->bytes ? held.bytes : other->bytes;
+    uint32_t pool; // of both
+    if (!analyze_change_of(object, &pool))
+        return 0;
+    changes[0] =
+        (struct analyze_change){analyze_begin(object), held.end, held.bytes, 0, false, pool};
+    changes[1] = (struct analyze_change){from, to, bytes - other->bytes, 0, true, pool};
+    changes[2] = (struct analyze_change){to > from ? to : from, held.end, bytes, 0, true, pool};
+    return 3;
+}
+
+static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
+                struct holding *holdings)
 {
     const struct analyze_model *model = run->model;
-    uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-    uint32_t other_from = analyze_begin(other), other_to = analyze_end(model, other);
-    if (!object->counts || !other->counts)
-        return 0;
-    analyze_replay_less(run->replay, from, to, object->bytes);
-    if (object->bytes > other->bytes)
-        analyze_replay_more(run->replay, other_from, other_to > to ? other_to : to,
-                            object->bytes - other->bytes);
-    if (to > other_to)
-        analyze_replay_more(run->replay, other_to, to, other->bytes);
-    return analyze_replay_gain(run->replay);
+    const struct analyze_object *object = &model->objects.items[index];
+    const struct analyze_object *other = &model->objects.items[other_index];
+    const struct analyze_call *last = &model->calls.items[other->last];
+    struct analyze_change changes[3];
+    struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_REDUNDANT_ALLOCATION, index,
+                                                           object->call, object->first);
+    finding.other_object = other->number;
+    finding.last_call = last->number;
+    finding.last_path = last->path;
+    finding.last_kind = (enum profile_call_kind)last->kind;
+    finding.last_kernel = last->kernel;
+    if (other->last != object->first)
+        analyze_set_distance(model, &finding, other->last, object->first);
+    unsigned count = move_into(model, object, own(model, object), other, changes);
+    finding.peak_bytes = analyze_replay_gain(run->replay, changes, count);
+    uint32_t group = analyze_add_finding(run, &finding);
+
+    struct holding held = holdings[index];
+    if (held.group != group)
+        held = own(model, object);
+    count = move_into(model, object, held, other, changes);
+    for (unsigned i = 0; i < count; i++)
+        analyze_add_change(run, group, changes[i]);
+    struct holding into = own(model, other);
+    holdings[other_index] = (struct holding){held.bytes > into.bytes ? held.bytes : into.bytes,
+                                             held.end > into.end ? held.end : into.end, group};
 }
+
+// --- Pairs ---------------------------------------------------------------------------------------
 
 static void visit_object(struct analyze_run *run, const struct visit *visit,
                          struct size_class *classes, size_t class_count,
-                         struct candidate *candidates)
+                         struct candidate *candidates, struct holding *holdings)
 {
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[visit->object];
@@ -138,20 +234,8 @@ static void visit_object(struct analyze_run *run, const struct visit *visit,
     }
     if (!best)
         return;
-    const struct analyze_object *other = &model->objects.items[best->object];
-    struct analyze_finding *finding = analyze_add_finding(
-        run, ANALYZE_REDUNDANT_ALLOCATION, visit->object, object->call, object->first);
-    if (!finding)
-        return;
-    const struct analyze_call *last = &model->calls.items[other->last];
     best->taken = true;
-    finding->other_object = other->number;
-    finding->last_call = last->number;
-    finding->last_path = last->path;
-    finding->last_kind = (enum profile_call_kind)last->kind;
-    finding->last_kernel = last->kernel;
-    analyze_set_distance(model, finding, other->last, object->first);
-    finding->peak_bytes = worth(run, object, other);
+    add(run, visit->object, best->object, holdings);
 }
 
 static size_t make_classes(const struct analyze_model *model, const struct candidate *candidates,
@@ -174,11 +258,13 @@ void analyze_redundant_allocation(struct analyze_run *run)
     struct candidate *candidates = calloc(model->objects.count + 1, sizeof(*candidates));
     struct visit *visits = calloc(model->objects.count + 1, sizeof(*visits));
     struct size_class *classes = calloc(model->objects.count + 1, sizeof(*classes));
-    run->failed |= !candidates || !visits || !classes;
+    struct holding *holdings = calloc(model->objects.count + 1, sizeof(*holdings));
+    run->failed |= !candidates || !visits || !classes || !holdings;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!takes_part(object))
             continue;
+        holdings[i].group = ANALYZE_NONE;
         candidates[count] = (struct candidate){position(model, object->last), i, false};
         visits[count++] = (struct visit){position(model, object->first), i};
     }
@@ -187,9 +273,10 @@ void analyze_redundant_allocation(struct analyze_run *run)
         qsort(visits, count, sizeof(*visits), latest_first);
         size_t class_count = make_classes(model, candidates, count, classes);
         for (size_t i = 0; i < count && !run->failed; i++)
-            visit_object(run, &visits[i], classes, class_count, candidates);
+            visit_object(run, &visits[i], classes, class_count, candidates, holdings);
     }
     free(candidates);
     free(visits);
     free(classes);
+    free(holdings);
 }

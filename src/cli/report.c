@@ -20,14 +20,57 @@ struct request {
     enum format format;
     const char *output; // NULL: stdout
     struct analyze_thresholds thresholds;
+    struct report_choice choice;
 };
 
 static const struct cli_option options[] = {
     {'f', "format", "FORMAT", "text (default), json or html"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
+    {'v', "verbose", NULL, "text: everything, not one screen of it"},
+    {'n', "limit", "N", "text: at most so many findings, and rows of a table"},
+    {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one"},
+    {0, "object", "NAME", "text: only findings on objects that have this in their name"},
+    {0, "kernel", "NAME", "text: only findings on kernels that have this in their name"},
     {0, NULL, NULL, NULL},
 };
+
+// Patterns by name, with commas in between.
+static bool take_patterns(struct request *request, const char *argument)
+{
+    for (const char *at = argument;; at++) {
+        const size_t length = strcspn(at, ",");
+        size_t i = 0;
+        for (; i < ANALYZE_PATTERNS; i++) {
+            const char *word = analyze_pattern_word((enum analyze_pattern)i);
+            if (strlen(word) == length && memcmp(word, at, length) == 0)
+                break;
+        }
+        if (i == ANALYZE_PATTERNS) {
+            cli_message("--pattern: there is no pattern '%.*s'; docs/patterns.md has them",
+                        (int)length, at);
+            return false;
+        }
+        at += length;
+        if (!*at)
+            break;
+    }
+    request->choice.pattern = argument;
+    return true;
+}
+
+static bool take_limit(struct request *request, const char *argument)
+{
+    char *end;
+    unsigned long value = strtoul(argument, &end, 10);
+    bool good =
+        argument[0] >= '0' && argument[0] <= '9' && *end == '\0' && value && value <= INT32_MAX;
+    if (good)
+        request->choice.limit = value;
+    else
+        cli_message("--limit takes a number from 1 on, not '%s'", argument);
+    return good;
+}
 
 static bool take_threshold(struct request *request, const char *argument)
 {
@@ -54,8 +97,17 @@ static bool take_threshold(struct request *request, const char *argument)
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
     struct request *request = user;
-    if (option->letter == 't')
-        return take_threshold(request, argument);
+    switch (option->letter) {
+    case 't': return take_threshold(request, argument);
+    case 'v': request->choice.verbose = true; return true;
+    case 'n': return take_limit(request, argument);
+    case 'p': return take_patterns(request, argument);
+    case 0:
+        *(strcmp(option->name, "object") == 0 ? &request->choice.object : &request->choice.kernel) =
+            argument;
+        return true;
+    default: break;
+    }
     if (option->letter == 'o') {
         request->output = strcmp(argument, "-") == 0 ? NULL : argument;
         return true;
@@ -138,6 +190,7 @@ static bool write_out(void *user, const char *bytes, size_t length)
     return true;
 }
 
+// 0: nobody says.
 static unsigned width_of(FILE *file)
 {
     const char *columns = getenv("COLUMNS");
@@ -146,14 +199,16 @@ static unsigned width_of(FILE *file)
     if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     if (width <= 0)
-        return USUAL_WIDTH;
+        return 0;
     return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
 }
 
 static struct report_style style_of(FILE *file)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return (struct report_style){.width = width_of(file),
+    const unsigned width = width_of(file);
+    return (struct report_style){.width = width ? width : USUAL_WIDTH,
+                                 .wrap = width > 0,
                                  .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
                                            !(terminal && strcmp(terminal, "dumb") == 0)};
 }
@@ -184,6 +239,8 @@ static bool report(const struct request *request, const char *path)
     enum base_code code = BASE_IO;
     if (output.file) {
         struct report_style style = style_of(output.file);
+        struct report_choice choice = request->choice;
+        choice.file = path;
         switch (request->format) {
         case FORMAT_JSON:
             code = report_json(profile, &request->thresholds, write_out, &output, &error);
@@ -192,7 +249,8 @@ static bool report(const struct request *request, const char *path)
             code = report_html(profile, &request->thresholds, write_out, &output, &error);
             break;
         default:
-            code = report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+            code = report_text(profile, &request->thresholds, &choice, &style, write_out, &output,
+                               &error);
             break;
         }
         int result = request->output ? fclose(output.file) : fflush(stdout);
@@ -219,12 +277,12 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         if (first == -2)
             return 0;
         if (first < 0)
-            return CLI_OWN_FAILURE;
+            return CLI_FAILURE;
         if (first >= argc)
             break;
         if (path) {
             cli_message("one profile at a time: what is '%s'?", argv[first]);
-            return CLI_OWN_FAILURE;
+            return CLI_FAILURE;
         }
         path = argv[first];
         argc -= first; // the file stands where a command line has its program's name
@@ -233,7 +291,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     char *newest = path ? NULL : newest_profile();
     bool good = (path || newest) && report(&request, path ? path : newest);
     free(newest);
-    return good ? 0 : CLI_OWN_FAILURE;
+    return good ? 0 : CLI_FAILURE;
 }
 
 const struct cli_verb cli_report = {
@@ -244,11 +302,13 @@ const struct cli_verb cli_report = {
         "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
         "JSON,\n"
         "docs/page.md the page (html): one file, to be opened in a browser.\n\n"
-        "Text tells how the program ended, what made the two highest peaks of device "
-        "memory, what\n"
-        "is wasted, and the largest kernels, copies, synchronisations and objects. Objects of "
-        "one name\n"
-        "and place are one row. Lines are as wide as the terminal, or as COLUMNS says.\n\n"
+        "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
+        "With\n"
+        "--verbose, all findings, the highest peaks of device memory and what made them, and "
+        "tables of\n"
+        "kernels, copies, synchronisations and objects; those of one name and place are one "
+        "row. Lines\n"
+        "are as wide as the terminal, or as COLUMNS says.\n\n"
         "Thresholds and their usual values (docs/patterns.md):\n"
         "  early-apis 1, late-apis 1, idle-apis 2   GPU APIs in between, at the least\n"
         "  reuse-percent 10                         sizes differ, at the most\n"

@@ -133,5 +133,13 @@ const struct report_path *report_path_of(const struct report_data *data, uint32_
 // report_place gives that frame; NULL: none.
 const struct profile_frame *report_place(const struct report_data *data, uint32_t path);
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// Where a call came from as another one sees it: its place, and, where that is in a function that
+// both have called, the line of the function that called both: "gemm.cu:20, called at main.cu:49".
+// Without folders.
+void report_put_place_beside(const struct report_data *data, uint32_t path, uint32_t other,
+                             struct base_buf *out);
+// The way there: "solve 2mm.cu:31 < main 2mm.cu:60", without what the compiler, the CUDA runtime
+// and the start of a program put before and behind it, and without folders.
+void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out);
 
 #endif

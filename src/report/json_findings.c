@@ -56,7 +56,7 @@ static void put_fragmentation(struct base_json *json, const struct analyze_findi
         base_json_null(json);
     report_json_number_or_null(json, "untouched_first", finding->largest_first, known);
     report_json_number_or_null(json, "untouched_elements", finding->largest_count, known);
-    report_json_number_or_null(json, "enough_bytes", finding->bytes, known);
+    report_json_number_or_null(json, "enough_bytes", finding->bytes, known || finding->is_pool);
 }
 
 static void put_evidence(struct base_json *json, const struct report_data *data,
@@ -85,6 +85,8 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
         put_elements(json, finding);
         put_fragmentation(json, finding);
         report_json_bool(json, "pool", finding->is_pool);
+        if (finding->is_pool)
+            put_call(json, "peak_call", finding->other_call);
         break;
     case ANALYZE_NON_UNIFORM_ACCESS:
         put_real(json, "variation", finding->variation);
@@ -126,6 +128,12 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     base_json_key(json, "call_path");
     report_json_frames(json, data, path ? path->frames : NULL, path ? path->frame_count : 0, false);
     put_evidence(json, data, finding);
+    report_json_number(json, "count", finding->count);
+    base_json_key(json, "objects");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < finding->object_count; i++)
+        base_json_u64(json, finding->objects[i]);
+    base_json_end_array(json);
     base_json_end_object(json);
     bool good = !message.failed && !suggestion.failed;
     base_buf_fini(&message);

@@ -18,14 +18,25 @@ typedef base_json_write report_write;
 struct report_style {
     unsigned width; // of a line, where the table can be cut to it; 0: as wide as it gets
     bool colour;
+    bool wrap; // sentences too are held to the width
+};
+
+// What of a profile is told as text.
+struct report_choice {
+    bool verbose;     // all there is; else one screen
+    size_t limit;     // most findings; 0: as many as a screen has room for, all where verbose
+    const char *file; // the profile's, for the command to type next; NULL: none is told
+    // Only findings of these: patterns by name, with commas in between; objects and kernels by a
+    // part of their name. NULL: of all.
+    const char *pattern, *object, *kernel;
 };
 
 // Findings go by the thresholds; NULL: the usual ones. Memory is needed for the objects of the
 // profile, and some 100 bytes for each call. BASE_CORRUPT: the profile is damaged, which may show
 // when part of the report is written; BASE_IO: write refused.
 enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
-                           const struct report_style *style, report_write *write, void *user,
-                           struct base_error *error);
+                           const struct report_choice *choice, const struct report_style *style,
+                           report_write *write, void *user, struct base_error *error);
 enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
                            report_write *write, void *user, struct base_error *error);
 // A page that needs nothing else to be opened, of at most 8,000,000 bytes. Reads the source files

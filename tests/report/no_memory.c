@@ -29,7 +29,8 @@ static enum base_code write_report(const char *path, enum format format, size_t 
     case JSON: code = report_json(profile, NULL, take, bytes, error); break;
     case HTML: code = report_html(profile, NULL, take, bytes, error); break;
     default:
-        code = report_text(profile, NULL, &(struct report_style){.width = 100}, take, bytes, error);
+        code = report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                           &(struct report_style){.width = 100}, take, bytes, error);
         break;
     }
     profile_close(profile);

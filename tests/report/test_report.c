@@ -5,28 +5,9 @@
 
 #include <unistd.h>
 
+#include "../profile/folder.h"
 #include "../profile/sample.h"
 #include "report/report.h"
-
-static char folder[64], path[96];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/glint-report-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.glint", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[96];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command);
-}
 
 struct sink {
     struct base_buf text;
@@ -45,12 +26,12 @@ static bool take(void *user, const char *bytes, size_t length)
 static enum base_code write_report(bool json, struct sink *sink, struct base_error *error)
 {
     struct profile *profile;
-    enum base_code code = profile_open(path, &profile, error);
+    enum base_code code = profile_open(test_path, &profile, error);
     if (code != BASE_OK)
         return code;
-    code =
-        json ? report_json(profile, NULL, take, sink, error)
-             : report_text(profile, NULL, &(struct report_style){.width = 100}, take, sink, error);
+    code = json ? report_json(profile, NULL, take, sink, error)
+                : report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                              &(struct report_style){.width = 100}, take, sink, error);
     profile_close(profile);
     return code;
 }
@@ -66,8 +47,8 @@ static struct sink good_report(bool json)
 static void write_sample(void)
 {
     struct base_error error = {0};
-    unlink(path);
-    assert_int_equal(sample_write(path, &error), BASE_OK);
+    unlink(test_path);
+    assert_int_equal(sample_write(test_path, &error), BASE_OK);
 }
 
 // That the report has all of these words.
@@ -120,7 +101,7 @@ static void a_launch_is_placed_where_the_program_says_it(void **state)
         {"multiply(int, double*)", "/src/a.cu", 13, 1, 3, false},
         {"main", "/src/a.cu", 70, 1, 4, false},
     };
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     const struct profile_path stubs = {.number = 1, .frames = frames, .frame_count = 4};
     const struct profile_path alone = {.number = 2, .frames = frames + 1, .frame_count = 1};
     assert_int_equal(profile_add_path(writer, &stubs, &error), BASE_OK);
@@ -149,7 +130,7 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     profile_abandon(writer);
     static const char *const text[] = {"this profile is not complete", "how it ended is not known",
@@ -167,7 +148,7 @@ static void an_end_that_nobody_saw_has_no_code(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     assert_int_equal(profile_finish(writer, PROFILE_ENDED, 0, &error), BASE_OK);
     static const char *const text[] = {"left by exit, with a status that nobody told, ran for",
@@ -183,7 +164,7 @@ static void calls_that_are_missing_are_said_to_be(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     struct profile_program program = sample_program;
     program.calls_made = 20;
@@ -222,9 +203,9 @@ static void damaged_profiles_give_a_report_or_an_error(void **state)
     size_t length;
     struct base_error error = {0};
     unsigned refused = 0;
-    assert_int_equal(base_file_read(path, &bytes, &length, &error), BASE_OK);
+    assert_int_equal(base_file_read(test_path, &bytes, &length, &error), BASE_OK);
     for (size_t at = 0; at < length; at += 97) {
-        FILE *file = fopen(path, "r+b");
+        FILE *file = fopen(test_path, "r+b");
         assert_non_null(file);
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at] ^ 0x55, file);
@@ -236,7 +217,7 @@ static void damaged_profiles_give_a_report_or_an_error(void **state)
             assert_true(code != BASE_OK || sink.text.length > 100);
             base_buf_fini(&sink.text);
         }
-        file = fopen(path, "r+b");
+        file = fopen(test_path, "r+b");
         assert_non_null(file);
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at], file);
