@@ -3,6 +3,7 @@
 // has to be known about the rest, and tables of kernels, streams and threads.
 #include <stdlib.h>
 
+#include "findings.h"
 #include "html.h"
 #include "json_members.h"
 
@@ -63,33 +64,9 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
-// What an analysis cannot be made without; NULL: it was there.
-static const char *skipped(const struct report_data *data, enum analyze_pattern pattern)
+static void put_analyses(struct page *page, struct base_json *json)
 {
-    uint32_t facts = 0;
-    for (size_t i = 0; i < data->kernel_rows.count; i++)
-        facts |= data->kernel_rows.items[i].facts;
-    if (analyze_is_incomplete(data->analysis) && pattern != ANALYZE_NON_UNIFORM_ACCESS)
-        return "calls or objects are missing in the profile";
-    if (data->launches == 0)
-        return NULL;
-    switch (pattern) {
-    case ANALYZE_OVERALLOCATION:
-    case ANALYZE_STRUCTURED_ACCESS:
-        return facts & PROFILE_PROBE_ELEMENTS
-                   ? NULL
-                   : "no elements were recorded: glint record --analyses elements";
-    case ANALYZE_NON_UNIFORM_ACCESS:
-        return facts & PROFILE_PROBE_COUNTS
-                   ? NULL
-                   : "no counts were recorded: glint record --analyses counts";
-    case ANALYZE_MEMORY_LEAK: return NULL;
-    default: return facts ? NULL : "no kernel was watched: glint record --analyses objects";
-    }
-}
-
-static void put_analyses(struct base_json *json, const struct report_data *data)
-{
+    const struct report_data *data = page->data;
     uint64_t found[ANALYZE_PATTERNS] = {0};
     for (size_t i = 0; i < analyze_finding_count(data->analysis); i++)
         found[analyze_finding(data->analysis, i)->pattern]++;
@@ -99,8 +76,12 @@ static void put_analyses(struct base_json *json, const struct report_data *data)
         base_json_begin_object(json);
         report_json_string(json, "pattern", analyze_pattern_word((enum analyze_pattern)i));
         report_json_number(json, "findings", found[i]);
-        report_json_string(json, "skipped",
-                           found[i] ? NULL : skipped(data, (enum analyze_pattern)i));
+        struct base_buf reason = {0};
+        bool skipped =
+            report_put_skipped(data, report_analysis_of((enum analyze_pattern)i), &reason);
+        report_json_string(json, "skipped", skipped ? reason.text : NULL);
+        page->failed |= reason.failed;
+        base_buf_fini(&reason);
         base_json_end_object(json);
     }
     base_json_end_array(json);
@@ -225,7 +206,7 @@ enum base_code page_put_head(struct page *page, struct base_error *error)
     page_begin(&section, true);
     put_program(&section.json, page->data);
     put_summary(&section.json, page->data);
-    put_analyses(&section.json, page->data);
+    put_analyses(page, &section.json);
     put_notes(page, &section);
     put_kernels(page, &section);
     struct rows streams = {&section.json, 0}, threads = {&section.json, 0};
