@@ -157,10 +157,18 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
 enum base_code analyze_profile(struct profile *profile, const struct analyze_thresholds *thresholds,
                                struct analysis **analysis, struct base_error *error)
 {
+    return analyze_profile_beside(profile, thresholds, NULL, analysis, error);
+}
+
+enum base_code analyze_profile_beside(struct profile *profile,
+                                      const struct analyze_thresholds *thresholds,
+                                      const struct analyze_listener *listener,
+                                      struct analysis **analysis, struct base_error *error)
+{
     *analysis = calloc(1, sizeof(**analysis));
     BASE_RETURN_IF(!*analysis, error, BASE_NO_MEMORY, "out of memory");
     (*analysis)->thresholds = *thresholds;
-    enum base_code code = analyze_load(&(*analysis)->model, profile, error);
+    enum base_code code = analyze_load(&(*analysis)->model, profile, listener, error);
     if (code == BASE_OK)
         code = analyze_model(*analysis, error);
     if (code != BASE_OK) {

@@ -30,7 +30,7 @@ const char *analyze_pattern_word(enum analyze_pattern pattern); // "early-alloca
 
 // --- Thresholds ----------------------------------------------------------------------------------
 
-// By default those of the paper.
+// By default those of the paper; where it has none, what its examples need.
 struct analyze_thresholds {
     uint32_t early_apis;            // least number of GPU APIs between: allocation and first access
     uint32_t late_apis;             // last access and free
@@ -40,6 +40,7 @@ struct analyze_thresholds {
     uint32_t fragmentation_percent; // what is not touched is less fragmented than this
     uint32_t variation_percent;     // of how often elements are touched; more than this
     uint32_t slices;                // least number of launches that touch a slice of their own
+    uint32_t retouched_percent;     // most elements of such an object that are touched again
     uint32_t peaks;                 // how many of the highest are looked at
 };
 
@@ -147,6 +148,20 @@ struct analysis;
 enum base_code analyze_profile(struct profile *profile, const struct analyze_thresholds *thresholds,
                                struct analysis **analysis, struct base_error *error);
 void analyze_free(struct analysis *analysis);
+
+// The same for one who needs the rows, too: first all objects, then each call as it is read, and
+// after it its accesses. False ends the reading. Accesses of calls that are missing come where
+// these would.
+struct analyze_listener {
+    bool (*object)(void *user, const struct profile_object *object);
+    bool (*call)(void *user, const struct profile_call *call);
+    bool (*access)(void *user, const struct profile_access *access);
+    void *user;
+};
+enum base_code analyze_profile_beside(struct profile *profile,
+                                      const struct analyze_thresholds *thresholds,
+                                      const struct analyze_listener *listener,
+                                      struct analysis **analysis, struct base_error *error);
 
 // Those on objects of a peak come first, then by worth.
 size_t analyze_finding_count(const struct analysis *analysis);

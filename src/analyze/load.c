@@ -21,8 +21,10 @@ struct loading {
     uint32_t node;          // index: touches are of this one
     struct profile_accesses *accesses;
     const struct profile_access *access; // the next; NULL: there is none
-    uint64_t run_first, run_count;       // the run of untouched elements that goes on
-    uint64_t map_next;                   // element after the last piece
+    const struct analyze_listener *listener;
+    bool ended;                    // the listener wants no more
+    uint64_t run_first, run_count; // the run of untouched elements that goes on
+    uint64_t map_next;             // element after the last piece
 };
 
 // --- Definitions ---------------------------------------------------------------------------------
@@ -144,6 +146,7 @@ static bool take_object(void *user, const struct profile_object *object)
 {
     struct objects_loading *objects = user;
     struct analyze_model *model = objects->loading->model;
+    const struct analyze_listener *listener = objects->loading->listener;
     struct analyze_object *row = base_array_push(&model->objects);
     struct object_numbers *numbers = row ? base_array_push(&objects->numbers) : NULL;
     objects->loading->failed |= !numbers || model->objects.count >= ANALYZE_NONE;
@@ -160,7 +163,9 @@ static bool take_object(void *user, const struct profile_object *object)
                                    .has_end = object->has_end,
                                    .is_host = is_host(object->kind),
                                    .elsewhere = is_elsewhere(object->kind)};
-    return true;
+    if (listener)
+        objects->loading->ended |= !listener->object(listener->user, object);
+    return !objects->loading->ended;
 }
 
 static void resolve_objects(struct analyze_model *model, const struct object_numbers *numbers)
@@ -301,12 +306,20 @@ static bool ends_on_host(const struct profile_copy *copy)
            copy->direction == PROFILE_HOST_TO_HOST;
 }
 
+static void next_access(struct loading *loading)
+{
+    const struct analyze_listener *listener = loading->listener;
+    if (listener && !loading->ended)
+        loading->ended = !listener->access(listener->user, loading->access);
+    loading->access = profile_accesses_next(loading->accesses);
+}
+
 // What probes told of a node of the call; 0: of the call itself. True where they told something.
 static bool add_accesses(struct loading *loading, uint64_t call, uint32_t node, uint32_t kernel)
 {
     bool any = false;
     for (; loading->access && loading->access->call == call && loading->access->node <= node;
-         loading->access = profile_accesses_next(loading->accesses)) {
+         next_access(loading)) {
         const struct profile_access *access = loading->access;
         struct analyze_touch *touch =
             add_touch(loading, access->object,
@@ -386,6 +399,10 @@ static bool take_call(void *user, const struct profile_call *call)
 {
     struct loading *loading = user;
     struct analyze_model *model = loading->model;
+    while (loading->access && loading->access->call < call->number) // of others, or lost ones
+        next_access(loading);
+    if (loading->listener && !loading->ended)
+        loading->ended = !loading->listener->call(loading->listener->user, call);
     struct analyze_call *row = base_array_push(&model->calls);
     loading->failed |= !row || model->calls.count >= ANALYZE_NONE;
     if (loading->failed)
@@ -403,13 +420,11 @@ static bool take_call(void *user, const struct profile_call *call)
         row->flags |= ANALYZE_ASYNC;
     if (call->has_gpu_time && call->gpu_end_ns > call->gpu_start_ns)
         row->gpu_ns = (uint64_t)(call->gpu_end_ns - call->gpu_start_ns);
-    while (loading->access && loading->access->call < call->number) // of a call that was lost
-        loading->access = profile_accesses_next(loading->accesses);
     if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
         row->flags |= ANALYZE_WORKS;
         take_details(loading, row, call);
     }
-    return !loading->failed;
+    return !loading->failed && !loading->ended;
 }
 
 // --- What probes told of elements ----------------------------------------------------------------
@@ -529,16 +544,16 @@ static bool has_ended(const struct profile *profile)
 }
 
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
-                            struct base_error *error)
+                            const struct analyze_listener *listener, struct base_error *error)
 {
-    struct loading loading = {.model = model};
+    struct loading loading = {.model = model, .listener = listener};
     struct objects_loading objects = {.loading = &loading};
     const struct profile_program *program = profile_program(profile);
     enum base_code code = BASE_OK;
     base_arena_init(&model->arena, 0);
     model->ended = has_ended(profile);
-#define LOAD(what, user)                    \
-    if (code == BASE_OK && !loading.failed) \
+#define LOAD(what, user)                                      \
+    if (code == BASE_OK && !loading.failed && !loading.ended) \
     code = profile_each_##what(profile, take_##what, user, error)
     LOAD(dropped, &loading);
     LOAD(stream, &loading);
@@ -550,6 +565,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         code = profile_accesses_begin(profile, &loading.accesses, error);
     loading.access = profile_accesses_next(loading.accesses);
     LOAD(call, &loading);
+    while (code == BASE_OK && !loading.failed && loading.access) // of calls that were lost
+        next_access(&loading);
     enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
     code = code == BASE_OK ? ended : code;
     LOAD(counts, &loading);

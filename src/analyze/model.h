@@ -132,9 +132,10 @@ struct analyze_model {
     bool dropped; // calls or objects are missing
 };
 
-// load.c. The model begins as {0}; analyze_model_fini is needed also where this failed.
+// load.c. The listener may be NULL. The model begins as {0}; analyze_model_fini is needed also
+// where this failed.
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
-                            struct base_error *error);
+                            const struct analyze_listener *listener, struct base_error *error);
 void analyze_model_fini(struct analyze_model *model);
 // Frees all but what findings point to.
 void analyze_model_empty(struct analyze_model *model);

@@ -9,7 +9,6 @@
 #include "analyses.h"
 
 enum {
-    MOST_TOUCHED_AGAIN_PERCENT = 10,
     MOST_STREAMS = 16, // among which calls are known to come one by one
 };
 
@@ -94,7 +93,8 @@ static bool is_structured(const struct analyze_run *run, const struct analyze_ob
                           const struct object_use *use)
 {
     const struct kernel_use *best = find_sliced(run, use);
-    if (!best || use->again * 100 > use->touched * MOST_TOUCHED_AGAIN_PERCENT)
+    if (!best || (unsigned __int128)use->again * 100 >
+                     (unsigned __int128)use->touched * run->thresholds->retouched_percent)
         return false;
     for (size_t i = 0; i < use->kernels.count; i++) {
         if (use->kernels.items[i].largest > best->largest)

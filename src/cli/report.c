@@ -316,6 +316,7 @@ const struct cli_verb cli_report = {
         "  fragmentation-percent 80                 of what is not touched, less than\n"
         "  variation-percent 20                     of how often elements are touched, above\n"
         "  slices 2                                 launches on slices, at the least\n"
+        "  retouched-percent 10                     elements of those touched again, at the most\n"
         "  peaks 2                                  that are looked at\n",
     .options = options,
     .run = run,

@@ -24,9 +24,12 @@ struct report_object {
     uint64_t end;                       // the call that ended it; ANALYZE_NEVER: none
     uint64_t first_access, last_access; // calls that read or wrote it, in any way; 0: none
     struct report_use use;
-    uint32_t path; // of the call that made it
-    uint8_t kind;  // enum profile_object_kind
-    bool counts;   // as device memory in use
+    uint64_t parent; // in which it lies; 0: in none
+    uint32_t path;   // of the call that made it
+    uint32_t device, stream;
+    uint8_t kind;        // enum profile_object_kind
+    uint8_t name_source; // enum profile_name_source
+    bool counts;         // as device memory in use
 };
 
 struct report_sum {

@@ -37,7 +37,7 @@ static void load(struct analyze_model *model)
     assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
     assert_int_equal(profile_open(test_path, &profile, &error), BASE_OK);
     *model = (struct analyze_model){0};
-    assert_int_equal(analyze_load(model, profile, &error), BASE_OK);
+    assert_int_equal(analyze_load(model, profile, NULL, &error), BASE_OK);
     profile_close(profile);
 }
 

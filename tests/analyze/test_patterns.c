@@ -72,7 +72,7 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     analyze_free(analysis);
     assert_null(analyze_threshold(&thresholds, "early"));
     assert_string_equal(analyze_threshold_name(0), "early-apis");
-    assert_null(analyze_threshold_name(9));
+    assert_null(analyze_threshold_name(10));
 }
 
 // Work of another stream that runs at the same time does not come between.
@@ -338,6 +338,38 @@ static void each_object_is_reused_once_and_by_the_nearest(void **state)
     CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, o[1], 3, 4, 3, 0, 0, 0},
           {ANALYZE_REDUNDANT_ALLOCATION, o[2], 6, 7, 3, 0, 0, 0},
           {ANALYZE_REDUNDANT_ALLOCATION, o[3], 9, 10, 3, 0, 0, 0});
+}
+
+// The nearest, on a stream that nothing orders, may still be in use; one further away, of another
+// size, is not.
+static void where_the_nearest_cannot_be_reused_another_one_is(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    uint32_t a = allocate(&model, 1000), b = allocate(&model, 1010), c = allocate(&model, 1020);
+    launch(&model, BLOCKING, 1);
+    uses(&model, a, ANALYZE_WRITE);
+    uint32_t done = (uint32_t)model.calls.count - 1;
+    launch(&model, FREE_RUNNING, 1);
+    uses(&model, b, ANALYZE_WRITE);
+    launch(&model, BLOCKING, 1);
+    uses(&model, c, ANALYZE_WRITE);
+    for (uint32_t o = a; o <= c; o++)
+        release(&model, o);
+    struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+    size_t found = 0;
+    for (size_t i = 0; i < analysis->finding_count; i++) {
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        if (finding->pattern != ANALYZE_REDUNDANT_ALLOCATION)
+            continue;
+        found++;
+        assert_int_equal(index_of(finding->object), c);
+        assert_int_equal(index_of(finding->other_object), a);
+        assert_int_equal(index_of(finding->last_call), done);
+    }
+    assert_int_equal(found, 1);
+    analyze_free(analysis);
 }
 
 // --- Dead writes ---------------------------------------------------------------------------------
@@ -625,6 +657,33 @@ static void slices_that_overlap_or_are_no_slices_are_not(void **state)
     CHECK_NOTHING(&model);
 }
 
+// The first kernel's slices do not overlap; another one touches some of their elements again.
+static void how_many_elements_others_may_touch_again_is_a_threshold(void **state)
+{
+    (void)state;
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    assert_int_equal(thresholds.retouched_percent, 10);
+    for (uint64_t again = 9; again <= 11; again++) {
+        for (uint32_t most = 10; most <= 11; most++) {
+            struct analyze_model model;
+            make_slices(&model, 10, 100, 0);
+            model.calls.count--; // of 1000 elements, ten times so many
+            for (unsigned i = 0; i < 10; i++) {
+                launch(&model, LEGACY, 2);
+                struct analyze_touch *row = uses(&model, 0, ANALYZE_READ);
+                row->elements = again;
+                row->new_elements = 0;
+                row->element_bytes = 4;
+            }
+            release(&model, 0);
+            thresholds.retouched_percent = most;
+            struct analysis *analysis = analyze(&model, thresholds);
+            assert_int_equal(analysis->finding_count, again <= most);
+            analyze_free(analysis);
+        }
+    }
+}
+
 // --- All together --------------------------------------------------------------------------------
 
 static void findings_of_the_peak_come_first(void **state)
@@ -777,6 +836,7 @@ int main(void)
         cmocka_unit_test(an_object_of_another_size_cannot),
         cmocka_unit_test(objects_of_streams_that_run_side_by_side_cannot_share),
         cmocka_unit_test(each_object_is_reused_once_and_by_the_nearest),
+        cmocka_unit_test(where_the_nearest_cannot_be_reused_another_one_is),
         cmocka_unit_test(a_write_that_is_overwritten_before_it_is_read_is_dead),
         cmocka_unit_test(a_write_that_is_overwritten_in_pieces_is_dead),
         cmocka_unit_test(rows_are_followed_one_by_one),
@@ -790,6 +850,7 @@ int main(void)
         cmocka_unit_test(launches_on_slices_that_do_not_overlap_are_found),
         cmocka_unit_test(slices_of_streams_that_run_side_by_side_are_not),
         cmocka_unit_test(slices_that_overlap_or_are_no_slices_are_not),
+        cmocka_unit_test(how_many_elements_others_may_touch_again_is_a_threshold),
         cmocka_unit_test(findings_of_the_peak_come_first),
         cmocka_unit_test(the_achievable_peak_shrinks_lives_and_packs_them),
         cmocka_unit_test(what_runs_side_by_side_shares_no_memory),
