@@ -93,7 +93,8 @@ static void put_cells(struct base_json *json, const char *key, const uint64_t *c
         same &= text[i] == text[0];
     }
     text[same ? 1 : count] = '\0';
-    report_json_string(json, key, text);
+    base_json_key(json, key);
+    base_json_string(json, text);
 }
 
 // --- Counts --------------------------------------------------------------------------------------

@@ -44,6 +44,12 @@ static void put_finding(struct page *page, struct base_json *json,
     report_json_number(json, "gpu_ns", finding->gpu_ns);
     report_json_number(json, "peak", finding->peak);
     report_json_number(json, "times", finding->times);
+    report_json_number(json, "count", finding->count);
+    base_json_key(json, "objects"); // of the first that are alike
+    base_json_begin_array(json);
+    for (size_t i = 0; finding->count > 1 && i < finding->object_count; i++)
+        base_json_u64(json, finding->objects[i]);
+    base_json_end_array(json);
     report_json_number_or_null(json, "distance", finding->distance, finding->has_distance);
     base_json_key(json, "message");
     page_put_text(json, message.text ? message.text : "");

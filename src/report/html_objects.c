@@ -27,17 +27,22 @@ static int by_index(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
+static void rank_first(const struct report_data *data, uint64_t number, struct candidate *rows)
+{
+    const struct report_object *object = report_find_object(data, number);
+    if (object)
+        rows[object - data->objects.items].rank = 0;
+}
+
 static void rank_findings(const struct page *page, struct candidate *rows)
 {
     const struct report_data *data = page->data;
     for (size_t i = 0; i < page->findings; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
-        const uint64_t numbers[] = {finding->object, finding->other_object};
-        for (int k = 0; k < 2; k++) {
-            const struct report_object *object = report_find_object(data, numbers[k]);
-            if (object)
-                rows[object - data->objects.items].rank = 0;
-        }
+        for (size_t k = 0; k < finding->object_count; k++)
+            rank_first(data, finding->objects[k], rows);
+        rank_first(data, finding->object, rows);
+        rank_first(data, finding->other_object, rows);
     }
 }
 

@@ -12,7 +12,8 @@ export interface Finding {
   gpu_ns: number;
   peak: number;
   times: number;
-  count?: number;
+  count: number; // how many are alike; 1: it stands alone
+  objects: number[]; // of the first of them, where there are several
   distance: number | null;
   message: string;
   suggestion: string;
@@ -245,9 +246,11 @@ export class Profile {
       this.touches.push({ call, how });
     }
     raw.findings.forEach((finding, i) => {
-      const list = this.findingsOf.get(finding.object);
-      if (list) list.push(i + 1);
-      else this.findingsOf.set(finding.object, [i + 1]);
+      for (const object of new Set([finding.object, ...finding.objects])) {
+        const list = this.findingsOf.get(object);
+        if (list) list.push(i + 1);
+        else this.findingsOf.set(object, [i + 1]);
+      }
     });
     this.lastOrder = this.orders.reduce((most, order) => Math.max(most, order), 1);
     this.lastCall = this.callCount ? this.numbers[this.callCount - 1] : 1;

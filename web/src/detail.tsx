@@ -80,10 +80,10 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
           {worth(finding)}
           {finding.peak_bytes > 0 && peak > 0 && <span class="soft"> ({format.share(finding.peak_bytes, peak)} of it)</span>}
         </dd>
-        {(finding.count ?? 1) > 1 && (
+        {finding.count > 1 && (
           <>
             <dt>alike</dt>
-            <dd>{format.count(finding.count ?? 1)}, of which this is the first</dd>
+            <dd>{format.count(finding.count)}, of which this is the one that is worth most alone; worth is that of all together</dd>
           </>
         )}
         <dt>object</dt>

@@ -11,21 +11,30 @@ import { matches, type ViewProps } from "./parts";
 import { go } from "./state";
 import { Table, type Column, type Lane } from "./table";
 
-// The part of an object's life that a finding calls waste, as two calls; null: none.
-function wasteOf(finding: Finding): [number, number] | null {
+// The part of an object's life that a finding calls waste, as two calls, of which 0 is the end; null: none. The
+// calls of a finding are those of its first object; of objects that are alike, their own say the same.
+function wasteOf(profile: Profile, finding: Finding, object: number): [number, number] | null {
+  const { objects } = profile;
+  const own = objects.number[object] === finding.object;
   switch (finding.pattern) {
     case "early-allocation":
-    case "temporary-idleness":
-      return [finding.call, finding.other_call];
+      return [objects.call[object], objects.first[object]];
     case "late-deallocation":
-      return [finding.other_call, finding.call];
+      return [objects.last[object], objects.end[object]];
     case "memory-leak":
-      return [finding.other_call || finding.call, 0];
     case "unused-allocation":
-      return [finding.call, 0];
+      return [objects.last[object] || objects.call[object], objects.end[object]];
+    case "temporary-idleness":
+      return own ? [finding.call, finding.other_call] : null;
     default:
       return null;
   }
+}
+
+// The call at which a finding is marked.
+function markOf(profile: Profile, finding: Finding, object: number): number {
+  if (profile.objects.number[object] === finding.object && finding.call) return finding.call;
+  return wasteOf(profile, finding, object)?.[finding.pattern === "late-deallocation" ? 1 : 0] || profile.objects.call[object];
 }
 
 // Everything of one object that a lane shows, in positions along the axis.
@@ -54,7 +63,7 @@ export function drawLife(context: CanvasRenderingContext2D, profile: Profile, ob
   if (last) shade(x(last), end, palette.idle);
   const numbers = profile.findingsOf.get(objects.number[object]) ?? [];
   for (const number of numbers) {
-    const waste = wasteOf(profile.findings[number - 1]);
+    const waste = wasteOf(profile, profile.findings[number - 1], object);
     if (!waste) continue;
     const [a, b] = clip(x(waste[0]), waste[1] ? x(waste[1]) : end);
     context.globalAlpha = 0.16;
@@ -69,8 +78,8 @@ export function drawLife(context: CanvasRenderingContext2D, profile: Profile, ob
   context.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, Math.max(1, Math.round(right - left) - 1), Math.round(tall) - 1);
   // A mark for each finding, at the call it is about.
   for (const number of numbers) {
-    const finding = profile.findings[number - 1];
-    const at = finding.call ? x(finding.call) : start;
+    const mark = markOf(profile, profile.findings[number - 1], object);
+    const at = mark ? x(mark) : start;
     if (at < -6 || at > width + 6) continue;
     context.fillStyle = palette.waste;
     context.strokeStyle = palette.background;

@@ -42,7 +42,7 @@ function Peaks({ profile }: ViewProps) {
         )}
       </p>
       <Bar label="peak" value={peak} most={peak} class="is-peak" note={`reached by call ${profile.head.peaks[0]?.start ?? "?"}`} />
-      <Bar label="achievable" value={achievable} most={peak} class="is-achievable" note="all findings followed, by a layout that was found" />
+      <Bar label="achievable" value={achievable} most={peak} class="is-achievable" note="all findings followed" />
       <Bar label="lower bound" value={least} most={peak} class="is-least" note="no layout can be below" />
     </div>
   );
@@ -73,7 +73,7 @@ function Findings({ profile, state, search, theme }: ViewProps) {
         <div class="two-lines">
           <div>
             <span class="pattern">{of(row).pattern}</span>
-            {(of(row).count ?? 1) > 1 && <span class="times">{format.count(of(row).count ?? 1)} alike</span>}
+            {of(row).count > 1 && <span class="times">{format.count(of(row).count)} alike</span>}
             <span class="soft place">{of(row).place}</span>
           </div>
           <div class="message">
