@@ -141,6 +141,8 @@ void report_put_place(const struct report_data *data, uint32_t path, struct base
 // Without folders.
 void report_put_place_beside(const struct report_data *data, uint32_t path, uint32_t other,
                              struct base_buf *out);
+// How many of the innermost frames are what the compiler makes of a launch, with what that calls.
+uint32_t report_stub_frames(const struct report_path *path);
 // The way there: "solve 2mm.cu:31 < main 2mm.cu:60", without what the compiler, the CUDA runtime
 // and the start of a program put before and behind it, and without folders.
 void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out);

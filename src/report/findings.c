@@ -383,3 +383,17 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
     default: break;
     }
 }
+
+void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
+                       struct base_buf *out)
+{
+    report_put_message(data, finding, out);
+    base_buf_puts(out, ". Suggestion: ");
+    report_put_suggestion(data, finding, out);
+    base_buf_putc(out, '.');
+}
+
+bool report_is_worth_it(const struct analyze_finding *finding)
+{
+    return finding->peak || finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns;
+}

@@ -78,7 +78,7 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
         put_fragmentation(json, finding);
         report_json_bool(json, "pool", finding->is_pool);
         if (finding->is_pool)
-            put_call(json, "peak_call", finding->other_call);
+            PUT_CALL(json, "peak_call", finding->other_call);
         break;
     case ANALYZE_NON_UNIFORM_ACCESS:
         PUT_REAL(json, "variation", finding->variation);
@@ -90,6 +90,15 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
         break;
     default: break;
     }
+    base_json_end_object(json);
+}
+
+void report_json_worth(struct base_json *json, const struct analyze_finding *finding)
+{
+    base_json_begin_object(json);
+    report_json_number(json, "peak_bytes", finding->peak_bytes);
+    report_json_number(json, "traffic_bytes", finding->traffic_bytes);
+    PUT_REAL(json, "ms", (double)finding->gpu_ns / 1e6);
     base_json_end_object(json);
 }
 
@@ -109,11 +118,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
                        about_kernel ? report_kernel_name(data, finding->kernel) : NULL);
     report_json_number_or_null(json, "distance", finding->distance, finding->has_distance);
     report_json_key(json, "worth");
-    base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", finding->peak_bytes);
-    report_json_number(json, "traffic_bytes", finding->traffic_bytes);
-    PUT_REAL(json, "ms", (double)finding->gpu_ns / 1e6);
-    base_json_end_object(json);
+    report_json_worth(json, finding);
     report_json_string(json, "message", message.text ? message.text : "");
     report_json_string(json, "suggestion", suggestion.text ? suggestion.text : "");
     report_json_call_path(json, data, paths, finding->path);

@@ -70,6 +70,9 @@ void report_json_call_path(struct base_json *json, const struct report_data *dat
 bool report_json_findings(struct base_json *json, const struct report_data *data,
                           struct report_json_paths *paths);
 
+// What a finding is worth, as an object.
+void report_json_worth(struct base_json *json, const struct analyze_finding *finding);
+
 // The member "kernels" (json_kernels.c).
 enum base_code report_json_kernels(struct base_json *json, struct profile *profile,
                                    struct base_error *error);

@@ -23,8 +23,8 @@ static bool is_stub(const char *function)
 }
 
 // What the compiler makes of a launch: stubs, then the kernel's own name as a function of the host,
-// which stands in the stub's name. Returns how many frames that is, with what the stubs call.
-static uint32_t count_stubs(const struct report_path *path)
+// which stands in the stub's name.
+uint32_t report_stub_frames(const struct report_path *path)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < path->frame_count; i++) {
@@ -62,7 +62,7 @@ static const struct profile_frame *place_of(const struct report_path *path)
 {
     if (!path || path->frame_count == 0)
         return NULL;
-    const uint32_t first = count_stubs(path);
+    const uint32_t first = report_stub_frames(path);
     for (uint32_t i = first; i < path->frame_count; i++) {
         if (path->frames[i].file)
             return &path->frames[i];
@@ -162,7 +162,7 @@ void report_put_trace(const struct report_data *data, uint32_t path, struct base
     const struct report_path *of = report_path_of(data, path);
     if (!of)
         return;
-    uint32_t first = count_stubs(of), end = of->frame_count;
+    uint32_t first = report_stub_frames(of), end = of->frame_count;
     while (first + 1 < end && is_foreign(data, &of->frames[first]))
         first++;
     while (end > first + 1 && is_foreign(data, &of->frames[end - 1]))

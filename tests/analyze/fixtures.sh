@@ -23,3 +23,7 @@ if [ "${GLINT_TEST_UPDATE:-}" = 1 ]; then
     cp "$scratch/seen" "$expected"
 fi
 diff -u "$expected" "$scratch/seen"
+if python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema); then
+    "$python" -W ignore "$GLINT_SOURCE_DIR/tests/report/validate.py" --closed \
+        "$GLINT_SOURCE_DIR/docs/report.schema.json" "$scratch"/*.json
+fi

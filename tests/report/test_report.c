@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both reports on the sample profile: that they are there, bear a sink that refuses, and say what
+// Reports on the sample profile: that they are there, bear a sink that refuses, and say what
 // sums of calls, graphs and objects are. The whole of their text is in the command-line tests.
 #include "testing.h"
 
@@ -7,7 +7,6 @@
 
 #include "../profile/folder.h"
 #include "../profile/sample.h"
-#include "report/report.h"
 
 struct sink {
     struct base_buf text;
@@ -23,24 +22,22 @@ static bool take(void *user, const char *bytes, size_t length)
     return true;
 }
 
-static enum base_code write_report(bool json, struct sink *sink, struct base_error *error)
+static enum base_code write_report(enum format format, struct sink *sink, struct base_error *error)
 {
     struct profile *profile;
     enum base_code code = profile_open(test_path, &profile, error);
     if (code != BASE_OK)
         return code;
-    code = json ? report_json(profile, NULL, take, sink, error)
-                : report_text(profile, NULL, &(struct report_choice){.verbose = true},
-                              &(struct report_style){.width = 100}, take, sink, error);
+    code = report_in(format, profile, take, sink, error);
     profile_close(profile);
     return code;
 }
 
-static struct sink good_report(bool json)
+static struct sink good_report(enum format format)
 {
     struct sink sink = {.most = SIZE_MAX};
     struct base_error error = {0};
-    assert_int_equal(write_report(json, &sink, &error), BASE_OK);
+    assert_int_equal(write_report(format, &sink, &error), BASE_OK);
     return sink;
 }
 
@@ -52,9 +49,9 @@ static void write_sample(void)
 }
 
 // That the report has all of these words.
-static void check_words(bool json, const char *const *words)
+static void check_words(enum format format, const char *const *words)
 {
-    struct sink sink = good_report(json);
+    struct sink sink = good_report(format);
     const char *text = sink.text.text ? sink.text.text : "";
     for (; *words; words++) {
         if (!strstr(text, *words))
@@ -85,7 +82,7 @@ static void json_sums_calls_and_graphs(void **state)
         "\"findings\":[{\"pattern\":\"non-uniform-access\",\"object\":1,",
         NULL,
     };
-    check_words(true, words);
+    check_words(JSON, words);
 }
 
 // The innermost frames of a launch are the compiler's, and then comes the kernel's name as a
@@ -122,7 +119,7 @@ static void a_launch_is_placed_where_the_program_says_it(void **state)
     static const char *const words[] = {
         "free object 1 after the launch of a kernel (a.cu:70)",
         "free object 2 after the launch of a kernel (tmp_a.cudafe1.stub.c:13)", NULL};
-    check_words(false, words);
+    check_words(TEXT, words);
 }
 
 static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
@@ -135,11 +132,11 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     profile_abandon(writer);
     static const char *const text[] = {"this profile is not complete", "how it ended is not known",
                                        NULL};
-    check_words(false, text);
+    check_words(TEXT, text);
     static const char *const json[] = {"\"complete\":false",
                                        "\"exit\":{\"kind\":\"recorder lost\",\"code\":null}",
                                        "this profile is not complete", NULL};
-    check_words(true, json);
+    check_words(JSON, json);
 }
 
 // Nobody knows a status: so none is told, least of all 0.
@@ -153,10 +150,10 @@ static void an_end_that_nobody_saw_has_no_code(void **state)
     assert_int_equal(profile_finish(writer, PROFILE_ENDED, 0, &error), BASE_OK);
     static const char *const text[] = {"left by exit, with a status that nobody told, ran for",
                                        NULL};
-    check_words(false, text);
+    check_words(TEXT, text);
     static const char *const json[] = {"\"complete\":true",
                                        "\"exit\":{\"kind\":\"ended\",\"code\":null}", NULL};
-    check_words(true, json);
+    check_words(JSON, json);
 }
 
 static void calls_that_are_missing_are_said_to_be(void **state)
@@ -174,19 +171,26 @@ static void calls_that_are_missing_are_said_to_be(void **state)
     static const char *const words[] = {
         "warning: the program made 20 calls, of which 5 are not in the profile",
         "info: GPU times were not taken", NULL};
-    check_words(false, words);
+    check_words(TEXT, words);
 }
 
 static void a_sink_that_refuses_ends_the_report(void **state)
 {
     (void)state;
     write_sample();
-    for (int json = 0; json < 2; json++) {
-        struct sink whole = good_report(json);
-        for (size_t most = 0; most < whole.text.length; most += json ? 1000 : whole.text.length) {
+    for (enum format format = 0; format < FORMATS; format++) {
+        struct sink first = {.most = SIZE_MAX};
+        struct base_error unsupported = {0};
+        enum base_code code = write_report(format, &first, &unsupported);
+        base_buf_fini(&first.text);
+        if (code == BASE_UNSUPPORTED) // built without the page
+            continue;
+        struct sink whole = good_report(format);
+        for (size_t most = 0; most < whole.text.length;
+             most += format == TEXT ? whole.text.length : 1000) {
             struct sink sink = {.most = most};
             struct base_error error = {0};
-            assert_int_equal(write_report(json, &sink, &error), BASE_IO);
+            assert_int_equal(write_report(format, &sink, &error), BASE_IO);
             assert_int_equal(error.code, BASE_IO);
             base_buf_fini(&sink.text);
         }
@@ -210,9 +214,9 @@ static void damaged_profiles_give_a_report_or_an_error(void **state)
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at] ^ 0x55, file);
         fclose(file);
-        for (int json = 0; json < 2; json++) {
+        for (enum format format = 0; format <= JSON; format++) {
             struct sink sink = {.most = SIZE_MAX};
-            enum base_code code = write_report(json, &sink, &error);
+            enum base_code code = write_report(format, &sink, &error);
             refused += code != BASE_OK;
             assert_true(code != BASE_OK || sink.text.length > 100);
             base_buf_fini(&sink.text);
