@@ -12,6 +12,7 @@
 #include "json.h"
 #include "log.h"
 #include "map.h"
+#include "protobuf.h"
 #include "str.h"
 
 #endif

@@ -25,7 +25,7 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, html, sarif or github"},
+    {'f', "format", "FORMAT", "text (default), json, html, sarif, github or perfetto"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {'v', "verbose", NULL, "text: everything, not one screen of it"},
@@ -274,13 +274,21 @@ static enum base_code write_github(const struct request *request, struct profile
     return code;
 }
 
+static enum base_code write_perfetto(const struct request *request, struct profile *profile,
+                                     struct output *output, struct base_error *error)
+{
+    BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
+                   "a trace is not for terminals: name a file with --output, or pipe it");
+    return report_perfetto(profile, &request->thresholds, write_out, output, error);
+}
+
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct request *request, struct profile *profile,
                             struct output *output, struct base_error *error);
 } formats[] = {
     {"text", write_text},   {"json", write_json},     {"html", write_html},
-    {"sarif", write_sarif}, {"github", write_github},
+    {"sarif", write_sarif}, {"github", write_github}, {"perfetto", write_perfetto},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -403,7 +411,8 @@ const struct cli_verb cli_report = {
         "the others\n"
         "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
         "none;\n"
-        "docs/page.md html, a page to be opened in a browser: one file that needs nothing else.\n\n"
+        "docs/page.md html, a page to be opened in a browser: one file that needs nothing else;\n"
+        "docs/perfetto.md the trace, which Perfetto's viewer opens.\n\n"
         "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
         "With\n"
         "--verbose, all findings, the highest peaks of device memory and what made them, and "

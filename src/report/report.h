@@ -39,6 +39,10 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
                            report_write *write, void *user, struct base_error *error);
 enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
                            report_write *write, void *user, struct base_error *error);
+// A trace in Perfetto's format, docs/perfetto.md. Memory is needed for flows too, some ten bytes
+// each.
+enum base_code report_perfetto(struct profile *profile, const struct analyze_thresholds *thresholds,
+                               report_write *write, void *user, struct base_error *error);
 
 // A page that needs nothing else to be opened, of at most 8,000,000 bytes (docs/page.md). Reads the
 // source files that findings point to, where they are on this machine. BASE_UNSUPPORTED: glint was

@@ -93,12 +93,18 @@ static void page_reports_it(void **state)
     check_report(HTML);
 }
 
+static void perfetto_reports_it(void **state)
+{
+    (void)state;
+    check_report(PERFETTO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_reports_it),  cmocka_unit_test(json_reports_it),
-        cmocka_unit_test(sarif_reports_it), cmocka_unit_test(github_reports_it),
-        cmocka_unit_test(page_reports_it),
+        cmocka_unit_test(text_reports_it),     cmocka_unit_test(json_reports_it),
+        cmocka_unit_test(sarif_reports_it),    cmocka_unit_test(github_reports_it),
+        cmocka_unit_test(perfetto_reports_it), cmocka_unit_test(page_reports_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

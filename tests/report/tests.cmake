@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of src/report need beyond their test_*.c: a program that writes profiles at the
-# edges, for the command-line tests too, memory that runs out on demand, and the tests
-# that hold JSON and SARIF to their schemas.
+# edges, for the command-line tests too, one that decodes traces, memory that runs out on demand, and
+# the tests that hold JSON and SARIF to their schemas and traces to their profiles.
 
 add_executable(report_write_samples report/write_samples.c)
 set_target_properties(report_write_samples PROPERTIES
@@ -17,8 +17,12 @@ set_target_properties(report_write_page PROPERTIES
     OUTPUT_NAME write_page RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_page PRIVATE glint_profile)
 
+add_executable(report_check_perfetto report/check_perfetto.c)
+set_target_properties(report_check_perfetto PROPERTIES
+    OUTPUT_NAME check_perfetto RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+
 # These look into the part.
-foreach(test IN ITEMS units table source)
+foreach(test IN ITEMS units table source perfetto_lanes)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()
@@ -35,9 +39,13 @@ if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
 endif()
 
 if(NOT CMAKE_CROSSCOMPILING)
-    foreach(test IN ITEMS schema sarif)
+    set(schema_takes $<TARGET_FILE:report_write_waste>)
+    set(sarif_takes $<TARGET_FILE:report_write_waste>)
+    set(perfetto_takes $<TARGET_FILE:report_check_perfetto>)
+    set(perfetto_processor_takes)
+    foreach(test IN ITEMS schema sarif perfetto perfetto_processor)
         glint_test(report.${test} sh ${CMAKE_CURRENT_SOURCE_DIR}/report/${test}.sh
-            $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples> $<TARGET_FILE:report_write_waste>)
+            $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples> ${${test}_takes})
         # As for the command-line tests: on aarch64 the leak check takes seconds a process.
         if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
             set_property(TEST report.${test} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
