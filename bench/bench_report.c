@@ -110,6 +110,11 @@ static enum base_code write_perfetto(struct profile *profile, uint64_t *bytes,
     return report_perfetto(profile, NULL, count_bytes, bytes, error);
 }
 
+static enum base_code write_html(struct profile *profile, uint64_t *bytes, struct base_error *error)
+{
+    return report_html(profile, NULL, count_bytes, bytes, error);
+}
+
 typedef enum base_code write_format(struct profile *profile, uint64_t *bytes,
                                     struct base_error *error);
 
@@ -158,6 +163,7 @@ int main(int argc, char **argv)
     report(path, "text", write_text, "; wanted: at most 3 s and 300 MB");
     report(path, "json", write_json, "");
     report(path, "perfetto", write_perfetto, "");
+    report(path, "html", write_html, "; wanted: at most 8,000,000 bytes");
     unlink(path);
     return 0;
 }

@@ -23,8 +23,8 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, sarif, github or perfetto",
-     .values = "text json sarif github perfetto"},
+    {'f', "format", "FORMAT", "text (default), json, html, sarif, github or perfetto",
+     .values = "text json html sarif github perfetto"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {'v', "verbose", NULL, "text: everything, not one screen of it"},
@@ -163,6 +163,12 @@ static enum base_code write_json(const struct request *request, struct profile *
     return report_json(profile, &request->thresholds, output_put, output, error);
 }
 
+static enum base_code write_html(const struct request *request, struct profile *profile,
+                                 struct output *output, struct base_error *error)
+{
+    return report_html(profile, &request->thresholds, output_put, output, error);
+}
+
 // The absolute path of the root of the sources.
 static enum base_code find_root(const struct request *request, struct base_buf *root,
                                 struct base_error *error)
@@ -241,8 +247,8 @@ static const struct format {
     enum base_code (*write)(const struct request *request, struct profile *profile,
                             struct output *output, struct base_error *error);
 } formats[] = {
-    {"text", write_text},     {"json", write_json},         {"sarif", write_sarif},
-    {"github", write_github}, {"perfetto", write_perfetto},
+    {"text", write_text},   {"json", write_json},     {"html", write_html},
+    {"sarif", write_sarif}, {"github", write_github}, {"perfetto", write_perfetto},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -330,6 +336,7 @@ const struct cli_verb cli_report = {
         "the others\n"
         "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
         "none;\n"
+        "docs/page.md html, a page to be opened in a browser: one file that needs nothing else;\n"
         "docs/perfetto.md the trace, which Perfetto's viewer opens.\n\n"
         "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
         "With\n"

@@ -148,6 +148,8 @@ const struct report_graph *report_graph_of(const struct report_data *data, uint6
 // place.c: where a call came from, in short: the innermost frame with a source line, else the
 // innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
 // "library+0x1234". Adds nothing where nothing is known.
+// report_place gives that frame; NULL: none.
+const struct profile_frame *report_place(const struct report_data *data, uint32_t path);
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
 // How many of the innermost frames are what the compiler makes of a launch, with what that calls.
 uint32_t report_stub_frames(const struct report_path *path);

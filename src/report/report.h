@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of src/report: a profile as text for people, as JSON for programs, and as
-// findings for hosts of code. What is in the JSON is a contract, docs/json.md. One file a format;
-// all of them read the profile through data.h. Nothing here opens files or knows about terminals:
-// text goes to a callback in pieces.
+// The public face of src/report: a profile as text or a page for people, as JSON for programs, and
+// as findings for hosts of code. What is in the JSON is a contract, docs/json.md. One file a
+// format; all of them read the profile through data.h. Nothing here writes files or knows about
+// terminals: text goes to a callback in pieces.
 #ifndef GLINT_REPORT_REPORT_H
 #define GLINT_REPORT_REPORT_H
 
@@ -43,6 +43,12 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
 // each.
 enum base_code report_perfetto(struct profile *profile, const struct analyze_thresholds *thresholds,
                                report_write *write, void *user, struct base_error *error);
+
+// A page that needs nothing else to be opened, of at most 8,000,000 bytes (docs/page.md). Reads the
+// source files that findings point to, where they are on this machine. BASE_UNSUPPORTED: glint was
+// built without the page.
+enum base_code report_html(struct profile *profile, const struct analyze_thresholds *thresholds,
+                           report_write *write, void *user, struct base_error *error);
 
 // The findings as SARIF 2.1.0 (docs/ci.md), the worthiest 5,000. Source files under source_root, an
 // absolute path, are told relative to it. Fails as the others.

@@ -17,6 +17,11 @@ set_target_properties(report_write_pairs PROPERTIES
     OUTPUT_NAME write_pairs RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_pairs PRIVATE glint_profile)
 
+add_executable(report_write_page report/write_page.c)
+set_target_properties(report_write_page PROPERTIES
+    OUTPUT_NAME write_page RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_write_page PRIVATE glint_profile)
+
 add_executable(report_check_perfetto report/check_perfetto.c)
 set_target_properties(report_check_perfetto PROPERTIES
     OUTPUT_NAME check_perfetto RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
@@ -94,5 +99,13 @@ if(TARGET glint_inject_preload AND TARGET glint_libcuda)
         glint_test(report.fingerprints sh ${CMAKE_CURRENT_SOURCE_DIR}/report/fingerprints.sh ${programs})
         set_property(TEST report.fingerprints APPEND PROPERTY ENVIRONMENT
             ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
+    endif()
+endif()
+
+# The page: its size, and what it shows in a browser. The same whatever the compiler, so the native plain build does.
+if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(report.page_size ${CMAKE_CURRENT_SOURCE_DIR}/report/page_size.sh $<TARGET_FILE:report_write_page>)
+    if(TARGET glint_inject_preload)
+        glint_test(report.page ${CMAKE_CURRENT_SOURCE_DIR}/report/page.sh $<TARGET_FILE:report_write_page>)
     endif()
 endif()
