@@ -6,7 +6,7 @@
 // until the end.
 //
 //     driver_api [SIZE]
-#include "driver.h"
+#include "../driver.h"
 
 int main(int argc, char **argv)
 {
