@@ -14,5 +14,6 @@
 #include "map.h"
 #include "protobuf.h"
 #include "str.h"
+#include "toml.h"
 
 #endif

@@ -28,7 +28,8 @@ struct watching_request {
 // one of them.
 #define WATCHING_OPTIONS                                                                  \
     {'a', "analyses", "LIST",                                                             \
-     "objects, elements, counts, sync, all or none; default objects,sync"},               \
+     "objects, elements, counts, sync, all or none; default objects,sync",                \
+     .list = "objects elements counts sync all none"},                                    \
         {'k', "kernels", "REGEX", "watch only kernels whose name matches"},               \
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                  \
         {0, "max-shadow", "BYTES", "GPU memory that watching may take: 512M, 2G, ..."},   \

@@ -12,6 +12,11 @@ set_target_properties(report_write_waste PROPERTIES
     OUTPUT_NAME write_waste RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_waste PRIVATE glint_profile)
 
+add_executable(report_write_pairs report/write_pairs.c)
+set_target_properties(report_write_pairs PROPERTIES
+    OUTPUT_NAME write_pairs RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_write_pairs PRIVATE glint_profile)
+
 add_executable(report_write_page report/write_page.c)
 set_target_properties(report_write_page PROPERTIES
     OUTPUT_NAME write_page RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
@@ -22,7 +27,7 @@ set_target_properties(report_check_perfetto PROPERTIES
     OUTPUT_NAME check_perfetto RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 
 # These look into the part.
-foreach(test IN ITEMS units table source perfetto_lanes)
+foreach(test IN ITEMS units table source perfetto_lanes diff)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()
@@ -36,6 +41,24 @@ if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     target_link_options(test_report_no_memory PRIVATE
         -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
     glint_test(report.no_memory test_report_no_memory)
+endif()
+
+if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE) # the same for what compares and checks
+    add_executable(test_report_no_memory_gate report/no_memory_gate.c)
+    set_target_properties(test_report_no_memory_gate PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+    target_include_directories(test_report_no_memory_gate SYSTEM PRIVATE ${CMOCKA_INCLUDE})
+    target_link_libraries(test_report_no_memory_gate PRIVATE glint_report ${CMOCKA_LIBRARY})
+    target_link_options(test_report_no_memory_gate PRIVATE
+        -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
+    glint_test(report.no_memory_gate test_report_no_memory_gate)
+endif()
+
+if(NOT CMAKE_CROSSCOMPILING) # and their JSON
+    glint_test(report.gate_schema sh ${CMAKE_CURRENT_SOURCE_DIR}/report/gate_schema.sh
+        $<TARGET_FILE:report_write_pairs> $<TARGET_FILE:report_write_samples>)
+    if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+        set_property(TEST report.gate_schema APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
 endif()
 
 if(NOT CMAKE_CROSSCOMPILING)
