@@ -169,34 +169,42 @@ static void put_kernels(struct page *page, struct page_section *section)
 // --- Streams and threads -------------------------------------------------------------------------
 
 struct rows {
-    struct base_json *json;
+    struct page_section *section;
     uint64_t count;
 };
+
+// There is room for one more.
+static bool has_room(struct rows *rows)
+{
+    return rows->count++ < MOST_ROWS && page_section_bytes(rows->section) < PAGE_HEAD_BYTES;
+}
 
 static bool each_stream(void *user, const struct profile_stream *stream)
 {
     struct rows *rows = user;
-    if (rows->count++ >= MOST_ROWS)
+    if (!has_room(rows))
         return true;
-    base_json_begin_object(rows->json);
-    report_json_number(rows->json, "number", stream->number);
-    report_json_number(rows->json, "context", stream->context);
-    report_json_bool(rows->json, "legacy", stream->flags & PROFILE_STREAM_LEGACY);
-    report_json_bool(rows->json, "non_blocking", stream->flags & PROFILE_STREAM_NON_BLOCKING);
-    base_json_end_object(rows->json);
+    struct base_json *json = &rows->section->json;
+    base_json_begin_object(json);
+    report_json_number(json, "number", stream->number);
+    report_json_number(json, "context", stream->context);
+    report_json_bool(json, "legacy", stream->flags & PROFILE_STREAM_LEGACY);
+    report_json_bool(json, "non_blocking", stream->flags & PROFILE_STREAM_NON_BLOCKING);
+    base_json_end_object(json);
     return true;
 }
 
 static bool each_thread(void *user, const struct profile_thread *thread)
 {
     struct rows *rows = user;
-    if (rows->count++ >= MOST_ROWS)
+    if (!has_room(rows))
         return true;
-    base_json_begin_object(rows->json);
-    report_json_number(rows->json, "number", thread->number);
-    base_json_key(rows->json, "name");
-    page_put_text(rows->json, thread->name);
-    base_json_end_object(rows->json);
+    struct base_json *json = &rows->section->json;
+    base_json_begin_object(json);
+    report_json_number(json, "number", thread->number);
+    base_json_key(json, "name");
+    page_put_text(json, thread->name);
+    base_json_end_object(json);
     return true;
 }
 
@@ -209,7 +217,7 @@ enum base_code page_put_head(struct page *page, struct base_error *error)
     put_analyses(page, &section.json);
     put_notes(page, &section);
     put_kernels(page, &section);
-    struct rows streams = {&section.json, 0}, threads = {&section.json, 0};
+    struct rows streams = {&section, 0}, threads = {&section, 0};
     base_json_key(&section.json, "streams");
     base_json_begin_array(&section.json);
     enum base_code code = profile_each_stream(page->profile, each_stream, &streams, error);

@@ -22,7 +22,7 @@ page() {
     sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' "$scratch/page.html" >"$scratch/data.json"
     bytes=$(wc -c <"$scratch/page.html")
     [ "$bytes" -lt 8000000 ] || fail "the page of $1 calls has $bytes bytes"
-    grep -c '<script' "$scratch/page.html" | grep -qx 2 || fail "a name became a part of the page"
+    [ "$(grep -o '<script' "$scratch/page.html" | wc -l)" = 2 ] || fail "a name became a part of the page"
 }
 
 # What the filter says of the data must be "true".
@@ -46,6 +46,7 @@ holds '(.omitted[] | select(.what == "calls") | .of - .shown) == .calls.rest.cal
 holds '.calls.rest.calls == ([.calls.rest.lanes[].count | add] | add)'
 # No peak is missing in the curve, and the calls of all findings are there.
 holds '(.usage.kinds.device | max) == .head.summary.peak_bytes'
+# shellcheck disable=SC2016 # jq's own names
 holds '([foreach .calls.number[] as $step (0; . + $step)] | map({key: tostring, value: 1}) | from_entries) as $there
     | .findings | all(.call == 0 or $there[.call | tostring] == 1)'
 echo "1,000,000 calls: $bytes bytes"

@@ -73,7 +73,6 @@ function Findings({ profile, state, search, theme }: ViewProps) {
         <div class="two-lines">
           <div>
             <span class="pattern">{of(row).pattern}</span>
-            {of(row).count > 1 && <span class="times">{format.count(of(row).count)} alike</span>}
             <span class="soft place">{of(row).place}</span>
           </div>
           <div class="message">
@@ -235,8 +234,8 @@ function Printed({ profile }: ViewProps) {
         <li>
           <b>{finding.pattern}</b>, {worth(finding)}
           <br />
-          {finding.message}
-          <br />→ {finding.suggestion}
+          <Words text={finding.message} />
+          <br />→ <Words text={finding.suggestion} />
         </li>
       ))}
     </ol>

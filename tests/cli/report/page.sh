@@ -16,6 +16,6 @@ jq -c '.summary | [.calls, .objects, .launches, .peak_bytes]' report
 jq -c '[(.calls.number | add), (.objects.number | length), .omitted]' data
 jq -c '[(.findings[] | [.pattern, .object, .peak_bytes, .message])]' data
 jq -c '[(.findings[] | [.pattern, .object, .worth.peak_bytes, .message])]' report
-for sample in *.glint; do
-    page "$sample" | jq -c '[(.calls.number | length), (.objects.number | length), (.findings | length), .omitted]' | sed "s/^/$sample: /"
+for sample in bare empty host huge kinds killed loop odd probes; do
+    page $sample.glint | jq -c '[(.calls.number | length), (.objects.number | length), (.findings | length), .omitted]' | sed "s/^/$sample: /"
 done
