@@ -172,6 +172,7 @@ static void resolve_objects(struct analyze_model *model, const struct object_num
 {
     for (size_t i = 0; i < model->objects.count; i++) {
         struct analyze_object *object = &model->objects.items[i];
+        assert(numbers); // there is one for each object
         object->call = analyze_find_call(model, numbers[i].call);
         model->dropped |= numbers[i].call && object->call == ANALYZE_NONE;
         object->end = object->has_end ? analyze_find_call(model, numbers[i].end) : ANALYZE_NONE;

@@ -3,6 +3,8 @@
 // than others: the coefficient of variation of the counts is above a threshold. The hottest ranges
 // are candidates for shared memory. Launches of one kernel on one object are one finding, with the
 // numbers of the most uneven.
+#include <assert.h>
+
 #include "analyses.h"
 
 static bool is_of_device(const struct analyze_object *object)
@@ -53,6 +55,7 @@ void analyze_non_uniform_access(struct analyze_run *run)
         run->failed |= !slot || *slot == 0;
         if (run->failed)
             break;
+        assert(rows.items); // since the map is not empty
         struct uneven *uneven = &rows.items[*slot - 1];
         uneven->times++;
         if (row->variation > uneven->variation) {

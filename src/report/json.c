@@ -156,12 +156,13 @@ void report_json_call_path(struct base_json *json, const struct report_data *dat
         }
         base_buf_fini(&buf);
     }
-    paths->failed |= !slot || *slot == 0;
+    const struct base_str *kept = slot ? (const struct base_str *)(uintptr_t)*slot : NULL;
+    paths->failed |= !kept;
     report_json_key(json, "call_path");
-    if (paths->failed)
-        base_json_null(json);
+    if (kept)
+        base_json_raw(json, *kept);
     else
-        base_json_raw(json, *(const struct base_str *)(uintptr_t)*slot);
+        base_json_null(json);
 }
 
 struct writing {
