@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long `glint report` takes for a profile of a million calls, and with how much memory, beside
-// what is wanted. Half of the calls allocate and free, the rest are launches, copies and waits; of
-// launches, probes told of two objects each.
-// bench_report [CALLS] writes into the folder it is run in, and removes what it wrote.
+// How long `glint report` takes for profiles of up to a million calls, and with how much memory,
+// beside what is wanted. Half of the calls allocate and free, the rest are launches, copies and
+// waits; of launches, probes told of two objects each. bench_report [CALLS] writes into the folder
+// it is run in, and removes what it wrote.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -104,6 +104,12 @@ static enum base_code write_json(struct profile *profile, uint64_t *bytes, struc
     return report_json(profile, NULL, count_bytes, bytes, error);
 }
 
+static enum base_code write_sarif(struct profile *profile, uint64_t *bytes,
+                                  struct base_error *error)
+{
+    return report_sarif(profile, NULL, "/", count_bytes, bytes, error);
+}
+
 static enum base_code write_perfetto(struct profile *profile, uint64_t *bytes,
                                      struct base_error *error)
 {
@@ -146,12 +152,11 @@ static void report(const char *path, const char *name, write_format *write, cons
         exit(1);
 }
 
-int main(int argc, char **argv)
+static void run(const char *path, uint64_t calls)
 {
-    const char *path = "bench_report.glint";
-    uint64_t calls = argc > 1 ? strtoull(argv[1], NULL, 10) : CALLS;
     struct base_error error = {0};
     struct profile_writer *writer;
+    const char *wanted = calls == CALLS ? "; wanted: at most 3 s and 300 MB" : "";
     check(profile_create(path, true, &writer, &error), &error);
     static const char *const functions[] = {"cuMemAlloc_v2", "cuMemFree_v2", "cuLaunchKernel",
                                             "cuMemcpyHtoD_v2", "cuStreamSynchronize"};
@@ -160,10 +165,21 @@ int main(int argc, char **argv)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
     printf("reports on %llu calls, a quarter of them objects, %d call paths\n",
            (unsigned long long)calls, PATHS);
-    report(path, "text", write_text, "; wanted: at most 3 s and 300 MB");
-    report(path, "json", write_json, "");
+    report(path, "text", write_text, wanted);
+    report(path, "json", write_json, wanted);
+    report(path, "sarif", write_sarif, wanted);
     report(path, "perfetto", write_perfetto, "");
     report(path, "html", write_html, "; wanted: at most 8,000,000 bytes");
     unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    static const uint64_t sizes[] = {1000, 100000, CALLS};
+    const char *path = "bench_report.glint";
+    if (argc > 1)
+        run(path, strtoull(argv[1], NULL, 10));
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && argc < 2; i++)
+        run(path, sizes[i]);
     return 0;
 }
