@@ -2,7 +2,8 @@
 # information, its functions' names, and not the lines of a C library that has some.
 . ./busy
 for debug in -g -g0; do
-    ${CC:-cc} -std=gnu11 $debug -O1 -o program "$root/examples/driver_api/driver_api.c" -ldl || exit
+    ${CC:-cc} -std=gnu11 $debug -O2 -o program "$root/examples/driver_api/driver_api.c" -ldl || exit
     "$GLINT" record -f -q -o p.glint --device sim -- ./program 16 "$root/examples/sgemm/sgemm.ptx"
     "$GLINT" query p.glint "select name, bytes from v_objects order by number"
+    "$GLINT" query p.glint "select count(*) as lines_of_others from v_call_paths where function = '_start' and file is not null"
 done
