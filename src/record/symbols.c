@@ -293,8 +293,8 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
                : 0;
 }
 
-// The unit that holds the address. Compilers that leave no .debug_aranges make it a search; and what
-// libdw finds by them may end before the address, as before the code that calls main.
+// The unit that holds the address. Compilers that leave no .debug_aranges make it a search; and
+// what libdw finds by them may end before the address, as before the code that calls main.
 static Dwarf_Die *find_unit(Dwfl_Module *module, uint64_t address, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
