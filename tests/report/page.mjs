@@ -2,6 +2,7 @@
 // Drives the page in Chromium: page.mjs BROWSER FOLDER SOURCE, with small.html, small.json and large.html in FOLDER.
 import { chromium } from "playwright-core";
 import { readFileSync, readdirSync } from "node:fs";
+import { resolve } from "node:path";
 import assert from "node:assert/strict";
 
 const [browserPath, folder, source] = process.argv.slice(2);
@@ -34,6 +35,18 @@ const text = async (page, selector) => (await page.locator(selector).first().inn
 const plain = (sentence) => sentence.replaceAll("`", "").replace(/\s+/g, " ");
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+// A page follows an action when it can: what must come to hold is asked again, for a while.
+async function comes(check) {
+  for (const end = Date.now() + 20000; ; ) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+}
+const hash = (page) => page.evaluate(() => location.hash);
 const tests = [];
 const test = (name, run) => tests.push([name, run]);
 
@@ -57,47 +70,51 @@ test("the overview has the numbers of the JSON", async (page) => {
 test("every finding has a link, and its words are those of the JSON", async (page) => {
   for (let i = 0; i < report.findings.length; i++) {
     await page.evaluate((number) => (location.hash = `finding=${number}`), i + 1);
-    await settle(page);
-    const words = await text(page, "#detail");
-    assert.ok(words.includes(plain(report.findings[i].message)), words);
-    assert.ok(words.includes(plain(report.findings[i].suggestion)), words);
+    await comes(async () => {
+      const words = await text(page, "#detail");
+      assert.ok(words.includes(plain(report.findings[i].message)), words);
+      assert.ok(words.includes(plain(report.findings[i].suggestion)), words);
+    });
   }
 });
 
 test("every object has a link, and its size and accesses are those of the JSON", async (page) => {
   for (const object of report.objects) {
     await page.evaluate((number) => (location.hash = `object=${number}`), object.id);
-    await settle(page);
-    const words = await text(page, "#detail");
-    assert.ok(words.startsWith(`× ${object.name} `), words);
-    assert.ok(words.includes(`size ${bytes(object.bytes)}`), words);
-    if (object.accesses) assert.match(words, new RegExp(`read by ${object.accesses.reads} launch(es)?, written by ${object.accesses.writes}\\b`));
-    if (object.accesses?.touched != null) assert.ok(words.replaceAll(",", "").includes(`${object.accesses.touched} of ${object.accesses.elements} touched`), words);
+    await comes(async () => {
+      const words = await text(page, "#detail");
+      assert.ok(words.startsWith(`× ${object.name} `), words);
+      assert.ok(words.includes(`size ${bytes(object.bytes)}`), words);
+      if (object.accesses) assert.match(words, new RegExp(`read by ${object.accesses.reads} launch(es)?, written by ${object.accesses.writes}\\b`));
+      if (object.accesses?.touched != null) assert.ok(words.replaceAll(",", "").includes(`${object.accesses.touched} of ${object.accesses.elements} touched`), words);
+    });
   }
 });
 
 test("the timeline's table has every call of the JSON", async (page) => {
   await page.click("#view-timeline");
-  assert.equal(await page.locator("#calls").getAttribute("aria-rowcount"), String(report.calls.length + 1));
+  await comes(async () => assert.equal(await page.locator("#calls").getAttribute("aria-rowcount"), String(report.calls.length + 1)));
   const launch = report.calls.find((call) => call.kind === "launch");
   await page.evaluate((number) => (location.hash = `call=${number}`), launch.id);
-  await settle(page);
-  const words = await text(page, "#detail");
-  assert.ok(words.includes(launch.kernel), words);
-  assert.match(words, /Comes after call \d+/);
-  for (const access of launch.accesses) assert.ok(words.includes(report.objects.find((object) => object.id === access.object).name));
+  await comes(async () => {
+    const words = await text(page, "#detail");
+    assert.ok(words.includes(launch.kernel), words);
+    assert.match(words, /Comes after call \d+/);
+    for (const access of launch.accesses) assert.ok(words.includes(report.objects.find((object) => object.id === access.object).name));
+  });
 });
 
 test("the source has the text of the lines that findings point to", async (page) => {
   await page.click("#view-source");
   const finding = report.findings.findIndex((one) => one.pattern.endsWith("allocation"));
   const frame = report.findings[finding].call_path.find((one) => one.file && /\.(cu|c)$/.test(one.file));
-  const file = `${source}/${frame.file.replace(/^(\.\.\/)+/, "")}`;
+  const file = resolve(source, frame.file.replace(/^(\.\.\/)+/, ""));
   const line = readFileSync(file, "utf8").split("\n")[frame.line - 1];
   await page.evaluate((number) => (location.hash = `view=source&finding=${number}`), finding + 1);
-  await settle(page);
-  const marked = await texts(page, ".view .line.is-selected");
-  assert.ok(marked.some((shown) => shown.replace(/\s+/g, " ").includes(line.trim())), `${line} is not in ${marked}`);
+  await comes(async () => {
+    const marked = await texts(page, ".view .line.is-selected");
+    assert.ok(marked.some((shown) => shown.replace(/\s+/g, " ").includes(line.trim())), `${line} is not in ${marked}`);
+  });
 });
 
 // --- What can be done
@@ -106,11 +123,11 @@ test("tables are sorted by their headings", async (page) => {
   await page.click("#view-objects");
   const sizes = async () => (await texts(page, "#objects .row .cell:nth-child(1)")).map(Number);
   const heading = page.locator('#objects [role="columnheader"]').first();
-  assert.equal(await heading.getAttribute("aria-sort"), "ascending");
+  await comes(async () => assert.equal(await heading.getAttribute("aria-sort"), "ascending"));
   const before = await sizes();
   await heading.locator("button").click();
-  assert.equal(await heading.getAttribute("aria-sort"), "descending");
-  assert.deepEqual(await sizes(), [...before].reverse());
+  await comes(async () => assert.equal(await heading.getAttribute("aria-sort"), "descending"));
+  await comes(async () => assert.deepEqual(await sizes(), [...before].reverse()));
 });
 
 test("the search filters, and says when nothing is left", async (page) => {
@@ -124,17 +141,17 @@ test("the search filters, and says when nothing is left", async (page) => {
 
 test("a finding is selected by a click, and leads to its object and its calls", async (page) => {
   await page.click("#findings-1");
-  assert.equal(new URL(page.url()).hash, "#finding=1");
-  assert.equal(await page.locator("#findings-1").getAttribute("aria-selected"), "true");
+  await comes(async () => assert.equal(await hash(page), "#finding=1"));
+  await comes(async () => assert.equal(await page.locator("#findings-1").getAttribute("aria-selected"), "true"));
   const object = report.findings[0].object;
   await page.click(`#detail a[href="#object=${object}"]`);
   await page.waitForSelector("#objects");
   const index = report.objects.findIndex((one) => one.id === object);
-  assert.equal(await page.locator(`#objects-${index}`).getAttribute("aria-selected"), "true");
+  await comes(async () => assert.equal(await page.locator(`#objects-${index}`).getAttribute("aria-selected"), "true"));
   await page.click('#detail a[href^="#call="]');
   await page.waitForSelector("#timeline-lanes");
   await page.click(".close");
-  assert.equal(await page.locator("#detail").count(), 0);
+  await comes(async () => assert.equal(await page.locator("#detail").count(), 0));
 });
 
 test("light and dark: the system's, then the reader's, and text can be read in both", async (page) => {
@@ -161,16 +178,16 @@ test("light and dark: the system's, then the reader's, and text can be read in b
   const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const before = await colour();
   await page.click("#theme");
-  assert.equal(await theme(page), "dark");
-  assert.notEqual(await colour(), before);
+  await comes(async () => assert.equal(await theme(page), "dark"));
+  await comes(async () => assert.notEqual(await colour(), before));
   await dark.close();
 });
 
 test("a link opens where it points to", async () => {
   const page = await open("small.html", { hash: "#view=memory&object=1" });
   await page.waitForSelector("#memory-chart");
-  assert.ok((await text(page, "#detail")).includes(report.objects[0].name));
-  assert.equal(await page.locator("#view-memory").getAttribute("aria-current"), "page");
+  await comes(async () => assert.ok((await text(page, "#detail")).includes(report.objects[0].name)));
+  await comes(async () => assert.equal(await page.locator("#view-memory").getAttribute("aria-current"), "page"));
   await page.close();
 });
 
@@ -179,38 +196,43 @@ test("the keyboard is enough", async (page) => {
   await page.waitForSelector("#objects");
   await page.focus("#objects .body");
   await page.keyboard.press("ArrowDown");
-  assert.equal(new URL(page.url()).hash, `#object=${report.objects[0].id}`);
+  await comes(async () => assert.equal(await hash(page), `#object=${report.objects[0].id}`));
   await page.keyboard.press("End");
-  assert.equal(new URL(page.url()).hash, `#object=${report.objects.at(-1).id}`);
+  await comes(async () => assert.equal(await hash(page), `#object=${report.objects.at(-1).id}`));
   await page.keyboard.press("Escape");
-  assert.equal(await page.locator("#detail").count(), 0);
+  await comes(async () => assert.equal(await page.locator("#detail").count(), 0));
   await page.keyboard.press("2");
   await page.focus("#memory-chart");
   const moment = () => page.locator("#memory-chart").getAttribute("aria-valuetext");
+  const peak = await moment();
   await page.keyboard.press("Home");
+  await comes(async () => assert.notEqual(await moment(), peak));
   const first = await moment();
   await page.keyboard.press("ArrowRight");
-  assert.notEqual(await moment(), first);
+  await comes(async () => assert.notEqual(await moment(), first));
   await page.keyboard.press("/");
-  assert.equal(await page.evaluate(() => document.activeElement?.id), "search");
+  await comes(async () => assert.equal(await page.evaluate(() => document.activeElement?.id), "search"));
   await page.keyboard.press("Escape");
+  await comes(async () => assert.notEqual(await page.evaluate(() => document.activeElement?.id), "search"));
   await page.keyboard.press("t");
-  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await comes(async () => assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark"));
 });
 
 test("the peak is chosen at first, and the objects alive then are those of the JSON", async (page) => {
   await page.click("#view-memory");
   const peak = report.summary.peaks[0];
-  assert.match(await text(page, ".above-table"), new RegExp(`^${bytes(peak.bytes)} in use after call ${peak.start}\\b`));
-  const names = (await texts(page, "#alive .row .cell:nth-child(1)")).map((name) => name.trim()).sort();
-  assert.deepEqual(names, peak.objects.map((id) => report.objects.find((object) => object.id === id).name).sort());
+  const names = peak.objects.map((id) => report.objects.find((object) => object.id === id).name).sort();
+  await comes(async () => {
+    assert.match(await text(page, ".above-table"), new RegExp(`^${bytes(peak.bytes)} in use after call ${peak.start}\\b`));
+    assert.deepEqual((await texts(page, "#alive .row .cell:nth-child(1)")).map((name) => name.trim()).sort(), names);
+  });
 });
 
 test("on paper all findings stand with what to do", async (page) => {
   await page.emulateMedia({ media: "print" });
   await page.waitForSelector(".printed");
-  assert.equal(await page.locator(".printed li").count(), report.findings.length);
-  assert.equal(await page.locator("nav").isVisible(), false);
+  await comes(async () => assert.equal(await page.locator(".printed li").count(), report.findings.length));
+  await comes(async () => assert.equal(await page.locator("nav").isVisible(), false));
 });
 
 // --- Large, and hostile
@@ -256,8 +278,7 @@ test("profiles at the edges are shown in every view", async () => {
     const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
     for (const view of ["overview", "memory", "objects", "timeline", "source"]) {
       await page.click(`#view-${view}`);
-      await settle(page);
-      assert.ok(await page.locator(".view").isVisible(), `${file}: ${view}`);
+      await comes(async () => assert.ok(await page.locator(".view").isVisible(), `${file}: ${view}`));
     }
     await page.close();
   }
