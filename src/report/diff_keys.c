@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "diff.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path ? path : "";
-}
+#include "units.h"
 
 // A frame without debug information is known by its image; by its place there only in the same
 // build of it. The program itself may go by another name.
@@ -19,7 +14,7 @@ static void put_image(const struct report_data *data, const struct profile_frame
     const char *image = report_image_path(data, frame->image);
     const char *program = profile_program(data->profile)->executable;
     if (!image || !program || strcmp(image, program) != 0)
-        base_buf_puts(out, base_name(image));
+        base_buf_puts(out, image ? report_base_name(image) : "");
     if (tier == REPORT_DIFF_BY_LINES)
         base_buf_printf(out, "+%llx", (unsigned long long)frame->offset);
 }
@@ -30,7 +25,7 @@ static void put_frame(const struct report_data *data, const struct profile_frame
     if (frame->function)
         base_buf_puts(out, frame->function);
     if (frame->file && tier != REPORT_DIFF_BY_FUNCTION) {
-        base_buf_printf(out, "@%s", base_name(frame->file));
+        base_buf_printf(out, "@%s", report_base_name(frame->file));
         if (tier == REPORT_DIFF_BY_LINES)
             base_buf_printf(out, ":%u", frame->line);
     } else if (!frame->function) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "units.h"
+
 static const uint64_t fnv_start = 0xcbf29ce484222325u, fnv_prime = 0x100000001b3u;
 
 // With its end, so that "a", "bc" is not "ab", "c".
@@ -15,12 +17,6 @@ static void add_text(uint64_t *hash, const char *text)
     for (const char *next = text ? text : ""; *next; next++)
         *hash = (*hash ^ (unsigned char)*next) * fnv_prime;
     *hash = *hash * fnv_prime;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
 }
 
 // Up to main: what is beyond is the C library's, and another in the next release.
@@ -46,7 +42,7 @@ static void add_path(uint64_t *hash, const struct report_path *path)
         if (has_source && !frame->file)
             continue;
         add_text(hash, frame->function);
-        add_text(hash, base_name(frame->file));
+        add_text(hash, report_base_name(frame->file));
     }
 }
 

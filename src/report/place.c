@@ -6,12 +6,6 @@
 #include "data.h"
 #include "units.h"
 
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
-
 static bool is_stub(const char *function)
 {
     static const char *const stubs[] = {"__device_stub_", "__wrapper__device_stub_"};
@@ -45,13 +39,13 @@ static void put_place(const struct report_data *data, const struct profile_frame
                       bool with_folders, struct base_buf *out)
 {
     if (frame->file) {
-        report_put_text(out, with_folders ? frame->file : base_name(frame->file));
+        report_put_text(out, with_folders ? frame->file : report_base_name(frame->file));
         if (frame->line)
             base_buf_printf(out, ":%u", frame->line);
     } else if (frame->function) {
         report_put_text(out, frame->function);
     } else {
-        const char *name = base_name(report_image_path(data, frame->image));
+        const char *name = report_base_name(report_image_path(data, frame->image));
         report_put_text(out, name ? name : "?");
         base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
     }
@@ -136,7 +130,7 @@ static bool is_foreign(const struct report_data *data, const struct profile_fram
         if (strcmp(frame->function, starts[i]) == 0)
             return true;
     }
-    const char *image = base_name(report_image_path(data, frame->image));
+    const char *image = report_base_name(report_image_path(data, frame->image));
     return !frame->file && image && strncmp(image, "libcuda", strlen("libcuda")) == 0;
 }
 
@@ -146,7 +140,7 @@ static void put_frame(const struct report_data *data, const struct profile_frame
     if (frame->function) {
         report_put_function(out, frame->function);
     } else {
-        const char *image = base_name(report_image_path(data, frame->image));
+        const char *image = report_base_name(report_image_path(data, frame->image));
         report_put_text(out, image ? image : "?");
         base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
     }

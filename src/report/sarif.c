@@ -11,6 +11,7 @@
 #include "json_members.h"
 #include "patterns.h"
 #include "source.h"
+#include "units.h"
 
 enum {
     MOST_RESULTS = 5000,
@@ -155,7 +156,6 @@ static void put_stack(struct sarif *sarif, const struct analyze_finding *finding
     for (uint32_t i = 0; i < path->frame_count && i < MOST_FRAMES; i++) {
         const struct profile_frame *frame = &path->frames[i];
         const char *image = report_image_path(sarif->data, frame->image);
-        const char *slash = image ? strrchr(image, '/') : NULL;
         base_json_begin_object(json);
         if (frame->file || frame->function) {
             base_json_key(json, "location");
@@ -164,7 +164,7 @@ static void put_stack(struct sarif *sarif, const struct analyze_finding *finding
             base_json_end_object(json);
         }
         if (image)
-            report_json_string(json, "module", slash ? slash + 1 : image);
+            report_json_string(json, "module", report_base_name(image));
         base_json_end_object(json);
     }
     base_json_end_array(json);

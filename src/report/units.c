@@ -123,6 +123,12 @@ void report_put_function(struct base_buf *out, const char *name)
     base_buf_fini(&kept);
 }
 
+const char *report_base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
 size_t report_text_width(const char *text)
 {
     size_t width = 0;

@@ -20,6 +20,9 @@ void report_put_text(struct base_buf *out, const char *text);
 // A function's name without its parameters: "sgemm" of "sgemm(int, float*)".
 void report_put_function(struct base_buf *out, const char *name);
 
+// A path without its folders; NULL gives NULL.
+const char *report_base_name(const char *path);
+
 // How many columns the text takes, where each character takes one.
 size_t report_text_width(const char *text);
 

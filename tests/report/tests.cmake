@@ -3,28 +3,12 @@
 # edges, for the command-line tests too, one that decodes traces, memory that runs out on demand, and
 # the tests that hold JSON and SARIF to their schemas and traces to their profiles.
 
-add_executable(report_write_samples report/write_samples.c)
-set_target_properties(report_write_samples PROPERTIES
-    OUTPUT_NAME write_samples RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
-target_link_libraries(report_write_samples PRIVATE glint_profile)
-add_executable(report_write_waste report/write_waste.c)
-set_target_properties(report_write_waste PROPERTIES
-    OUTPUT_NAME write_waste RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
-target_link_libraries(report_write_waste PRIVATE glint_profile)
-
-add_executable(report_write_pairs report/write_pairs.c)
-set_target_properties(report_write_pairs PROPERTIES
-    OUTPUT_NAME write_pairs RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
-target_link_libraries(report_write_pairs PRIVATE glint_profile)
-
-add_executable(report_write_page report/write_page.c)
-set_target_properties(report_write_page PROPERTIES
-    OUTPUT_NAME write_page RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
-target_link_libraries(report_write_page PRIVATE glint_profile)
-
-add_executable(report_check_perfetto report/check_perfetto.c)
-set_target_properties(report_check_perfetto PROPERTIES
-    OUTPUT_NAME check_perfetto RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+foreach(program IN ITEMS write_samples write_waste write_pairs write_page check_perfetto)
+    add_executable(report_${program} report/${program}.c)
+    set_target_properties(report_${program} PROPERTIES
+        OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+    target_link_libraries(report_${program} PRIVATE glint_profile)
+endforeach()
 
 # These look into the part.
 foreach(test IN ITEMS units table source perfetto_lanes diff)

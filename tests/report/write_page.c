@@ -5,23 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/profile.h"
+#include "writing.h"
 
 enum { STREAMS = 4, KERNELS = 12, PATHS = 300, HOSTILE = 5 };
 
 static const char hostile[] = "</script><img src=x onerror=\"document.title='harmed'\"><script>";
-static struct base_error error;
-
-static void check(enum base_code code)
-{
-    if (code == BASE_OK)
-        return;
-    char text[1024];
-    base_error_text(&error, text, sizeof(text));
-    fprintf(stderr, "write_page: %s\n", text);
-    exit(1);
-}
-
 static void put_name(char *name, size_t size, const char *word, uint64_t number)
 {
     if (number == HOSTILE)

@@ -10,19 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/profile.h"
-
-static struct base_error error;
-
-static void check(enum base_code code)
-{
-    if (code == BASE_OK)
-        return;
-    char text[1024];
-    base_error_text(&error, text, sizeof(text));
-    fprintf(stderr, "write_samples: %s\n", text);
-    exit(1);
-}
+#include "writing.h"
 
 static struct profile_writer *begin(const char *folder, const char *name)
 {

@@ -5,21 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/profile.h"
+#include "writing.h"
 
-static struct base_error error;
 static struct profile_writer *writer;
 static uint64_t last_call;
-
-static void check(enum base_code code)
-{
-    if (code == BASE_OK)
-        return;
-    char text[1024];
-    base_error_text(&error, text, sizeof(text));
-    fprintf(stderr, "write_waste: %s\n", text);
-    exit(1);
-}
 
 static uint64_t add_call(struct profile_call call)
 {
