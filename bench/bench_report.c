@@ -105,8 +105,8 @@ static void report(const char *path, bool json, const char *wanted)
         struct moment start = now();
         check(profile_open(path, &profile, &error), &error);
         check(json ? report_json(profile, NULL, count_bytes, &bytes, &error)
-                   : report_text(profile, NULL, &(struct report_style){.width = 100}, count_bytes,
-                                 &bytes, &error),
+                   : report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                                 &(struct report_style){.width = 100}, count_bytes, &bytes, &error),
               &error);
         profile_close(profile);
         struct moment took = since(start);

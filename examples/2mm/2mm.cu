@@ -14,8 +14,8 @@ int main(int argc, char **argv)
     const size_t bytes = (size_t)size * size * sizeof(float);
 
     uint32_t seed = 21;
-    const std::vector<float> A = make_matrix(size, &seed), B = make_matrix(size, &seed),
-                             D = make_matrix(size, &seed);
+    const std::vector<float> A = make_matrix(size, size, &seed), B = make_matrix(size, size, &seed),
+                             D = make_matrix(size, size, &seed);
     std::vector<float> E(A.size());
 
     float *A_gpu, *B_gpu, *C_gpu, *D_gpu, *E_gpu;
@@ -27,9 +27,9 @@ int main(int argc, char **argv)
 
     CHECK(cudaMemcpy(A_gpu, A.data(), bytes, cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy(B_gpu, B.data(), bytes, cudaMemcpyHostToDevice));
-    launch_multiply(size, A_gpu, B_gpu, C_gpu);
+    launch_multiply(size, size, size, A_gpu, B_gpu, C_gpu);
     CHECK(cudaMemcpy(D_gpu, D.data(), bytes, cudaMemcpyHostToDevice));
-    launch_multiply(size, C_gpu, D_gpu, E_gpu);
+    launch_multiply(size, size, size, C_gpu, D_gpu, E_gpu);
     CHECK(cudaMemcpy(E.data(), E_gpu, bytes, cudaMemcpyDeviceToHost));
 
     CHECK(cudaFree(A_gpu));
@@ -38,5 +38,6 @@ int main(int argc, char **argv)
     CHECK(cudaFree(D_gpu));
     CHECK(cudaFree(E_gpu));
 
-    return peak_end("2mm", E, expected_product(size, expected_product(size, A, B), D));
+    return peak_end(
+        "2mm", E, expected_product(size, size, size, expected_product(size, size, size, A, B), D));
 }

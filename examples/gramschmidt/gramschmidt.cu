@@ -8,7 +8,7 @@
 // are done are touched once and all others again for each row (non-uniform access). All memory is
 // allocated before the first of it is used and freed when everything is done: early allocation and
 // late deallocation of A_gpu, R_gpu, Q_gpu and norm_gpu. gramschmidt_fixed.cu has one row of R,
-// which makes two matrices where this needs three, and keeps shares in shared memory.
+// which makes two matrices where this needs three.
 #include "gramschmidt.h"
 
 // Takes column k out of those behind it, each by its share in row k of R.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// gramschmidt_fixed: gramschmidt.cu with its waste removed. R_gpu is one row, which every launch of
-// gramschmidt_kernel3 uses again; within a launch shares are in shared memory. Memory is allocated
-// just before its first use and freed after its last.
+// gramschmidt_fixed: gramschmidt.cu without the structured access. R_gpu is one row, which every
+// launch of gramschmidt_kernel3 uses again.
 #include "gramschmidt.h"
 
 // Takes column k out of those behind it, each by its share, which is left in the row R.
 __global__ void gramschmidt_kernel3(int size, int k, const float *Q, const float *norm, float *R,
                                     float *A)
 {
-    __shared__ float shares[block];
     int j = blockIdx.x * blockDim.x + threadIdx.x;
     if (j >= size)
         return;
@@ -20,9 +18,8 @@ __global__ void gramschmidt_kernel3(int size, int k, const float *Q, const float
     for (int i = 0; i < size; ++i)
         share = fmaf(Q[i * size + k], A[i * size + j], share);
     R[j] = share;
-    shares[threadIdx.x] = share;
     for (int i = 0; i < size; ++i)
-        A[i * size + j] = fmaf(-Q[i * size + k], shares[threadIdx.x], A[i * size + j]);
+        A[i * size + j] = fmaf(-Q[i * size + k], R[j], A[i * size + j]);
 }
 
 int main(int argc, char **argv)
@@ -35,11 +32,11 @@ int main(int argc, char **argv)
 
     float *A_gpu, *R_gpu, *Q_gpu, *norm_gpu;
     CHECK(cudaMalloc(&A_gpu, bytes));
-    CHECK(cudaMemcpy(A_gpu, A.data(), bytes, cudaMemcpyHostToDevice));
     CHECK(cudaMalloc(&R_gpu, size * sizeof(float)));
     CHECK(cudaMalloc(&Q_gpu, bytes));
     CHECK(cudaMalloc(&norm_gpu, sizeof(float)));
 
+    CHECK(cudaMemcpy(A_gpu, A.data(), bytes, cudaMemcpyHostToDevice));
     const int blocks = example_blocks(size, block);
     for (int k = 0; k < size; ++k) {
         gramschmidt_kernel1<<<1, block>>>(size, k, A_gpu, norm_gpu);
@@ -47,11 +44,12 @@ int main(int argc, char **argv)
         gramschmidt_kernel3<<<blocks, block>>>(size, k, Q_gpu, norm_gpu, R_gpu, A_gpu);
         CHECK(cudaGetLastError());
     }
+    CHECK(cudaMemcpy(Q.data(), Q_gpu, bytes, cudaMemcpyDeviceToHost));
+
     CHECK(cudaFree(A_gpu));
     CHECK(cudaFree(R_gpu));
-    CHECK(cudaFree(norm_gpu));
-    CHECK(cudaMemcpy(Q.data(), Q_gpu, bytes, cudaMemcpyDeviceToHost));
     CHECK(cudaFree(Q_gpu));
+    CHECK(cudaFree(norm_gpu));
 
     return peak_end("gramschmidt_fixed", Q, expected_basis(size, A));
 }

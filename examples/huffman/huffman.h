@@ -20,33 +20,53 @@ __global__ void encode(int count, const uint32_t *source, uint32_t *words)
         words[i] = code_word(source[i]);
 }
 
-// How many bits each code word has.
-__global__ void measure(int count, const uint32_t *words, uint32_t *lengths)
+// How many bits a code word has.
+__host__ __device__ static inline uint32_t bits_of(uint32_t word)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count)
-        lengths[i] = __popc(words[i]) + 1;
+    uint32_t bits = 1;
+    for (; word; word &= word - 1)
+        ++bits;
+    return bits;
 }
 
-// Where each code word begins: the sum of all lengths before it. One block, each thread of which
-// has a part.
-__global__ void place(int count, const uint32_t *lengths, uint32_t *offsets)
+// How many bits each group of code words has, of as many as a block has threads.
+__global__ void measure(int count, const uint32_t *words, uint32_t *lengths)
 {
-    __shared__ uint32_t sums[block];
-    int part = (count + block - 1) / block, first = threadIdx.x * part;
-    int end = first + part < count ? first + part : count;
-    uint32_t sum = 0;
-    for (int i = first; i < end; ++i)
-        sum += lengths[i];
-    sums[threadIdx.x] = sum;
+    __shared__ uint32_t bits[block];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    bits[threadIdx.x] = i < count ? bits_of(words[i]) : 0;
     __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t sum = 0;
+        for (int k = 0; k < block; ++k)
+            sum += bits[k];
+        lengths[blockIdx.x] = sum;
+    }
+}
+
+// Where each group begins: the sum of all lengths before it.
+__global__ void place(int groups, const uint32_t *lengths, uint32_t *offsets)
+{
     uint32_t offset = 0;
-    for (int i = 0; i < (int)threadIdx.x; ++i)
-        offset += sums[i];
-    for (int i = first; i < end; ++i) {
+    for (int i = 0; i < groups; ++i) {
         offsets[i] = offset;
         offset += lengths[i];
     }
+}
+
+// Where each code word begins.
+__global__ void locate(int count, const uint32_t *words, const uint32_t *offsets,
+                       uint32_t *positions)
+{
+    __shared__ uint32_t bits[block];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    bits[threadIdx.x] = i < count ? bits_of(words[i]) : 0;
+    __syncthreads();
+    uint32_t position = offsets[blockIdx.x];
+    for (int k = 0; k < (int)threadIdx.x; ++k)
+        position += bits[k];
+    if (i < count)
+        positions[i] = position;
 }
 
 static std::vector<uint32_t> make_text(int count)
@@ -63,15 +83,17 @@ static std::vector<uint32_t> make_text(int count)
     return text;
 }
 
-// Code words, and offsets behind them.
+// Code words, their positions behind them, and those of groups.
 static std::vector<uint32_t> expected_code(const std::vector<uint32_t> &text)
 {
     std::vector<uint32_t> code(text.size() * 2);
-    uint32_t offset = 0;
+    uint32_t position = 0;
     for (size_t i = 0; i < text.size(); ++i) {
         code[i] = code_word(text[i]);
-        code[text.size() + i] = offset;
-        offset += text[i] + 1;
+        code[text.size() + i] = position;
+        if (i % block == 0)
+            code.push_back(position);
+        position += text[i] + 1;
     }
     return code;
 }

@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// huffman_fixed: huffman.cu with its waste removed. Nothing is allocated for the check; lengths and
-// offsets take over memory that is no longer needed, for which code words are copied back as soon
-// as they are measured.
+// huffman_fixed: huffman.cu with its waste removed. Nothing is allocated for the check; all memory
+// is allocated just before its first use and freed after its last; positions have the memory of the
+// text.
 #include "huffman.h"
 
 int main(int argc, char **argv)
 {
     const int count = example_size(argc, argv, 1 << 12);
-    const size_t bytes = count * sizeof(uint32_t);
     const int blocks = example_blocks(count, block);
+    const size_t bytes = count * sizeof(uint32_t), group_bytes = blocks * sizeof(uint32_t);
 
     const std::vector<uint32_t> text = make_text(count);
-    std::vector<uint32_t> code(2 * text.size());
+    std::vector<uint32_t> code(2 * text.size() + blocks);
 
-    uint32_t *d_sourceData, *d_destData;
+    uint32_t *d_sourceData, *d_destData, *d_lengths, *d_offsets;
     CHECK(cudaMalloc(&d_sourceData, bytes));
     CHECK(cudaMemcpy(d_sourceData, text.data(), bytes, cudaMemcpyHostToDevice));
     CHECK(cudaMalloc(&d_destData, bytes));
     encode<<<blocks, block>>>(count, d_sourceData, d_destData);
-    uint32_t *d_lengths = d_sourceData;
+    CHECK(cudaMalloc(&d_lengths, group_bytes));
     measure<<<blocks, block>>>(count, d_destData, d_lengths);
-    CHECK(cudaMemcpy(code.data(), d_destData, bytes, cudaMemcpyDeviceToHost));
-    uint32_t *d_offsets = d_destData;
-    place<<<1, block>>>(count, d_lengths, d_offsets);
-    CHECK(cudaGetLastError());
+    CHECK(cudaMalloc(&d_offsets, group_bytes));
+    place<<<1, 1>>>(blocks, d_lengths, d_offsets);
     CHECK(cudaFree(d_lengths));
-    CHECK(cudaMemcpy(code.data() + count, d_offsets, bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(&code[2 * text.size()], d_offsets, group_bytes, cudaMemcpyDeviceToHost));
+    uint32_t *d_positions = d_sourceData;
+    locate<<<blocks, block>>>(count, d_destData, d_offsets, d_positions);
+    CHECK(cudaGetLastError());
     CHECK(cudaFree(d_offsets));
+    CHECK(cudaMemcpy(&code[text.size()], d_positions, bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d_positions));
+    CHECK(cudaMemcpy(code.data(), d_destData, bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d_destData));
 
     return peak_end("huffman_fixed", code, expected_code(text));
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// multicopy: frames that are copied to the GPU, computed and copied back, in turn on two streams
-// with buffers of their own.
+// multicopy: frames that are copied to the GPU, computed and copied back on two streams with
+// buffers of their own, each of which has half of the frames.
 //
 // The host has one staging buffer and waits for each frame, so the streams never work at the same
-// time. Still both have their buffers all the time: d_data_in1 is set long before anything is done
-// with it, and lies idle with d_data_out1 while the other stream works (temporary idleness of both,
-// and of d_data_in2 between its set and its frame); d_data_out1 and d_data_out2 are allocated
-// before they are used (early allocation); and d_data_in2 and d_data_out2, which the last frame
-// does not need, are freed with the others (late deallocation, of d_data_in1 and d_data_out1 by a
-// single call). d_data_in2 is set to zeros that the first copy overwrites (dead write); those of
-// d_data_in1 are read, by a launch that warms up. multicopy_fixed.cu needs two buffers where this
-// needs four.
+// time. Still both have their buffers from the beginning to the end: d_data_out1, d_data_in2 and
+// d_data_out2 are allocated before they are used (early allocation); all four are freed together
+// (late deallocation); and the second stream's could have the memory of the first one's (redundant
+// allocation). d_data_in1 is set long before a launch reads it that warms up, and what is copied
+// back from d_data_out1 and d_data_out2 lies there until the next frame's results (temporary
+// idleness). Before a frame is copied its buffer is set to zeros, all of which are overwritten
+// (dead write). multicopy_fixed.cu needs two buffers where this needs four.
 #include "multicopy.h"
 
 #include <string.h>
@@ -32,14 +31,15 @@ int main(int argc, char **argv)
     CHECK(cudaMemset(d_data_in1, 0, bytes));
     CHECK(cudaMalloc(&d_data_out1, bytes));
     CHECK(cudaMalloc(&d_data_in2, bytes));
-    CHECK(cudaMemset(d_data_in2, 0, bytes));
     CHECK(cudaMalloc(&d_data_out2, bytes));
     increment<<<blocks, block>>>(count, d_data_in1, d_data_out1);
 
     for (int i = 0; i < frame_count; ++i) {
-        int *in = i % 2 ? d_data_in2 : d_data_in1, *out = i % 2 ? d_data_out2 : d_data_out1;
-        cudaStream_t stream = streams[i % 2];
+        const int half = i < frame_count / 2 ? 0 : 1;
+        int *in = half ? d_data_in2 : d_data_in1, *out = half ? d_data_out2 : d_data_out1;
+        cudaStream_t stream = streams[half];
         memcpy(staging.data(), &frames[(size_t)i * count], bytes);
+        CHECK(cudaMemsetAsync(in, 0, bytes, stream));
         CHECK(cudaMemcpyAsync(in, staging.data(), bytes, cudaMemcpyHostToDevice, stream));
         increment<<<blocks, block, 0, stream>>>(count, in, out);
         CHECK(cudaMemcpyAsync(staging.data(), out, bytes, cudaMemcpyDeviceToHost, stream));

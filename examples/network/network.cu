@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// network: inference by a network of dense layers, which is built, loaded and then run.
+// network: inference by a network of dense layers, each of which is built, loaded and run.
 //
 // As a layer is built its weights are copied to the GPU, and again as they are loaded, with no use
-// between (dead write of each l.weights_gpu). All layers are built before the first one runs:
-// l.output_gpu is allocated long before its layer runs (early allocation), and l.weights_gpu lies
-// idle until it is loaded, and until its layer runs (temporary idleness). l.delta_gpu is for
-// training and never used (unused allocation). Everything is freed at the end (late deallocation of
-// all l.weights_gpu and l.output_gpu) but the input, which is not freed at all (memory leak of
-// input_gpu). From the second layer on, an output could have the memory of the one before the last
-// (redundant allocation). network_fixed.cu has the memory of one layer.
+// between (dead write of each l.weights_gpu, which lies idle meanwhile: temporary idleness).
+// l.output_gpu is allocated before the weights are loaded (early allocation), and lies idle while
+// the next layer is built, as the input does for the first one (temporary idleness). l.delta_gpu is
+// for training and never used (unused allocation). Everything is freed at the end (late
+// deallocation of all l.weights_gpu and l.output_gpu) but the input, which is not freed at all
+// (memory leak of input_gpu). A layer's weights could have the memory of those of the layer before,
+// and from the second layer on an output that of the one before the last (redundant allocation).
+// network_fixed.cu has the memory of one layer.
 #include "network.h"
 
 int main(int argc, char **argv)
@@ -23,17 +24,13 @@ int main(int argc, char **argv)
     const std::vector<float> input = make_array(count, &seed);
     std::vector<float> output(count);
 
+    float *input_gpu = cuda_make_array(input.data(), count);
+    const float *previous_gpu = input_gpu;
     for (layer &l : layers) {
         l.weights_gpu = cuda_make_array(l.weights.data(), weight_count);
         l.output_gpu = cuda_make_array(NULL, count);
         l.delta_gpu = cuda_make_array(NULL, count);
-    }
-    for (layer &l : layers)
         cuda_push_array(l.weights_gpu, l.weights.data(), weight_count);
-
-    float *input_gpu = cuda_make_array(input.data(), count);
-    const float *previous_gpu = input_gpu;
-    for (layer &l : layers) {
         launch_forward(size, previous_gpu, l);
         previous_gpu = l.output_gpu;
     }

@@ -5,9 +5,10 @@
 // All memory is allocated before the image is on the GPU and freed when everything is done: early
 // allocation of all but d_src, c_r_out and the others above all, and late deallocation of all that
 // is used. backup is for transforms of several levels and never used (unused allocation). Colours
-// are transformed one after the other: c_g and c_b lie idle meanwhile (temporary idleness), and
-// c_g_out and c_b_out could have the memory of the one before (redundant allocation).
-// wavelet_fixed.cu needs what the splitting into colours needs, half as much.
+// are transformed one after the other: c_g and c_b lie idle meanwhile (temporary idleness). c_r_out
+// could have the memory of the image, and c_g_out and c_b_out that of the results before them
+// (redundant allocation). wavelet_fixed.cu needs what the splitting into colours needs, half as
+// much.
 #include "wavelet.h"
 
 int main(int argc, char **argv)
@@ -15,13 +16,13 @@ int main(int argc, char **argv)
     const int half = example_blocks(example_size(argc, argv, 64), 2), pixels = 4 * half * half;
     const size_t bytes = pixels * sizeof(int);
 
-    const std::vector<uint8_t> image = make_image(pixels);
-    std::vector<int> colours(image.size());
+    const std::vector<uint32_t> image = make_image(pixels);
+    std::vector<int> colours(3 * image.size());
 
-    uint8_t *d_src;
+    uint32_t *d_src;
     int *c_r, *c_g, *c_b, *c_r_out, *c_g_out, *c_b_out, *backup;
-    CHECK(cudaMalloc(&d_src, image.size()));
-    CHECK(cudaMemset(d_src, 0, image.size()));
+    CHECK(cudaMalloc(&d_src, bytes));
+    CHECK(cudaMemset(d_src, 0, bytes));
     CHECK(cudaMalloc(&c_r, bytes));
     CHECK(cudaMalloc(&c_g, bytes));
     CHECK(cudaMalloc(&c_b, bytes));
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&c_b_out, bytes));
     CHECK(cudaMalloc(&backup, bytes));
 
-    CHECK(cudaMemcpy(d_src, image.data(), image.size(), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(d_src, image.data(), bytes, cudaMemcpyHostToDevice));
     split<<<example_blocks(pixels, block), block>>>(pixels, d_src, c_r, c_g, c_b);
     launch_transform(half, c_r, c_r_out);
     CHECK(cudaMemcpy(colours.data(), c_r_out, bytes, cudaMemcpyDeviceToHost));

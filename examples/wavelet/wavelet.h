@@ -7,15 +7,21 @@
 
 static const int block = 64;
 
-// The colours of an image, each with three bytes a pixel.
-__global__ void split(int pixels, const uint8_t *image, int *red, int *green, int *blue)
+// One of an image's colours: a pixel is a byte for each of red, green and blue, and one that is not
+// used.
+__host__ __device__ static inline int colour_of(uint32_t pixel, int which)
+{
+    return (int)(pixel >> (8 * which) & 255) - 128;
+}
+
+__global__ void split(int pixels, const uint32_t *image, int *red, int *green, int *blue)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= pixels)
         return;
-    red[i] = image[3 * i] - 128;
-    green[i] = image[3 * i + 1] - 128;
-    blue[i] = image[3 * i + 2] - 128;
+    red[i] = colour_of(image[i], 0);
+    green[i] = colour_of(image[i], 1);
+    blue[i] = colour_of(image[i], 2);
 }
 
 // One level of the Haar transform: of each square of four pixels the sum and three differences,
@@ -45,23 +51,23 @@ static void launch_transform(int half, const int *in, int *out)
     CHECK(cudaGetLastError());
 }
 
-static std::vector<uint8_t> make_image(int pixels)
+static std::vector<uint32_t> make_image(int pixels)
 {
-    std::vector<uint8_t> image(3 * (size_t)pixels);
+    std::vector<uint32_t> image(pixels);
     uint32_t seed = 101;
-    for (uint8_t &element : image)
-        element = example_random(&seed, 256);
+    for (uint32_t &pixel : image)
+        pixel = example_random(&seed, 1 << 24);
     return image;
 }
 
 // The three colours, one behind the other.
-static std::vector<int> expected_colours(int half, const std::vector<uint8_t> &image)
+static std::vector<int> expected_colours(int half, const std::vector<uint32_t> &image)
 {
-    size_t pixels = image.size() / 3;
-    std::vector<int> colours(image.size()), colour(pixels);
+    size_t pixels = image.size();
+    std::vector<int> colours(3 * pixels), colour(pixels);
     for (int which = 0; which < 3; ++which) {
         for (size_t i = 0; i < pixels; ++i)
-            colour[i] = image[3 * i + which] - 128;
+            colour[i] = colour_of(image[i], which);
         for (int y = 0; y < half; ++y) {
             for (int x = 0; x < half; ++x)
                 transform_square(half, x, y, colour.data(), &colours[which * pixels]);

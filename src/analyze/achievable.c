@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All findings followed together: the times in which each object's memory is needed, for a layout.
+// All findings followed together: the time in which each object's memory is needed, from its first
+// use to its last, for a layout. Memory that is idle in between stays: to free it there means to
+// move what is in it to the host and back, which is another trade.
 //
 // Calls do not run in the order of their numbers where streams run side by side, so memory is
 // needed until all whose time begins later surely begins later. For each stream, what of it is over
@@ -19,7 +21,6 @@ struct beginnings {
 
 struct packing {
     const struct analyze_run *run;
-    struct base_map smaller; // number of an object to the bytes that would do
     struct beginnings beginnings;
     bool *wanted;                  // a call is among those
     struct analyze_clocks *clocks; // of those
@@ -72,49 +73,33 @@ static uint32_t needed_until(struct packing *packing, uint32_t last)
 
 // --- From when -----------------------------------------------------------------------------------
 
-typedef void each_time(struct packing *packing, const struct analyze_object *object, uint32_t first,
-                       uint32_t last);
-
-// The times in which the object's memory is needed, by their first and last call: from its first
-// use to its last, but not while it is idle. Where it may be used in ways that nobody saw, until
-// then and from then on.
-static void walk_times(struct packing *packing, const struct analyze_object *object,
-                       each_time *each)
+// The first and the last call for which the object's memory is needed: its uses, but for writes in
+// vain that were found, as their fix leaves them out. Where it may be used in ways that nobody saw,
+// from the first of those and to the last. False: nothing needs it.
+static bool find_time(const struct packing *packing, const struct analyze_object *object,
+                      uint32_t *first, uint32_t *last)
 {
     const struct analyze_run *run = packing->run;
     const struct analyze_model *model = run->model;
     uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-    uint32_t start = analyze_first_unseen(model, object, from, to);
-    uint32_t last = analyze_last_unseen(model, object, from, to), before = start;
-    if (object->first != ANALYZE_NONE && (start == ANALYZE_NONE || object->first < start))
-        start = before = object->first;
-    if (object->last != ANALYZE_NONE && (last == ANALYZE_NONE || object->last > last))
-        last = object->last;
-    if (start == ANALYZE_NONE)
-        return;
+    *first = analyze_first_unseen(model, object, from, to);
+    *last = analyze_last_unseen(model, object, from, to);
     for (uint32_t u = 0; u < object->use_count; u++) {
-        uint32_t call = model->touches.items[model->uses[object->first_use + u]].call;
-        if (call > before && analyze_is_idle(model, run->thresholds, object, before, call)) {
-            each(packing, object, start, before);
-            start = call;
-        }
-        before = call;
+        uint32_t touch = model->uses[object->first_use + u];
+        uint32_t call = model->touches.items[touch].call;
+        if (run->dead[touch])
+            continue;
+        *first = *first == ANALYZE_NONE || call < *first ? call : *first;
+        *last = *last == ANALYZE_NONE || object->last > *last ? object->last : *last;
+        break;
     }
-    each(packing, object, start, last);
-}
-
-static void note_beginning(struct packing *packing, const struct analyze_object *object,
-                           uint32_t first, uint32_t last)
-{
-    (void)object;
-    (void)last;
-    packing->wanted[first] = true;
+    return *first != ANALYZE_NONE;
 }
 
 static void add_block(struct packing *packing, const struct analyze_object *object, uint32_t from,
                       uint32_t to)
 {
-    const uint64_t *smaller = base_map_get(&packing->smaller, object->number);
+    const uint64_t *smaller = base_map_get(&packing->run->smaller, object->number);
     struct analyze_block *block = from < to ? base_array_push(&packing->blocks) : NULL;
     packing->failed |= from < to && !block;
     if (block)
@@ -123,45 +108,30 @@ static void add_block(struct packing *packing, const struct analyze_object *obje
             object->device};
 }
 
-static void add_time(struct packing *packing, const struct analyze_object *object, uint32_t first,
-                     uint32_t last)
-{
-    add_block(packing, object, first, needed_until(packing, last));
-}
-
 // --- All of them ---------------------------------------------------------------------------------
 
-static bool takes_part(const struct analyze_object *object)
+// Of a pool, what lies in it.
+static bool takes_part(const struct analyze_model *model, const struct analyze_object *object)
 {
-    return object->counts && object->bytes > 0;
+    const bool in_pool =
+        object->parent != ANALYZE_NONE && analyze_is_pool(&model->objects.items[object->parent]);
+    return ((object->counts && !analyze_is_pool(object)) || in_pool) && object->bytes > 0;
 }
 
-// The sizes that findings suggest.
-static void take_sizes(struct packing *packing)
-{
-    const struct analyze_run *run = packing->run;
-    for (size_t i = 0; i < run->findings.count && !packing->failed; i++) {
-        const struct analyze_finding *finding = &run->findings.items[i];
-        uint64_t *slot =
-            finding->bytes ? base_map_put(&packing->smaller, finding->object, NULL) : NULL;
-        packing->failed = !slot && finding->bytes;
-        if (slot && (*slot == 0 || finding->bytes < *slot))
-            *slot = finding->bytes;
-    }
-}
-
-// Idle times are known by order, and clocks come with it: so it is made once more, for these calls.
+// Clocks come with order: so it is made once more, for these calls.
 static void take_beginnings(struct packing *packing)
 {
     struct analyze_model *model = packing->run->model;
     struct beginnings *beginnings = &packing->beginnings;
+    uint32_t first, last;
     packing->wanted = calloc(model->calls.count + 1, sizeof(*packing->wanted));
     beginnings->calls = calloc(model->calls.count + 1, sizeof(*beginnings->calls));
     packing->failed |= !packing->wanted || !beginnings->calls;
     for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (takes_part(object) && analyze_is_subject(object))
-            walk_times(packing, object, note_beginning);
+        if (takes_part(model, object) && analyze_is_subject(object) &&
+            find_time(packing, object, &first, &last))
+            packing->wanted[first] = true;
     }
     for (uint32_t i = 0; i < model->calls.count && !packing->failed; i++) {
         if (packing->wanted[i])
@@ -177,14 +147,16 @@ bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *
 {
     const struct analyze_model *model = run->model;
     struct packing packing = {.run = run};
-    take_sizes(&packing);
     take_beginnings(&packing);
     for (size_t i = 0; i < model->objects.count && !packing.failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (takes_part(object) && analyze_is_subject(object))
-            walk_times(&packing, object, add_time);
-        else if (takes_part(object))
+        uint32_t first, last;
+        if (!takes_part(model, object))
+            continue;
+        if (!analyze_is_subject(object))
             add_block(&packing, object, analyze_begin(object), analyze_end(model, object));
+        else if (find_time(&packing, object, &first, &last))
+            add_block(&packing, object, first, needed_until(&packing, last));
     }
     bool good = !packing.failed &&
                 analyze_pack(packing.blocks.items, packing.blocks.count, achievable, least);
@@ -196,7 +168,6 @@ bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *
         free(packing.beginnings.least.items[i]);
     base_array_fini(&packing.beginnings.least);
     base_map_fini(&packing.beginnings.streams);
-    base_map_fini(&packing.smaller);
     base_array_fini(&packing.blocks);
     free(packing.beginnings.calls);
     free(packing.wanted);

@@ -8,13 +8,38 @@
 
 struct analyze_replay;
 
+struct analyze_worth {
+    uint64_t peak_bytes, traffic_bytes, gpu_ns;
+};
+
+// From the call `from` on, to before `to`, so many bytes fewer are in use; or more.
+struct analyze_change {
+    uint32_t from, to;
+    uint64_t bytes;
+    uint32_t group; // whose fix it is
+    bool more;
+    uint32_t pool; // 1 + index of the object of whose parts; 0: of the device's memory
+};
+
+struct analyze_member {
+    uint32_t group, object; // indices
+};
+
 struct analyze_run {
     struct analyze_model *model;
     const struct analyze_clocks *clocks;
     const struct analyze_thresholds *thresholds;
+    const struct analyze_peak *peaks;
+    size_t peak_count;
     struct analyze_replay *replay;
-    uint32_t peak; // index of the call that makes the highest peak; NONE: none
-    BASE_ARRAY(struct analyze_finding) findings;
+    BASE_ARRAY(struct analyze_finding) findings; // groups
+    BASE_ARRAY(struct analyze_worth) best;       // of each, that of its best member alone
+    struct base_map smaller;                     // number of an object to the bytes that would do
+    bool *dead;                                  // touches: writes in vain that are found
+    // Of the pattern that is looked for.
+    struct base_map groups; // key to index + 1 in findings
+    BASE_ARRAY(struct analyze_member) members;
+    BASE_ARRAY(struct analyze_change) changes;
     bool failed; // memory ran out
 };
 
@@ -23,33 +48,46 @@ analyze_analysis analyze_early_allocation, analyze_late_deallocation, analyze_re
     analyze_unused_allocation, analyze_memory_leak, analyze_temporary_idleness, analyze_dead_write,
     analyze_overallocation, analyze_non_uniform_access, analyze_structured_access;
 
-// A new finding on an object, with what is known of its calls; NONE: there is none. Valid until the
-// next; NULL when memory ran out.
-struct analyze_finding *analyze_add_finding(struct analyze_run *run, enum analyze_pattern pattern,
-                                            uint32_t object, uint32_t call, uint32_t other_call);
+// --- Findings (groups.c) -------------------------------------------------------------------------
 
-// Memory of the device whose life and uses calls tell, and that is no pool of other objects. Parts
-// are, but no call tells when they begin and end.
+// A finding on an object, with what is known of its calls; NONE: there is none.
+struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
+                                             enum analyze_pattern pattern, uint32_t object,
+                                             uint32_t call, uint32_t other_call);
+// Adds it, with what it is worth alone, to those that are alike. Returns which group that is; NONE
+// when memory ran out.
+uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
+// What its fix changes, together with those of the group.
+void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_change change);
+// Adds a finding whose fix is that its object uses so many bytes fewer from one call to another.
+void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *finding,
+                         const struct analyze_object *object, uint32_t from, uint32_t to,
+                         uint64_t bytes);
+// All of a pattern are added: groups, from this one on, get the worth of all their members.
+void analyze_end_pattern(struct analyze_run *run, size_t first);
+// Those of the highest peak first; then by worth; then as objects and patterns come. For qsort, of
+// pointers to findings.
+int analyze_by_rank(const void *one, const void *other);
+
+// --- What analyses ask ---------------------------------------------------------------------------
+
+// Memory of the device whose life and uses calls tell, and that is no pool of other objects.
 bool analyze_is_subject(const struct analyze_object *object);
 
 // GPU APIs between two calls, by their order; 0 where the second does not come later.
 static inline uint32_t analyze_apis_between(const struct analyze_model *model, uint32_t one,
                                             uint32_t other)
 {
-    uint32_t a = model->calls.items[one].order, b = model->calls.items[other].order;
+    uint32_t a = analyze_last_order(model, one), b = model->calls.items[other].order;
     return b > a ? b - a - 1 : 0;
 }
-
-// The object is idle between two accesses that follow each other (temporary_idleness.c).
-bool analyze_is_idle(const struct analyze_model *model, const struct analyze_thresholds *thresholds,
-                     const struct analyze_object *object, uint32_t before, uint32_t after);
 
 // Sets the finding's distance from one call to another.
 static inline void analyze_set_distance(const struct analyze_model *model,
                                         struct analyze_finding *finding, uint32_t one,
                                         uint32_t other)
 {
-    uint32_t a = model->calls.items[one].order, b = model->calls.items[other].order;
+    uint32_t a = analyze_last_order(model, one), b = model->calls.items[other].order;
     finding->has_distance = true;
     finding->distance = b > a ? b - a : 0;
 }
@@ -59,24 +97,23 @@ static inline void analyze_set_distance(const struct analyze_model *model,
 // Memory in use after each call, by the lives of the model's objects. NULL when memory ran out.
 struct analyze_replay *analyze_replay_new(const struct analyze_model *model);
 void analyze_replay_free(struct analyze_replay *replay);
-// From the call `from` on, to before `to`, so many bytes fewer or more are in use.
-void analyze_replay_less(struct analyze_replay *replay, uint32_t from, uint32_t to, uint64_t bytes);
-void analyze_replay_more(struct analyze_replay *replay, uint32_t from, uint32_t to, uint64_t bytes);
-// By how much the highest peak is lower after these changes, which then are taken back.
-uint64_t analyze_replay_gain(struct analyze_replay *replay);
-
-// What it is worth that an object uses so many bytes less in that time; 0 where it does not count.
-static inline uint64_t analyze_gain(struct analyze_run *run, const struct analyze_object *object,
-                                    uint32_t from, uint32_t to, uint64_t bytes)
+// By how much the highest peak is lower with these changes. Where memory ran out it is said to be
+// nothing, and the replay has failed.
+uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
+                             size_t count);
+bool analyze_replay_failed(const struct analyze_replay *replay);
+// The most that is in a pool's parts at once, and the first call after which it is; 0: it is none
+// whose parts say how large it must be (analyze_is_pool).
+uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t pool,
+                                   uint32_t *call);
+// In which memory a change of the object is: analyze_change's pool. False: in none that counts.
+static inline bool analyze_change_of(const struct analyze_object *object, uint32_t *pool)
 {
-    if (!object->counts || from >= to)
-        return 0;
-    analyze_replay_less(run->replay, from, to, bytes);
-    return analyze_replay_gain(run->replay);
+    *pool = object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
+    return object->counts || *pool;
 }
 
-// --- All together (achievable.c, pack.c)
-// -----------------------------------------------------------------------
+// --- All together (achievable.c, pack.c) ---------------------------------------------------------
 
 // A piece of memory that is needed from one call to before another.
 struct analyze_block {

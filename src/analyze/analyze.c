@@ -38,36 +38,11 @@ bool analyze_is_subject(const struct analyze_object *object)
     case PROFILE_OBJECT_PITCHED:
     case PROFILE_OBJECT_POOL:
     case PROFILE_OBJECT_MAPPING:
-    case PROFILE_OBJECT_PART: return !object->has_parts && !object->blurred && object->bytes > 0;
+    case PROFILE_OBJECT_PART:
+        return !object->has_parts && !object->blurred && object->bytes > 0 && !object->is_host &&
+               !object->elsewhere;
     default: return false;
     }
-}
-
-struct analyze_finding *analyze_add_finding(struct analyze_run *run, enum analyze_pattern pattern,
-                                            uint32_t object, uint32_t call, uint32_t other_call)
-{
-    const struct analyze_call *calls = run->model->calls.items;
-    struct analyze_finding *finding = base_array_push(&run->findings);
-    run->failed |= !finding;
-    if (!finding)
-        return NULL;
-    finding->pattern = pattern;
-    finding->object = run->model->objects.items[object].number;
-    finding->times = 1;
-    finding->is_heap = run->model->objects.items[object].kind == PROFILE_OBJECT_HEAP;
-    if (call != ANALYZE_NONE) {
-        finding->call = calls[call].number;
-        finding->path = calls[call].path;
-        finding->kind = (enum profile_call_kind)calls[call].kind;
-        finding->kernel = calls[call].kernel;
-    }
-    if (other_call != ANALYZE_NONE) {
-        finding->other_call = calls[other_call].number;
-        finding->other_path = calls[other_call].path;
-        finding->other_kind = (enum profile_call_kind)calls[other_call].kind;
-        finding->other_kernel = calls[other_call].kernel;
-    }
-    return finding;
 }
 
 // --- Peaks ---------------------------------------------------------------------------------------
@@ -98,53 +73,28 @@ static enum base_code find_peaks(struct analysis *analysis, struct base_error *e
     return code;
 }
 
-// The highest of the peaks that the object is in use at, counted from 1; 0: none.
-static unsigned peak_of(const struct analysis *analysis, const struct analyze_object *object)
-{
-    const struct analyze_call *calls = analysis->model.calls.items;
-    uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
-    uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;
-    for (unsigned i = 0; object->counts && i < analysis->peak_count; i++) {
-        if (from <= analysis->peaks[i].start && analysis->peaks[i].start < to)
-            return i + 1;
-    }
-    return 0;
-}
-
 // --- The findings --------------------------------------------------------------------------------
 
-// Those of the highest peak first; then by worth; then as objects and patterns come.
-static int by_rank(const void *one, const void *other)
+static void look(struct analyze_run *run)
 {
-    const struct analyze_finding *a = *(const struct analyze_finding *const *)one;
-    const struct analyze_finding *b = *(const struct analyze_finding *const *)other;
-    unsigned a_peak = a->peak - 1, b_peak = b->peak - 1; // none is the largest
-#define COMPARE(first, second) \
-    if ((first) != (second))   \
-    return (first) > (second) ? -1 : 1
-    COMPARE(b_peak, a_peak);
-    COMPARE(a->peak_bytes, b->peak_bytes);
-    COMPARE(a->traffic_bytes, b->traffic_bytes);
-    COMPARE(a->gpu_ns, b->gpu_ns);
-    COMPARE(b->object, a->object);
-    COMPARE(b->pattern, a->pattern);
-    COMPARE(b->call, a->call);
-#undef COMPARE
-    return 0;
+    for (size_t i = 0; i < ANALYZE_PATTERNS && !run->failed; i++) {
+        size_t first = run->findings.count;
+        if (run->model->dropped && analyses[i].needs_all)
+            continue;
+        analyses[i].look(run);
+        analyze_end_pattern(run, first);
+    }
 }
 
-static void look(struct analysis *analysis, struct analyze_run *run)
+static void run_fini(struct analyze_run *run)
 {
-    const struct analyze_model *model = &analysis->model;
-    for (size_t i = 0; i < ANALYZE_PATTERNS && !run->failed; i++) {
-        if (!model->dropped || !analyses[i].needs_all)
-            analyses[i].look(run);
-    }
-    for (size_t i = 0; i < run->findings.count && !run->failed; i++) {
-        struct analyze_finding *finding = &run->findings.items[i];
-        uint32_t object = analyze_find_object(model, finding->object);
-        finding->peak = peak_of(analysis, &model->objects.items[object]);
-    }
+    analyze_replay_free(run->replay);
+    base_array_fini(&run->best);
+    base_array_fini(&run->members);
+    base_array_fini(&run->changes);
+    base_map_fini(&run->groups);
+    base_map_fini(&run->smaller);
+    free(run->dead);
 }
 
 static bool rank(struct analysis *analysis)
@@ -156,7 +106,7 @@ static bool rank(struct analysis *analysis)
     for (size_t i = 0; i < count; i++)
         analysis->ranking[i] = &analysis->findings[i];
     if (count)
-        qsort(analysis->ranking, count, sizeof(*analysis->ranking), by_rank);
+        qsort(analysis->ranking, count, sizeof(*analysis->ranking), analyze_by_rank);
     return true;
 }
 
@@ -177,26 +127,25 @@ static bool keep_order(struct analysis *analysis)
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error)
 {
     struct analyze_model *model = &analysis->model;
-    struct analyze_run run = {
-        .model = model, .thresholds = &analysis->thresholds, .peak = ANALYZE_NONE};
+    struct analyze_run run = {.model = model, .thresholds = &analysis->thresholds};
     enum base_code code = find_peaks(analysis, error);
     if (code != BASE_OK)
         return code;
+    run.peaks = analysis->peaks;
+    run.peak_count = analysis->peak_count;
     run.failed = !analyze_set_order(model, NULL, &analysis->clocks);
     run.clocks = analysis->clocks;
     run.replay = run.failed ? NULL : analyze_replay_new(model);
     run.failed |= !run.replay;
-    if (analysis->peak_count)
-        run.peak = analyze_find_call(model, analysis->peaks[0].start);
     if (!run.failed)
-        look(analysis, &run);
+        look(&run);
     analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
-    analyze_replay_free(run.replay);
     if (!run.failed && !model->dropped)
         run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
                                           &analysis->least);
     analysis->findings = run.findings.items;
     analysis->finding_count = run.findings.count;
+    run_fini(&run);
     run.failed = run.failed || !keep_order(analysis);
     analysis->unseen_launches = model->unseen_count;
     analyze_model_empty(model);
@@ -208,10 +157,18 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
 enum base_code analyze_profile(struct profile *profile, const struct analyze_thresholds *thresholds,
                                struct analysis **analysis, struct base_error *error)
 {
+    return analyze_profile_beside(profile, thresholds, NULL, analysis, error);
+}
+
+enum base_code analyze_profile_beside(struct profile *profile,
+                                      const struct analyze_thresholds *thresholds,
+                                      const struct analyze_listener *listener,
+                                      struct analysis **analysis, struct base_error *error)
+{
     *analysis = calloc(1, sizeof(**analysis));
     BASE_RETURN_IF(!*analysis, error, BASE_NO_MEMORY, "out of memory");
     (*analysis)->thresholds = *thresholds;
-    enum base_code code = analyze_load(&(*analysis)->model, profile, error);
+    enum base_code code = analyze_load(&(*analysis)->model, profile, listener, error);
     if (code == BASE_OK)
         code = analyze_model(*analysis, error);
     if (code != BASE_OK) {

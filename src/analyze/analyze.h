@@ -30,7 +30,7 @@ const char *analyze_pattern_word(enum analyze_pattern pattern); // "early-alloca
 
 // --- Thresholds ----------------------------------------------------------------------------------
 
-// By default those of the paper.
+// By default those of the paper; where it has none, what its examples need.
 struct analyze_thresholds {
     uint32_t early_apis;            // least number of GPU APIs between: allocation and first access
     uint32_t late_apis;             // last access and free
@@ -40,6 +40,7 @@ struct analyze_thresholds {
     uint32_t fragmentation_percent; // what is not touched is less fragmented than this
     uint32_t variation_percent;     // of how often elements are touched; more than this
     uint32_t slices;                // least number of launches that touch a slice of their own
+    uint32_t retouched_percent;     // most elements of such an object that are touched again
     uint32_t peaks;                 // how many of the highest are looked at
 };
 
@@ -79,6 +80,10 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 
 // --- Findings ------------------------------------------------------------------------------------
 
+// Those that are alike are one finding: of one pattern, of objects that have one name, or none and
+// one call path, at calls that have the same call paths. It is the one of them that is worth most,
+// with how many there are and what fixing all of them is worth. What has no call path stands alone.
+//
 // What the patterns rest on. Objects and calls are numbers of the profile; 0: none. By pattern:
 //                        call                    other_call                  other_object
 // early-allocation       allocates               first access
@@ -88,9 +93,11 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // memory-leak            allocates               last access, or 0
 // temporary-idleness     access before           access after
 // dead-write             writes in vain          writes again
-// overallocation         allocates
+// overallocation         allocates               of a pool: most is in parts after it
 // non-uniform-access     launches                allocates
 // structured-access      first such launch       allocates
+enum { ANALYZE_MOST_OBJECTS = 100 };
+
 struct analyze_finding {
     enum analyze_pattern pattern;
     uint64_t object, other_object;
@@ -105,14 +112,19 @@ struct analyze_finding {
     uint32_t last_kernel;
     bool has_distance;
     uint64_t distance; // in GPU APIs: the difference of two calls' order
-    uint64_t times;    // how often it was found: idle periods, writes in vain, launches; else 1
+    uint64_t count;    // how many are alike; 1: it stands alone
+    uint64_t times;    // how often they were found: idle periods, writes in vain, launches; else 1
     unsigned peak;     // 1: the object makes the highest peak; 2: the next; 0: none
     bool rewritten;    // temporary-idleness: other_call overwrites all of the object
-    bool is_pool;      // overallocation: of a pool, of which parts count as touched
-    bool is_heap;      // memory-leak, unused-allocation: a kernel has allocated it
-    bool may_be_used;  // memory-leak: after the last access that is told
+    bool is_pool; // overallocation: of a pool, of which what is in parts at once counts as touched
+    bool is_heap; // memory-leak, unused-allocation: a kernel has allocated it
+    bool may_be_used; // memory-leak: after the last access that is told
 
-    // What fixing it alone is worth.
+    // The objects of the first of them, the one that is worth most before the others.
+    const uint64_t *objects;
+    size_t object_count; // at most ANALYZE_MOST_OBJECTS
+
+    // What fixing all of them, and nothing else, is worth.
     uint64_t peak_bytes;    // off the highest peak
     uint64_t traffic_bytes; // that need not be moved
     uint64_t gpu_ns;        // that the GPU need not work
@@ -137,6 +149,20 @@ enum base_code analyze_profile(struct profile *profile, const struct analyze_thr
                                struct analysis **analysis, struct base_error *error);
 void analyze_free(struct analysis *analysis);
 
+// The same for one who needs the rows, too: first all objects, then each call as it is read, and
+// after it its accesses. False ends the reading. Accesses of calls that are missing come where
+// these would.
+struct analyze_listener {
+    bool (*object)(void *user, const struct profile_object *object);
+    bool (*call)(void *user, const struct profile_call *call);
+    bool (*access)(void *user, const struct profile_access *access);
+    void *user;
+};
+enum base_code analyze_profile_beside(struct profile *profile,
+                                      const struct analyze_thresholds *thresholds,
+                                      const struct analyze_listener *listener,
+                                      struct analysis **analysis, struct base_error *error);
+
 // Those on objects of a peak come first, then by worth.
 size_t analyze_finding_count(const struct analysis *analysis);
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
@@ -148,8 +174,8 @@ uint64_t analyze_order(const struct analysis *analysis, uint64_t call);
 // The highest first.
 size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks);
 
-// All findings followed together: what is left of the highest peak by a layout that was found, and
-// what no layout can get below.
+// All findings but those on idle memory followed together: what is left of the highest peak by a
+// layout that was found, and what no layout can get below.
 uint64_t analyze_achievable_peak(const struct analysis *analysis);
 uint64_t analyze_least_peak(const struct analysis *analysis);
 

@@ -20,12 +20,18 @@ struct object_writes {
     uint64_t epoch;              // of looking, in which they were written
 };
 
+struct dead {           // writes in vain to one object from one call path
+    uint32_t touch, by; // the first of them, and the call that overwrites it
+    uint64_t times, bytes, gpu_ns;
+};
+
 struct looking {
     struct analyze_run *run;
     BASE_ARRAY(struct pending) pending;
     struct object_writes **objects;
-    struct base_map findings; // object and call path to index + 1 of the finding
-    uint64_t epoch;           // goes up with each launch that may touch anything
+    BASE_ARRAY(struct dead) dead;
+    struct base_map index; // object and call path to index + 1 in dead
+    uint64_t epoch;        // goes up with each launch that may touch anything
 };
 
 static struct object_writes *writes_of(struct looking *looking, uint32_t object)
@@ -50,28 +56,36 @@ static void report(struct looking *looking, const struct pending *dead, uint32_t
     const struct analyze_call *call = &model->calls.items[touch->call];
     uint64_t key[2] = {touch->object, call->path};
     // A call of which no path is known stands for itself.
-    uint64_t *slot =
-        base_map_put(&looking->findings,
-                     call->path ? base_hash(key, sizeof(key)) : UINT64_MAX - touch->call, NULL);
-    looking->run->failed |= !slot;
-    if (!slot)
-        return;
-    struct analyze_finding *finding;
-    if (*slot) {
-        finding = &looking->run->findings.items[*slot - 1];
-        finding->times++;
-    } else {
-        finding =
-            analyze_add_finding(looking->run, ANALYZE_DEAD_WRITE, touch->object, touch->call, by);
-        if (!finding)
-            return;
-        *slot = looking->run->findings.count;
-        analyze_set_distance(model, finding, touch->call, by);
+    uint64_t *slot = base_map_put(
+        &looking->index, call->path ? base_hash(key, sizeof(key)) : UINT64_MAX - touch->call, NULL);
+    if (slot && *slot == 0) {
+        struct dead *made = base_array_push(&looking->dead);
+        if (made)
+            *made = (struct dead){dead->touch, by, 0, 0, 0};
+        *slot = made ? looking->dead.count : 0;
     }
-    finding->traffic_bytes += touch->row_bytes * touch->rows;
+    looking->run->failed |= !slot || *slot == 0;
+    if (looking->run->failed)
+        return;
+    struct dead *row = &looking->dead.items[*slot - 1];
+    looking->run->dead[dead->touch] = true;
+    row->times++;
+    row->bytes += touch->row_bytes * touch->rows;
     // Of a graph the time is that of all its nodes.
     if (call->kind != PROFILE_CALL_GRAPH_LAUNCH)
-        finding->gpu_ns += call->gpu_ns;
+        row->gpu_ns += call->gpu_ns;
+}
+
+static void add(struct analyze_run *run, const struct dead *dead)
+{
+    const struct analyze_touch *touch = &run->model->touches.items[dead->touch];
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_DEAD_WRITE, touch->object, touch->call, dead->by);
+    analyze_set_distance(run->model, &finding, touch->call, dead->by);
+    finding.times = dead->times;
+    finding.traffic_bytes = dead->bytes;
+    finding.gpu_ns = dead->gpu_ns;
+    analyze_add_finding(run, &finding);
 }
 
 // The bytes are read, or overwritten by the call `by`.
@@ -157,9 +171,12 @@ void analyze_dead_write(struct analyze_run *run)
     const struct analyze_model *model = run->model;
     struct looking looking = {.run = run};
     looking.objects = calloc(model->objects.count + 1, sizeof(struct object_writes *));
-    run->failed |= !looking.objects;
+    run->dead = calloc(model->touches.count + 1, sizeof(*run->dead));
+    run->failed |= !looking.objects || !run->dead;
     for (uint32_t i = 0; i < model->calls.count && !run->failed; i++)
         look_at(&looking, i);
+    for (size_t i = 0; i < looking.dead.count && !run->failed; i++)
+        add(run, &looking.dead.items[i]);
     for (size_t i = 0; looking.objects && i < model->objects.count; i++) {
         if (looking.objects[i])
             base_intervals_fini(&looking.objects[i]->bytes);
@@ -167,5 +184,6 @@ void analyze_dead_write(struct analyze_run *run)
     }
     free(looking.objects);
     base_array_fini(&looking.pending);
-    base_map_fini(&looking.findings);
+    base_array_fini(&looking.dead);
+    base_map_fini(&looking.index);
 }

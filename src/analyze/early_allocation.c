@@ -6,7 +6,7 @@
 void analyze_early_allocation(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
-    for (uint32_t i = 0; i < model->objects.count; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!analyze_is_subject(object) || object->call == ANALYZE_NONE ||
             object->first == ANALYZE_NONE || object->first <= object->call)
@@ -15,11 +15,9 @@ void analyze_early_allocation(struct analyze_run *run)
             continue;
         if (analyze_first_unseen(model, object, object->call, object->first) != ANALYZE_NONE)
             continue;
-        struct analyze_finding *finding =
-            analyze_add_finding(run, ANALYZE_EARLY_ALLOCATION, i, object->call, object->first);
-        if (!finding)
-            return;
-        analyze_set_distance(model, finding, object->call, object->first);
-        finding->peak_bytes = analyze_gain(run, object, object->call, object->first, object->bytes);
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_EARLY_ALLOCATION, i, object->call, object->first);
+        analyze_set_distance(model, &finding, object->call, object->first);
+        analyze_add_shorter(run, &finding, object, object->call, object->first, object->bytes);
     }
 }

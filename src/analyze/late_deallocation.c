@@ -6,7 +6,7 @@
 void analyze_late_deallocation(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
-    for (uint32_t i = 0; i < model->objects.count; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!analyze_is_subject(object) || object->end == ANALYZE_NONE ||
             object->last == ANALYZE_NONE || object->end <= object->last)
@@ -17,12 +17,9 @@ void analyze_late_deallocation(struct analyze_run *run)
             continue;
         if (analyze_first_unseen(model, object, object->last + 1, object->end) != ANALYZE_NONE)
             continue;
-        struct analyze_finding *finding =
-            analyze_add_finding(run, ANALYZE_LATE_DEALLOCATION, i, object->end, object->last);
-        if (!finding)
-            return;
-        analyze_set_distance(model, finding, object->last, object->end);
-        finding->peak_bytes =
-            analyze_gain(run, object, object->last + 1, object->end, object->bytes);
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_LATE_DEALLOCATION, i, object->end, object->last);
+        analyze_set_distance(model, &finding, object->last, object->end);
+        analyze_add_shorter(run, &finding, object, object->last + 1, object->end, object->bytes);
     }
 }

@@ -10,6 +10,7 @@
 struct graph {
     struct profile_node *nodes;
     uint32_t count;
+    uint32_t index; // in the model
 };
 
 struct loading {
@@ -17,10 +18,13 @@ struct loading {
     bool failed;            // memory ran out
     struct base_map graphs; // number to struct graph *
     struct base_map blind;  // numbers of kernels whose probes do not see all, or that have none
+    uint32_t node;          // index: touches are of this one
     struct profile_accesses *accesses;
     const struct profile_access *access; // the next; NULL: there is none
-    uint64_t run_first, run_count;       // the run of untouched elements that goes on
-    uint64_t map_next;                   // element after the last piece
+    const struct analyze_listener *listener;
+    bool ended;                    // the listener wants no more
+    uint64_t run_first, run_count; // the run of untouched elements that goes on
+    uint64_t map_next;             // element after the last piece
 };
 
 // --- Definitions ---------------------------------------------------------------------------------
@@ -51,6 +55,11 @@ static bool take_probe(void *user, const struct profile_probe *probe)
     return !loading->failed;
 }
 
+static bool is_api_node(enum profile_node_kind kind)
+{
+    return kind >= PROFILE_NODE_KERNEL && kind <= PROFILE_NODE_FREE;
+}
+
 static bool take_graph(void *user, const struct profile_graph *graph)
 {
     struct loading *loading = user;
@@ -59,14 +68,35 @@ static bool take_graph(void *user, const struct profile_graph *graph)
     struct graph *row = slot ? base_new(arena, struct graph) : NULL;
     struct profile_node *nodes =
         row ? base_new_array(arena, struct profile_node, graph->node_count + 1u) : NULL;
-    loading->failed |= !nodes;
-    if (!nodes)
+    bool *is_api = nodes ? base_new_array(arena, bool, graph->node_count + 1u) : NULL;
+    loading->failed |= !is_api;
+    if (!is_api)
         return false;
-    if (graph->node_count)
-        memcpy(nodes, graph->nodes, graph->node_count * sizeof(*nodes));
-    *row = (struct graph){nodes, graph->node_count};
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        nodes[i] = graph->nodes[i];
+        is_api[i] = is_api_node(nodes[i].kind);
+    }
+    uint32_t index = analyze_add_graph(loading->model, is_api, graph->node_count);
+    *row = (struct graph){nodes, graph->node_count, index};
     *slot = (uint64_t)(uintptr_t)row;
-    return true;
+    loading->failed |= index == ANALYZE_NONE;
+    return !loading->failed;
+}
+
+static const struct graph *find_graph(const struct loading *loading, uint64_t number)
+{
+    const uint64_t *slot = base_map_get(&loading->graphs, number);
+    return slot ? (const struct graph *)(uintptr_t)*slot : NULL;
+}
+
+static bool take_edge(void *user, const struct profile_edge *edge)
+{
+    struct loading *loading = user;
+    const struct graph *graph = find_graph(loading, edge->graph);
+    if (graph && edge->from && edge->to)
+        loading->failed |=
+            !analyze_add_edge(loading->model, graph->index, edge->from - 1, edge->to - 1);
+    return !loading->failed;
 }
 
 // --- Objects -------------------------------------------------------------------------------------
@@ -116,6 +146,7 @@ static bool take_object(void *user, const struct profile_object *object)
 {
     struct objects_loading *objects = user;
     struct analyze_model *model = objects->loading->model;
+    const struct analyze_listener *listener = objects->loading->listener;
     struct analyze_object *row = base_array_push(&model->objects);
     struct object_numbers *numbers = row ? base_array_push(&objects->numbers) : NULL;
     objects->loading->failed |= !numbers || model->objects.count >= ANALYZE_NONE;
@@ -132,7 +163,9 @@ static bool take_object(void *user, const struct profile_object *object)
                                    .has_end = object->has_end,
                                    .is_host = is_host(object->kind),
                                    .elsewhere = is_elsewhere(object->kind)};
-    return true;
+    if (listener)
+        objects->loading->ended |= !listener->object(listener->user, object);
+    return !objects->loading->ended;
 }
 
 static void resolve_objects(struct analyze_model *model, const struct object_numbers *numbers)
@@ -144,13 +177,39 @@ static void resolve_objects(struct analyze_model *model, const struct object_num
         object->end = object->has_end ? analyze_find_call(model, numbers[i].end) : ANALYZE_NONE;
         model->dropped |= object->has_end && numbers[i].end && object->end == ANALYZE_NONE;
         object->parent = analyze_find_object(model, numbers[i].parent);
+        if (object->parent != ANALYZE_NONE) {
+            struct analyze_object *whole = &model->objects.items[object->parent];
+            whole->has_parts = true;
+            object->is_host |= whole->is_host;
+            object->elsewhere |= whole->elsewhere;
+        }
         if (object->is_host && object->call != ANALYZE_NONE)
             model->calls.items[object->call].flags |= ANALYZE_HOST_MEMORY;
         if (object->is_host && object->end != ANALYZE_NONE)
             model->calls.items[object->end].flags |= ANALYZE_HOST_MEMORY;
-        if (object->parent != ANALYZE_NONE)
-            model->objects.items[object->parent].has_parts = true;
     }
+}
+
+// A part that is made smaller or larger becomes another, which what was in it goes on to. Neither
+// is all there is to know of that memory. False when memory ran out.
+static bool blur_resized(struct analyze_model *model)
+{
+    struct base_map last = {0}; // by address
+    bool good = true;
+    for (size_t i = 0; i < model->objects.count && good; i++) {
+        struct analyze_object *part = &model->objects.items[i];
+        if (part->parent == ANALYZE_NONE)
+            continue;
+        uint64_t *slot = base_map_put(&last, part->address, NULL);
+        struct analyze_object *before = slot && *slot ? &model->objects.items[*slot - 1] : NULL;
+        if (before && part->call != ANALYZE_NONE && before->end == part->call)
+            before->blurred = part->blurred = true;
+        if (slot)
+            *slot = i + 1;
+        good = slot != NULL;
+    }
+    base_map_fini(&last);
+    return good;
 }
 
 // Calls name the part that they begin in. One that goes on behind it, or that begins between parts,
@@ -188,6 +247,7 @@ static struct analyze_touch *add_touch(struct loading *loading, uint64_t object,
         return NULL;
     touch->call = (uint32_t)(model->calls.count - 1);
     touch->object = index;
+    touch->node = loading->node;
     touch->how = (uint8_t)how;
     return touch;
 }
@@ -246,12 +306,20 @@ static bool ends_on_host(const struct profile_copy *copy)
            copy->direction == PROFILE_HOST_TO_HOST;
 }
 
+static void next_access(struct loading *loading)
+{
+    const struct analyze_listener *listener = loading->listener;
+    if (listener && !loading->ended)
+        loading->ended = !listener->access(listener->user, loading->access);
+    loading->access = profile_accesses_next(loading->accesses);
+}
+
 // What probes told of a node of the call; 0: of the call itself. True where they told something.
 static bool add_accesses(struct loading *loading, uint64_t call, uint32_t node, uint32_t kernel)
 {
     bool any = false;
     for (; loading->access && loading->access->call == call && loading->access->node <= node;
-         loading->access = profile_accesses_next(loading->accesses)) {
+         next_access(loading)) {
         const struct profile_access *access = loading->access;
         struct analyze_touch *touch =
             add_touch(loading, access->object,
@@ -281,14 +349,15 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
 
 static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)
 {
-    const uint64_t *slot = base_map_get(&loading->graphs, number);
-    if (!slot) {
+    const struct graph *graph = find_graph(loading, number);
+    if (!graph) {
         row->flags |= ANALYZE_LAUNCHES | ANALYZE_UNSEEN;
         return;
     }
-    const struct graph *graph = (const struct graph *)(uintptr_t)*slot;
+    row->graph = graph->index + 1;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct profile_node *node = &graph->nodes[i];
+        loading->node = i;
         switch (node->kind) {
         case PROFILE_NODE_KERNEL: add_kernel(loading, row, i + 1, &node->launch); break;
         case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
@@ -298,6 +367,7 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         default: break;
         }
     }
+    loading->node = 0;
 }
 
 static void take_details(struct loading *loading, struct analyze_call *row,
@@ -329,6 +399,10 @@ static bool take_call(void *user, const struct profile_call *call)
 {
     struct loading *loading = user;
     struct analyze_model *model = loading->model;
+    while (loading->access && loading->access->call < call->number) // of others, or lost ones
+        next_access(loading);
+    if (loading->listener && !loading->ended)
+        loading->ended = !loading->listener->call(loading->listener->user, call);
     struct analyze_call *row = base_array_push(&model->calls);
     loading->failed |= !row || model->calls.count >= ANALYZE_NONE;
     if (loading->failed)
@@ -346,13 +420,11 @@ static bool take_call(void *user, const struct profile_call *call)
         row->flags |= ANALYZE_ASYNC;
     if (call->has_gpu_time && call->gpu_end_ns > call->gpu_start_ns)
         row->gpu_ns = (uint64_t)(call->gpu_end_ns - call->gpu_start_ns);
-    while (loading->access && loading->access->call < call->number) // of a call that was lost
-        loading->access = profile_accesses_next(loading->accesses);
     if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
         row->flags |= ANALYZE_WORKS;
         take_details(loading, row, call);
     }
-    return !loading->failed;
+    return !loading->failed && !loading->ended;
 }
 
 // --- What probes told of elements ----------------------------------------------------------------
@@ -472,26 +544,29 @@ static bool has_ended(const struct profile *profile)
 }
 
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
-                            struct base_error *error)
+                            const struct analyze_listener *listener, struct base_error *error)
 {
-    struct loading loading = {.model = model};
+    struct loading loading = {.model = model, .listener = listener};
     struct objects_loading objects = {.loading = &loading};
     const struct profile_program *program = profile_program(profile);
     enum base_code code = BASE_OK;
     base_arena_init(&model->arena, 0);
     model->ended = has_ended(profile);
-#define LOAD(what, user)                    \
-    if (code == BASE_OK && !loading.failed) \
+#define LOAD(what, user)                                      \
+    if (code == BASE_OK && !loading.failed && !loading.ended) \
     code = profile_each_##what(profile, take_##what, user, error)
     LOAD(dropped, &loading);
     LOAD(stream, &loading);
     LOAD(probe, &loading);
     LOAD(graph, &loading);
+    LOAD(edge, &loading);
     LOAD(object, &objects);
     if (code == BASE_OK && !loading.failed)
         code = profile_accesses_begin(profile, &loading.accesses, error);
     loading.access = profile_accesses_next(loading.accesses);
     LOAD(call, &loading);
+    while (code == BASE_OK && !loading.failed && loading.access) // of calls that were lost
+        next_access(&loading);
     enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
     code = code == BASE_OK ? ended : code;
     LOAD(counts, &loading);
@@ -501,6 +576,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         end_map(&loading);
         resolve_objects(model, objects.numbers.items);
         blur_pools(model);
+        loading.failed |= !blur_resized(model);
         model->dropped |= program->has_end && (program->calls_made > model->calls.count ||
                                                program->objects_made > model->objects.count);
         loading.failed |= !analyze_index_uses(model);
@@ -519,14 +595,17 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->touches);
     base_array_fini(&model->objects);
     base_array_fini(&model->streams);
+    base_array_fini(&model->graphs);
+    base_array_fini(&model->edges);
     base_array_fini(&model->maps);
     base_array_fini(&model->counted);
     base_array_fini(&model->counts);
     base_map_fini(&model->most_uneven);
     free(model->uses);
+    free(model->parts);
     free(model->unseen);
     free(model->launches);
-    model->uses = model->unseen = model->launches = NULL;
+    model->uses = model->parts = model->unseen = model->launches = NULL;
 }
 
 void analyze_model_fini(struct analyze_model *model)

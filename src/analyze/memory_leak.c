@@ -13,16 +13,17 @@ static bool can_leak(const struct analyze_object *object)
     case PROFILE_OBJECT_MAPPING:
     case PROFILE_OBJECT_HEAP: return true;
     case PROFILE_OBJECT_MANAGED: return object->call != ANALYZE_NONE; // else a variable
-    case PROFILE_OBJECT_PART: return true;
+    case PROFILE_OBJECT_PART: return !object->is_host;
     default: return false;
     }
 }
 
-// Ended by the program. The end of the process, or of a context, is none.
+// Ended by the program. The end of the process, or of a context, is none. A part ends with its pool
+// at the latest.
 static bool is_freed(const struct analyze_model *model, const struct analyze_object *object)
 {
-    if (object->kind == PROFILE_OBJECT_PART)
-        return object->has_end; // no call ends a part
+    if (object->kind == PROFILE_OBJECT_PART && object->end == ANALYZE_NONE)
+        return object->has_end; // in profiles in which no call ends a part
     return object->end != ANALYZE_NONE &&
            model->calls.items[object->end].kind != PROFILE_CALL_CONTEXT;
 }
@@ -32,20 +33,18 @@ void analyze_memory_leak(struct analyze_run *run)
     const struct analyze_model *model = run->model;
     if (!model->ended) // it might still have been freed
         return;
-    for (uint32_t i = 0; i < model->objects.count; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!can_leak(object) || object->bytes == 0 || is_freed(model, object))
             continue;
-        struct analyze_finding *finding =
-            analyze_add_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);
-        if (!finding)
-            return;
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);
         // Where it may be used after that in ways that nobody told, nothing can be promised.
         uint32_t from = object->last == ANALYZE_NONE ? analyze_begin(object) : object->last + 1;
         uint32_t to = analyze_end(model, object);
-        finding->may_be_used = !analyze_is_subject(object) ||
-                               analyze_first_unseen(model, object, from, to) != ANALYZE_NONE;
-        if (!finding->may_be_used)
-            finding->peak_bytes = analyze_gain(run, object, from, to, object->bytes);
+        finding.may_be_used = !analyze_is_subject(object) ||
+                              analyze_first_unseen(model, object, from, to) != ANALYZE_NONE;
+        analyze_add_shorter(run, &finding, object, from, to,
+                            finding.may_be_used ? 0 : object->bytes);
     }
 }

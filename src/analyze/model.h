@@ -22,7 +22,10 @@ struct analyze_call {
     uint64_t number;
     uint64_t event;  // of synchronisations, records and waits; 0: none
     uint64_t gpu_ns; // that the GPU worked; 0: not known
-    uint32_t record; // of a wait: which record of the event
+    union {
+        uint32_t record; // of a wait: which record of the event
+        uint32_t graph;  // of a graph launch: 1 + index; 0: not known
+    };
     uint32_t thread, context, stream;
     uint32_t sync_stream; // that is waited for; 0: none
     uint32_t path, kernel;
@@ -39,6 +42,7 @@ enum { ANALYZE_READ = 1, ANALYZE_WRITE = 2 };
 struct analyze_touch {
     uint32_t call, object; // indices
     uint32_t kernel;       // number; 0: a copy or a set
+    uint32_t node;         // index, of the launch of a graph
     uint32_t rows, element_bytes;
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
@@ -68,11 +72,29 @@ struct analyze_object {
     bool blurred;   // a copy or set went over the borders of parts: who was touched is not known
     // uses.c: its touches in the order of calls, and the first and last call that touches it.
     uint32_t first_use, use_count;
-    uint32_t first, last; // NONE: none
+    uint32_t first, last;            // NONE: none
+    uint32_t first_part, part_count; // that lie in it, as model->parts has them
 };
 
 struct analyze_stream {
     uint32_t number, context, flags;
+};
+
+struct analyze_edge { // between nodes of a graph, by index
+    uint32_t from, to;
+};
+
+struct analyze_chain { // of nodes
+    uint32_t length;   // the longest that ends with the node, in GPU APIs
+    bool is_api;       // the node is one
+    bool marked;       // graphs.c, for a moment
+};
+
+struct analyze_graph {
+    struct analyze_chain *chains; // by node
+    uint32_t node_count;
+    uint32_t steps; // the longest of the chains
+    size_t first_edge, edge_count;
 };
 
 // Which elements were touched, as src/profile keeps them, and summed up.
@@ -94,12 +116,15 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_touch) touches;
     BASE_ARRAY(struct analyze_object) objects; // by number
     BASE_ARRAY(struct analyze_stream) streams; // by number
-    BASE_ARRAY(struct analyze_map) maps;       // by object
+    BASE_ARRAY(struct analyze_graph) graphs;
+    BASE_ARRAY(struct analyze_edge) edges; // by graph, then by the node that they lead to
+    BASE_ARRAY(struct analyze_map) maps;   // by object
     BASE_ARRAY(struct analyze_counted) counted;
     // Of each object and kernel the most uneven of these, in full.
     BASE_ARRAY(struct profile_counts *) counts;
     struct base_map most_uneven; // analyze_uneven_key to index + 1 in counts
     uint32_t *uses;              // indices of touches, by object and then by call
+    uint32_t *parts;             // indices of parts, by the object that they lie in
     uint32_t *unseen;            // indices of calls that may touch anything
     uint32_t *launches;          // indices of calls that launch
     size_t unseen_count, launch_count;
@@ -107,9 +132,10 @@ struct analyze_model {
     bool dropped; // calls or objects are missing
 };
 
-// load.c. The model begins as {0}; analyze_model_fini is needed also where this failed.
+// load.c. The listener may be NULL. The model begins as {0}; analyze_model_fini is needed also
+// where this failed.
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
-                            struct base_error *error);
+                            const struct analyze_listener *listener, struct base_error *error);
 void analyze_model_fini(struct analyze_model *model);
 // Frees all but what findings point to.
 void analyze_model_empty(struct analyze_model *model);
@@ -137,8 +163,43 @@ static inline bool analyze_is_api(const struct analyze_call *call)
            call->kind >= PROFILE_CALL_ALLOC && call->kind <= PROFILE_CALL_GRAPH_LAUNCH;
 }
 
-// uses.c: which touches an object has, from all touches. False when memory ran out.
+// graphs.c: a graph of so many nodes, of which some are GPU APIs; its index. NONE when memory ran
+// out.
+uint32_t analyze_add_graph(struct analyze_model *model, const bool *is_api, uint32_t count);
+// An edge. Those of a graph come together, in the order of the nodes that they lead to. Nodes stand
+// in an order that holds: an edge against it is left out. False when memory ran out.
+bool analyze_add_edge(struct analyze_model *model, uint32_t graph, uint32_t from, uint32_t to);
+// One node of the graph is over when the other begins.
+bool analyze_is_node_before(const struct analyze_model *model, uint32_t graph, uint32_t one,
+                            uint32_t other);
+
+// How many GPU APIs follow one another in the call: one, or none; of the launch of a graph those in
+// its longest chain of nodes, and one where there are none.
+static inline uint32_t analyze_steps(const struct analyze_model *model, uint32_t index)
+{
+    const struct analyze_call *call = &model->calls.items[index];
+    if (call->kind != PROFILE_CALL_GRAPH_LAUNCH || !call->graph)
+        return analyze_is_api(call);
+    uint32_t steps = model->graphs.items[call->graph - 1].steps;
+    return analyze_is_api(call) ? steps + !steps : 0;
+}
+
+// The order of the last of them.
+static inline uint32_t analyze_last_order(const struct analyze_model *model, uint32_t index)
+{
+    uint32_t steps = analyze_steps(model, index);
+    return model->calls.items[index].order + (steps ? steps - 1 : 0);
+}
+
+// uses.c: which touches an object has, from all touches, and which parts. False when memory ran
+// out.
 bool analyze_index_uses(struct analyze_model *model);
+// Device memory of which the program uses nothing but the parts that it has announced: so the parts
+// say how large it must be.
+static inline bool analyze_is_pool(const struct analyze_object *object)
+{
+    return object->part_count && object->counts && object->use_count == 0 && !object->elsewhere;
+}
 // The first call from `from` to before `to` that may touch the object without telling; NONE.
 uint32_t analyze_first_unseen(const struct analyze_model *model,
                               const struct analyze_object *object, uint32_t from, uint32_t to);

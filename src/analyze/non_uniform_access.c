@@ -11,40 +11,57 @@ static bool is_of_device(const struct analyze_object *object)
            object->kind != PROFILE_OBJECT_OTHER;
 }
 
+struct uneven {            // launches of one kernel on one object
+    uint32_t object, call; // the most uneven
+    uint32_t kernel;
+    uint64_t times;
+    double variation;
+};
+
+static void add(struct analyze_run *run, const struct uneven *uneven)
+{
+    const struct analyze_model *model = run->model;
+    const uint64_t *most =
+        base_map_get(&model->most_uneven, analyze_uneven_key(uneven->object, uneven->kernel));
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_NON_UNIFORM_ACCESS, uneven->object, uneven->call,
+                              model->objects.items[uneven->object].call);
+    finding.kernel = uneven->kernel;
+    finding.times = uneven->times;
+    finding.variation = uneven->variation;
+    finding.counts = most ? model->counts.items[*most - 1] : NULL;
+    analyze_add_finding(run, &finding);
+}
+
 void analyze_non_uniform_access(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
-    struct base_map found = {0}; // key of object and kernel to index + 1 of the finding
+    BASE_ARRAY(struct uneven) rows = {0};
+    struct base_map found = {0}; // key of object and kernel to index + 1 in rows
     for (size_t i = 0; i < model->counted.count && !run->failed; i++) {
         const struct analyze_counted *row = &model->counted.items[i];
-        const struct analyze_object *object = &model->objects.items[row->object];
-        if (row->variation * 100 <= run->thresholds->variation_percent || !is_of_device(object))
+        if (row->variation * 100 <= run->thresholds->variation_percent ||
+            !is_of_device(&model->objects.items[row->object]))
             continue;
-        uint64_t key = analyze_uneven_key(row->object, row->kernel);
-        const uint64_t *most = base_map_get(&model->most_uneven, key);
-        uint64_t *slot = base_map_put(&found, key, NULL);
-        run->failed |= !slot;
-        if (!slot)
-            break;
-        struct analyze_finding *finding;
-        if (*slot) {
-            finding = &run->findings.items[*slot - 1];
-            finding->times++;
-        } else {
-            finding = analyze_add_finding(run, ANALYZE_NON_UNIFORM_ACCESS, row->object, row->call,
-                                          object->call);
-            if (!finding)
-                break;
-            *slot = run->findings.count;
-            finding->kernel = row->kernel;
+        uint64_t *slot = base_map_put(&found, analyze_uneven_key(row->object, row->kernel), NULL);
+        if (slot && *slot == 0) {
+            struct uneven *made = base_array_push(&rows);
+            if (made)
+                *made = (struct uneven){row->object, row->call, row->kernel, 0, row->variation};
+            *slot = made ? rows.count : 0;
         }
-        if (row->variation > finding->variation) {
-            const struct analyze_call *call = &model->calls.items[row->call];
-            finding->variation = row->variation;
-            finding->call = call->number;
-            finding->path = call->path;
-            finding->counts = most ? model->counts.items[*most - 1] : NULL;
+        run->failed |= !slot || *slot == 0;
+        if (run->failed)
+            break;
+        struct uneven *uneven = &rows.items[*slot - 1];
+        uneven->times++;
+        if (row->variation > uneven->variation) {
+            uneven->variation = row->variation;
+            uneven->call = row->call;
         }
     }
+    for (size_t i = 0; i < rows.count && !run->failed; i++)
+        add(run, &rows.items[i]);
+    base_array_fini(&rows);
     base_map_fini(&found);
 }

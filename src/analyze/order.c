@@ -14,8 +14,9 @@
 //   object    reads after the last write, writes and frees after reads and the last write; making
 //             an object is a write
 //
-// Allocations and frees of device memory, copies, sets and launches (also of graphs) add one to the
-// chains through them, other calls nothing.
+// Allocations and frees of device memory, copies, sets and launches add one to the chains through
+// them, the launch of a graph as many as its longest chain of such nodes has, other calls nothing.
+// What follows the launch of a graph, or waits for it, comes after all of it.
 //
 // Beside levels go clocks: of each stream the last call that is surely over. They take no edges
 // through objects, which rest on the program being right, nor the host's order of allocations. A
@@ -287,7 +288,7 @@ static void take_call(struct ordering *ordering, uint32_t index)
     wait_for_objects(ordering, index, &moment);
     keep_clock(ordering, index, &moment);
     call->order = moment.level;
-    moment.level += analyze_is_api(call);
+    moment.level += analyze_steps(ordering->model, index);
     if (stream) {
         on = stream_index(ordering, call->stream);
         if (on < ordering->clock_count)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // overallocation (definition 3.8): kernels touch fewer than so many per cent of an object's
-// elements, and what they do not touch is not too fragmented (equation 1) to be left out. Of a
-// pool, what none of its parts ever covered counts as untouched. The fix allocates the largest
-// untouched piece no more. How fragmented it is only maps tell; without them a finding promises
-// nothing.
+// elements, and what they do not touch is not too fragmented (equation 1) to be left out. The fix
+// allocates the largest untouched piece no more. How fragmented it is only maps tell; without them
+// a finding promises nothing. Of a pool, as many bytes count as touched as are in parts at once;
+// the fix makes it as small as its parts can be laid out.
 #include <stdlib.h>
 
 #include "analyses.h"
@@ -58,90 +58,71 @@ static void consider(struct analyze_run *run, uint32_t index, const struct analy
     double fragmentation = 1.0 - (double)map->largest_count / (double)untouched;
     if (has_fragmentation && fragmentation * 100 >= thresholds->fragmentation_percent)
         return;
-    struct analyze_finding *finding =
-        analyze_add_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
-    if (!finding)
-        return;
-    finding->bytes = object->bytes;
-    finding->elements = map->elements;
-    finding->touched = map->touched;
-    finding->element_bytes = map->element_bytes;
-    finding->is_pool = object->has_parts;
-    if (!has_fragmentation)
-        return;
-    finding->has_fragmentation = true;
-    finding->fragmentation = fragmentation;
-    finding->largest_first = map->largest_first;
-    finding->largest_count = map->largest_count;
-    // The last element may be cut short by the object's end.
-    uint64_t start = map->largest_first * map->element_bytes;
-    uint64_t bytes = map->largest_count * map->element_bytes;
-    if (bytes > object->bytes - start)
-        bytes = object->bytes - start;
-    finding->bytes = object->bytes - bytes;
-    finding->peak_bytes =
-        analyze_gain(run, object, analyze_begin(object), analyze_end(model, object), bytes);
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
+    uint64_t spared = 0;
+    finding.elements = map->elements;
+    finding.touched = map->touched;
+    finding.element_bytes = map->element_bytes;
+    if (has_fragmentation) {
+        finding.has_fragmentation = true;
+        finding.fragmentation = fragmentation;
+        finding.largest_first = map->largest_first;
+        finding.largest_count = map->largest_count;
+        // The last element may be cut short by the object's end.
+        uint64_t start = map->largest_first * map->element_bytes;
+        spared = map->largest_count * map->element_bytes;
+        if (spared > object->bytes - start)
+            spared = object->bytes - start;
+    }
+    finding.bytes = object->bytes - spared;
+    analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
+                        spared);
 }
 
 // --- Pools ---------------------------------------------------------------------------------------
 
-struct extent {
-    uint64_t start, end;
-    uint32_t pool;
-};
-
-static int by_start(const void *one, const void *other)
+// How large a pool must be for all its parts, by a layout that was found.
+static bool find_height(const struct analyze_model *model, const struct analyze_object *pool,
+                        uint64_t *height)
 {
-    const struct extent *a = one, *b = other;
-    if (a->pool != b->pool)
-        return a->pool < b->pool ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-static void add_gap(struct analyze_map *map, uint64_t from, uint64_t to)
-{
-    if (to > from && to - from > map->largest_count) {
-        map->largest_first = from;
-        map->largest_count = to - from;
+    struct analyze_block *blocks = calloc(pool->part_count, sizeof(*blocks));
+    size_t count = 0;
+    uint64_t least;
+    for (uint32_t i = 0; blocks && i < pool->part_count; i++) {
+        const struct analyze_object *part =
+            &model->objects.items[model->parts[pool->first_part + i]];
+        uint32_t from = analyze_begin(part), to = analyze_end(model, part);
+        if (from < to)
+            blocks[count++] = (struct analyze_block){from, to, part->bytes, pool->device};
     }
+    bool good = blocks && analyze_pack(blocks, count, height, &least);
+    free(blocks);
+    return good;
 }
 
-static void consider_pools(struct analyze_run *run)
+// A pool has slack where fewer bytes than it has are in parts at once.
+static void consider_pool(struct analyze_run *run, uint32_t index)
 {
     const struct analyze_model *model = run->model;
-    struct extent *extents = calloc(model->objects.count + 1, sizeof(*extents));
-    size_t count = 0;
-    run->failed |= !extents;
-    for (size_t i = 0; extents && i < model->objects.count; i++) {
-        const struct analyze_object *part = &model->objects.items[i];
-        if (part->parent == ANALYZE_NONE)
-            continue;
-        const struct analyze_object *pool = &model->objects.items[part->parent];
-        uint64_t start = part->address - pool->address;
-        if (part->address >= pool->address && start < pool->bytes &&
-            part->bytes <= pool->bytes - start)
-            extents[count++] = (struct extent){start, start + part->bytes, part->parent};
-    }
-    if (count)
-        qsort(extents, count, sizeof(*extents), by_start);
-    for (size_t i = 0, next; i < count && !run->failed; i = next) {
-        const struct analyze_object *pool = &model->objects.items[extents[i].pool];
-        struct analyze_map map = {.element_bytes = 1, .elements = pool->bytes};
-        uint64_t covered = 0; // up to here
-        for (next = i; next < count && extents[next].pool == extents[i].pool; next++) {
-            add_gap(&map, covered, extents[next].start);
-            uint64_t from = extents[next].start > covered ? extents[next].start : covered;
-            if (extents[next].end > from) {
-                map.touched += extents[next].end - from;
-                covered = extents[next].end;
-            }
-        }
-        add_gap(&map, covered, pool->bytes);
-        // What the program uses beside its parts is not known piece by piece.
-        if (pool->counts && pool->use_count == 0 && !pool->elsewhere)
-            consider(run, extents[i].pool, &map, true);
-    }
-    free(extents);
+    const struct analyze_object *pool = &model->objects.items[index];
+    uint32_t call;
+    uint64_t height, most = analyze_replay_parts_peak(run->replay, index, &call);
+    if ((unsigned __int128)most * 100 >=
+        (unsigned __int128)pool->bytes * run->thresholds->touched_percent)
+        return;
+    run->failed |= !find_height(model, pool, &height);
+    if (run->failed || height >= pool->bytes)
+        return;
+    struct analyze_finding finding =
+        analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, pool->call, call);
+    finding.is_pool = true;
+    finding.elements = pool->bytes;
+    finding.touched = most;
+    finding.element_bytes = 1;
+    finding.bytes = height;
+    analyze_add_shorter(run, &finding, pool, analyze_begin(pool), analyze_end(model, pool),
+                        pool->bytes - height);
 }
 
 void analyze_overallocation(struct analyze_run *run)
@@ -150,6 +131,8 @@ void analyze_overallocation(struct analyze_run *run)
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         struct analyze_map sum = {0};
+        if (analyze_is_pool(object))
+            consider_pool(run, i);
         if (!analyze_is_subject(object) || object->first == ANALYZE_NONE ||
             !sum_touched(model, object, &sum) ||
             analyze_first_unseen(model, object, analyze_begin(object),
@@ -160,5 +143,4 @@ void analyze_overallocation(struct analyze_run *run)
         bool agree = map && map->element_bytes == sum.element_bytes && map->touched == sum.touched;
         consider(run, i, agree ? map : &sum, agree);
     }
-    consider_pools(run);
 }

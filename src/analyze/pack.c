@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout of blocks of memory that are needed for some time each: two orders of placing them, each
-// block at the lowest place that is free all its time, and the better of the two results. The best
-// layout is hard to find; the largest sum that is needed at one moment says how far it can be.
+// A layout of blocks of memory that are needed for some time each: three orders of placing them,
+// each block at the lowest place that is free all its time, and the best of the results. The best
+// layout of all is hard to find; the largest sum that is needed at one moment says how far it can
+// be.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 enum {
     ALIGNMENT_BYTES = 512, // of what the driver allocates
-    MOST_BY_SIZE = 4096,   // blocks that are placed by size too: that takes the square of time
+    MOST_SORTED = 4096,    // blocks that are placed in other orders too: the square of time
     MOST_GAPS = 4096,      // that are kept; smaller ones then are lost
 };
 
@@ -39,6 +40,15 @@ static int by_bytes(const void *one, const void *other)
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     return a->from < b->from ? -1 : a->from > b->from;
+}
+
+static int by_length(const void *one, const void *other)
+{
+    const struct analyze_block *a = one, *b = other;
+    uint32_t length = a->to - a->from, other_length = b->to - b->from;
+    if (length != other_length)
+        return length > other_length ? -1 : 1;
+    return by_bytes(one, other);
 }
 
 static int by_device(const void *one, const void *other)
@@ -93,11 +103,11 @@ static bool find_least(const struct analyze_block *blocks, size_t count, uint64_
     return good;
 }
 
-// --- Placed by size ------------------------------------------------------------------------------
+// --- Placed in any order -------------------------------------------------------------------------
 
-// The blocks are sorted by size. `placed` is kept by offset.
-static uint64_t place_by_size(const struct analyze_block *blocks, size_t count,
-                              struct placed *placed)
+// In the order in which they are. `placed` is kept by offset.
+static uint64_t place_in_order(const struct analyze_block *blocks, size_t count,
+                               struct placed *placed)
 {
     uint64_t height = 0;
     for (size_t i = 0; i < count; i++) {
@@ -227,9 +237,11 @@ static bool pack_device(struct analyze_block *blocks, size_t count, uint64_t *he
         qsort(blocks, count, sizeof(*blocks), by_from);
         good = place_by_time(blocks, count, placed, height);
     }
-    if (good && count <= MOST_BY_SIZE) {
-        qsort(blocks, count, sizeof(*blocks), by_bytes);
-        uint64_t other = place_by_size(blocks, count, placed);
+    // Large ones fit nowhere later; and what is there longest is best kept together.
+    int (*const orders[])(const void *, const void *) = {by_bytes, by_length};
+    for (size_t i = 0; good && count <= MOST_SORTED && i < sizeof(orders) / sizeof(*orders); i++) {
+        qsort(blocks, count, sizeof(*blocks), orders[i]);
+        uint64_t other = place_in_order(blocks, count, placed);
         *height = other < *height ? other : *height;
     }
     free(placed);

@@ -1,23 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in use after each call, so that lives can be changed and the peak asked for in logarithmic
-// time: a tree over calls, of which each node has the most of its part and what was added to all of
-// it.
+// Memory in use after each call, so that it can be asked what the peak is when lives change: a tree
+// over calls, of which each node has the most of its part. Changes are walked in the order of
+// calls; between two of them the most is asked for. So n changes take about n log n, however long
+// the lives are.
+//
+// There is one tree of the device's memory, and one of each pool's parts, over the calls that begin
+// or end some. When parts change, the pool is taken to be smaller, all its life, by as much as the
+// most that is in parts at once falls.
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyses.h"
 
-struct change {
-    uint32_t from, to;
+enum { FEW = 8 }; // changes for which no memory is asked for
+
+struct step {
+    uint32_t call;
     int64_t bytes;
 };
 
-struct analyze_replay {
-    uint32_t leaves; // a power of two
-    int64_t *most;   // of a node, with what was added to it; 1 is the root
-    int64_t *added;  // to all of a node
+struct tree {
+    uint32_t *calls; // the first call of each leaf, the first of all 0; NULL: leaves are calls
+    uint32_t count;  // of leaves
+    uint32_t end;    // after the last call
+    int64_t *most;   // of a node; leaves are the last `count`, 1 is the root
     int64_t peak;
-    struct change changes[4];
-    unsigned change_count;
+    uint32_t peak_call; // the first that makes it
+};
+
+struct analyze_replay {
+    const struct analyze_model *model;
+    struct tree device;
+    struct tree *pools;
+    size_t pool_count;
+    struct base_map pool_index; // index of the object to index + 1 in pools
+    bool failed;                // memory ran out
 };
 
 // Sizes of a damaged file must not add up to more than there are numbers.
@@ -26,51 +43,115 @@ static int64_t bounded(uint64_t bytes)
     return bytes > INT64_MAX >> 24 ? INT64_MAX >> 24 : (int64_t)bytes;
 }
 
-static void add(struct analyze_replay *replay, uint32_t node, uint32_t first, uint32_t width,
-                const struct change *change)
+static int64_t larger(int64_t a, int64_t b)
 {
-    if (change->from <= first && first + width <= change->to) {
-        replay->most[node] += change->bytes;
-        replay->added[node] += change->bytes;
+    return a > b ? a : b;
+}
+
+// The leaf of a call.
+static uint32_t leaf_of(const struct tree *tree, uint32_t call)
+{
+    uint32_t low = 0, high = tree->count;
+    if (!tree->calls)
+        return call;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (tree->calls[middle] <= call)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool tree_begin(struct tree *tree, uint32_t leaves, uint32_t end)
+{
+    tree->count = leaves;
+    tree->end = end;
+    tree->most = calloc(2 * (size_t)leaves, sizeof(*tree->most));
+    return tree->most != NULL;
+}
+
+static void tree_add(struct tree *tree, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    int64_t *leaf = tree->most + tree->count;
+    if (from >= to)
         return;
+    leaf[leaf_of(tree, from)] += bounded(bytes);
+    if (to < tree->end)
+        leaf[leaf_of(tree, to)] -= bounded(bytes);
+}
+
+// What was added is where lives begin and end: makes sums of it, and the nodes above.
+static void tree_finish(struct tree *tree)
+{
+    int64_t *leaf = tree->most + tree->count;
+    for (uint32_t i = 0; i < tree->count; i++) {
+        leaf[i] += i ? leaf[i - 1] : 0;
+        if (leaf[i] > tree->peak) {
+            tree->peak = leaf[i];
+            tree->peak_call = tree->calls ? tree->calls[i] : i;
+        }
     }
-    uint32_t half = width / 2;
-    if (change->from < first + half)
-        add(replay, 2 * node, first, half, change);
-    if (change->to > first + half)
-        add(replay, 2 * node + 1, first + half, half, change);
-    int64_t a = replay->most[2 * node], b = replay->most[2 * node + 1];
-    replay->most[node] = (a > b ? a : b) + replay->added[node];
+    for (uint32_t i = tree->count; i-- > 1;)
+        tree->most[i] = larger(tree->most[2 * (size_t)i], tree->most[2 * (size_t)i + 1]);
 }
 
-static void apply(struct analyze_replay *replay, struct change change)
+static int by_number(const void *one, const void *other)
 {
-    if (change.to > replay->leaves)
-        change.to = replay->leaves;
-    if (change.from < change.to)
-        add(replay, 1, 0, replay->leaves, &change);
+    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+    return a < b ? -1 : a > b;
 }
 
-// The lives themselves are many: their sum, once from left to right, and the nodes above it.
-static void build(struct analyze_replay *replay, const struct analyze_model *model)
+static bool make_pool(struct tree *tree, const struct analyze_model *model,
+                      const struct analyze_object *pool, uint32_t end)
 {
-    int64_t *leaf = replay->most + replay->leaves;
-    for (size_t i = 0; i < model->objects.count; i++) {
-        const struct analyze_object *object = &model->objects.items[i];
-        uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-        if (!object->counts || from >= to)
+    uint32_t count = 0, different = 0;
+    tree->calls = calloc(2 * (size_t)pool->part_count + 1, sizeof(*tree->calls));
+    if (!tree->calls)
+        return false;
+    tree->calls[count++] = 0;
+    for (uint32_t i = 0; i < pool->part_count; i++) {
+        const struct analyze_object *part =
+            &model->objects.items[model->parts[pool->first_part + i]];
+        tree->calls[count++] = analyze_begin(part);
+        if (analyze_end(model, part) < end)
+            tree->calls[count++] = analyze_end(model, part);
+    }
+    qsort(tree->calls, count, sizeof(*tree->calls), by_number);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || tree->calls[i] != tree->calls[different - 1])
+            tree->calls[different++] = tree->calls[i];
+    }
+    if (!tree_begin(tree, different, end))
+        return false;
+    for (uint32_t i = 0; i < pool->part_count; i++) {
+        const struct analyze_object *part =
+            &model->objects.items[model->parts[pool->first_part + i]];
+        tree_add(tree, analyze_begin(part), analyze_end(model, part), part->bytes);
+    }
+    tree_finish(tree);
+    return true;
+}
+
+static bool make_pools(struct analyze_replay *replay)
+{
+    const struct analyze_model *model = replay->model;
+    size_t count = 0;
+    for (size_t i = 0; i < model->objects.count; i++)
+        count += analyze_is_pool(&model->objects.items[i]);
+    replay->pools = calloc(count + 1, sizeof(*replay->pools));
+    bool good = replay->pools != NULL;
+    for (uint32_t i = 0; i < model->objects.count && good; i++) {
+        if (!analyze_is_pool(&model->objects.items[i]))
             continue;
-        leaf[from] += bounded(object->bytes);
-        if (to < replay->leaves)
-            leaf[to] -= bounded(object->bytes);
+        uint64_t *slot = base_map_put(&replay->pool_index, i, NULL);
+        good = slot && make_pool(&replay->pools[replay->pool_count++], model,
+                                 &model->objects.items[i], replay->device.end);
+        if (slot)
+            *slot = replay->pool_count;
     }
-    for (uint32_t i = 1; i < replay->leaves; i++)
-        leaf[i] += leaf[i - 1];
-    for (uint32_t i = replay->leaves; i-- > 1;) {
-        int64_t a = replay->most[2 * i], b = replay->most[2 * i + 1];
-        replay->most[i] = a > b ? a : b;
-    }
-    replay->peak = replay->most[1];
+    return good;
 }
 
 struct analyze_replay *analyze_replay_new(const struct analyze_model *model)
@@ -78,16 +159,21 @@ struct analyze_replay *analyze_replay_new(const struct analyze_model *model)
     struct analyze_replay *replay = calloc(1, sizeof(*replay));
     if (!replay)
         return NULL;
-    replay->leaves = 1;
-    while (replay->leaves < model->calls.count && replay->leaves < UINT32_C(1) << 31)
-        replay->leaves *= 2;
-    replay->most = calloc(2 * (size_t)replay->leaves, sizeof(*replay->most));
-    replay->added = calloc(2 * (size_t)replay->leaves, sizeof(*replay->added));
-    if (!replay->most || !replay->added) {
+    replay->model = model;
+    uint32_t count = model->calls.count ? (uint32_t)model->calls.count : 1;
+    bool good = tree_begin(&replay->device, count, count);
+    for (size_t i = 0; good && i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (object->counts)
+            tree_add(&replay->device, analyze_begin(object), analyze_end(model, object),
+                     object->bytes);
+    }
+    if (good)
+        tree_finish(&replay->device);
+    if (!good || !make_pools(replay)) {
         analyze_replay_free(replay);
         return NULL;
     }
-    build(replay, model);
     return replay;
 }
 
@@ -95,36 +181,173 @@ void analyze_replay_free(struct analyze_replay *replay)
 {
     if (!replay)
         return;
-    free(replay->most);
-    free(replay->added);
+    for (size_t i = 0; i < replay->pool_count; i++) {
+        free(replay->pools[i].calls);
+        free(replay->pools[i].most);
+    }
+    base_map_fini(&replay->pool_index);
+    free(replay->pools);
+    free(replay->device.most);
     free(replay);
 }
 
-static void change(struct analyze_replay *replay, uint32_t from, uint32_t to, int64_t bytes)
+bool analyze_replay_failed(const struct analyze_replay *replay)
 {
-    struct change made = {from, to, bytes};
-    replay->changes[replay->change_count++] = made;
-    apply(replay, made);
+    return replay->failed;
 }
 
-void analyze_replay_less(struct analyze_replay *replay, uint32_t from, uint32_t to, uint64_t bytes)
+static const struct tree *pool_of(const struct analyze_replay *replay, uint32_t object)
 {
-    change(replay, from, to, -bounded(bytes));
+    const uint64_t *slot = base_map_get(&replay->pool_index, object);
+    return slot ? &replay->pools[*slot - 1] : NULL;
 }
 
-void analyze_replay_more(struct analyze_replay *replay, uint32_t from, uint32_t to, uint64_t bytes)
+uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t pool,
+                                   uint32_t *call)
 {
-    change(replay, from, to, bounded(bytes));
+    const struct tree *tree = pool_of(replay, pool);
+    *call = tree ? tree->peak_call : ANALYZE_NONE;
+    return tree ? (uint64_t)tree->peak : 0;
 }
 
-uint64_t analyze_replay_gain(struct analyze_replay *replay)
+// --- Changes -------------------------------------------------------------------------------------
+
+// Of the calls from `from` to before `to`.
+static int64_t most_of(const struct tree *tree, uint32_t from, uint32_t to)
 {
-    int64_t after = replay->most[1] > 0 ? replay->most[1] : 0;
-    int64_t gain = replay->peak - after;
-    while (replay->change_count) {
-        struct change undone = replay->changes[--replay->change_count];
-        undone.bytes = -undone.bytes;
-        apply(replay, undone);
+    int64_t most = INT64_MIN;
+    size_t low = (size_t)leaf_of(tree, from) + tree->count;
+    size_t high = (size_t)leaf_of(tree, to - 1) + 1 + tree->count;
+    for (; low < high; low /= 2, high /= 2) {
+        if (low & 1)
+            most = larger(most, tree->most[low++]);
+        if (high & 1)
+            most = larger(most, tree->most[--high]);
     }
-    return gain > 0 ? (uint64_t)gain : 0;
+    return most;
+}
+
+static int by_call(const void *one, const void *other)
+{
+    uint32_t a = ((const struct step *)one)->call, b = ((const struct step *)other)->call;
+    return a < b ? -1 : a > b;
+}
+
+// Mostly they are in order.
+static void sort(struct step *steps, size_t count)
+{
+    size_t sorted = 1;
+    while (sorted < count && steps[sorted - 1].call <= steps[sorted].call)
+        sorted++;
+    if (sorted < count)
+        qsort(steps, count, sizeof(*steps), by_call);
+}
+
+// The peak with these steps, which are in order: up to each, and from the last on.
+static int64_t peak_with(const struct tree *tree, const struct step *begins,
+                         const struct step *ends, size_t count)
+{
+    int64_t peak = 0, changed = 0;
+    uint32_t at = 0;
+    for (size_t b = 0, e = 0; at < tree->end;) {
+        uint32_t next = tree->end;
+        if (b < count && begins[b].call < next)
+            next = begins[b].call;
+        if (e < count && ends[e].call < next)
+            next = ends[e].call;
+        if (next > at)
+            peak = larger(peak, most_of(tree, at, next) + changed);
+        for (; b < count && begins[b].call <= next; b++)
+            changed += begins[b].bytes;
+        for (; e < count && ends[e].call <= next; e++)
+            changed -= ends[e].bytes;
+        at = next;
+    }
+    return peak;
+}
+
+static uint64_t gain_in(struct analyze_replay *replay, const struct tree *tree,
+                        const struct analyze_change *changes, size_t count)
+{
+    struct step few[2 * FEW], *steps = few;
+    bool helps = false; // fewer bytes are in use at the peak
+    for (size_t i = 0; i < count && !helps; i++)
+        helps = !changes[i].more && changes[i].from <= tree->peak_call &&
+                tree->peak_call < changes[i].to;
+    if (!helps)
+        return 0;
+    if (count > FEW)
+        steps = calloc(count, 2 * sizeof(*steps));
+    if (!steps) {
+        replay->failed = true;
+        return 0;
+    }
+    struct step *begins = steps, *ends = steps + count;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t bytes = changes[i].more ? bounded(changes[i].bytes) : -bounded(changes[i].bytes);
+        if (changes[i].from >= changes[i].to)
+            continue;
+        begins[used] = (struct step){changes[i].from, bytes};
+        ends[used++] = (struct step){changes[i].to, bytes};
+    }
+    sort(begins, used);
+    sort(ends, used);
+    int64_t after = peak_with(tree, begins, ends, used);
+    if (steps != few)
+        free(steps);
+    return tree->peak > after ? (uint64_t)(tree->peak - after) : 0;
+}
+
+static int by_pool(const void *one, const void *other)
+{
+    uint32_t a = ((const struct analyze_change *)one)->pool;
+    uint32_t b = ((const struct analyze_change *)other)->pool;
+    return a < b ? -1 : a > b;
+}
+
+// Makes of the changes of each pool's parts one of the pool. Returns how many changes there are
+// now.
+static size_t change_pools(struct analyze_replay *replay, struct analyze_change *changes,
+                           size_t count)
+{
+    const struct analyze_model *model = replay->model;
+    size_t used = 0;
+    qsort(changes, count, sizeof(*changes), by_pool);
+    while (used < count && changes[used].pool == 0)
+        used++;
+    for (size_t i = used, next; i < count; i = next) {
+        const uint32_t pool = changes[i].pool - 1;
+        const struct analyze_object *object = &model->objects.items[pool];
+        const struct tree *tree = pool_of(replay, pool);
+        for (next = i; next < count && changes[next].pool == changes[i].pool; next++)
+            ;
+        const uint64_t bytes = tree ? gain_in(replay, tree, changes + i, next - i) : 0;
+        changes[used++] = (struct analyze_change){
+            .from = analyze_begin(object), .to = analyze_end(model, object), .bytes = bytes};
+    }
+    return used;
+}
+
+uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
+                             size_t count)
+{
+    size_t of_device = 0;
+    while (of_device < count && changes[of_device].pool == 0)
+        of_device++;
+    if (of_device == count)
+        return gain_in(replay, &replay->device, changes, count);
+    struct analyze_change few[FEW], *copy = few;
+    if (count > FEW)
+        copy = calloc(count, sizeof(*copy));
+    if (!copy) {
+        replay->failed = true;
+        return 0;
+    }
+    memcpy(copy, changes, count * sizeof(*copy));
+    const size_t left = change_pools(replay, copy, count);
+    const uint64_t gain = gain_in(replay, &replay->device, copy, left);
+    if (copy != few)
+        free(copy);
+    return gain;
 }

@@ -9,7 +9,6 @@
 #include "analyses.h"
 
 enum {
-    MOST_TOUCHED_AGAIN_PERCENT = 10,
     MOST_STREAMS = 16, // among which calls are known to come one by one
 };
 
@@ -94,7 +93,8 @@ static bool is_structured(const struct analyze_run *run, const struct analyze_ob
                           const struct object_use *use)
 {
     const struct kernel_use *best = find_sliced(run, use);
-    if (!best || use->again * 100 > use->touched * MOST_TOUCHED_AGAIN_PERCENT)
+    if (!best || (unsigned __int128)use->again * 100 >
+                     (unsigned __int128)use->touched * run->thresholds->retouched_percent)
         return false;
     for (size_t i = 0; i < use->kernels.count; i++) {
         if (use->kernels.items[i].largest > best->largest)
@@ -108,19 +108,17 @@ static void add(struct analyze_run *run, uint32_t index, const struct object_use
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[index];
     const struct kernel_use *best = find_sliced(run, use);
-    struct analyze_finding *finding =
-        analyze_add_finding(run, ANALYZE_STRUCTURED_ACCESS, index, best->first_call, object->call);
-    if (!finding)
-        return;
-    finding->kernel = best->kernel;
-    finding->times = best->launches;
-    finding->bytes = slice_bytes(use);
-    finding->touched = best->largest;
-    finding->element_bytes = use->element_bytes;
-    finding->elements =
+    struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_STRUCTURED_ACCESS, index,
+                                                           best->first_call, object->call);
+    finding.kernel = best->kernel;
+    finding.times = best->launches;
+    finding.bytes = slice_bytes(use);
+    finding.touched = best->largest;
+    finding.element_bytes = use->element_bytes;
+    finding.elements =
         object->bytes / use->element_bytes + (object->bytes % use->element_bytes != 0);
-    finding->peak_bytes = analyze_gain(run, object, analyze_begin(object),
-                                       analyze_end(model, object), object->bytes - finding->bytes);
+    analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
+                        object->bytes - finding.bytes);
 }
 
 // Of all calls that touch something; NULL when memory ran out, or for so many streams that they
@@ -139,24 +137,32 @@ static struct analyze_clocks *make_clocks(struct analyze_run *run)
     return clocks;
 }
 
-// Each call that touches the object is surely over when the next begins: else one slice would not
-// do. Clocks are needed only where there is more than one stream.
+// One access is surely over when the next begins. Clocks are needed only where there is more than
+// one stream.
+static bool follows(struct analyze_run *run, const struct analyze_touch *one,
+                    const struct analyze_touch *next, struct analyze_clocks **clocks)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_call *call = &model->calls.items[next->call];
+    if (one->call == next->call)
+        return one->node == next->node ||
+               (call->kind == PROFILE_CALL_GRAPH_LAUNCH && call->graph &&
+                analyze_is_node_before(model, call->graph - 1, one->node, next->node));
+    if (model->calls.items[one->call].stream == call->stream && call->stream)
+        return true;
+    if (!*clocks)
+        *clocks = make_clocks(run);
+    return *clocks && analyze_is_before(model, *clocks, one->call, next->call);
+}
+
+// Else one slice would not do.
 static bool come_one_by_one(struct analyze_run *run, const struct analyze_object *object,
                             struct analyze_clocks **clocks)
 {
     const struct analyze_model *model = run->model;
-    uint32_t before = ANALYZE_NONE;
-    for (uint32_t u = 0; u < object->use_count; u++) {
-        uint32_t call = model->touches.items[model->uses[object->first_use + u]].call;
-        uint32_t last = before;
-        before = call;
-        if (last == ANALYZE_NONE || last == call ||
-            (model->calls.items[last].stream == model->calls.items[call].stream &&
-             model->calls.items[call].stream))
-            continue;
-        if (!*clocks)
-            *clocks = make_clocks(run);
-        if (!*clocks || !analyze_is_before(model, *clocks, last, call))
+    for (uint32_t u = 1; u < object->use_count; u++) {
+        const uint32_t *uses = &model->uses[object->first_use + u];
+        if (!follows(run, &model->touches.items[uses[-1]], &model->touches.items[uses[0]], clocks))
             return false;
     }
     return true;

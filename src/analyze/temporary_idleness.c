@@ -29,15 +29,15 @@ static bool overwrites(const struct analyze_model *model, uint32_t call, uint32_
     return false;
 }
 
-bool analyze_is_idle(const struct analyze_model *model, const struct analyze_thresholds *thresholds,
-                     const struct analyze_object *object, uint32_t before, uint32_t after)
+static bool is_idle(const struct analyze_run *run, const struct analyze_object *object,
+                    uint32_t before, uint32_t after)
 {
+    const struct analyze_model *model = run->model;
     uint32_t apis = analyze_apis_between(model, before, after);
-    return apis > 0 && apis >= thresholds->idle_apis &&
+    return apis > 0 && apis >= run->thresholds->idle_apis &&
            analyze_first_unseen(model, object, before + 1, after) == ANALYZE_NONE;
 }
 
-// Periods without the call of the peak are worth nothing: only one is asked for.
 // Returns how many there are.
 static uint32_t find_periods(struct analyze_run *run, const struct analyze_object *object,
                              struct period *best)
@@ -47,14 +47,15 @@ static uint32_t find_periods(struct analyze_run *run, const struct analyze_objec
     for (uint32_t u = 0; u < object->use_count; u++) {
         uint32_t after = model->touches.items[model->uses[object->first_use + u]].call;
         struct period period = {before, after, 0, 0};
-        bool idle = before != ANALYZE_NONE && after > before &&
-                    analyze_is_idle(model, run->thresholds, object, before, after);
+        bool idle = before != ANALYZE_NONE && after > before && is_idle(run, object, before, after);
         before = after;
         if (!idle)
             continue;
         period.apis = analyze_apis_between(model, period.before, after);
-        if (period.before < run->peak && run->peak < after)
-            period.worth = analyze_gain(run, object, period.before + 1, after, object->bytes);
+        struct analyze_change change = {
+            .from = period.before + 1, .to = after, .bytes = object->bytes};
+        if (analyze_change_of(object, &change.pool))
+            period.worth = analyze_replay_gain(run->replay, &change, 1);
         if (times++ == 0 || is_better(&period, best))
             *best = period;
     }
@@ -64,19 +65,17 @@ static uint32_t find_periods(struct analyze_run *run, const struct analyze_objec
 void analyze_temporary_idleness(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
-    for (uint32_t i = 0; i < model->objects.count; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         struct period best = {0};
         uint32_t times = analyze_is_subject(object) ? find_periods(run, object, &best) : 0;
         if (times == 0)
             continue;
-        struct analyze_finding *finding =
-            analyze_add_finding(run, ANALYZE_TEMPORARY_IDLENESS, i, best.before, best.after);
-        if (!finding)
-            return;
-        analyze_set_distance(model, finding, best.before, best.after);
-        finding->times = times;
-        finding->peak_bytes = best.worth;
-        finding->rewritten = overwrites(model, best.after, i);
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_TEMPORARY_IDLENESS, i, best.before, best.after);
+        analyze_set_distance(model, &finding, best.before, best.after);
+        finding.times = times;
+        finding.rewritten = overwrites(model, best.after, i);
+        analyze_add_shorter(run, &finding, object, best.before + 1, best.after, object->bytes);
     }
 }

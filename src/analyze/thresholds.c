@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thresholds by name, with the paper's defaults.
+// The thresholds by name, with the paper's defaults where it has one.
 #include <string.h>
 
 #include "analyze.h"
@@ -16,6 +16,7 @@ static const struct {
     {"touched-percent", offsetof(struct analyze_thresholds, touched_percent), 80},
     {"fragmentation-percent", offsetof(struct analyze_thresholds, fragmentation_percent), 80},
     {"variation-percent", offsetof(struct analyze_thresholds, variation_percent), 20},
+    {"retouched-percent", offsetof(struct analyze_thresholds, retouched_percent), 10},
     {"slices", offsetof(struct analyze_thresholds, slices), 2},
     {"peaks", offsetof(struct analyze_thresholds, peaks), 2},
 };

@@ -5,19 +5,16 @@
 void analyze_unused_allocation(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
-    for (uint32_t i = 0; i < model->objects.count; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
         if ((!analyze_is_subject(object) && !is_heap) || object->first != ANALYZE_NONE)
             continue;
-        // No call tells when a part begins and ends: any that does not tell all may touch it.
         uint32_t from = analyze_begin(object), to = analyze_end(model, object);
         if (analyze_first_unseen(model, object, from, is_heap ? to + 1 : to) != ANALYZE_NONE)
             continue;
-        struct analyze_finding *finding =
-            analyze_add_finding(run, ANALYZE_UNUSED_ALLOCATION, i, object->call, ANALYZE_NONE);
-        if (!finding)
-            return;
-        finding->peak_bytes = analyze_gain(run, object, from, to, object->bytes);
+        struct analyze_finding finding =
+            analyze_begin_finding(run, ANALYZE_UNUSED_ALLOCATION, i, object->call, ANALYZE_NONE);
+        analyze_add_shorter(run, &finding, object, from, to, object->bytes);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model the other way round: of each object the touches, the first and the last; and the calls
-// that may touch what they do not tell.
+// The model the other way round: of each object the touches, the first and the last, and the parts
+// that lie in it; and the calls that may touch what they do not tell.
 #include <stdlib.h>
 
 #include "model.h"
@@ -47,6 +47,35 @@ static void extend_to_parts(struct analyze_model *model)
     }
 }
 
+static bool index_parts(struct analyze_model *model)
+{
+    uint32_t next = 0;
+    free(model->parts);
+    model->parts = calloc(model->objects.count + 1, sizeof(*model->parts));
+    if (!model->parts)
+        return false;
+    for (size_t i = 0; i < model->objects.count; i++)
+        model->objects.items[i].part_count = 0;
+    for (size_t i = 0; i < model->objects.count; i++) {
+        if (model->objects.items[i].parent != ANALYZE_NONE)
+            model->objects.items[model->objects.items[i].parent].part_count++;
+    }
+    for (size_t i = 0; i < model->objects.count; i++) {
+        struct analyze_object *object = &model->objects.items[i];
+        object->first_part = next;
+        next += object->part_count;
+        object->part_count = 0;
+    }
+    for (uint32_t i = 0; i < model->objects.count; i++) {
+        uint32_t parent = model->objects.items[i].parent;
+        if (parent != ANALYZE_NONE) {
+            struct analyze_object *whole = &model->objects.items[parent];
+            model->parts[whole->first_part + whole->part_count++] = i;
+        }
+    }
+    return true;
+}
+
 static bool index_launches(struct analyze_model *model)
 {
     model->unseen = calloc(model->calls.count + 1, sizeof(*model->unseen));
@@ -89,7 +118,7 @@ bool analyze_index_uses(struct analyze_model *model)
         object->last = touch->call;
     }
     extend_to_parts(model);
-    return index_launches(model);
+    return index_parts(model) && index_launches(model);
 }
 
 // How many of the calls come before `call`.

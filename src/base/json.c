@@ -44,38 +44,88 @@ static void flush(struct base_json *json)
     json->used_bytes = 0;
 }
 
-static void put(struct base_json *json, const char *bytes, size_t length)
+// What the buffer has no room for.
+static void put_far(struct base_json *json, const char *bytes, size_t length)
 {
-    if (length > sizeof(json->buffer) - json->used_bytes)
-        flush(json);
+    flush(json);
     if (json->failed)
         return;
     if (length > sizeof(json->buffer)) {
         json->failed = !json->write(json->user, bytes, length);
         return;
     }
-    memcpy(json->buffer + json->used_bytes, bytes, length);
+    memcpy(json->buffer, bytes, length);
+    json->used_bytes = length;
+}
+
+enum { SHORT = 32 };
+
+// Keys and numbers are short: two copies that overlap cost less than a call of memcpy.
+static inline void copy_short(char *to, const char *from, size_t length)
+{
+#define COPY_BY(bytes)                                                   \
+    if (length >= (bytes)) {                                             \
+        memcpy(to, from, (bytes));                                       \
+        memcpy(to + length - (bytes), from + length - (bytes), (bytes)); \
+        return;                                                          \
+    }
+    COPY_BY(16)
+    COPY_BY(8)
+    COPY_BY(4)
+#undef COPY_BY
+    for (size_t i = 0; i < length; i++)
+        to[i] = from[i];
+}
+
+static inline bool has_room(const struct base_json *json, size_t length)
+{
+    return length <= sizeof(json->buffer) - json->used_bytes;
+}
+
+// At most SHORT bytes.
+static inline void put_short(struct base_json *json, const char *bytes, size_t length)
+{
+    if (!has_room(json, length))
+        flush(json);
+    copy_short(json->buffer + json->used_bytes, bytes, length);
     json->used_bytes += length;
 }
 
-static void put_char(struct base_json *json, char c)
+static void put(struct base_json *json, const char *bytes, size_t length)
 {
-    put(json, &c, 1);
+    if (length <= SHORT) {
+        put_short(json, bytes, length);
+    } else if (has_room(json, length)) {
+        memcpy(json->buffer + json->used_bytes, bytes, length);
+        json->used_bytes += length;
+    } else {
+        put_far(json, bytes, length);
+    }
 }
 
-static void put_line(struct base_json *json)
+static inline void put_char(struct base_json *json, char c)
 {
-    static const char spaces[] = "                ";
-    if (!json->indent)
-        return;
+    if (json->used_bytes == sizeof(json->buffer))
+        flush(json);
+    json->buffer[json->used_bytes++] = c;
+}
+
+static void put_new_line(struct base_json *json)
+{
     put_char(json, '\n');
-    for (unsigned i = 0; i < json->depth; i++)
-        put(json, spaces, json->indent);
+    for (unsigned i = 0; i < json->depth * json->indent; i++)
+        put_char(json, ' ');
+}
+
+static inline void put_line(struct base_json *json)
+{
+    if (json->indent)
+        put_new_line(json);
 }
 
 // --- Structure -----------------------------------------------------------------------------------
 
-static bool sound(struct base_json *json, bool condition)
+static inline bool sound(struct base_json *json, bool condition)
 {
     assert(condition && "these JSON calls make no valid document");
     if (!condition)
@@ -83,12 +133,12 @@ static bool sound(struct base_json *json, bool condition)
     return condition;
 }
 
-static bool in_object(const struct base_json *json)
+static inline bool in_object(const struct base_json *json)
 {
     return json->depth && json->is_object[(json->depth - 1) / 64] >> ((json->depth - 1) % 64) & 1;
 }
 
-static void separate(struct base_json *json)
+static inline void separate(struct base_json *json)
 {
     if (json->has_items)
         put_char(json, ',');
@@ -96,23 +146,24 @@ static void separate(struct base_json *json)
     put_line(json);
 }
 
-// Before every value; false where it must not be written.
-static bool begin_value(struct base_json *json)
+// Before every value; false where it must not be written. A key came before, in an object.
+static inline bool begin_value(struct base_json *json)
 {
     if (json->failed)
         return false;
-    if (!json->depth)
-        return sound(json, !json->done);
-    if (!in_object(json)) {
-        separate(json);
+    if (json->after_key) {
+        json->after_key = false;
         return true;
     }
-    bool named = json->after_key;
-    json->after_key = false;
-    return sound(json, named);
+    if (!json->depth)
+        return sound(json, !json->done);
+    if (!sound(json, !in_object(json)))
+        return false;
+    separate(json);
+    return true;
 }
 
-static void end_value(struct base_json *json)
+static inline void end_value(struct base_json *json)
 {
     json->done = json->depth == 0;
 }
@@ -223,6 +274,14 @@ static void put_escape(struct base_json *json, unsigned char c)
     }
 }
 
+// Characters of one byte that stand for themselves.
+static const bool is_plain[256] = {
+    [' '] = 1,
+    ['!'] = 1,
+    ['#' ... '['] = 1,
+    [']' ... 0x7F] = 1,
+};
+
 static void put_quoted(struct base_json *json, struct base_str text)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
@@ -232,6 +291,10 @@ static void put_quoted(struct base_json *json, struct base_str text)
     put_char(json, '"');
     while (next < text.length) {
         bool valid;
+        if (is_plain[bytes[next]]) {
+            next++;
+            continue;
+        }
         size_t length = utf8_length(bytes + next, text.length - next, &valid);
         if (valid && bytes[next] >= 0x20 && bytes[next] != '"' && bytes[next] != '\\') {
             next += length;
@@ -249,6 +312,26 @@ static void put_quoted(struct base_json *json, struct base_str text)
     if (next > written)
         put(json, text.text + written, next - written);
     put_char(json, '"');
+}
+
+void base_json_name(struct base_json *json, struct base_str name)
+{
+    if (json->failed || !sound(json, in_object(json) && !json->after_key))
+        return;
+    json->after_key = true;
+    if (json->indent || name.length > SHORT || !has_room(json, SHORT + 1)) {
+        separate(json);
+        put(json, name.text, name.length);
+        if (json->indent)
+            put_char(json, ' ');
+        return;
+    }
+    char *to = json->buffer + json->used_bytes;
+    *to = ',';
+    to += json->has_items;
+    copy_short(to, name.text, name.length);
+    json->has_items = true;
+    json->used_bytes = (size_t)(to - json->buffer) + name.length;
 }
 
 void base_json_key_str(struct base_json *json, struct base_str key)
@@ -280,6 +363,14 @@ void base_json_str(struct base_json *json, struct base_str text)
     end_value(json);
 }
 
+void base_json_raw(struct base_json *json, struct base_str text)
+{
+    if (!begin_value(json))
+        return;
+    put(json, text.text, text.length);
+    end_value(json);
+}
+
 void base_json_string(struct base_json *json, const char *text)
 {
     base_json_str(json, text ? base_str(text) : (struct base_str){0});
@@ -287,25 +378,63 @@ void base_json_string(struct base_json *json, const char *text)
 
 // --- Numbers and the rest ------------------------------------------------------------------------
 
-static void put_literal(struct base_json *json, const char *text, size_t length)
+static inline void put_literal(struct base_json *json, const char *text, size_t length)
 {
     if (!begin_value(json))
         return;
-    put(json, text, length);
+    put_short(json, text, length);
     end_value(json);
+}
+
+static unsigned count_digits(uint64_t value)
+{
+    static const uint64_t powers[] = {0,
+                                      10,
+                                      100,
+                                      1000,
+                                      10000,
+                                      100000,
+                                      1000000,
+                                      10000000,
+                                      100000000,
+                                      1000000000,
+                                      10000000000,
+                                      100000000000,
+                                      1000000000000,
+                                      10000000000000,
+                                      100000000000000,
+                                      1000000000000000,
+                                      10000000000000000,
+                                      100000000000000000,
+                                      1000000000000000000,
+                                      10000000000000000000u};
+    // 1233 / 4096 is a little more than the logarithm of 2.
+    unsigned guess = (64 - (unsigned)__builtin_clzll(value | 1)) * 1233 >> 12;
+    return guess + (value >= powers[guess]);
 }
 
 static void put_integer(struct base_json *json, bool negative, uint64_t magnitude)
 {
-    char digits[21];
-    size_t start = sizeof(digits);
-    do {
-        digits[--start] = (char)('0' + magnitude % 10);
-        magnitude /= 10;
-    } while (magnitude);
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+    unsigned digits = count_digits(magnitude);
+    if (!begin_value(json))
+        return;
+    if (!has_room(json, SHORT))
+        flush(json);
     if (negative)
-        digits[--start] = '-';
-    put_literal(json, digits + start, sizeof(digits) - start);
+        put_char(json, '-');
+    char *at = json->buffer + json->used_bytes + digits;
+    for (; magnitude >= 100; magnitude /= 100)
+        memcpy(at -= 2, pairs + magnitude % 100 * 2, 2);
+    if (magnitude >= 10)
+        memcpy(at - 2, pairs + magnitude * 2, 2);
+    else
+        at[-1] = (char)('0' + magnitude);
+    json->used_bytes += digits;
+    end_value(json);
 }
 
 void base_json_u64(struct base_json *json, uint64_t value)
@@ -361,7 +490,7 @@ void base_json_double(struct base_json *json, double value)
     int exponent = decimal.exponent;
     bool scientific = exponent < -5 || exponent > 15;
     int whole = scientific ? 1 : exponent + 1; // digits before the point
-    char text[48];
+    char text[SHORT];
     int length = 0;
     if (signbit(value))
         text[length++] = '-';

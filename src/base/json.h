@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A streaming JSON writer: the caller says what comes next, the writer puts in commas, quotes and
-// indentation and hands the text on in pieces, so that a document of any size needs a few
+// indentation and hands the text on in pieces, so that a document of any size needs some
 // kilobytes.
 //     struct base_json json;
 //     base_json_init_buf(&json, &buf, 0);
@@ -19,7 +19,7 @@
 
 #include "str.h"
 
-enum { BASE_JSON_DEPTH = 128, BASE_JSON_BUFFER_BYTES = 4096 };
+enum { BASE_JSON_DEPTH = 128, BASE_JSON_BUFFER_BYTES = 16384 };
 
 // Takes a piece of text; false where that failed. The bytes are only lent.
 typedef bool base_json_write(void *user, const char *bytes, size_t length);
@@ -62,11 +62,18 @@ void base_json_end_array(struct base_json *json);
 // Names the next value. That keys of one object differ is the caller's care.
 void base_json_key(struct base_json *json, const char *key);
 void base_json_key_str(struct base_json *json, struct base_str key);
+// The same, and cheap: BASE_JSON_NAME("bytes") is a key that is a literal without anything to
+// escape.
+void base_json_name(struct base_json *json, struct base_str name);
+#define BASE_JSON_NAME(literal) ((struct base_str){"\"" literal "\":", sizeof(literal) - 1 + 3})
 
 // Text of any bytes: what is not UTF-8 becomes U+FFFD, one for each maximal part of a character. A
 // NULL text is written as null.
 void base_json_string(struct base_json *json, const char *text);
 void base_json_str(struct base_json *json, struct base_str text);
+
+// A value that is JSON already, such as one that was written to a buffer to be used again.
+void base_json_raw(struct base_json *json, struct base_str text);
 
 // Integers are written with all their digits, also beyond 2^53.
 void base_json_u64(struct base_json *json, uint64_t value);

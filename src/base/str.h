@@ -46,6 +46,14 @@ struct base_buf {
 
 void base_buf_fini(struct base_buf *buf);
 
+// Forgets the text, and keeps its memory.
+static inline void base_buf_clear(struct base_buf *buf)
+{
+    buf->length = 0;
+    if (buf->text)
+        buf->text[0] = '\0';
+}
+
 // Makes room, so that adding more_bytes will not need memory.
 void base_buf_reserve(struct base_buf *buf, size_t more_bytes);
 void base_buf_add(struct base_buf *buf, const char *text, size_t length);

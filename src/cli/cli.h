@@ -9,8 +9,10 @@
 
 #include "base/base.h"
 
-// glint's own failures, so that a program's status can be told from them.
-enum { CLI_OWN_FAILURE = 125 };
+// Exit statuses where a verb cannot do what it is asked for: bad usage, bad input, output that
+// cannot be written. For verbs that run a program, and where no verb is known, one that can be told
+// from the program's own; for the others the usual one. They keep 1 for what they find.
+enum { CLI_OWN_FAILURE = 125, CLI_FAILURE = 2 };
 
 // One option of a verb. The same rows yield parsing, help, man page and shell completion.
 struct cli_option {

@@ -189,10 +189,10 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (first == -2)
         return 0;
     if (first < 0)
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     if (first < argc) {
         cli_message("glint doctor takes no arguments");
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     }
     struct base_buf folder = {0};
     bool can_watch = true, has_device = false;
@@ -215,7 +215,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     printf("\nglint " GLINT_VERSION " can%s record programs here.\n", can_record ? "" : "not");
     if (fflush(stdout) != 0) {
         cli_message("cannot write the output: %m");
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     }
     return can_record ? 0 : 1;
 }

@@ -200,7 +200,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     struct base_error error = {0};
     struct fatbin_image *image = NULL;
     struct output output = {0};
-    int status = CLI_OWN_FAILURE;
+    int status = CLI_FAILURE;
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2) {
         status = 0;

@@ -324,7 +324,7 @@ static int query(enum format format, const char *path, const char *sql)
     struct profile *profile;
     if (profile_open(path, &profile, &error) != BASE_OK) {
         cli_error(&error);
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     }
     struct output output = {.format = format};
     struct profile_sink sink = {take_columns, take_row, &output};
@@ -334,7 +334,7 @@ static int query(enum format format, const char *path, const char *sql)
         cli_error(&error);
     fini(&output);
     profile_close(profile);
-    return code == BASE_OK && good ? 0 : CLI_OWN_FAILURE;
+    return code == BASE_OK && good ? 0 : CLI_FAILURE;
 }
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
@@ -344,13 +344,13 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (first == -2)
         return 0;
     if (first < 0)
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     if (argc - first != 2) {
         cli_message("%s Try 'glint query --help'",
                     argc == first       ? "which profile?"
                     : argc - first == 1 ? "which SQL statement?"
                                         : "the SQL statement must be one argument, in quotes.");
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     }
     if (format == FORMAT_AUTO)
         format = isatty(STDOUT_FILENO) ? FORMAT_TABLE : FORMAT_TABS;

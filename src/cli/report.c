@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint report: a profile as text or JSON. Without a file it takes the newest profile of the
-// current folder, and says which.
+// glint report: a profile in one of the formats of src/report. Without a file it takes the newest
+// profile of the current folder, and says which.
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -14,20 +14,65 @@
 
 enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
+struct format;
 
 struct request {
-    enum format format;
-    const char *output; // NULL: stdout
+    const struct format *format;
+    const char *output;      // NULL: stdout
+    const char *source_root; // NULL: the current folder
     struct analyze_thresholds thresholds;
+    struct report_choice choice;
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default) or json"},
+    {'f', "format", "FORMAT", "text (default), json, sarif or github"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
+    {'v', "verbose", NULL, "text: everything, not one screen of it"},
+    {'n', "limit", "N", "text: at most so many findings, and rows of a table"},
+    {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one"},
+    {0, "object", "NAME", "text: only findings on objects that have this in their name"},
+    {0, "kernel", "NAME", "text: only findings on kernels that have this in their name"},
+    {0, "source-root", "DIR", "of sarif and github: where the sources lie; default: here"},
     {0, NULL, NULL, NULL},
 };
+
+// Patterns by name, with commas in between.
+static bool take_patterns(struct request *request, const char *argument)
+{
+    for (const char *at = argument;; at++) {
+        const size_t length = strcspn(at, ",");
+        size_t i = 0;
+        for (; i < ANALYZE_PATTERNS; i++) {
+            const char *word = analyze_pattern_word((enum analyze_pattern)i);
+            if (strlen(word) == length && memcmp(word, at, length) == 0)
+                break;
+        }
+        if (i == ANALYZE_PATTERNS) {
+            cli_message("--pattern: there is no pattern '%.*s'; docs/patterns.md has them",
+                        (int)length, at);
+            return false;
+        }
+        at += length;
+        if (!*at)
+            break;
+    }
+    request->choice.pattern = argument;
+    return true;
+}
+
+static bool take_limit(struct request *request, const char *argument)
+{
+    char *end;
+    unsigned long value = strtoul(argument, &end, 10);
+    bool good =
+        argument[0] >= '0' && argument[0] <= '9' && *end == '\0' && value && value <= INT32_MAX;
+    if (good)
+        request->choice.limit = value;
+    else
+        cli_message("--limit takes a number from 1 on, not '%s'", argument);
+    return good;
+}
 
 static bool take_threshold(struct request *request, const char *argument)
 {
@@ -49,23 +94,6 @@ static bool take_threshold(struct request *request, const char *argument)
             name ? name : argument);
     free(name);
     return good;
-}
-
-static bool take_option(void *user, const struct cli_option *option, const char *argument)
-{
-    struct request *request = user;
-    if (option->letter == 't')
-        return take_threshold(request, argument);
-    if (option->letter == 'o') {
-        request->output = strcmp(argument, "-") == 0 ? NULL : argument;
-        return true;
-    }
-    request->format = strcmp(argument, "json") == 0 ? FORMAT_JSON : FORMAT_TEXT;
-    if (request->format == FORMAT_TEXT && strcmp(argument, "text") != 0) {
-        cli_message("--format takes text or json, not '%s'", argument);
-        return false;
-    }
-    return true;
 }
 
 // --- The newest profile --------------------------------------------------------------------------
@@ -136,6 +164,7 @@ static bool write_out(void *user, const char *bytes, size_t length)
     return true;
 }
 
+// 0: nobody says.
 static unsigned width_of(FILE *file)
 {
     const char *columns = getenv("COLUMNS");
@@ -144,17 +173,152 @@ static unsigned width_of(FILE *file)
     if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     if (width <= 0)
-        return USUAL_WIDTH;
+        return 0;
     return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
 }
 
 static struct report_style style_of(FILE *file)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return (struct report_style){.width = width_of(file),
+    const unsigned width = width_of(file);
+    return (struct report_style){.width = width ? width : USUAL_WIDTH,
+                                 .wrap = width > 0,
                                  .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
                                            !(terminal && strcmp(terminal, "dumb") == 0)};
 }
+
+// --- Formats -------------------------------------------------------------------------------------
+
+static enum base_code write_text(const struct request *request, struct profile *profile,
+                                 struct output *output, struct base_error *error)
+{
+    const struct report_style style = style_of(output->file);
+    return report_text(profile, &request->thresholds, &request->choice, &style, write_out, output,
+                       error);
+}
+
+static enum base_code write_json(const struct request *request, struct profile *profile,
+                                 struct output *output, struct base_error *error)
+{
+    return report_json(profile, &request->thresholds, write_out, output, error);
+}
+
+// The absolute path of the root of the sources.
+static enum base_code find_root(const struct request *request, struct base_buf *root,
+                                struct base_error *error)
+{
+    const char *given = request->source_root ? request->source_root : "";
+    if (given[0] != '/') {
+        char *here = getcwd(NULL, 0);
+        BASE_RETURN_IF(!here, error, BASE_IO, "cannot find out which folder this is: %s",
+                       strerror(errno));
+        base_buf_printf(root, "%s/", here);
+        free(here);
+    }
+    base_buf_puts(root, given);
+    BASE_RETURN_IF(root->failed, error, BASE_NO_MEMORY, "out of memory");
+    return BASE_OK;
+}
+
+static enum base_code write_sarif(const struct request *request, struct profile *profile,
+                                  struct output *output, struct base_error *error)
+{
+    struct base_buf root = {0};
+    enum base_code code = find_root(request, &root, error);
+    if (code == BASE_OK)
+        code = report_sarif(profile, &request->thresholds, root.text, write_out, output, error);
+    base_buf_fini(&root);
+    return code;
+}
+
+// Behind what is there already.
+static enum base_code open_summary(const char *path, struct output *file,
+                                   struct report_summary *summary, struct base_error *error)
+{
+    struct stat status;
+    file->file = fopen(path, "a");
+    BASE_RETURN_IF(!file->file || fstat(fileno(file->file), &status) != 0, error, BASE_IO,
+                   "cannot write %s: %s", path, strerror(errno));
+    const size_t used = (size_t)status.st_size;
+    *summary = (struct report_summary){
+        write_out, file, used < REPORT_SUMMARY_BYTES ? REPORT_SUMMARY_BYTES - used : 0};
+    return BASE_OK;
+}
+
+// The summary goes to the file that the host names, or, where there is no host, behind the
+// annotations.
+static enum base_code write_github(const struct request *request, struct profile *profile,
+                                   struct output *output, struct base_error *error)
+{
+    const char *path = getenv("GITHUB_STEP_SUMMARY");
+    struct output file = {.file = NULL};
+    struct report_summary summary = {write_out, output, REPORT_SUMMARY_BYTES};
+    struct base_buf root = {0};
+    enum base_code code = find_root(request, &root, error);
+    if (code == BASE_OK && path && path[0])
+        code = open_summary(path, &file, &summary, error);
+    if (code == BASE_OK)
+        code = report_github(profile, &request->thresholds, root.text, write_out, output, &summary,
+                             error);
+    if (file.file && fclose(file.file) != 0 && !file.error)
+        file.error = errno;
+    if (file.error)
+        code = base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(file.error));
+    base_buf_fini(&root);
+    return code;
+}
+
+static const struct format {
+    const char *name;
+    enum base_code (*write)(const struct request *request, struct profile *profile,
+                            struct output *output, struct base_error *error);
+} formats[] = {
+    {"text", write_text},
+    {"json", write_json},
+    {"sarif", write_sarif},
+    {"github", write_github},
+};
+
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+static bool take_format(struct request *request, const char *name)
+{
+    struct base_buf names = {0};
+    for (int i = 0; i < FORMATS; i++) {
+        if (strcmp(name, formats[i].name) == 0) {
+            request->format = &formats[i];
+            base_buf_fini(&names);
+            return true;
+        }
+        base_buf_printf(&names, "%s%s",
+                        i == 0             ? ""
+                        : i + 1 == FORMATS ? " or "
+                                           : ", ",
+                        formats[i].name);
+    }
+    cli_message("--format takes %s, not '%s'", names.text ? names.text : "another", name);
+    base_buf_fini(&names);
+    return false;
+}
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    const char **text = strcmp(option->name, "object") == 0   ? &request->choice.object
+                        : strcmp(option->name, "kernel") == 0 ? &request->choice.kernel
+                                                              : &request->source_root;
+    switch (option->letter) {
+    case 'f': return take_format(request, argument);
+    case 't': return take_threshold(request, argument);
+    case 'v': request->choice.verbose = true; return true;
+    case 'n': return take_limit(request, argument);
+    case 'p': return take_patterns(request, argument);
+    case 'o': request->output = strcmp(argument, "-") == 0 ? NULL : argument; return true;
+    default: *text = argument; return true;
+    }
+}
+
+// --- The verb ------------------------------------------------------------------------------------
 
 static bool same_file(const char *one, const char *other)
 {
@@ -181,10 +345,7 @@ static bool report(const struct request *request, const char *path)
     }
     enum base_code code = BASE_IO;
     if (output.file) {
-        struct report_style style = style_of(output.file);
-        code = request->format == FORMAT_JSON
-                   ? report_json(profile, &request->thresholds, write_out, &output, &error)
-                   : report_text(profile, &request->thresholds, &style, write_out, &output, &error);
+        code = request->format->write(request, profile, &output, &error);
         int result = request->output ? fclose(output.file) : fflush(stdout);
         if (result != 0 && !output.error)
             output.error = errno;
@@ -202,42 +363,49 @@ static bool report(const struct request *request, const char *path)
 // Options may stand before and behind the file.
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {.thresholds = analyze_default_thresholds()};
+    struct request request = {.format = &formats[0], .thresholds = analyze_default_thresholds()};
     char *path = NULL;
     for (;;) {
         int first = cli_options(verb, argc, argv, take_option, &request);
         if (first == -2)
             return 0;
         if (first < 0)
-            return CLI_OWN_FAILURE;
+            return CLI_FAILURE;
         if (first >= argc)
             break;
         if (path) {
             cli_message("one profile at a time: what is '%s'?", argv[first]);
-            return CLI_OWN_FAILURE;
+            return CLI_FAILURE;
         }
         path = argv[first];
         argc -= first; // the file stands where a command line has its program's name
         argv += first;
     }
     char *newest = path ? NULL : newest_profile();
-    bool good = (path || newest) && report(&request, path ? path : newest);
+    request.choice.file = path ? path : newest;
+    bool good = request.choice.file && report(&request, request.choice.file);
     free(newest);
-    return good ? 0 : CLI_OWN_FAILURE;
+    return good ? 0 : CLI_FAILURE;
 }
 
 const struct cli_verb cli_report = {
     .name = "report",
     .arguments = "[FILE]",
-    .summary = "tell what is in a profile, as text or JSON",
+    .summary = "tell what is in a profile, and what it wastes",
     .details =
         "Without FILE, the newest *.glint of the current folder. docs/json.md describes the "
-        "JSON.\n\n"
-        "Text tells how the program ended, what made the two highest peaks of device "
-        "memory, what\n"
-        "is wasted, and the largest kernels, copies, synchronisations and objects. Objects of "
-        "one name\n"
-        "and place are one row. Lines are as wide as the terminal, or as COLUMNS says.\n\n"
+        "JSON;\n"
+        "docs/ci.md SARIF 2.1.0 and github: the first ten findings as annotations of a step, "
+        "the others\n"
+        "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
+        "none.\n\n"
+        "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
+        "With\n"
+        "--verbose, all findings, the highest peaks of device memory and what made them, and "
+        "tables of\n"
+        "kernels, copies, synchronisations and objects; those of one name and place are one "
+        "row. Lines\n"
+        "are as wide as the terminal, or as COLUMNS says.\n\n"
         "Thresholds and their usual values (docs/patterns.md):\n"
         "  early-apis 1, late-apis 1, idle-apis 2   GPU APIs in between, at the least\n"
         "  reuse-percent 10                         sizes differ, at the most\n"
@@ -245,6 +413,7 @@ const struct cli_verb cli_report = {
         "  fragmentation-percent 80                 of what is not touched, less than\n"
         "  variation-percent 20                     of how often elements are touched, above\n"
         "  slices 2                                 launches on slices, at the least\n"
+        "  retouched-percent 10                     elements of those touched again, at the most\n"
         "  peaks 2                                  that are looked at\n",
     .options = options,
     .run = run,

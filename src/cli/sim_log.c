@@ -292,7 +292,7 @@ static int print_log(struct gpusim_log *log, const char *path, const struct requ
     gpusim_log_uses_destroy(printer.uses);
     base_map_fini(&printer.hidden);
     base_buf_fini(&printer.line);
-    return good ? 0 : CLI_OWN_FAILURE;
+    return good ? 0 : CLI_FAILURE;
 }
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
@@ -302,17 +302,17 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (first == -2)
         return 0;
     if (first < 0)
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     if (first + 1 != argc) {
         cli_message("%s Try 'glint sim-log --help'",
                     first == argc ? "which log?" : "one log at a time.");
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     }
     struct gpusim_log *log;
     struct base_error error = {0};
     if (gpusim_log_open(argv[first], &log, &error) != BASE_OK) {
         cli_error(&error);
-        return CLI_OWN_FAILURE;
+        return CLI_FAILURE;
     }
     int status = print_log(log, argv[first], &request);
     gpusim_log_close(log);

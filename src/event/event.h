@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 
-#define EVENT_VERSION 1u
+#define EVENT_VERSION 2u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -36,6 +36,8 @@ enum event_kind {
                     // both tell the same one, and the same image
     EVENT_GRAPH,    // struct event_graph, struct event_node: what a launch of it does. Where nodes
                     // do not fit one record, more of the same number follow at once
+    EVENT_EDGES,    // struct event_edges, struct event_edge: which nodes of a graph follow which.
+                    // More of the same number may follow
     EVENT_PROBE,    // struct event_probe, why not: what the probes of a kernel tell
     EVENT_SITE,     // struct event_site, "function\0opcode\0type\0file\0inlined function\0
                     // file where it was inlined\0": a memory instruction of a kernel
@@ -199,8 +201,7 @@ struct event_set {
 
 struct event_node {
     uint8_t kind; // enum event_node_kind
-    uint8_t padding[3];
-    uint32_t first_edge, edge_count; // not used by version 1: nodes stand in an order that holds
+    uint8_t padding[7];
     union {
         struct event_launch launch;
         struct event_copy copy;
@@ -217,6 +218,17 @@ struct event_node {
 struct event_graph {
     uint64_t number; // of an executable graph; a new number where it was updated
     uint32_t node_count;
+};
+
+struct event_edges {
+    uint64_t number; // of the graph
+    uint32_t edge_count;
+};
+
+// Where a child graph is, its first nodes follow its own node, and what comes after that follows
+// its last ones.
+struct event_edge {
+    uint32_t from, to; // 1 + index: the one is over when the other begins
 };
 
 enum event_call_kind {

@@ -439,6 +439,7 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_KERNEL] = "kernel",
         [EVENT_STACK] = "call path",
         [EVENT_GRAPH] = "graph",
+        [EVENT_EDGES] = "graph edges",
         [EVENT_PROBE] = "kernel's probes",
         [EVENT_SITE] = "site",
         [EVENT_CALL] = "call",

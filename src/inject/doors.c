@@ -30,14 +30,15 @@
          EVENT_CALL_##kind,                                                                     \
          HOW(how),                                                                              \
          (void *)(uintptr_t)(symbol##suffix)},
-#define USED(symbol) {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN, NULL},
-#define HOW(how)     (how)
-#define ASYNC        HOOK_ASYNC
-#define WAITS        HOOK_WAITS
-#define TIMED        HOOK_TIMED
-#define HIDDEN       HOOK_HIDDEN
-#define UNSURE       HOOK_UNSURE
-const struct hook_row hook_rows[HOOK_AND_USED_COUNT] = {
+#define USED(symbol)     {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN, NULL},
+#define TOLD(name, kind) {#name, #name, 0, false, EVENT_CALL_##kind, HOOK_HIDDEN, NULL},
+#define HOW(how)         (how)
+#define ASYNC            HOOK_ASYNC
+#define WAITS            HOOK_WAITS
+#define TIMED            HOOK_TIMED
+#define HIDDEN           HOOK_HIDDEN
+#define UNSURE           HOOK_UNSURE
+const struct hook_row hook_rows[HOOK_ROWS] = {
 #include "hooks.def"
 };
 

@@ -137,6 +137,7 @@ static void describe_free(struct node *node)
 
 struct edges {
     CUgraphNode *from, *to;
+    CUgraphEdgeData *data;
     size_t count;
 };
 
@@ -144,6 +145,8 @@ static void edges_free(struct edges *edges)
 {
     free(edges->from);
     free(edges->to);
+    free(edges->data);
+    *edges = (struct edges){0};
 }
 
 // False: the driver does not tell, or memory ran out.
@@ -157,14 +160,13 @@ static bool edges_of(CUgraph graph, struct edges *edges)
         return true;
     edges->from = calloc(edges->count, sizeof(*edges->from));
     edges->to = calloc(edges->count, sizeof(*edges->to));
-    CUgraphEdgeData *data = calloc(edges->count, sizeof(*data));
+    edges->data = calloc(edges->count, sizeof(*edges->data));
     // The older function refuses graphs whose edges hold more than that they are there.
     bool good =
-        edges->from && edges->to && data &&
+        edges->from && edges->to && edges->data &&
         (REAL(cuGraphGetEdges)(graph, edges->from, edges->to, &edges->count) == CUDA_SUCCESS ||
-         REAL(cuGraphGetEdges_v2)(graph, edges->from, edges->to, data, &edges->count) ==
+         REAL(cuGraphGetEdges_v2)(graph, edges->from, edges->to, edges->data, &edges->count) ==
              CUDA_SUCCESS);
-    free(data);
     if (!good)
         edges_free(edges);
     return good;
@@ -238,11 +240,11 @@ static void order(CUgraphNode *nodes, size_t count, const struct edges *edges)
     free(ordered);
 }
 
-// The graph's nodes in order; NULL where they cannot be told.
-static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count)
+// The graph's nodes in order; NULL where they cannot be told. The caller frees the edges, too.
+static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count, struct edges *edges)
 {
-    struct edges edges;
     *count = 0;
+    *edges = (struct edges){0};
     if (REAL(cuGraphGetNodes)(handle, NULL, count) != CUDA_SUCCESS || !*count)
         return NULL;
     CUgraphNode *nodes = calloc(*count, sizeof(*nodes));
@@ -250,11 +252,70 @@ static CUgraphNode *ordered_nodes(CUgraph handle, size_t *count)
         free(nodes);
         return NULL;
     }
-    if (edges_of(handle, &edges)) {
-        order(nodes, *count, &edges);
-        edges_free(&edges);
-    }
+    if (edges_of(handle, edges))
+        order(nodes, *count, edges);
     return nodes;
+}
+
+// --- Edges ---------------------------------------------------------------------------------------
+
+static void add_edge(struct graph *graph, size_t from, size_t to)
+{
+    struct event_edge *edge = base_array_push(&graph->edges);
+    if (edge)
+        *edge = (struct event_edge){(uint32_t)from + 1, (uint32_t)to + 1};
+    else
+        state_no_memory();
+}
+
+// What comes after a child graph comes after those of its nodes that lead to no other.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as graphs in graphs, which is bounded
+static void add_edges_from(struct graph *graph, size_t from, size_t to)
+{
+    const struct node *nodes = graph->nodes.items;
+    const size_t end = from + nodes[from].children;
+    if (end == from)
+        add_edge(graph, from, to);
+    for (size_t i = from + 1; i <= end; i += 1 + nodes[i].children) {
+        if (!nodes[i].leads)
+            add_edges_from(graph, i, to);
+    }
+}
+
+// The edges of one graph, whose nodes are those from `first` on, with their children.
+static void add_edges(struct graph *graph, size_t first, const struct edges *edges)
+{
+    struct node *nodes = graph->nodes.items;
+    struct base_map index = {0};
+    bool good = true;
+    for (size_t i = first; good && i < graph->nodes.count; i += 1 + nodes[i].children) {
+        uint64_t *place = base_map_put(&index, (uint64_t)(uintptr_t)nodes[i].handle, NULL);
+        good = place != NULL;
+        if (good)
+            *place = i;
+    }
+    for (size_t i = 0; good && i < edges->count; i++) {
+        const uint64_t *from = base_map_get(&index, (uint64_t)(uintptr_t)edges->from[i]);
+        const uint64_t *to = base_map_get(&index, (uint64_t)(uintptr_t)edges->to[i]);
+        // One of another type lets the second begin before the first is over.
+        if (!from || !to || edges->data[i].type)
+            continue;
+        nodes[*from].leads = nodes[*to].follows = true;
+        add_edges_from(graph, (size_t)*from, (size_t)*to);
+    }
+    if (!good)
+        state_no_memory();
+    base_map_fini(&index);
+}
+
+// The nodes of a child graph that nothing of it comes before follow the node that it is.
+static void lead_to_children(struct graph *graph, size_t child)
+{
+    const struct node *nodes = graph->nodes.items;
+    for (size_t i = child + 1; i <= child + nodes[child].children; i += 1 + nodes[i].children) {
+        if (!nodes[i].follows)
+            add_edge(graph, child, i);
+    }
 }
 
 static void find_loose(struct graph *graph)
@@ -273,7 +334,9 @@ static void find_loose(struct graph *graph)
 void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsigned depth)
 {
     size_t count;
-    CUgraphNode *nodes = depth < MOST_DEPTH ? ordered_nodes(handle, &count) : NULL;
+    struct edges edges = {0};
+    const size_t first = graph->nodes.count;
+    CUgraphNode *nodes = depth < MOST_DEPTH ? ordered_nodes(handle, &count, &edges) : NULL;
     for (size_t i = 0; nodes && i < count; i++) {
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
         CUgraph child = NULL;
@@ -294,9 +357,18 @@ void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsign
             size_t at = graph->nodes.count - 1;
             graph_expand(graph, child, call, depth + 1);
             graph->nodes.items[at].children = (uint32_t)(graph->nodes.count - 1 - at);
+            lead_to_children(graph, at);
         }
     }
+    add_edges(graph, first, &edges);
+    edges_free(&edges);
     free(nodes);
     if (depth == 0)
         find_loose(graph);
+}
+
+void graph_fini(struct graph *graph)
+{
+    base_array_fini(&graph->nodes);
+    base_array_fini(&graph->edges);
 }

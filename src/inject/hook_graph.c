@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of captures and graphs. What a launch of an executable graph does is told once, when it is
-// instantiated or changed (EVENT_GRAPH), as a list of nodes in an order that their edges allow; the
-// launch then only names it.
+// instantiated or changed (EVENT_GRAPH, EVENT_EDGES), as a list of nodes in an order that their
+// edges allow, and the edges; the launch then only names it.
 #include "first_use.h"
 #include "graph_nodes.h"
 
@@ -16,8 +16,19 @@
 static void graph_free(struct graph *graph)
 {
     if (graph)
-        base_array_fini(&graph->nodes);
+        graph_fini(graph);
     free(graph);
+}
+
+static void tell_edges(const struct graph *graph)
+{
+    enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_edges)) / sizeof(struct event_edge) };
+    for (size_t done = 0, count; done < graph->edges.count; done += count) {
+        count = graph->edges.count - done < MOST ? graph->edges.count - done : MOST;
+        struct event_edges record = {.number = graph->number, .edge_count = (uint32_t)count};
+        put(EVENT_EDGES, &record, sizeof(record), graph->edges.items + done,
+            count * sizeof(struct event_edge));
+    }
 }
 
 // Tells the graph under a new number, with the lock held.
@@ -43,6 +54,7 @@ static void tell_locked(struct graph *graph)
         put(EVENT_GRAPH, &record, sizeof(record), nodes + done, count * sizeof(*nodes));
         done += count;
     } while (done < graph->nodes.count);
+    tell_edges(graph);
     free(nodes);
 }
 
@@ -157,7 +169,7 @@ static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handl
     pthread_mutex_unlock(&state.lock);
     if (state.probes && same)
         probe_exec_set_child(call, exec, index, handle, child, &fresh);
-    base_array_fini(&fresh.nodes);
+    graph_fini(&fresh);
 }
 
 // With the executable graph goes the memory that its own nodes free: a graph with memory has one

@@ -9,7 +9,7 @@
 //   names.c    numbers of threads, devices, contexts, streams, events, modules, kernels
 //   objects.c  which object holds an address;  object_records.c  where they begin and end
 //   globals.c  names of the variables in an image of device code
-//   nvtx.c     parts of objects that the program tells by NVTX
+//   parts.c    parts of objects that the program tells;  nvtx.c  those that it tells by NVTX
 //   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
 //   stack.c    from where it was called, with unwind.c, cfi.c and images.c
 //   probe.h    kernels that tell what they touch, with probe_*.c;  shadow.h  the memory for it

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "inject.h"
-#include "state.h"
+#include "parts.h"
 
 enum { MOST_NAME_BYTES = 4096 };
 
@@ -133,27 +133,34 @@ static nvtxMemHeapHandle_t heap_register(nvtxDomainHandle_t domain, const nvtxMe
     return (nvtxMemHeapHandle_t)(uintptr_t)range.ptr;
 }
 
+// All regions of the heap end.
+static void empty_heap(nvtxMemHeapHandle_t heap, enum hook hook, struct unwind_registers caller)
+{
+    const uint32_t owner = heap_number(heap);
+    struct part_call told;
+    struct object part;
+    uint64_t from = 0;
+    part_call_begin(&told, hook, caller);
+    while (owner && part_end_of(&told, owner, &from, &part))
+        forget_name(part.start);
+    part_call_end(&told);
+}
+
 static void heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
     (void)domain;
     const int error = errno;
-    if (state_is_on()) {
-        const uint32_t owner = heap_number(heap);
-        struct object part;
-        uint64_t from = 0;
-        while (owner && objects_take_of(&state.objects, OBJECTS_PARTS, 0, owner, &from, &part)) {
-            forget_name(part.start);
-            object_end(&part, 0, 0);
-        }
-    }
+    if (state_is_on())
+        empty_heap(heap, HOOK_nvtxMemHeapReset, UNWIND_CALLER);
     errno = error;
 }
 
 static void heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
 {
+    (void)domain;
     const int error = errno;
     if (heap && state_is_on()) { // the process as a whole stays
-        heap_reset(domain, heap);
+        empty_heap(heap, HOOK_nvtxMemHeapUnregister, UNWIND_CALLER);
         pthread_mutex_lock(&state.lock);
         base_map_remove(&state.heaps, key(heap));
         pthread_mutex_unlock(&state.lock);
@@ -188,16 +195,21 @@ static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegi
         return;
     const bool on = state_is_on();
     const uint32_t owner = on ? heap_number(batch->heap) : 0;
+    struct part_call told;
+    if (on)
+        part_call_begin(&told, HOOK_nvtxMemRegionsRegister, UNWIND_CALLER);
     for (size_t i = 0; i < batch->regionCount; i++) {
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
-        if (on && object_begin_part(key(range.ptr), range.size, owner))
+        if (on && part_begin(&told, key(range.ptr), range.size, owner))
             forget_name(key(range.ptr)); // of one that was there before
         else if (on)
             no_place();
         if (batch->regionHandleElementsOut)
             batch->regionHandleElementsOut[i] = (nvtxMemRegionHandle_t)(uintptr_t)range.ptr;
     }
+    if (on)
+        part_call_end(&told);
     errno = error;
 }
 
@@ -209,15 +221,18 @@ static void regions_resize(nvtxDomainHandle_t domain, const nvtxMemRegionsResize
         batch->regionType != NVTX_MEM_TYPE_VIRTUAL_ADDRESS || !batch->regionDescElements ||
         batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1) || !state_is_on())
         return;
+    struct part_call told;
+    part_call_begin(&told, HOOK_nvtxMemRegionsResize, UNWIND_CALLER);
     for (size_t i = 0; i < batch->regionDescCount; i++) {
         const nvtxMemVirtualRangeDesc_v1 range =
             range_at(batch->regionDescElements, batch->regionDescElementSize, i);
-        const uint64_t number = object_resize_part(key(range.ptr), range.size);
+        const uint64_t number = part_resize(&told, key(range.ptr), range.size);
         if (number)
             name_again(key(range.ptr), number);
         else
             no_place();
     }
+    part_call_end(&told);
     errno = error;
 }
 
@@ -229,13 +244,16 @@ static void regions_unregister(nvtxDomainHandle_t domain,
     if (!batch || batch->structSize < sizeof(*batch) || !batch->refElements ||
         batch->refElementSize < sizeof(nvtxMemRegionRef_t) || !state_is_on())
         return;
+    struct part_call told;
+    part_call_begin(&told, HOOK_nvtxMemRegionsUnregister, UNWIND_CALLER);
     for (size_t i = 0; i < batch->refCount; i++) {
         nvtxMemRegionRef_t region; // a pointer, or a handle, which is the same
         memcpy(&region, (const char *)batch->refElements + i * batch->refElementSize,
                sizeof(region));
-        if (object_end_part(key(region.pointer)))
+        if (part_end(&told, key(region.pointer)))
             forget_name(key(region.pointer));
     }
+    part_call_end(&told);
     errno = error;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginning and end of objects in the ring and in the map, and what a program says of them by
-// include/glint/glint.h. An object's record is written before the call that made it is.
+// Beginning and end of objects in the ring and in the map, and the names that a program gives them
+// by include/glint/glint.h. An object's record is written before the call that made it is.
 #include <errno.h>
 #include <string.h>
 
@@ -104,62 +104,6 @@ void object_name(uint64_t number, const char *name)
     put(EVENT_OBJECT_NAME, &record, sizeof(record), name, strnlen(name, MOST_BYTES));
 }
 
-// --- Parts ---------------------------------------------------------------------------------------
-
-// Enters a part that nothing overlaps, in the place of an old one, which then ends (NULL: none).
-// Returns its number; 0: it could not be.
-static uint64_t enter_part(uint64_t start, uint64_t bytes, const struct object *whole,
-                           uint32_t owner, const struct object *old)
-{
-    struct event_object record = {
-        .address = start, .bytes = bytes, .parent = whole->number, .kind = EVENT_OBJECT_PART};
-    struct object part = prepare(&record, NULL, 0);
-    part.owner = owner;
-    record.context = part.context = whole->context;
-    record.device = part.device = whole->device;
-    if (!objects_add(&state.objects, OBJECTS_PARTS, &part)) {
-        atomic_fetch_add(&state.objects_untold, 1);
-        return 0;
-    }
-    if (old)
-        object_end(old, 0, 0);
-    put(EVENT_OBJECT, &record, sizeof(record), NULL, 0);
-    return part.number;
-}
-
-static bool find_whole(uint64_t start, uint64_t bytes, struct object *whole)
-{
-    return bytes && objects_find(&state.objects, OBJECTS_MEMORY, start, whole) &&
-           bytes <= whole->bytes - (start - whole->start);
-}
-
-uint64_t object_begin_part(uint64_t start, uint64_t bytes, uint32_t owner)
-{
-    struct object whole;
-    return find_whole(start, bytes, &whole) ? enter_part(start, bytes, &whole, owner, NULL) : 0;
-}
-
-bool object_end_part(uint64_t start)
-{
-    struct object part;
-    const bool there = objects_take(&state.objects, OBJECTS_PARTS, start, &part);
-    if (there)
-        object_end(&part, 0, 0);
-    return there;
-}
-
-uint64_t object_resize_part(uint64_t start, uint64_t bytes)
-{
-    struct object whole, old;
-    if (!find_whole(start, bytes, &whole) ||
-        !objects_take(&state.objects, OBJECTS_PARTS, start, &old))
-        return 0;
-    const uint64_t number = enter_part(start, bytes, &whole, old.owner, &old);
-    if (!number)
-        objects_add(&state.objects, OBJECTS_PARTS, &old);
-    return number;
-}
-
 // --- What the program says -----------------------------------------------------------------------
 
 int glint_v1_name(const void *address, const char *name)
@@ -176,20 +120,4 @@ int glint_v1_name(const void *address, const char *name)
     }
     errno = error;
     return result;
-}
-
-int glint_v1_suballoc(const void *address, uint64_t bytes)
-{
-    int error = errno;
-    const bool good = state_on() && object_begin_part((uint64_t)(uintptr_t)address, bytes, 0);
-    errno = error;
-    return good ? 0 : -1;
-}
-
-int glint_v1_subfree(const void *address)
-{
-    int error = errno;
-    const bool good = state_on() && object_end_part((uint64_t)(uintptr_t)address);
-    errno = error;
-    return good ? 0 : -1;
 }

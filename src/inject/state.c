@@ -84,9 +84,9 @@ static void announce(const struct door_driver *driver)
     put(EVENT_PROCESS, &process, sizeof(process), program,
         program ? program_describe(program, MOST_PROGRAM_BYTES) : 0);
     free(program);
-    for (int i = 0; i < HOOK_COUNT; i++) {
+    for (int i = 0; i < HOOK_ROWS; i++) {
         struct event_name function = {(uint64_t)i + 1};
-        if (!(hook_rows[i].how & HOOK_HIDDEN))
+        if (!(hook_rows[i].how & HOOK_HIDDEN) || i >= HOOK_AND_USED_COUNT)
             put(EVENT_FUNCTION, &function, sizeof(function), hook_rows[i].symbol,
                 strlen(hook_rows[i].symbol));
     }

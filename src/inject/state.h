@@ -22,6 +22,7 @@
 #define HOOK(name, version, symbol, kind, how)              HOOK_##symbol,
 #define HOOK_BOTH(name, version, symbol, suffix, kind, how) HOOK_##symbol, HOOK_##symbol##suffix,
 #define USED(symbol)
+#define TOLD(name, kind)
 enum hook {
 #include "hooks.def"
     HOOK_COUNT,
@@ -34,10 +35,18 @@ enum hook {
 #define USED(symbol) HOOK_##symbol,
 #include "hooks.def"
     HOOK_AND_USED_COUNT,
+    HOOK_BEFORE_TOLD = HOOK_AND_USED_COUNT - 1,
+#undef USED
+#undef TOLD
+#define USED(symbol)
+#define TOLD(name, kind) HOOK_##name,
+#include "hooks.def"
+    HOOK_ROWS,
 };
 #undef HOOK
 #undef HOOK_BOTH
 #undef USED
+#undef TOLD
 
 enum { HOOK_ASYNC = 1, HOOK_WAITS = 2, HOOK_TIMED = 4, HOOK_HIDDEN = 8, HOOK_UNSURE = 16 };
 
@@ -51,7 +60,7 @@ struct hook_row {
     void *wrapper;
 };
 
-extern const struct hook_row hook_rows[HOOK_AND_USED_COUNT]; // without wrapper: only used
+extern const struct hook_row hook_rows[HOOK_ROWS]; // without wrapper: only used, or told
 
 // The driver's function. One that this driver does not have fails with CUDA_ERROR_NOT_SUPPORTED.
 // Once found it is kept for good, and its address is all there is to know.
@@ -213,11 +222,7 @@ void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call);
 // What the program calls it.
 void object_name(uint64_t number, const char *name);
 
-// A part of an object, which the program tells: from `start`, in one object, overlapping no other
-// part. Numbers: 0 where it cannot be. One whose size changes becomes another.
-uint64_t object_begin_part(uint64_t start, uint64_t bytes, uint32_t owner);
-uint64_t object_resize_part(uint64_t start, uint64_t bytes);
-bool object_end_part(uint64_t start);
+// Parts of objects, which the program tells, are in parts.h.
 
 // --- Variables of modules ------------------------------------------------------------------------
 

@@ -205,6 +205,11 @@ struct profile_graph { // an executable one: what a launch of it does
     uint32_t node_count;
 };
 
+struct profile_edge { // between nodes of a graph: the one is over when the other begins
+    uint64_t graph;
+    uint32_t from, to; // from 1
+};
+
 enum profile_call_kind {
     PROFILE_CALL_OTHER = 0,
     PROFILE_CALL_ALLOC,        // range
@@ -480,6 +485,8 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
                                 struct base_error *error);
 enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
                                  struct base_error *error);
+enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
+                                struct base_error *error);
 enum base_code profile_add_call(struct profile_writer *writer, const struct profile_call *call,
                                 struct base_error *error);
 enum base_code profile_add_time(struct profile_writer *writer, const struct profile_time *time,
@@ -558,6 +565,7 @@ PROFILE_EACH(module, module);
 PROFILE_EACH(kernel, kernel);
 PROFILE_EACH(path, path);
 PROFILE_EACH(graph, graph);
+PROFILE_EACH(edge, edge); // in the order of graphs, then of the nodes that they lead to
 PROFILE_EACH(call, call);
 PROFILE_EACH(node_time, time); // of the nodes of graph launches
 PROFILE_EACH(object, object);

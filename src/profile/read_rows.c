@@ -77,6 +77,11 @@ PROFILE_DEFINE_EACH(
 PROFILE_DEFINE_EACH(setting, setting, SETTINGS, "SELECT name, value FROM settings ORDER BY name",
                     .name = TEXT(0), .value = TEXT(1))
 
+PROFILE_DEFINE_EACH(edge, edge, GRAPH_EDGES,
+                    "SELECT graph, from_node, to_node FROM graph_edges"
+                    " ORDER BY graph, to_node, from_node",
+                    .graph = U64(0), .from = U32(1), .to = U32(2))
+
 // --- Call paths ----------------------------------------------------------------------------------
 
 static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void *state,

@@ -282,25 +282,36 @@ static int open_database(struct profile *profile, enum way way)
     return result;
 }
 
-// The first bytes of the file, read by SQLite: where this process writes the same profile, closing
-// a descriptor of our own would drop the writer's locks.
-static int read_head(struct profile *profile, unsigned char head[HEAD_BYTES])
+// The first bytes of the file, and its size, read by SQLite: where this process writes the same
+// profile, closing a descriptor of our own would drop the writer's locks.
+static int read_head(struct profile *profile, unsigned char head[HEAD_BYTES], sqlite3_int64 *size)
 {
     sqlite3_file *file = NULL;
     int result = sqlite3_file_control(profile->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     if (result != SQLITE_OK || !file || !file->pMethods)
         return SQLITE_CANTOPEN;
     result = file->pMethods->xRead(file, head, HEAD_BYTES, 0);
-    return result == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : result; // then zeros follow
+    if (result == SQLITE_IOERR_SHORT_READ) // then zeros follow
+        result = SQLITE_OK;
+    return result == SQLITE_OK ? file->pMethods->xFileSize(file, size) : result;
+}
+
+// SQLite writes whole pages. It notices where some are missing, but takes what is missing of the
+// last one for zeros.
+static bool ends_within_a_page(const unsigned char head[HEAD_BYTES], sqlite3_int64 size)
+{
+    const unsigned page = (unsigned)head[16] << 8 | head[17]; // 1 stands for 65536
+    return size % (page == 1 ? 65536 : page ? page : 1) != 0;
 }
 
 // Opens the file in the way that its state asks for.
 static enum base_code open_file(struct profile *profile, struct base_error *error)
 {
     unsigned char head[HEAD_BYTES] = {0};
+    sqlite3_int64 size = 0;
     int result = open_database(profile, WAY_READ);
     if (result == SQLITE_OK)
-        result = read_head(profile, head);
+        result = read_head(profile, head, &size);
     if (result != SQLITE_OK)
         return profile_read_fail(profile, result, error);
     enum base_code code = check_head(profile->path, head, error);
@@ -309,7 +320,10 @@ static enum base_code open_file(struct profile *profile, struct base_error *erro
     profile->minor = big_endian(head + 60) % 1000;
     // Without its log nobody is writing it; SQLite would want to make one, and where it cannot, not
     // read the file.
-    profile->lacks_log = head[18] == 2 && !lies_beside(profile->path, "-wal");
+    const bool has_log = lies_beside(profile->path, "-wal");
+    profile->lacks_log = head[18] == 2 && !has_log;
+    if (!has_log && ends_within_a_page(head, size))
+        return profile_damaged(profile, error);
     if (profile->lacks_log)
         result = open_database(profile, WAY_ALONE);
     else if (lies_beside(profile->path, "-journal")) // left half done by a killed writer

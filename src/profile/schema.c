@@ -47,6 +47,7 @@ const char profile_schema[] =
     "CREATE TABLE graph_nodes(graph, node, kind, launch, address, object, bytes, pitch, width, height, depth,"
     " to_address, to_object, to_pitch, from_memory, to_memory, direction, value, value_bytes, event,"
     " PRIMARY KEY(graph, node)) WITHOUT ROWID;"
+    "CREATE TABLE graph_edges(graph, to_node, from_node, PRIMARY KEY(graph, to_node, from_node)) WITHOUT ROWID;"
     // What happened. `detail` of a call: its row of `launches`, or its graph's number.
     "CREATE TABLE sites(id INTEGER PRIMARY KEY, kind, function, thread, context, stream, path, flags);"
     "CREATE TABLE launches(id INTEGER PRIMARY KEY, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
@@ -179,6 +180,8 @@ const char profile_schema[] =
     " LEFT JOIN kernels e ON e.number = l.kernel LEFT JOIN strings n ON n.id = e.name"
     " LEFT JOIN memories a ON a.value = x.from_memory LEFT JOIN memories b ON b.value = x.to_memory"
     " LEFT JOIN directions d ON d.value = x.direction;"
+
+    "CREATE VIEW v_graph_edges AS SELECT graph, from_node, to_node FROM graph_edges;"
 
     "CREATE VIEW v_node_runs AS SELECT c.number AS call, x.graph, x.node, k.word AS kind,"
     " NULLIF(l.kernel, 0) AS kernel, r.start AS gpu_start_ns, r.start + r.duration AS gpu_end_ns"

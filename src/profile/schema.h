@@ -35,6 +35,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(PATH_FRAMES, path_frames, PROFILE_ONCE, 3, 0)                 \
     X(GRAPHS, graphs, PROFILE_LAST, 2, 0)                           \
     X(GRAPH_NODES, graph_nodes, PROFILE_ONCE, 20, 0)                \
+    X(GRAPH_EDGES, graph_edges, PROFILE_ONCE, 3, 2)                 \
     X(SITES, sites, PROFILE_ONCE, 8, 0)                             \
     X(LAUNCHES, launches, PROFILE_ONCE, 10, 0)                      \
     X(CALLS, calls, PROFILE_ONCE, 7, 0)                             \

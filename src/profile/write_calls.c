@@ -209,3 +209,10 @@ enum base_code profile_add_graph(struct profile_writer *writer, const struct pro
         code = put_node(writer, graph->number, i + 1, &graph->nodes[i], error);
     return code;
 }
+
+enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
+                                struct base_error *error)
+{
+    return profile_put(writer, PROFILE_TABLE_GRAPH_EDGES,
+                       (int64_t[]){(int64_t)edge->graph, edge->to, edge->from}, error);
+}

@@ -40,7 +40,7 @@ static const char *const allocations[] = {
 };
 // Functions whose first argument is the memory itself.
 static const char *const registrations[] = {"cudaHostRegister", "cuMemHostRegister",
-                                            "cuMemHostRegister_v2"};
+                                            "cuMemHostRegister_v2", "glint_suballoc"};
 
 // The answer of one statement.
 struct answer {

@@ -83,13 +83,19 @@ static bool is_c_library(const struct paths *paths, uint32_t image)
     return is_one_of(paths, image, names);
 }
 
-// Whether the file is a header of CUDA's with functions that only call others (cudaMalloc<T>).
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+// Whether the file is a header with functions that only call others: cudaMalloc<T> of CUDA's, or
+// those by which a program tells of its memory.
 static bool is_wrapper(const char *file)
 {
-    const char *slash = file ? strrchr(file, '/') : NULL;
-    return slash &&
-           (strcmp(slash, "/cuda_runtime.h") == 0 || strcmp(slash, "/cuda_runtime_api.h") == 0 ||
-            strcmp(slash, "/host_runtime.h") == 0);
+    return file && (ends_with(file, "/cuda_runtime.h") || ends_with(file, "/cuda_runtime_api.h") ||
+                    ends_with(file, "/host_runtime.h") || ends_with(file, "/glint/glint.h") ||
+                    strstr(file, "/nvtx3/"));
 }
 
 // Fills frames and rows for the stack, from where it leaves CUDA's libraries and headers on.

@@ -364,6 +364,21 @@ static bool write_graph(struct session *session, struct record_piece *piece)
     return true;
 }
 
+static bool write_edges(struct session *session, struct record_piece *piece)
+{
+    struct event_edges event;
+    if (!record_take(piece, &event, sizeof(event)) ||
+        piece->length / sizeof(struct event_edge) < event.edge_count)
+        return false;
+    for (uint32_t i = 0; i < event.edge_count; i++) {
+        struct event_edge edge;
+        record_take(piece, &edge, sizeof(edge));
+        const struct profile_edge row = {event.number, edge.from, edge.to};
+        profile_add_edge(session->writer, &row, &session->error);
+    }
+    return true;
+}
+
 // --- What happens --------------------------------------------------------------------------------
 
 static bool take_range(struct record_piece *piece, struct profile_range *range)
@@ -607,6 +622,7 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
         [EVENT_KERNEL] = write_kernel,
         [EVENT_STACK] = write_stack,
         [EVENT_GRAPH] = write_graph,
+        [EVENT_EDGES] = write_edges,
         [EVENT_PROBE] = record_probe,
         [EVENT_SITE] = record_site,
         [EVENT_CALL] = write_call,

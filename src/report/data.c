@@ -32,10 +32,9 @@ struct loading {
     uint32_t *makers; // indices of objects by the call that made them
     size_t next_made; // in makers
     BASE_ARRAY(struct graph_launch) graph_launches;
-    size_t next_launch;                  // for node times, which come in the order of calls
-    struct profile_accesses *accesses;   // beside the calls
-    const struct profile_access *access; // the next; NULL: there is none
-    uint64_t watched_call;               // whose accesses came last, and which of its nodes
+    size_t next_launch;       // for node times, which come in the order of calls
+    struct profile_call call; // the last
+    uint64_t watched_call;    // whose accesses came last, and which of its nodes
     uint32_t watched_node;
 };
 
@@ -162,7 +161,11 @@ static bool take_object(void *user, const struct profile_object *object)
                                       .call = object->call,
                                       .end = object->has_end && object->end_call ? object->end_call
                                                                                  : ANALYZE_NEVER,
+                                      .parent = object->parent,
+                                      .device = object->device,
+                                      .stream = object->stream,
                                       .kind = (uint8_t)object->kind,
+                                      .name_source = (uint8_t)object->name_source,
                                       .counts = analyze_counts(object->kind, object->parent)};
     return row != NULL;
 }
@@ -356,39 +359,42 @@ static struct report_kernel *kernel_of(const struct report_data *data,
     return index ? &data->kernel_rows.items[*index - 1] : NULL;
 }
 
-// What probes told up to this call; NULL: all. A launch that touched nothing was watched all the
-// same.
-static void add_accesses(struct loading *loading, const struct profile_call *call)
+// A launch that touched nothing was watched all the same.
+static void count_watched(struct loading *loading, const struct profile_call *call)
 {
-    struct report_data *data = loading->data;
-    const struct profile_access *access;
-    if (call && call->kind == PROFILE_CALL_LAUNCH && call->result == 0 &&
-        call->launch.flags & PROFILE_LAUNCH_WATCHED && !(call->flags & PROFILE_CALL_CAPTURED)) {
-        struct report_kernel *kernel = kernel_of(data, call, 0);
+    if (call->kind != PROFILE_CALL_LAUNCH || call->result != 0 ||
+        !(call->launch.flags & PROFILE_LAUNCH_WATCHED) || call->flags & PROFILE_CALL_CAPTURED)
+        return;
+    struct report_kernel *kernel = kernel_of(loading->data, call, 0);
+    if (kernel)
+        kernel->watched++;
+    loading->watched_call = call->number;
+    loading->watched_node = 0;
+}
+
+static bool take_access(void *user, const struct profile_access *access)
+{
+    struct loading *loading = user;
+    report_add_access(loading->data, access);
+    bool again = access->call == loading->watched_call && access->node == loading->watched_node;
+    if (access->call == loading->call.number && !again) {
+        struct report_kernel *kernel = kernel_of(loading->data, &loading->call, access->node);
         if (kernel)
             kernel->watched++;
-        loading->watched_call = call->number;
-        loading->watched_node = 0;
     }
-    while ((access = loading->access) && (!call || access->call <= call->number)) {
-        report_add_access(data, access);
-        bool again = access->call == loading->watched_call && access->node == loading->watched_node;
-        if (call && access->call == call->number && !again) {
-            struct report_kernel *kernel = kernel_of(data, call, access->node);
-            if (kernel)
-                kernel->watched++;
-        }
-        loading->watched_call = access->call;
-        loading->watched_node = access->node;
-        loading->access = profile_accesses_next(loading->accesses);
-    }
+    loading->watched_call = access->call;
+    loading->watched_node = access->node;
+    return true;
 }
 
 static bool take_call(void *user, const struct profile_call *call)
 {
     struct loading *loading = user;
     struct report_data *data = loading->data;
-    data->calls++;
+    if (data->calls++ == 0 && !index_makers(loading)) {
+        loading->failed = true;
+        return false;
+    }
     data->failed_calls += call->result != 0;
     if (call->end_ns > data->last_ns)
         data->last_ns = call->end_ns;
@@ -408,7 +414,8 @@ static bool take_call(void *user, const struct profile_call *call)
             add_work(data, call);
     }
     loading->failed |= !add_wait(data, call);
-    add_accesses(loading, call);
+    count_watched(loading, call);
+    loading->call = *call;
     return !loading->failed;
 }
 
@@ -489,15 +496,11 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
                                 struct base_error *error)
 {
     struct loading loading = {.data = data};
-    struct analyze_thresholds usual = analyze_default_thresholds();
+    const struct analyze_listener listener = {take_object, take_call, take_access, &loading};
+    const struct analyze_thresholds usual = analyze_default_thresholds();
+    enum base_code code = BASE_OK;
     data->profile = profile;
     base_arena_init(&data->arena, 0);
-    enum base_code code =
-        analyze_profile(profile, thresholds ? thresholds : &usual, &data->analysis, error);
-    if (code == BASE_OK) {
-        data->peak_count = analyze_peaks(data->analysis, &data->peaks);
-        loading.failed = !want_findings(data);
-    }
 #define LOAD(what)                          \
     if (code == BASE_OK && !loading.failed) \
     code = profile_each_##what(profile, take_##what, &loading, error)
@@ -508,20 +511,16 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     LOAD(note);
     LOAD(dropped);
     LOAD(graph);
-    LOAD(object);
     if (code == BASE_OK && !loading.failed)
         code = report_load_probes(data, error);
-    if (code == BASE_OK)
-        loading.failed |= !index_makers(&loading);
     if (code == BASE_OK && !loading.failed)
-        code = profile_accesses_begin(profile, &loading.accesses, error);
-    loading.access = profile_accesses_next(loading.accesses);
-    LOAD(call);
+        code = analyze_profile_beside(profile, thresholds ? thresholds : &usual, &listener,
+                                      &data->analysis, error);
     free(loading.makers);
-    if (code == BASE_OK && !loading.failed)
-        add_accesses(&loading, NULL); // of calls that were lost
-    enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
-    code = code == BASE_OK ? ended : code;
+    if (code == BASE_OK && !loading.failed) {
+        data->peak_count = analyze_peaks(data->analysis, &data->peaks);
+        loading.failed = !want_findings(data);
+    }
     LOAD(node_time);
     LOAD(path);
 #undef LOAD

@@ -24,9 +24,12 @@ struct report_object {
     uint64_t end;                       // the call that ended it; ANALYZE_NEVER: none
     uint64_t first_access, last_access; // calls that read or wrote it, in any way; 0: none
     struct report_use use;
-    uint32_t path; // of the call that made it
-    uint8_t kind;  // enum profile_object_kind
-    bool counts;   // as device memory in use
+    uint64_t parent; // in which it lies; 0: in none
+    uint32_t path;   // of the call that made it
+    uint32_t device, stream;
+    uint8_t kind;        // enum profile_object_kind
+    uint8_t name_source; // enum profile_name_source
+    bool counts;         // as device memory in use
 };
 
 struct report_sum {
@@ -131,5 +134,15 @@ const struct report_path *report_path_of(const struct report_data *data, uint32_
 // innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
 // "library+0x1234". Adds nothing where nothing is known.
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// Where a call came from as another one sees it: its place, and, where that is in a function that
+// both have called, the line of the function that called both: "gemm.cu:20, called at main.cu:49".
+// Without folders.
+void report_put_place_beside(const struct report_data *data, uint32_t path, uint32_t other,
+                             struct base_buf *out);
+// How many of the innermost frames are what the compiler makes of a launch, with what that calls.
+uint32_t report_stub_frames(const struct report_path *path);
+// The way there: "solve 2mm.cu:31 < main 2mm.cu:60", without what the compiler, the CUDA runtime
+// and the start of a program put before and behind it, and without folders.
+void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out);
 
 #endif

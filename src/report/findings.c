@@ -38,15 +38,14 @@ static void put_name_and_size(const struct report_data *data, uint64_t object, s
     base_buf_putc(out, ')');
 }
 
-// " (2mm.cu:187)", without folders; else " (call 12)".
-static void put_where(const struct report_data *data, uint32_t path, uint64_t call,
+// " (2mm.cu:187)", without folders; else " (call 12)". Beside another place, 0: none.
+static void put_where(const struct report_data *data, uint32_t path, uint32_t beside, uint64_t call,
                       struct base_buf *out)
 {
     struct base_buf place = {0};
-    report_put_place(data, path, &place);
+    report_put_place_beside(data, path, beside, &place);
     if (place.text) {
-        const char *slash = strrchr(place.text, '/');
-        base_buf_printf(out, " (%s)", slash ? slash + 1 : place.text);
+        base_buf_printf(out, " (%s)", place.text);
     } else {
         base_buf_printf(out, " (call %llu)", (unsigned long long)call);
     }
@@ -78,13 +77,14 @@ static struct named_call last_of(const struct analyze_finding *finding)
 }
 
 // "the launch of mm2_kernel1 (2mm.cu:203)".
-static void put_call(const struct report_data *data, struct named_call call, struct base_buf *out)
+static void put_call(const struct report_data *data, struct named_call call, uint32_t beside,
+                     struct base_buf *out)
 {
     switch (call.kind) {
     case PROFILE_CALL_LAUNCH:
         base_buf_puts(out, "the launch of ");
         const char *name = report_kernel_name(data, call.kernel);
-        report_put_text(out, name ? name : "a kernel");
+        report_put_function(out, name ? name : "a kernel");
         break;
     case PROFILE_CALL_GRAPH_LAUNCH: base_buf_puts(out, "the launch of a graph"); break;
     case PROFILE_CALL_COPY: base_buf_puts(out, "the copy"); break;
@@ -93,7 +93,7 @@ static void put_call(const struct report_data *data, struct named_call call, str
     case PROFILE_CALL_FREE: base_buf_puts(out, "the free"); break;
     default: base_buf_puts(out, "the call"); break;
     }
-    put_where(data, call.path, call.number, out);
+    put_where(data, call.path, beside, call.number, out);
 }
 
 static void put_apis(uint64_t count, struct base_buf *out)
@@ -125,7 +125,7 @@ static void put_kernel(const struct report_data *data, const struct analyze_find
                        struct base_buf *out)
 {
     const char *name = report_kernel_name(data, finding->kernel);
-    report_put_text(out, name ? name : "a kernel");
+    report_put_function(out, name ? name : "a kernel");
 }
 
 static void put_idle(const struct report_data *data, const struct analyze_finding *finding,
@@ -135,9 +135,9 @@ static void put_idle(const struct report_data *data, const struct analyze_findin
     base_buf_puts(out, " is idle while ");
     put_apis(finding->distance - 1, out);
     base_buf_puts(out, finding->distance == 2 ? " runs, between " : " run, between ");
-    put_call(data, call_of(finding), out);
+    put_call(data, call_of(finding), finding->other_path, out);
     base_buf_puts(out, " and ");
-    put_call(data, other_of(finding), out);
+    put_call(data, other_of(finding), finding->path, out);
     if (finding->times > 1)
         base_buf_printf(out, "; %llu times in all", (unsigned long long)finding->times);
 }
@@ -146,11 +146,11 @@ static void put_dead(const struct report_data *data, const struct analyze_findin
                      struct base_buf *out)
 {
     base_buf_puts(out, "what ");
-    put_call(data, call_of(finding), out);
+    put_call(data, call_of(finding), finding->other_path, out);
     base_buf_puts(out, " writes to ");
     put_name(data, finding->object, out);
     base_buf_puts(out, " is overwritten by ");
-    put_call(data, other_of(finding), out);
+    put_call(data, other_of(finding), finding->path, out);
     base_buf_puts(out, " before anything reads it");
     if (finding->times > 1)
         base_buf_printf(out, "; %llu times", (unsigned long long)finding->times);
@@ -159,9 +159,21 @@ static void put_dead(const struct report_data *data, const struct analyze_findin
 static void put_over(const struct report_data *data, const struct analyze_finding *finding,
                      struct base_buf *out)
 {
-    base_buf_puts(out, finding->is_pool ? "parts cover only " : "kernels touch only ");
+    if (finding->is_pool) {
+        base_buf_puts(out, "of the pool ");
+        put_name_and_size(data, finding->object, out);
+        base_buf_puts(out, " at most ");
+        report_put_bytes(out, finding->touched);
+        base_buf_puts(out, " are in parts at once, after ");
+        put_call(data, other_of(finding), finding->path, out);
+        base_buf_puts(out, "; ");
+        report_put_bytes(out, finding->elements - finding->touched);
+        base_buf_puts(out, " are slack");
+        return;
+    }
+    base_buf_puts(out, "kernels touch only ");
     report_put_share(out, finding->touched, finding->elements);
-    base_buf_puts(out, finding->is_pool ? " of the pool " : " of the elements of ");
+    base_buf_puts(out, " of the elements of ");
     put_name_and_size(data, finding->object, out);
     if (finding->has_fragmentation)
         base_buf_printf(out, "; what they do not is fragmented by %.1f%%",
@@ -210,12 +222,19 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
                         finding->variation * 100);
         break;
     case ANALYZE_STRUCTURED_ACCESS:
-        base_buf_printf(out, "%llu launches of ", (unsigned long long)finding->times);
+        if (finding->count == 1) // else launches are those on all of them
+            base_buf_printf(out, "%llu ", (unsigned long long)finding->times);
+        base_buf_puts(out, "launches of ");
         put_kernel(data, finding, out);
         base_buf_puts(out, " each touch a slice of their own of ");
         put_name_and_size(data, finding->object, out);
         break;
     default: break;
+    }
+    if (finding->count > 1) {
+        base_buf_puts(out, " (one of ");
+        put_count(finding->count, out);
+        base_buf_puts(out, " alike)");
     }
 }
 
@@ -227,10 +246,10 @@ static void suggest_idle(const struct report_data *data, const struct analyze_fi
     base_buf_puts(out, finding->rewritten ? "free " : "move ");
     put_name(data, finding->object, out);
     base_buf_puts(out, finding->rewritten ? " after " : " to the host after ");
-    put_call(data, call_of(finding), out);
+    put_call(data, call_of(finding), finding->other_path, out);
     base_buf_puts(out,
                   finding->rewritten ? ", and allocate it again before " : ", and back before ");
-    put_call(data, other_of(finding), out);
+    put_call(data, other_of(finding), finding->path, out);
     if (finding->rewritten)
         base_buf_puts(out, ", which overwrites all of it");
 }
@@ -246,7 +265,7 @@ static void suggest_leak(const struct report_data *data, const struct analyze_fi
         base_buf_puts(out, " when it is not needed any more");
     } else if (finding->other_call) {
         base_buf_puts(out, " after ");
-        put_call(data, other_of(finding), out);
+        put_call(data, other_of(finding), finding->path, out);
     } else {
         base_buf_puts(out, ", or do without it: nothing uses it");
     }
@@ -256,7 +275,7 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
                          struct base_buf *out)
 {
     const uint64_t end = finding->largest_first + finding->largest_count;
-    if (!finding->has_fragmentation) {
+    if (!finding->has_fragmentation && !finding->is_pool) {
         base_buf_puts(out, "find out which elements they are: 'glint record --maps' keeps them");
         return;
     }
@@ -264,7 +283,11 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
     report_put_bytes(out, finding->bytes);
     base_buf_puts(out, " instead of ");
     report_put_bytes(out, size_of(data, finding->object));
-    base_buf_puts(out, finding->is_pool ? ": bytes " : ": elements ");
+    if (finding->is_pool) {
+        base_buf_puts(out, ": all parts can be laid out in that");
+        return;
+    }
+    base_buf_puts(out, ": elements ");
     if (end >= finding->elements) {
         base_buf_puts(out, "beyond ");
         put_count(finding->largest_first, out);
@@ -273,7 +296,7 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
         base_buf_puts(out, " to ");
         put_count(end - 1, out);
     }
-    base_buf_puts(out, finding->is_pool ? " are in no part" : " are never touched");
+    base_buf_puts(out, " are never touched");
     // The paper's table 2: only where both are low is it easy and worth it. Others are told only
     // with other thresholds.
     if (finding->touched * 100.0 >= HIGH_PERCENT * (double)finding->elements)
@@ -310,39 +333,41 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
     case ANALYZE_EARLY_ALLOCATION:
         base_buf_puts(out, "move the allocation of ");
         put_name(data, finding->object, out);
-        put_where(data, finding->path, finding->call, out);
+        put_where(data, finding->path, 0, finding->call, out);
         base_buf_puts(out, " to just before ");
-        put_call(data, other_of(finding), out);
+        put_call(data, other_of(finding), finding->path, out);
         break;
     case ANALYZE_LATE_DEALLOCATION:
         base_buf_puts(out, "free ");
         put_name(data, finding->object, out);
         base_buf_puts(out, " right after ");
-        put_call(data, other_of(finding), out);
+        put_call(data, other_of(finding), finding->path, out);
         base_buf_puts(out, ", not only by ");
-        put_call(data, call_of(finding), out);
+        put_call(data, call_of(finding), finding->other_path, out);
         break;
     case ANALYZE_REDUNDANT_ALLOCATION:
         base_buf_puts(out, "let ");
         put_name(data, finding->object, out);
         if (finding->call)
-            put_where(data, finding->path, finding->call, out);
+            put_where(data, finding->path, 0, finding->call, out);
         base_buf_puts(out, " reuse ");
         put_name(data, finding->other_object, out);
         base_buf_puts(out, ", which nothing uses after ");
-        put_call(data, last_of(finding), out);
+        if (finding->last_call == finding->other_call) // of a graph
+            base_buf_puts(out, "earlier nodes of ");
+        put_call(data, last_of(finding), finding->path, out);
         break;
     case ANALYZE_UNUSED_ALLOCATION:
         base_buf_puts(out, "do without ");
         put_name(data, finding->object, out);
         if (finding->call)
-            put_where(data, finding->path, finding->call, out);
+            put_where(data, finding->path, 0, finding->call, out);
         break;
     case ANALYZE_MEMORY_LEAK: suggest_leak(data, finding, out); break;
     case ANALYZE_TEMPORARY_IDLENESS: suggest_idle(data, finding, out); break;
     case ANALYZE_DEAD_WRITE:
         base_buf_puts(out, "leave out ");
-        put_call(data, call_of(finding), out);
+        put_call(data, call_of(finding), finding->other_path, out);
         break;
     case ANALYZE_OVERALLOCATION: suggest_over(data, finding, out); break;
     case ANALYZE_NON_UNIFORM_ACCESS: suggest_shared(data, finding, out); break;
@@ -357,4 +382,18 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
         break;
     default: break;
     }
+}
+
+void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
+                       struct base_buf *out)
+{
+    report_put_message(data, finding, out);
+    base_buf_puts(out, ". Suggestion: ");
+    report_put_suggestion(data, finding, out);
+    base_buf_putc(out, '.');
+}
+
+bool report_is_worth_it(const struct analyze_finding *finding)
+{
+    return finding->peak || finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns;
 }

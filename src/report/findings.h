@@ -14,6 +14,14 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
 void report_put_suggestion(const struct report_data *data, const struct analyze_finding *finding,
                            struct base_buf *out);
 
+// Both as sentences, for where there is one text for a finding.
+void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
+                       struct base_buf *out);
+
+// Fixing it is known to bring something, or its object is in use at a peak that was looked at:
+// there it may bring something together with others.
+bool report_is_worth_it(const struct analyze_finding *finding);
+
 // What is left of the highest peak when this alone is fixed.
 uint64_t report_peak_after(const struct report_data *data, const struct analyze_finding *finding);
 

@@ -11,14 +11,14 @@ static void put_program(struct base_json *json, const struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
     const struct profile_meta *meta = profile_meta(data->profile);
-    base_json_key(json, "program");
+    report_json_key(json, "program");
     base_json_begin_object(json);
-    base_json_key(json, "argv");
+    report_json_key(json, "argv");
     base_json_begin_array(json);
     for (uint32_t i = 0; i < program->argument_count; i++)
         base_json_string(json, program->arguments[i]);
     base_json_end_array(json);
-    base_json_key(json, "exit");
+    report_json_key(json, "exit");
     base_json_begin_object(json);
     report_json_string(json, "kind", profile_ending_word(meta->ending));
     report_json_time(json, "code", meta->code,
@@ -32,16 +32,18 @@ static void put_program(struct base_json *json, const struct report_data *data)
     report_json_number_or_null(json, "driver_version", program->driver_version,
                                program->driver_version);
     base_json_end_object(json);
-    base_json_key(json, "profile");
+    report_json_key(json, "profile");
     base_json_begin_object(json);
     report_json_bool(json, "complete", meta->complete);
     report_json_string(json, "glint", meta->glint);
     report_json_number(json, "major", meta->major);
     report_json_number(json, "minor", meta->minor);
-    base_json_key(json, "settings");
+    report_json_key(json, "settings");
     base_json_begin_object(json);
-    for (size_t i = 0; i < data->settings.count; i++)
-        report_json_string(json, data->settings.items[i].name, data->settings.items[i].value);
+    for (size_t i = 0; i < data->settings.count; i++) {
+        base_json_key(json, data->settings.items[i].name);
+        base_json_string(json, data->settings.items[i].value);
+    }
     base_json_end_object(json);
     base_json_end_object(json);
 }
@@ -54,7 +56,7 @@ static void put_device(struct base_json *json, const struct report_data *data,
     report_json_bool(json, "simulated", profile_program(data->profile)->simulated);
     if (device) {
         report_json_number(json, "id", device->number);
-        base_json_key(json, "compute_capability");
+        report_json_key(json, "compute_capability");
         base_json_begin_array(json);
         base_json_u64(json, device->major);
         base_json_u64(json, device->minor);
@@ -67,9 +69,9 @@ static void put_device(struct base_json *json, const struct report_data *data,
 
 static void put_devices(struct base_json *json, const struct report_data *data)
 {
-    base_json_key(json, "device");
+    report_json_key(json, "device");
     put_device(json, data, data->devices.count ? &data->devices.items[0] : NULL);
-    base_json_key(json, "devices");
+    report_json_key(json, "devices");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->devices.count; i++)
         put_device(json, data, &data->devices.items[i]);
@@ -78,7 +80,7 @@ static void put_devices(struct base_json *json, const struct report_data *data)
 
 static void put_summary(struct base_json *json, const struct report_data *data)
 {
-    base_json_key(json, "summary");
+    report_json_key(json, "summary");
     base_json_begin_object(json);
     report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
     report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
@@ -87,7 +89,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "launches", data->launches);
     report_json_number(json, "dropped", data->dropped_count);
     report_json_number(json, "failed_calls", data->failed_calls);
-    base_json_key(json, "peaks");
+    report_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count; i++) {
         const struct analyze_peak *peak_of = &data->peaks[i];
@@ -96,7 +98,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
         report_json_number(json, "start", peak_of->start);
         report_json_number_or_null(json, "end", peak_of->end, peak_of->end != ANALYZE_NEVER);
         report_json_number(json, "times", peak_of->times);
-        base_json_key(json, "objects");
+        report_json_key(json, "objects");
         base_json_begin_array(json);
         for (size_t k = 0; k < data->objects.count; k++) {
             const struct report_object *object = &data->objects.items[k];
@@ -134,9 +136,38 @@ void report_json_frames(struct base_json *json, const struct report_data *data,
     base_json_end_array(json);
 }
 
+void report_json_call_path(struct base_json *json, const struct report_data *data,
+                           struct report_json_paths *paths, uint32_t number)
+{
+    uint64_t *slot = base_map_put(&paths->made, number, NULL);
+    if (slot && *slot == 0) {
+        const struct report_path *path = report_path_of(data, number);
+        struct base_buf buf = {0};
+        struct base_json frames;
+        base_json_init_buf(&frames, &buf, 0);
+        report_json_frames(&frames, data, path ? path->frames : NULL, path ? path->frame_count : 0,
+                           false);
+        bool good = base_json_finish(&frames);
+        struct base_str *made = good ? base_new(paths->arena, struct base_str) : NULL;
+        char *text = made ? base_alloc_text(paths->arena, buf.text, buf.length) : NULL;
+        if (text) {
+            *made = (struct base_str){text, buf.length};
+            *slot = (uint64_t)(uintptr_t)made;
+        }
+        base_buf_fini(&buf);
+    }
+    paths->failed |= !slot || *slot == 0;
+    report_json_key(json, "call_path");
+    if (paths->failed)
+        base_json_null(json);
+    else
+        base_json_raw(json, *(const struct base_str *)(uintptr_t)*slot);
+}
+
 struct writing {
     struct base_json json;
     const struct report_data *data;
+    struct report_json_paths paths;
     struct profile_accesses *accesses;   // beside the calls
     const struct profile_access *access; // the next; NULL: there is none
 };
@@ -145,7 +176,7 @@ struct writing {
 static void put_use(struct base_json *json, const struct report_object *object)
 {
     const struct report_use *use = &object->use;
-    base_json_key(json, "accesses");
+    report_json_key(json, "accesses");
     if (use->reads + use->writes == 0) {
         base_json_null(json);
         return;
@@ -163,11 +194,10 @@ static void put_use(struct base_json *json, const struct report_object *object)
     base_json_end_object(json);
 }
 
-// Beside what report_data keeps of an object, what only this report shows.
-static bool put_object(struct writing *writing, const struct report_object *object,
-                       const struct profile_object *row)
+static void put_object(struct writing *writing, const struct report_object *object)
 {
     struct base_json *json = &writing->json;
+    const enum profile_name_source source = (enum profile_name_source)object->name_source;
     base_json_begin_object(json);
     report_json_number(json, "id", object->number);
     report_json_string(json, "name", object->name);
@@ -178,43 +208,23 @@ static bool put_object(struct writing *writing, const struct report_object *obje
     report_json_number_or_null(json, "freed_by", object->end, object->end != ANALYZE_NEVER);
     report_json_number_or_null(json, "first_access", object->first_access, object->first_access);
     report_json_number_or_null(json, "last_access", object->last_access, object->last_access);
-    const struct report_path *path = report_path_of(writing->data, object->path);
-    base_json_key(json, "call_path");
-    report_json_frames(json, writing->data, path ? path->frames : NULL,
-                       path ? path->frame_count : 0, false);
+    report_json_call_path(json, writing->data, &writing->paths, object->path);
     report_json_number_or_null(json, "path", object->path, object->path);
-    report_json_string(json, "name_source",
-                       row->name_source ? profile_name_source_word(row->name_source) : NULL);
-    report_json_number(json, "address", row->address);
-    report_json_number(json, "device", row->device);
-    report_json_number(json, "stream", row->stream);
-    report_json_number_or_null(json, "parent", row->parent, row->parent);
+    report_json_string(json, "name_source", source ? profile_name_source_word(source) : NULL);
+    report_json_number(json, "address", object->address);
+    report_json_number(json, "device", object->device);
+    report_json_number(json, "stream", object->stream);
+    report_json_number_or_null(json, "parent", object->parent, object->parent);
     report_json_bool(json, "counted", object->counts);
     put_use(json, object);
     base_json_end_object(json);
-    return !json->failed;
-}
-
-struct object_walk {
-    struct writing *writing;
-    size_t next;
-};
-
-// The rows come again in the order in which the objects were kept.
-static bool each_object(void *user, const struct profile_object *row)
-{
-    struct object_walk *walk = user;
-    const struct report_data *data = walk->writing->data;
-    if (walk->next == data->objects.count)
-        return false;
-    return put_object(walk->writing, &data->objects.items[walk->next++], row);
 }
 
 // --- Calls, and nodes of graphs, which do the same -----------------------------------------------
 
-static void put_triple(struct base_json *json, const char *key, const uint32_t values[3])
+static void put_triple(struct base_json *json, struct base_str name, const uint32_t values[3])
 {
-    base_json_key(json, key);
+    base_json_name(json, name);
     base_json_begin_array(json);
     for (int i = 0; i < 3; i++)
         base_json_u64(json, values[i]);
@@ -225,29 +235,27 @@ static void put_launch(struct writing *writing, const struct profile_launch *lau
 {
     struct base_json *json = &writing->json;
     report_json_string(json, "kernel", report_kernel_name(writing->data, launch->kernel));
-    put_triple(json, "grid", launch->grid);
-    put_triple(json, "block", launch->block);
+    put_triple(json, BASE_JSON_NAME("grid"), launch->grid);
+    put_triple(json, BASE_JSON_NAME("block"), launch->block);
     report_json_number(json, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
     report_json_bool(json, "cooperative", launch->flags & PROFILE_LAUNCH_COOPERATIVE);
     report_json_number_or_null(json, "kernel_id", launch->kernel, launch->kernel);
 }
 
-static void put_word(struct base_json *json, const char *key, const char *word, bool known)
-{
-    report_json_string(json, key, known ? word : NULL);
-}
-
 static void put_copy(struct base_json *json, const struct profile_copy *copy)
 {
     report_json_number(json, "bytes", copy->bytes);
-    put_word(json, "direction", profile_direction_word(copy->direction),
-             copy->direction != PROFILE_DIRECTION_NONE);
+    report_json_string(
+        json, "direction",
+        copy->direction == PROFILE_DIRECTION_NONE ? NULL : profile_direction_word(copy->direction));
     report_json_number_or_null(json, "from_object", copy->from_object, copy->from_object);
     report_json_number_or_null(json, "to_object", copy->to_object, copy->to_object);
-    put_word(json, "from_memory", profile_memory_word(copy->from_memory),
-             copy->from_memory != PROFILE_MEMORY_NONE);
-    put_word(json, "to_memory", profile_memory_word(copy->to_memory),
-             copy->to_memory != PROFILE_MEMORY_NONE);
+    report_json_string(
+        json, "from_memory",
+        copy->from_memory == PROFILE_MEMORY_NONE ? NULL : profile_memory_word(copy->from_memory));
+    report_json_string(
+        json, "to_memory",
+        copy->to_memory == PROFILE_MEMORY_NONE ? NULL : profile_memory_word(copy->to_memory));
     report_json_number(json, "from_address", copy->from);
     report_json_number(json, "to_address", copy->to);
     if (copy->width_bytes) {
@@ -322,7 +330,7 @@ static void put_accesses(struct writing *writing, uint64_t call)
     struct base_json *json = &writing->json;
     if (!has_access(writing, call))
         return;
-    base_json_key(json, "accesses");
+    report_json_key(json, "accesses");
     base_json_begin_array(json);
     for (; writing->access && writing->access->call == call;
          writing->access = profile_accesses_next(writing->accesses))
@@ -390,7 +398,7 @@ static bool each_graph(void *user, const struct profile_graph *graph)
     struct base_json *json = &writing->json;
     base_json_begin_object(json);
     report_json_number(json, "id", graph->number);
-    base_json_key(json, "nodes");
+    report_json_key(json, "nodes");
     base_json_begin_array(json);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct profile_node *node = &graph->nodes[i];
@@ -423,7 +431,7 @@ static bool each_path(void *user, const struct profile_path *path)
     base_json_begin_object(json);
     report_json_number(json, "id", path->number);
     report_json_bool(json, "truncated", path->truncated);
-    base_json_key(json, "frames");
+    report_json_key(json, "frames");
     report_json_frames(json, writing->data, path->frames, path->frame_count, true);
     base_json_end_object(json);
     return !json->failed;
@@ -433,7 +441,7 @@ static bool each_path(void *user, const struct profile_path *path)
 
 static void put_notes(struct base_json *json, const struct report_data *data)
 {
-    base_json_key(json, "notes");
+    report_json_key(json, "notes");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->notes.count; i++) {
         base_json_begin_object(json);
@@ -442,7 +450,7 @@ static void put_notes(struct base_json *json, const struct report_data *data)
         base_json_end_object(json);
     }
     base_json_end_array(json);
-    base_json_key(json, "dropped");
+    report_json_key(json, "dropped");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->dropped.count; i++) {
         base_json_begin_object(json);
@@ -457,13 +465,13 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
                                struct base_error *error)
 {
     struct base_json *json = &writing->json;
-    struct object_walk objects = {writing, 0};
-    base_json_key(json, "objects");
+    report_json_key(json, "objects");
     base_json_begin_array(json);
-    enum base_code code = profile_each_object(profile, each_object, &objects, error);
+    for (size_t i = 0; i < writing->data->objects.count && !writing->paths.failed; i++)
+        put_object(writing, &writing->data->objects.items[i]);
     base_json_end_array(json);
-    if (code == BASE_OK)
-        code = profile_accesses_begin(profile, &writing->accesses, error);
+    BASE_RETURN_IF(writing->paths.failed, error, BASE_NO_MEMORY, "out of memory");
+    enum base_code code = profile_accesses_begin(profile, &writing->accesses, error);
     writing->access = profile_accesses_next(writing->accesses);
 #define ROWS(key, what)                                                   \
     if (code == BASE_OK && !json->failed) {                               \
@@ -485,7 +493,7 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
                            report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
-    struct writing writing = {.data = &data};
+    struct writing writing = {.data = &data, .paths = {.arena = &data.arena}};
     struct base_json *json = &writing.json;
     enum base_code code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK) {
@@ -499,7 +507,7 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
         code = put_rows(&writing, profile, error);
     }
     if (code == BASE_OK) {
-        if (!report_json_findings(json, &data))
+        if (!report_json_findings(json, &data, &writing.paths))
             code = base_fail(error, BASE_NO_MEMORY, "out of memory");
     }
     if (code == BASE_OK) {
@@ -508,6 +516,7 @@ enum base_code report_json(struct profile *profile, const struct analyze_thresho
         if (!base_json_finish(json) || !write(user, "\n", 1))
             code = base_fail(error, BASE_IO, "the output could not be written");
     }
+    base_map_fini(&writing.paths.made);
     report_data_fini(&data);
     return code;
 }

@@ -3,20 +3,12 @@
 #include "findings.h"
 #include "json_members.h"
 
-static void put_call(struct base_json *json, const char *key, uint64_t call)
-{
-    report_json_number_or_null(json, key, call, call);
-}
-
-static void put_real(struct base_json *json, const char *key, double value)
-{
-    base_json_key(json, key);
-    base_json_double(json, value);
-}
+#define PUT_CALL(json, key, call)  report_json_number_or_null(json, key, call, call)
+#define PUT_REAL(json, key, value) (report_json_key(json, key), base_json_double(json, value))
 
 static void put_counts(struct base_json *json, const struct profile_counts *counts)
 {
-    base_json_key(json, "histogram");
+    report_json_key(json, "histogram");
     base_json_begin_array(json);
     for (unsigned i = 0; counts && i < PROFILE_COUNT_BINS; i++) {
         if (counts->bins[i] == 0)
@@ -27,7 +19,7 @@ static void put_counts(struct base_json *json, const struct profile_counts *coun
         base_json_end_object(json);
     }
     base_json_end_array(json);
-    base_json_key(json, "hottest");
+    report_json_key(json, "hottest");
     base_json_begin_array(json);
     for (unsigned i = 0; counts && i < PROFILE_HOT_RANGES && counts->hottest[i].elements; i++) {
         base_json_begin_object(json);
@@ -49,45 +41,47 @@ static void put_elements(struct base_json *json, const struct analyze_finding *f
 static void put_fragmentation(struct base_json *json, const struct analyze_finding *finding)
 {
     const bool known = finding->has_fragmentation;
-    base_json_key(json, "fragmentation");
+    report_json_key(json, "fragmentation");
     if (known)
         base_json_double(json, finding->fragmentation);
     else
         base_json_null(json);
     report_json_number_or_null(json, "untouched_first", finding->largest_first, known);
     report_json_number_or_null(json, "untouched_elements", finding->largest_count, known);
-    report_json_number_or_null(json, "enough_bytes", finding->bytes, known);
+    report_json_number_or_null(json, "enough_bytes", finding->bytes, known || finding->is_pool);
 }
 
 static void put_evidence(struct base_json *json, const struct report_data *data,
                          const struct analyze_finding *finding)
 {
-    base_json_key(json, "evidence");
+    report_json_key(json, "evidence");
     base_json_begin_object(json);
     report_json_number_or_null(json, "peak", finding->peak, finding->peak);
     report_json_number(json, "peak_after_bytes", report_peak_after(data, finding));
     report_json_number(json, "times", finding->times);
     switch (finding->pattern) {
-    case ANALYZE_EARLY_ALLOCATION: put_call(json, "first_access", finding->other_call); break;
+    case ANALYZE_EARLY_ALLOCATION: PUT_CALL(json, "first_access", finding->other_call); break;
     case ANALYZE_LATE_DEALLOCATION:
-    case ANALYZE_MEMORY_LEAK: put_call(json, "last_access", finding->other_call); break;
+    case ANALYZE_MEMORY_LEAK: PUT_CALL(json, "last_access", finding->other_call); break;
     case ANALYZE_REDUNDANT_ALLOCATION:
         report_json_number(json, "reuse", finding->other_object);
-        put_call(json, "last_access", finding->last_call);
-        put_call(json, "first_access", finding->other_call);
+        PUT_CALL(json, "last_access", finding->last_call);
+        PUT_CALL(json, "first_access", finding->other_call);
         break;
     case ANALYZE_TEMPORARY_IDLENESS:
-        put_call(json, "next_access", finding->other_call);
+        PUT_CALL(json, "next_access", finding->other_call);
         report_json_bool(json, "overwritten", finding->rewritten);
         break;
-    case ANALYZE_DEAD_WRITE: put_call(json, "overwritten_by", finding->other_call); break;
+    case ANALYZE_DEAD_WRITE: PUT_CALL(json, "overwritten_by", finding->other_call); break;
     case ANALYZE_OVERALLOCATION:
         put_elements(json, finding);
         put_fragmentation(json, finding);
         report_json_bool(json, "pool", finding->is_pool);
+        if (finding->is_pool)
+            PUT_CALL(json, "peak_call", finding->other_call);
         break;
     case ANALYZE_NON_UNIFORM_ACCESS:
-        put_real(json, "variation", finding->variation);
+        PUT_REAL(json, "variation", finding->variation);
         put_counts(json, finding->counts);
         break;
     case ANALYZE_STRUCTURED_ACCESS:
@@ -99,47 +93,57 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
     base_json_end_object(json);
 }
 
+void report_json_worth(struct base_json *json, const struct analyze_finding *finding)
+{
+    base_json_begin_object(json);
+    report_json_number(json, "peak_bytes", finding->peak_bytes);
+    report_json_number(json, "traffic_bytes", finding->traffic_bytes);
+    PUT_REAL(json, "ms", (double)finding->gpu_ns / 1e6);
+    base_json_end_object(json);
+}
+
 static bool put_finding(struct base_json *json, const struct report_data *data,
-                        const struct analyze_finding *finding)
+                        struct report_json_paths *paths, const struct analyze_finding *finding)
 {
     const bool about_kernel = finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ||
                               finding->pattern == ANALYZE_STRUCTURED_ACCESS;
-    const struct report_path *path = report_path_of(data, finding->path);
     struct base_buf message = {0}, suggestion = {0};
     report_put_message(data, finding, &message);
     report_put_suggestion(data, finding, &suggestion);
     base_json_begin_object(json);
     report_json_string(json, "pattern", analyze_pattern_word(finding->pattern));
     report_json_number(json, "object", finding->object);
-    put_call(json, "call", finding->call);
+    PUT_CALL(json, "call", finding->call);
     report_json_string(json, "kernel",
                        about_kernel ? report_kernel_name(data, finding->kernel) : NULL);
     report_json_number_or_null(json, "distance", finding->distance, finding->has_distance);
-    base_json_key(json, "worth");
-    base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", finding->peak_bytes);
-    report_json_number(json, "traffic_bytes", finding->traffic_bytes);
-    put_real(json, "ms", (double)finding->gpu_ns / 1e6);
-    base_json_end_object(json);
+    report_json_key(json, "worth");
+    report_json_worth(json, finding);
     report_json_string(json, "message", message.text ? message.text : "");
     report_json_string(json, "suggestion", suggestion.text ? suggestion.text : "");
-    base_json_key(json, "call_path");
-    report_json_frames(json, data, path ? path->frames : NULL, path ? path->frame_count : 0, false);
+    report_json_call_path(json, data, paths, finding->path);
     put_evidence(json, data, finding);
+    report_json_number(json, "count", finding->count);
+    report_json_key(json, "objects");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < finding->object_count; i++)
+        base_json_u64(json, finding->objects[i]);
+    base_json_end_array(json);
     base_json_end_object(json);
-    bool good = !message.failed && !suggestion.failed;
+    bool good = !message.failed && !suggestion.failed && !paths->failed;
     base_buf_fini(&message);
     base_buf_fini(&suggestion);
     return good;
 }
 
-bool report_json_findings(struct base_json *json, const struct report_data *data)
+bool report_json_findings(struct base_json *json, const struct report_data *data,
+                          struct report_json_paths *paths)
 {
     bool good = true;
-    base_json_key(json, "findings");
+    report_json_key(json, "findings");
     base_json_begin_array(json);
     for (size_t i = 0; i < analyze_finding_count(data->analysis) && good; i++)
-        good = put_finding(json, data, analyze_finding(data->analysis, i));
+        good = put_finding(json, data, paths, analyze_finding(data->analysis, i));
     base_json_end_array(json);
     return good;
 }

@@ -51,7 +51,7 @@ static void put_site(struct base_json *json, const struct profile_kernel_site *s
     report_json_bool(json, "generic", site->generic);
     put_place(json, site->file, site->line, site->column);
     report_json_string(json, "inlined_function", site->inlined_function);
-    base_json_key(json, "inlined_at");
+    report_json_key(json, "inlined_at");
     if (site->at_file) {
         base_json_begin_object(json);
         put_place(json, site->at_file, site->at_line, site->at_column);
@@ -83,7 +83,7 @@ static bool each_kernel(void *user, const struct profile_kernel *kernel)
     report_json_number(json, "registers", kernel->registers);
     report_json_number(json, "static_shared_bytes", kernel->static_shared_bytes);
     report_json_number(json, "local_bytes", kernel->local_bytes);
-    base_json_key(json, "probes");
+    report_json_key(json, "probes");
     if (probe) {
         base_json_begin_object(json);
         report_json_bool(json, "objects", probe->facts & PROFILE_PROBE_OBJECTS);
@@ -94,7 +94,7 @@ static bool each_kernel(void *user, const struct profile_kernel *kernel)
     } else {
         base_json_null(json);
     }
-    base_json_key(json, "sites");
+    report_json_key(json, "sites");
     base_json_begin_array(json);
     for (; kernels->next_site < kernels->sites.count; kernels->next_site++) {
         const struct profile_kernel_site *site = &kernels->sites.items[kernels->next_site];
@@ -118,7 +118,7 @@ enum base_code report_json_kernels(struct base_json *json, struct profile *profi
     if (code == BASE_OK && kernels.failed)
         code = base_fail(error, BASE_NO_MEMORY, "out of memory");
     if (code == BASE_OK) {
-        base_json_key(json, "kernels");
+        report_json_key(json, "kernels");
         base_json_begin_array(json);
         code = profile_each_kernel(profile, each_kernel, &kernels, error);
         base_json_end_array(json);

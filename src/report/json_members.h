@@ -5,37 +5,46 @@
 
 #include "data.h"
 
-static inline void report_json_number(struct base_json *json, const char *key, uint64_t value)
+// A member with its key, which is a literal.
+#define report_json_number(json, key, value) put_number(json, BASE_JSON_NAME(key), value)
+#define report_json_number_or_null(json, key, value, known) \
+    put_number_or_null(json, BASE_JSON_NAME(key), value, known)
+#define report_json_string(json, key, text)    put_string(json, BASE_JSON_NAME(key), text)
+#define report_json_bool(json, key, value)     put_bool(json, BASE_JSON_NAME(key), value)
+#define report_json_time(json, key, ns, known) put_time(json, BASE_JSON_NAME(key), ns, known)
+#define report_json_key(json, key)             base_json_name(json, BASE_JSON_NAME(key))
+
+static inline void put_number(struct base_json *json, struct base_str name, uint64_t value)
 {
-    base_json_key(json, key);
+    base_json_name(json, name);
     base_json_u64(json, value);
 }
 
-static inline void report_json_number_or_null(struct base_json *json, const char *key,
-                                              uint64_t value, bool known)
+static inline void put_number_or_null(struct base_json *json, struct base_str name, uint64_t value,
+                                      bool known)
 {
-    base_json_key(json, key);
+    base_json_name(json, name);
     if (known)
         base_json_u64(json, value);
     else
         base_json_null(json);
 }
 
-static inline void report_json_string(struct base_json *json, const char *key, const char *text)
+static inline void put_string(struct base_json *json, struct base_str name, const char *text)
 {
-    base_json_key(json, key);
+    base_json_name(json, name);
     base_json_string(json, text);
 }
 
-static inline void report_json_bool(struct base_json *json, const char *key, bool value)
+static inline void put_bool(struct base_json *json, struct base_str name, bool value)
 {
-    base_json_key(json, key);
+    base_json_name(json, name);
     base_json_bool(json, value);
 }
 
-static inline void report_json_time(struct base_json *json, const char *key, int64_t ns, bool known)
+static inline void put_time(struct base_json *json, struct base_str name, int64_t ns, bool known)
 {
-    base_json_key(json, key);
+    base_json_name(json, name);
     if (known)
         base_json_i64(json, ns);
     else
@@ -47,8 +56,22 @@ static inline void report_json_time(struct base_json *json, const char *key, int
 void report_json_frames(struct base_json *json, const struct report_data *data,
                         const struct profile_frame *frames, uint32_t count, bool whole);
 
+// Call paths repeat, too: what is written of one is kept.
+struct report_json_paths {
+    struct base_map made; // number to struct base_str *
+    struct base_arena *arena;
+    bool failed; // memory ran out
+};
+// The member "call_path" of objects and findings; 0: there is none.
+void report_json_call_path(struct base_json *json, const struct report_data *data,
+                           struct report_json_paths *paths, uint32_t number);
+
 // The member "findings" (json_findings.c). False when memory ran out.
-bool report_json_findings(struct base_json *json, const struct report_data *data);
+bool report_json_findings(struct base_json *json, const struct report_data *data,
+                          struct report_json_paths *paths);
+
+// What a finding is worth, as an object.
+void report_json_worth(struct base_json *json, const struct analyze_finding *finding);
 
 // The member "kernels" (json_kernels.c).
 enum base_code report_json_kernels(struct base_json *json, struct profile *profile,

@@ -6,6 +6,12 @@
 #include "data.h"
 #include "units.h"
 
+static const char *base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
 static bool is_stub(const char *function)
 {
     static const char *const stubs[] = {"__device_stub_", "__wrapper__device_stub_"};
@@ -17,8 +23,8 @@ static bool is_stub(const char *function)
 }
 
 // What the compiler makes of a launch: stubs, then the kernel's own name as a function of the host,
-// which stands in the stub's name. Returns how many frames that is, with what the stubs call.
-static uint32_t count_stubs(const struct report_path *path)
+// which stands in the stub's name.
+uint32_t report_stub_frames(const struct report_path *path)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < path->frame_count; i++) {
@@ -35,27 +41,131 @@ static uint32_t count_stubs(const struct report_path *path)
     return same && count + 1 < path->frame_count ? count + 1 : count;
 }
 
-void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
+static void put_place(const struct report_data *data, const struct profile_frame *frame,
+                      bool with_folders, struct base_buf *out)
 {
-    const struct report_path *of = report_path_of(data, path);
-    if (!of || of->frame_count == 0)
-        return;
-    const uint32_t first = count_stubs(of);
-    const struct profile_frame *frame = &of->frames[first];
-    for (uint32_t i = first; i < of->frame_count && !frame->file; i++) {
-        if (of->frames[i].file)
-            frame = &of->frames[i];
-    }
     if (frame->file) {
-        report_put_text(out, frame->file);
+        report_put_text(out, with_folders ? frame->file : base_name(frame->file));
         if (frame->line)
             base_buf_printf(out, ":%u", frame->line);
     } else if (frame->function) {
         report_put_text(out, frame->function);
     } else {
-        const char *image = report_image_path(data, frame->image);
-        const char *name = image ? strrchr(image, '/') : NULL;
-        report_put_text(out, name ? name + 1 : image ? image : "?");
+        const char *name = base_name(report_image_path(data, frame->image));
+        report_put_text(out, name ? name : "?");
         base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
     }
+}
+
+// The frame that is the place of a call path; NULL: it has none.
+static const struct profile_frame *place_of(const struct report_path *path)
+{
+    if (!path || path->frame_count == 0)
+        return NULL;
+    const uint32_t first = report_stub_frames(path);
+    for (uint32_t i = first; i < path->frame_count; i++) {
+        if (path->frames[i].file)
+            return &path->frames[i];
+    }
+    return &path->frames[first];
+}
+
+void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
+{
+    const struct profile_frame *frame = place_of(report_path_of(data, path));
+    if (frame)
+        put_place(data, frame, true, out);
+}
+
+static bool same_function(const struct profile_frame *one, const struct profile_frame *other)
+{
+    return one->function && other->function && one->file && other->file &&
+           strcmp(one->function, other->function) == 0 && strcmp(one->file, other->file) == 0;
+}
+
+// The frame in the innermost function that both paths lead through before they part; NULL: none.
+static const struct profile_frame *parting_of(const struct report_path *path,
+                                              const struct report_path *other)
+{
+    const struct profile_frame *parting = NULL;
+    for (uint32_t i = 1; path && other && i <= path->frame_count && i <= other->frame_count; i++) {
+        const struct profile_frame *one = &path->frames[path->frame_count - i],
+                                   *beside = &other->frames[other->frame_count - i];
+        if (one->file && !same_function(one, beside))
+            break;
+        if (one->file)
+            parting = one;
+        if (one->file && one->line != beside->line)
+            break;
+    }
+    return parting;
+}
+
+void report_put_place_beside(const struct report_data *data, uint32_t path, uint32_t other,
+                             struct base_buf *out)
+{
+    const struct report_path *of = report_path_of(data, path);
+    const struct profile_frame *place = place_of(of);
+    const struct profile_frame *parting = parting_of(of, report_path_of(data, other));
+    if (!place)
+        return;
+    put_place(data, place, false, out);
+    if (parting > place && place->file && !same_function(parting, place)) { // frames go outwards
+        base_buf_puts(out, ", called at ");
+        put_place(data, parting, false, out);
+    }
+}
+
+// --- The way there -------------------------------------------------------------------------------
+
+// Who calls main, and whom the program calls of CUDA.
+static bool is_foreign(const struct report_data *data, const struct profile_frame *frame)
+{
+    static const char *const starts[] = {"_start",
+                                         "__libc_start_main",
+                                         "__libc_start_call_main",
+                                         "__libc_start_main_impl",
+                                         "start_thread",
+                                         "clone"};
+    for (size_t i = 0; frame->function && i < sizeof(starts) / sizeof(starts[0]); i++) {
+        if (strcmp(frame->function, starts[i]) == 0)
+            return true;
+    }
+    const char *image = base_name(report_image_path(data, frame->image));
+    return !frame->file && image && strncmp(image, "libcuda", strlen("libcuda")) == 0;
+}
+
+static void put_frame(const struct report_data *data, const struct profile_frame *frame,
+                      struct base_buf *out)
+{
+    if (frame->function) {
+        report_put_function(out, frame->function);
+    } else {
+        const char *image = base_name(report_image_path(data, frame->image));
+        report_put_text(out, image ? image : "?");
+        base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
+    }
+    if (frame->file) {
+        base_buf_putc(out, ' ');
+        put_place(data, frame, false, out);
+    }
+}
+
+void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out)
+{
+    enum { MOST = 4 };
+    const struct report_path *of = report_path_of(data, path);
+    if (!of)
+        return;
+    uint32_t first = report_stub_frames(of), end = of->frame_count;
+    while (first + 1 < end && is_foreign(data, &of->frames[first]))
+        first++;
+    while (end > first + 1 && is_foreign(data, &of->frames[end - 1]))
+        end--;
+    for (uint32_t i = first; i < end && i < first + MOST; i++) {
+        base_buf_puts(out, i > first ? " < " : "");
+        put_frame(data, &of->frames[i], out);
+    }
+    if (end > first + MOST)
+        base_buf_puts(out, " < ...");
 }

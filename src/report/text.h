@@ -6,10 +6,9 @@
 #include "data.h"
 #include "table.h"
 
-enum { REPORT_MOST_ROWS = 10 }; // of a table
-
 struct report_text {
     const struct report_data *data;
+    const struct report_choice *choice;
     const struct report_style *style;
     struct base_buf out;
     bool failed; // memory ran out
@@ -17,17 +16,30 @@ struct report_text {
 
 #define REPORT_COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
 
-// A table of the first rows; and a heading, after an empty line.
+// A table of the rows, up to the limit; and a heading, after an empty line.
 void report_text_table(struct report_text *text, const struct report_column *columns,
-                       size_t column_count, const void *rows, size_t count, size_t row_bytes,
-                       size_t most);
+                       size_t column_count, const void *rows, size_t count, size_t row_bytes);
 void report_text_heading(struct report_text *text, const char *heading);
+// Words in lines of the width at most: the first begins with `first`, the others with as many
+// blanks.
+void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words);
 
-// text_findings.c: what is wasted, what is worth most first.
+// text_head.c: what was run and how it ended, and in one line what there is to gain.
+void report_text_head(struct report_text *text);
+// The program's name and arguments, each after a blank.
+void report_text_arguments(struct report_text *text);
+// As one would type it in a shell, as far as a reader is concerned.
+void report_put_argument(struct base_buf *out, const char *argument);
+
+// text_findings.c: what is wasted, what is worth most first; and what each analysis found.
 void report_text_findings(struct report_text *text);
+void report_text_analyses(struct report_text *text);
 
 // text_objects.c: the peaks of memory and what they are made of; and all objects.
 void report_text_peaks(struct report_text *text);
 void report_text_objects(struct report_text *text);
+
+// text_work.c: kernels, copies and synchronisations.
+void report_text_work(struct report_text *text);
 
 #endif

@@ -1,60 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings in the report as text: those of one pattern, name and place together, what is worth most
-// first, each with what to do.
-#include <assert.h>
+// Findings in the report as text: what is worth most first, each with what to do; and what each
+// analysis found, or why it did not look.
+#include <stdio.h>
+#include <string.h>
 
 #include "findings.h"
 #include "text.h"
 #include "units.h"
 
-enum { MOST_FINDINGS = 10 };
+enum { FEW = 5 }; // for which a screen has room
 
-struct group {
-    const struct analyze_finding *first; // the one that is worth most
-    uint64_t count;
-};
+// --- Which ones ----------------------------------------------------------------------------------
 
-struct groups {
-    BASE_ARRAY(struct group) rows;
-    struct base_map known;
-    bool failed;
-};
-
-// Findings come the best first, so a group stands where its best one does.
-static void gather(struct groups *groups, const struct report_data *data)
+// A word of a list with commas in between.
+static bool is_in_list(const char *list, const char *word)
 {
-    for (size_t i = 0; i < analyze_finding_count(data->analysis) && !groups->failed; i++) {
-        const struct analyze_finding *finding = analyze_finding(data->analysis, i);
-        const struct report_object *object = report_find_object(data, finding->object);
-        const char *name = object ? object->name : NULL;
-        uint64_t key[6] = {finding->pattern,
-                           (uint64_t)(uintptr_t)name,
-                           name ? 0 : finding->object,
-                           finding->path ? finding->path : UINT64_MAX - finding->call,
-                           finding->other_path ? finding->other_path
-                                               : UINT64_MAX - finding->other_call,
-                           finding->last_path};
-        uint64_t *slot = base_map_put(&groups->known, base_hash(key, sizeof(key)), NULL);
-        if (slot && *slot == 0) {
-            struct group *made = base_array_push(&groups->rows);
-            if (made)
-                made->first = finding;
-            *slot = made ? groups->rows.count : 0;
-        }
-        groups->failed |= !slot || *slot == 0;
-        if (!groups->failed) {
-            assert(groups->rows.items); // since the map is not empty
-            groups->rows.items[*slot - 1].count++;
-        }
+    const size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
     }
+    return false;
 }
 
-static void put_worth(const struct analyze_finding *finding, struct base_buf *out)
+static bool has_part(const char *name, const char *part)
+{
+    return name && strstr(name, part);
+}
+
+static bool is_about_object(const struct report_data *data, const struct analyze_finding *finding,
+                            const char *part)
+{
+    const struct report_object *object = report_find_object(data, finding->object),
+                               *other = report_find_object(data, finding->other_object);
+    return (object && has_part(object->name, part)) || (other && has_part(other->name, part));
+}
+
+static bool is_about_kernel(const struct report_data *data, const struct analyze_finding *finding,
+                            const char *part)
+{
+    const uint32_t kernels[] = {finding->kernel, finding->other_kernel, finding->last_kernel};
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        if (kernels[i] && has_part(report_kernel_name(data, kernels[i]), part))
+            return true;
+    }
+    return false;
+}
+
+static bool is_chosen(const struct report_text *text, const struct analyze_finding *finding)
+{
+    const struct report_choice *choice = text->choice;
+    return (!choice->pattern ||
+            is_in_list(choice->pattern, analyze_pattern_word(finding->pattern))) &&
+           (!choice->object || is_about_object(text->data, finding, choice->object)) &&
+           (!choice->kernel || is_about_kernel(text->data, finding, choice->kernel));
+}
+
+static bool has_worth(const struct analyze_finding *finding)
+{
+    return finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns;
+}
+
+// --- One of them ---------------------------------------------------------------------------------
+
+static void put_worth(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *out)
 {
     const char *before = "";
     if (finding->peak_bytes) {
         report_put_bytes(out, finding->peak_bytes);
-        base_buf_puts(out, " off the peak");
+        base_buf_puts(out, " off the peak (");
+        report_put_share(out, finding->peak_bytes, data->peak_count ? data->peaks[0].bytes : 0);
+        base_buf_putc(out, ')');
         before = ", ";
     }
     if (finding->traffic_bytes) {
@@ -70,56 +87,180 @@ static void put_worth(const struct analyze_finding *finding, struct base_buf *ou
         before = ", ";
     }
     if (!before[0])
-        base_buf_puts(out, "nothing off the peak by itself");
+        base_buf_puts(out, finding->pattern == ANALYZE_NON_UNIFORM_ACCESS
+                               ? "time that is not foretold"
+                               : "nothing off the peak alone");
 }
 
-static void put_group(struct report_text *text, const struct group *group, size_t number)
+static void put_finding(struct report_text *text, const struct analyze_finding *finding,
+                        size_t number)
 {
-    struct base_buf *out = &text->out;
-    base_buf_printf(out, "  %zu. %s, ", number, analyze_pattern_word(group->first->pattern));
-    put_worth(group->first, out);
-    if (group->count > 1)
-        base_buf_printf(out, "; %llu objects, of which this is the first",
-                        (unsigned long long)group->count);
-    base_buf_puts(out, "\n     ");
-    report_put_message(text->data, group->first, out);
-    base_buf_puts(out, "\n     -> ");
-    report_put_suggestion(text->data, group->first, out);
-    base_buf_putc(out, '\n');
+    struct base_buf line = {0};
+    char indent[24];
+    const int width = snprintf(indent, sizeof(indent), "  %zu. ", number);
+    base_buf_printf(&line, "%s: ", analyze_pattern_word(finding->pattern));
+    put_worth(text->data, finding, &line);
+    if (text->style->colour)
+        base_buf_puts(&text->out, "\033[1m");
+    report_text_lines(text, indent, &line);
+    if (text->style->colour)
+        base_buf_puts(&text->out, "\033[0m");
+    snprintf(indent, sizeof(indent), "%*s", width, "");
+    line.length = 0;
+    report_put_message(text->data, finding, &line);
+    report_text_lines(text, indent, &line);
+    line.length = 0;
+    report_put_trace(text->data, finding->path, &line);
+    if (line.length) {
+        snprintf(indent, sizeof(indent), "%*sat ", width, "");
+        report_text_lines(text, indent, &line);
+    }
+    snprintf(indent, sizeof(indent), "%*s-> ", width, "");
+    line.length = 0;
+    report_put_suggestion(text->data, finding, &line);
+    report_text_lines(text, indent, &line);
+    base_buf_fini(&line);
 }
 
-static void put_heading(struct report_text *text)
+// --- All of them ---------------------------------------------------------------------------------
+
+// What is not shown: others of worth, and those that are left out because they have none alone.
+static void put_rest(struct report_text *text, size_t worthy, size_t others)
 {
     const struct report_data *data = text->data;
-    uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
-    uint64_t achievable = analyze_achievable_peak(data->analysis);
-    struct base_buf heading = {0};
-    base_buf_puts(&heading, "Findings");
-    if (achievable < peak) {
-        base_buf_puts(&heading, ": all together could bring the peak down to ");
-        report_put_bytes(&heading, achievable);
-        if (analyze_least_peak(data->analysis) < achievable) {
-            base_buf_puts(&heading, ", and no layout below ");
-            report_put_bytes(&heading, analyze_least_peak(data->analysis));
-        }
+    struct base_buf line = {0};
+    if (worthy)
+        base_buf_printf(&line, "... and %zu more", worthy);
+    if (others)
+        base_buf_printf(&line, "%s%zu %s nothing off the peak alone", worthy ? "; " : "", others,
+                        others == 1 ? "takes" : "take");
+    if (others && data->peak_count &&
+        analyze_achievable_peak(data->analysis) < data->peaks[0].bytes) {
+        base_buf_puts(&line, ", but all together leave ");
+        report_put_bytes(&line, analyze_achievable_peak(data->analysis));
+        base_buf_puts(&line, " of it");
     }
-    text->failed |= heading.failed;
-    report_text_heading(text, heading.text ? heading.text : "");
-    base_buf_fini(&heading);
+    report_text_lines(text, "  ", &line);
+    base_buf_fini(&line);
 }
 
 void report_text_findings(struct report_text *text)
 {
-    struct groups groups = {0};
-    gather(&groups, text->data);
-    text->failed |= groups.failed;
-    if (groups.rows.count && !groups.failed) {
-        put_heading(text);
-        for (size_t i = 0; i < groups.rows.count && i < MOST_FINDINGS; i++)
-            put_group(text, &groups.rows.items[i], i + 1);
-        if (groups.rows.count > MOST_FINDINGS)
-            base_buf_printf(&text->out, "  and %zu more\n", groups.rows.count - MOST_FINDINGS);
+    const struct analysis *analysis = text->data->analysis;
+    const struct report_choice *choice = text->choice;
+    const size_t all = analyze_finding_count(analysis);
+    size_t count = 0, worthy = 0;
+    for (size_t i = 0; i < all; i++) {
+        const bool chosen = is_chosen(text, analyze_finding(analysis, i));
+        count += chosen;
+        worthy += chosen && has_worth(analyze_finding(analysis, i));
     }
-    base_map_fini(&groups.known);
-    base_array_fini(&groups.rows);
+    if (count == 0) {
+        if (all)
+            report_text_heading(text, "No finding is about what was asked for");
+        return;
+    }
+    // On a screen those that are worth nothing alone stand only where there are no others.
+    const bool short_of_room = !choice->verbose && !choice->limit;
+    const bool only_worthy = short_of_room && worthy;
+    const size_t most = choice->limit ? choice->limit : choice->verbose ? SIZE_MAX : FEW;
+    size_t shown = 0, shown_worthy = 0;
+    report_text_heading(text, choice->verbose ? "Findings" : "What to fix first");
+    for (size_t i = 0; i < all && shown < most; i++) {
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        if (!is_chosen(text, finding) || (only_worthy && !has_worth(finding)))
+            continue;
+        put_finding(text, finding, i + 1);
+        shown++;
+        shown_worthy += has_worth(finding);
+    }
+    if (only_worthy && shown < count)
+        put_rest(text, worthy - shown_worthy, count - worthy);
+    else if (shown < count)
+        base_buf_printf(&text->out, "  ... and %zu more\n", count - shown);
+}
+
+// --- What was looked for -------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    uint32_t facts; // of probes
+} analyses[] = {
+    {"objects", PROFILE_PROBE_OBJECTS},
+    {"elements", PROFILE_PROBE_ELEMENTS},
+    {"counts", PROFILE_PROBE_COUNTS},
+};
+enum { ANALYSES = sizeof(analyses) / sizeof(analyses[0]) };
+
+// The one that a pattern is found by.
+static size_t analysis_of(enum analyze_pattern pattern)
+{
+    switch (pattern) {
+    case ANALYZE_OVERALLOCATION:
+    case ANALYZE_STRUCTURED_ACCESS: return 1;
+    case ANALYZE_NON_UNIFORM_ACCESS: return 2;
+    default: return 0;
+    }
+}
+
+// What probes were asked for, each with those that it needs.
+static uint32_t facts_of(const struct report_data *data)
+{
+    uint32_t facts = 0;
+    for (size_t i = 0; i < data->settings.count; i++) {
+        const struct profile_setting *setting = &data->settings.items[i];
+        for (size_t k = 0; k < ANALYSES && strcmp(setting->name, "analyses") == 0; k++) {
+            if (is_in_list(setting->value, analyses[k].name))
+                facts |= 2 * analyses[k].facts - 1;
+        }
+    }
+    for (size_t i = 0; i < data->kernel_rows.count; i++)
+        facts |= data->kernel_rows.items[i].facts;
+    return facts;
+}
+
+static void put_found(const struct report_data *data, size_t which, struct base_buf *out)
+{
+    uint64_t counts[ANALYZE_PATTERNS] = {0}, all = 0;
+    for (size_t i = 0; i < analyze_finding_count(data->analysis); i++) {
+        const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        counts[finding->pattern]++;
+        all += analysis_of(finding->pattern) == which;
+    }
+    if (all)
+        base_buf_printf(out, "%llu finding%s:", (unsigned long long)all, all == 1 ? "" : "s");
+    else
+        base_buf_puts(out, "clean");
+    const char *before = " ";
+    for (size_t i = 0; i < ANALYZE_PATTERNS; i++) {
+        const enum analyze_pattern pattern = (enum analyze_pattern)i;
+        if (!counts[i] || analysis_of(pattern) != which)
+            continue;
+        base_buf_printf(out, "%s%llu %s", before, (unsigned long long)counts[i],
+                        analyze_pattern_word(pattern));
+        before = ", ";
+    }
+}
+
+void report_text_analyses(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    const uint32_t facts = facts_of(data);
+    if (data->calls == 0)
+        return;
+    report_text_heading(text, "What was looked for");
+    for (size_t i = 0; i < ANALYSES; i++) {
+        struct base_buf line = {0};
+        char first[24];
+        // What was not watched hides nothing where there was nothing to watch.
+        if (data->launches && !(facts & analyses[i].facts))
+            base_buf_printf(&line, "skipped: recorded without --analyses %s", analyses[i].name);
+        else if (analyze_is_incomplete(data->analysis) && analyses[i].facts != PROFILE_PROBE_COUNTS)
+            base_buf_puts(&line, "skipped: calls or objects are missing in the profile");
+        else
+            put_found(data, i, &line);
+        snprintf(first, sizeof(first), "  %-8s  ", analyses[i].name);
+        report_text_lines(text, first, &line);
+        base_buf_fini(&line);
+    }
 }

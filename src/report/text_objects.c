@@ -6,8 +6,6 @@
 #include "text.h"
 #include "units.h"
 
-enum { MOST_ROWS_OF_A_PEAK = 5 };
-
 struct group {
     const struct report_object *first;
     uint64_t count, bytes, unfreed;
@@ -146,7 +144,7 @@ static int by_group_bytes(const void *one, const void *other)
 
 // A table of the objects, of those that make the peak where one is given.
 static void put_objects(struct report_text *text, const struct analyze_peak *peak,
-                        const struct report_column *columns, size_t column_count, size_t most)
+                        const struct report_column *columns, size_t column_count)
 {
     const struct report_data *data = text->data;
     struct base_map known = {0};
@@ -178,7 +176,7 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
     if (groups.count && !text->failed) {
         qsort(groups.items, groups.count, sizeof(groups.items[0]), by_group_bytes);
         report_text_table(text, columns, column_count, groups.items, groups.count,
-                          sizeof(groups.items[0]), most);
+                          sizeof(groups.items[0]));
     }
     base_map_fini(&known);
     base_array_fini(&groups);
@@ -202,7 +200,7 @@ void report_text_peaks(struct report_text *text)
         text->failed |= heading.failed;
         report_text_heading(text, heading.text ? heading.text : "");
         base_buf_fini(&heading);
-        put_objects(text, peak, REPORT_COLUMNS(peak_columns), MOST_ROWS_OF_A_PEAK);
+        put_objects(text, peak, REPORT_COLUMNS(peak_columns));
     }
     if (data->peak_count == 0)
         report_text_heading(text, "No device memory was allocated");
@@ -213,14 +211,13 @@ void report_text_objects(struct report_text *text)
     const struct report_data *data = text->data;
     if (data->objects.count) {
         report_text_heading(text, "Objects by size");
-        put_objects(text, NULL, REPORT_COLUMNS(object_columns), REPORT_MOST_ROWS);
+        put_objects(text, NULL, REPORT_COLUMNS(object_columns));
     }
     if (data->accesses) {
         bool elements = data->has_moved || data->has_elements;
         report_text_heading(text, elements ? "Objects by use: launches that read and write them, "
                                              "share touched, bytes moved"
                                            : "Objects by use: launches that read and write them");
-        put_objects(text, NULL, use_columns, USE_COLUMNS - (elements ? 0 : ELEMENT_COLUMNS),
-                    REPORT_MOST_ROWS);
+        put_objects(text, NULL, use_columns, USE_COLUMNS - (elements ? 0 : ELEMENT_COLUMNS));
     }
 }

@@ -2,6 +2,8 @@
 // Numbers and texts for people.
 #include "units.h"
 
+#include <string.h>
+
 struct unit {
     const char *name;
     double factor; // of the unit before it
@@ -90,6 +92,35 @@ void report_put_text(struct base_buf *out, const char *text)
         }
         at += bytes ? bytes : 1;
     }
+}
+
+// Where the parameters begin that end the name; its length where there are none.
+static size_t parameters_of(const char *name)
+{
+    static const char after[] = " const"; // of a method
+    const size_t length = strlen(name);
+    size_t at = length;
+    if (at > strlen(after) && strcmp(name + at - strlen(after), after) == 0)
+        at -= strlen(after);
+    if (at == 0 || name[at - 1] != ')')
+        return length;
+    for (unsigned depth = 0; at > 0;) {
+        at--;
+        depth += name[at] == ')';
+        depth -= name[at] == '(';
+        if (depth == 0)
+            return at ? at : length;
+    }
+    return length;
+}
+
+void report_put_function(struct base_buf *out, const char *name)
+{
+    struct base_buf kept = {0};
+    base_buf_add(&kept, name, parameters_of(name));
+    report_put_text(out, kept.text);
+    out->failed |= kept.failed;
+    base_buf_fini(&kept);
 }
 
 size_t report_text_width(const char *text)

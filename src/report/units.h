@@ -17,6 +17,9 @@ void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole);
 // NULL gives nothing.
 void report_put_text(struct base_buf *out, const char *text);
 
+// A function's name without its parameters: "sgemm" of "sgemm(int, float*)".
+void report_put_function(struct base_buf *out, const char *name);
+
 // How many columns the text takes, where each character takes one.
 size_t report_text_width(const char *text);
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "model.h"
+#include "analysis.h"
 
 enum { LEGACY = 1, BLOCKING = 2, BLOCKING_TOO = 3, FREE_RUNNING = 4, STREAMS = 4 };
 
@@ -135,6 +135,26 @@ static inline struct analyze_touch *uses(struct analyze_model *model, uint32_t o
     row->kernel = model->calls.items[row->call].kernel;
     row->elements = row->new_elements = row->shared_elements = PROFILE_UNKNOWN;
     return row;
+}
+
+// The model goes with the analysis.
+static inline struct analysis *analyze(struct analyze_model *model,
+                                       struct analyze_thresholds thresholds)
+{
+    struct base_error error = {0};
+    struct analysis *analysis = calloc(1, sizeof(*analysis));
+    assert_non_null(analysis);
+    assert_true(analyze_index_uses(model));
+    analysis->model = *model;
+    analysis->thresholds = thresholds;
+    assert_int_equal(analyze_model(analysis, &error), BASE_OK);
+    return analysis;
+}
+
+static inline uint32_t random_below(uint64_t *seed, uint32_t limit)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33) % limit;
 }
 
 #endif

@@ -3,34 +3,16 @@
 // and what maps say.
 #include "models.h"
 
-#include <unistd.h>
+#include "../profile/folder.h"
 
-static char folder[64], path[96];
 static struct base_error error;
 static struct profile_writer *writer;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/glint-analyze-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.glint", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 enum { BASE = 1 << 20, SIZE = 1000 };
 
 static void begin(void)
 {
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
 }
 
 static void object(uint64_t number, enum profile_object_kind kind, uint64_t call, uint64_t parent)
@@ -53,9 +35,9 @@ static void load(struct analyze_model *model)
 {
     struct profile *profile;
     assert_int_equal(profile_finish(writer, PROFILE_EXITED, 0, &error), BASE_OK);
-    assert_int_equal(profile_open(path, &profile, &error), BASE_OK);
+    assert_int_equal(profile_open(test_path, &profile, &error), BASE_OK);
     *model = (struct analyze_model){0};
-    assert_int_equal(analyze_load(model, profile, &error), BASE_OK);
+    assert_int_equal(analyze_load(model, profile, NULL, &error), BASE_OK);
     profile_close(profile);
 }
 
@@ -191,6 +173,11 @@ static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
     };
     const struct profile_graph graph = {.number = 5, .nodes = nodes, .node_count = 3};
     assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
+    // Edges against the order of nodes, or of graphs that are not there, are of a damaged file.
+    static const struct profile_edge edges[] = {
+        {5, 1, 3}, {5, 0, 2}, {5, 3, 2}, {5, 2, 4}, {9, 1, 2}};
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+        assert_int_equal(profile_add_edge(writer, &edges[i], &error), BASE_OK);
     call((struct profile_call){.number = 1, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 5});
     call((struct profile_call){.number = 2, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 6});
     const struct profile_access access = {.call = 1, .node = 2, .object = 1, .written = true};
@@ -201,6 +188,15 @@ static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
     assert_true(model.touches.items[1].is_kernel);
     assert_int_equal(model.touches.items[1].kernel, 1);
     assert_int_equal(model.touches.items[2].how, ANALYZE_READ);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(model.touches.items[i].node, i);
+    assert_int_equal(model.calls.items[0].graph, 1);
+    assert_int_equal(model.calls.items[1].graph, 0);
+    assert_int_equal(model.edges.count, 1);
+    assert_int_equal(analyze_steps(&model, 0), 2);
+    assert_int_equal(analyze_steps(&model, 1), 1);
+    assert_true(analyze_is_node_before(&model, 0, 0, 2));
+    assert_false(analyze_is_node_before(&model, 0, 0, 1));
     assert_false(model.calls.items[0].flags & ANALYZE_UNSEEN);
     assert_true(model.calls.items[1].flags & ANALYZE_UNSEEN); // a graph that nobody told
     analyze_model_fini(&model);
@@ -268,6 +264,63 @@ static void copies_over_the_borders_of_parts_blur_their_pool(void **state)
     }
 }
 
+static void part(uint64_t number, uint64_t parent, uint64_t offset, uint64_t made, uint64_t ended)
+{
+    const struct profile_object row = {.number = number,
+                                       .kind = PROFILE_OBJECT_PART,
+                                       .address = BASE + offset,
+                                       .bytes = 10,
+                                       .call = made,
+                                       .parent = parent};
+    assert_int_equal(profile_add_object(writer, &row, &error), BASE_OK);
+    if (ended)
+        assert_int_equal(profile_end_object(writer, number, ended, 0, &error), BASE_OK);
+}
+
+// One call ends a part and begins another in its place: it was resized. Memory that is only given
+// out again is something else.
+static void parts_that_are_resized_are_blurred(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    part(2, 1, 20, 1, 3); // resized
+    part(3, 1, 40, 2, 3); // ended by the same call, elsewhere
+    part(4, 1, 20, 3, 4);
+    part(5, 1, 20, 5, 0); // given out again
+    for (uint64_t i = 1; i <= 5; i++)
+        call((struct profile_call){.number = i, .kind = PROFILE_CALL_ALLOC});
+    load(&model);
+    static const bool blurred[] = {false, true, false, true, false};
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(model.objects.items[i].blurred, blurred[i]);
+    assert_int_equal(model.objects.items[0].part_count, 4);
+    assert_true(analyze_is_pool(&model.objects.items[0]));
+    analyze_model_fini(&model);
+}
+
+static void parts_are_what_they_lie_in(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_PINNED, 0, 0);
+    object(2, PROFILE_OBJECT_MANAGED, 0, 0);
+    part(3, 1, 0, 1, 2);
+    part(4, 2, 20, 3, 0);
+    for (uint64_t i = 1; i <= 3; i++)
+        call((struct profile_call){.number = i, .kind = PROFILE_CALL_ALLOC});
+    load(&model);
+    const struct analyze_object *rows = model.objects.items;
+    assert_true(rows[2].is_host && !rows[2].elsewhere);
+    assert_true(!rows[3].is_host && rows[3].elsewhere);
+    assert_false(analyze_is_pool(&rows[0]) || analyze_is_pool(&rows[1]));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(analyze_is_api(&model.calls.items[i]), i == 2);
+    analyze_model_fini(&model);
+}
+
 // 1003 elements: all but two runs, one of which ends and begins in the middle of a byte, and what
 // no piece covers.
 static void maps_tell_the_largest_piece_that_is_not_touched(void **state)
@@ -331,6 +384,8 @@ int main(void)
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),
+        cmocka_unit_test(parts_that_are_resized_are_blurred),
+        cmocka_unit_test(parts_are_what_they_lie_in),
         cmocka_unit_test(maps_tell_the_largest_piece_that_is_not_touched),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

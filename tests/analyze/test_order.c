@@ -136,19 +136,150 @@ static void host_memory_is_no_step(void **state)
     CHECK_ORDERS(&model, 0, 1, 1);
 }
 
+// --- Graphs --------------------------------------------------------------------------------------
+
+// A graph of so many nodes, GPU APIs all of them but where it says so, with edges given as pairs.
+static uint32_t add_graph(struct analyze_model *model, uint32_t nodes, const char *apis,
+                          const uint32_t (*edges)[2], size_t count)
+{
+    bool is_api[16];
+    for (uint32_t i = 0; i < nodes; i++)
+        is_api[i] = apis[i] == 'x';
+    uint32_t graph = analyze_add_graph(model, is_api, nodes);
+    assert_int_not_equal(graph, ANALYZE_NONE);
+    for (size_t i = 0; i < count; i++)
+        assert_true(analyze_add_edge(model, graph, edges[i][0], edges[i][1]));
+    return graph;
+}
+
+static uint32_t launch_graph(struct analyze_model *model, uint32_t stream, uint32_t graph)
+{
+    uint32_t call = add_call(model, PROFILE_CALL_GRAPH_LAUNCH, stream);
+    model->calls.items[call].flags |= ANALYZE_LAUNCHES;
+    model->calls.items[call].graph = graph + 1;
+    return call;
+}
+
+static void a_graph_is_as_long_as_its_longest_chain(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    // 0 to 1 and 2, both to 4; 3 stands alone and is none; 4 to 5, which is none, to 6.
+    static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {1, 4}, {2, 4}, {4, 5}, {5, 6}};
+    model_begin(&model);
+    uint32_t graph = add_graph(&model, 7, "xxx.x.x", edges, 6);
+    uint32_t wide = add_graph(&model, 3, "xxx", NULL, 0),
+             empty = add_graph(&model, 2, "..", NULL, 0);
+    assert_int_equal(model.graphs.items[graph].steps, 4);
+    launch(&model, BLOCKING, 1);                  // 0
+    launch_graph(&model, BLOCKING, graph);        // 1 to 4
+    launch(&model, BLOCKING, 1);                  // 5
+    launch_graph(&model, BLOCKING, wide);         // 6
+    launch_graph(&model, BLOCKING, empty);        // 7
+    launch(&model, FREE_RUNNING, 1);              // 0: beside all of it
+    launch(&model, BLOCKING, 1);                  // 8
+    launch_graph(&model, BLOCKING, ANALYZE_NONE); // 9: one that nobody told
+    launch(&model, BLOCKING, 1);                  // 10
+    CHECK_ORDERS(&model, 0, 1, 5, 6, 7, 0, 8, 9, 10);
+}
+
+// What a graph does to an object is done when all of the graph is.
+static void data_of_a_graph_comes_after_all_of_it(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}};
+    model_begin(&model);
+    uint32_t graph = add_graph(&model, 3, "xxx", edges, 2);
+    uint32_t a = allocate(&model, 8);          // 0
+    launch_graph(&model, FREE_RUNNING, graph); // 1 to 3
+    touch(&model, a, ANALYZE_WRITE);
+    launch(&model, BLOCKING, 1); // 4
+    uses(&model, a, ANALYZE_READ);
+    CHECK_ORDERS(&model, 0, 1, 4);
+}
+
+static void what_failed_of_graphs_is_no_step(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    static const uint32_t edges[][2] = {{0, 1}};
+    model_begin(&model);
+    uint32_t graph = add_graph(&model, 2, "xx", edges, 1);
+    uint32_t failed = launch_graph(&model, BLOCKING, graph);
+    model.calls.items[failed].flags = 0;
+    launch(&model, BLOCKING, 1);
+    CHECK_ORDERS(&model, 0, 0);
+}
+
 // --- Random programs -----------------------------------------------------------------------------
 
 enum { MOST_CALLS = 60, THREADS = 2, EVENTS = 3, MOST_OBJECTS = 8 };
 
-static uint32_t random_below(uint64_t *seed, uint32_t limit)
+enum { MOST_NODES = 8, GRAPHS = 3 };
+
+// Edges of a random graph as the oracle looks at them: of each node, by which others.
+struct random_graph {
+    uint32_t nodes;
+    bool is_api[MOST_NODES], edge[MOST_NODES][MOST_NODES];
+};
+
+static void make_graph(struct analyze_model *model, uint64_t *seed, struct random_graph *made)
 {
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*seed >> 33) % limit;
+    *made = (struct random_graph){.nodes = 1 + random_below(seed, MOST_NODES)};
+    for (uint32_t i = 0; i < made->nodes; i++)
+        made->is_api[i] = random_below(seed, 4) != 0;
+    uint32_t graph = analyze_add_graph(model, made->is_api, made->nodes);
+    assert_int_not_equal(graph, ANALYZE_NONE);
+    for (uint32_t to = 0; to < made->nodes; to++) {
+        for (uint32_t from = 0; from < to; from++) {
+            made->edge[from][to] = random_below(seed, 3) == 0;
+            if (made->edge[from][to])
+                assert_true(analyze_add_edge(model, graph, from, to));
+        }
+    }
 }
 
-static void make_program(struct analyze_model *model, uint64_t seed)
+// Every way on from the node is gone.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as there are nodes
+static uint32_t longest_from(const struct random_graph *graph, uint32_t node)
+{
+    uint32_t most = 0;
+    for (uint32_t to = node + 1; to < graph->nodes; to++) {
+        uint32_t length = graph->edge[node][to] ? longest_from(graph, to) : 0;
+        most = length > most ? length : most;
+    }
+    return most + graph->is_api[node];
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): likewise
+static bool leads_to(const struct random_graph *graph, uint32_t node, uint32_t other)
+{
+    for (uint32_t to = node + 1; to <= other && to < graph->nodes; to++) {
+        if (graph->edge[node][to] && (to == other || leads_to(graph, to, other)))
+            return true;
+    }
+    return false;
+}
+
+static void check_graph(const struct analyze_model *model, uint32_t index,
+                        const struct random_graph *graph)
+{
+    uint32_t steps = 0;
+    for (uint32_t i = 0; i < graph->nodes; i++) {
+        uint32_t length = longest_from(graph, i);
+        steps = length > steps ? length : steps;
+        for (uint32_t k = 0; k < graph->nodes; k++)
+            assert_int_equal(analyze_is_node_before(model, index, i, k), leads_to(graph, i, k));
+    }
+    assert_int_equal(model->graphs.items[index].steps, steps);
+}
+
+static void make_program(struct analyze_model *model, uint64_t seed, struct random_graph *graphs)
 {
     model_begin(model);
+    for (uint32_t i = 0; i < GRAPHS; i++)
+        make_graph(model, &seed, &graphs[i]);
     uint32_t count = 1 + random_below(&seed, MOST_CALLS), records[EVENTS] = {0};
     static const enum profile_object_kind kinds[] = {PROFILE_OBJECT_DEVICE, PROFILE_OBJECT_POOL,
                                                      PROFILE_OBJECT_MAPPING};
@@ -200,6 +331,10 @@ static void make_program(struct analyze_model *model, uint64_t seed)
         default:
             call = add_call(model, random_below(&seed, 3) ? PROFILE_CALL_LAUNCH : PROFILE_CALL_COPY,
                             stream);
+            if (random_below(&seed, 4) == 0) {
+                model->calls.items[call].kind = PROFILE_CALL_GRAPH_LAUNCH;
+                model->calls.items[call].graph = random_below(&seed, GRAPHS + 1);
+            }
             for (uint32_t o = 0; o < objects; o++) {
                 if (random_below(&seed, objects) < 2 && !model->objects.items[o].has_end)
                     touch(model, o, 1 + random_below(&seed, 3));
@@ -328,14 +463,30 @@ static bool is_hosts_memory(const struct analyze_call *call)
     return (call->kind == PROFILE_CALL_ALLOC || call->kind == PROFILE_CALL_FREE) && !call->stream;
 }
 
+// How much longer a chain is that goes through the call.
+static uint32_t length_of(const struct analyze_call *call, const struct random_graph *graphs)
+{
+    uint32_t most = 0;
+    if (call->kind != PROFILE_CALL_GRAPH_LAUNCH || call->graph == 0)
+        return analyze_is_api(call);
+    for (uint32_t i = 0; i < graphs[call->graph - 1].nodes; i++) {
+        uint32_t length = longest_from(&graphs[call->graph - 1], i);
+        most = length > most ? length : most;
+    }
+    return most ? most : 1;
+}
+
 static void check_program(uint64_t seed)
 {
     struct analyze_model model;
+    struct random_graph graphs[GRAPHS];
     struct analyze_clocks *clocks;
     static bool edge[MOST_CALLS][MOST_CALLS], before[MOST_CALLS][MOST_CALLS];
     uint32_t level[MOST_CALLS] = {0}, degree[MOST_CALLS] = {0}, done = 0;
     bool taken[MOST_CALLS] = {false};
-    make_program(&model, seed);
+    make_program(&model, seed, graphs);
+    for (uint32_t i = 0; i < GRAPHS; i++)
+        check_graph(&model, i, &graphs[i]);
     set_order(&model, &clocks);
     uint32_t count = (uint32_t)model.calls.count;
     for (uint32_t j = 0; j < count; j++) {
@@ -354,7 +505,7 @@ static void check_program(uint64_t seed)
             taken[i] = true;
             done++;
             for (uint32_t j = i + 1; j < count; j++) {
-                uint32_t after = level[i] + analyze_is_api(&model.calls.items[i]);
+                uint32_t after = level[i] + length_of(&model.calls.items[i], graphs);
                 if (edge[i][j]) {
                     degree[j]--;
                     level[j] = after > level[j] ? after : level[j];
@@ -408,6 +559,9 @@ int main(void)
         cmocka_unit_test(memory_of_the_host_s_making_comes_after_all_that_was_called),
         cmocka_unit_test(what_failed_or_was_captured_is_no_step),
         cmocka_unit_test(host_memory_is_no_step),
+        cmocka_unit_test(a_graph_is_as_long_as_its_longest_chain),
+        cmocka_unit_test(data_of_a_graph_comes_after_all_of_it),
+        cmocka_unit_test(what_failed_of_graphs_is_no_step),
         cmocka_unit_test(random_programs_have_the_levels_of_kahn_s_algorithm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,14 +11,18 @@ endforeach()
 
 # Programs in which patterns are, from the program to the JSON.
 if(TARGET glint_inject_preload AND TARGET glint_libcuda)
-    add_executable(analyze_fixture analyze/fixture.c)
-    set_target_properties(analyze_fixture PROPERTIES
-        OUTPUT_NAME fixture RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/analyze)
-    target_include_directories(analyze_fixture PRIVATE ${PROJECT_SOURCE_DIR}/include)
-    target_link_libraries(analyze_fixture PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
-    if(NOT CMAKE_CROSSCOMPILING)
-        glint_test(analyze.fixtures ${CMAKE_CURRENT_SOURCE_DIR}/analyze/fixtures.sh $<TARGET_FILE:analyze_fixture>)
-        set_property(TEST analyze.fixtures APPEND PROPERTY ENVIRONMENT
-            ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
-    endif()
+    foreach(name fixture fixture_parts)
+        add_executable(analyze_${name} analyze/${name}.c)
+        set_target_properties(analyze_${name} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/analyze)
+        target_include_directories(analyze_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+        target_link_libraries(analyze_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS})
+        if(NOT CMAKE_CROSSCOMPILING)
+            string(REPLACE fixture fixtures tests ${name})
+            glint_test(analyze.${tests} ${CMAKE_CURRENT_SOURCE_DIR}/analyze/fixtures.sh $<TARGET_FILE:analyze_${name}>
+                ${tests}.expected)
+            set_property(TEST analyze.${tests} APPEND PROPERTY ENVIRONMENT
+                ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
+        endif()
+    endforeach()
 endif()

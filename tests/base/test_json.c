@@ -115,6 +115,66 @@ static void text_is_escaped(void **state)
            }));
 }
 
+// As keys and texts do, but nothing is looked at; in front of every place of the writer's buffer.
+static void names_and_raw_values_are_written_as_they_stand(void **state)
+{
+    (void)state;
+#define LONG_NAME "a name that is longer than those which are copied in one go"
+    for (unsigned indent = 0; indent <= 1; indent++) {
+        WRITES(indent,
+               indent ? "{\n \"a\": [1, 2],\n \"" LONG_NAME "\": 3\n}"
+                      : "{\"a\":[1, 2],\"" LONG_NAME "\":3}",
+               ({
+                   base_json_begin_object(json);
+                   base_json_name(json, BASE_JSON_NAME("a"));
+                   base_json_raw(json, base_str("[1, 2]"));
+                   base_json_name(json, BASE_JSON_NAME(LONG_NAME));
+                   base_json_u64(json, 3);
+                   base_json_end_object(json);
+               }));
+    }
+    for (size_t before = BASE_JSON_BUFFER_BYTES - 80; before < BASE_JSON_BUFFER_BYTES + 2;
+         before++) {
+        struct base_buf buf = {0}, expected = {0};
+        struct base_json json;
+        char *text = calloc(before + 1, 1);
+        assert_non_null(text);
+        memset(text, 'x', before);
+        base_json_init_buf(&json, &buf, 0);
+        base_json_begin_object(&json);
+        base_json_key(&json, "k");
+        base_json_string(&json, text);
+        base_json_name(&json, BASE_JSON_NAME("name"));
+        base_json_u64(&json, UINT64_MAX);
+        base_json_name(&json, BASE_JSON_NAME("other"));
+        base_json_i64(&json, -1234567890123456789);
+        base_json_end_object(&json);
+        assert_true(base_json_finish(&json));
+        base_buf_printf(&expected,
+                        "{\"k\":\"%s\",\"name\":18446744073709551615,"
+                        "\"other\":-1234567890123456789}",
+                        text);
+        assert_string_equal(buf.text, expected.text);
+        base_buf_fini(&buf);
+        base_buf_fini(&expected);
+        free(text);
+    }
+}
+
+static void integers_of_all_lengths_have_all_their_digits(void **state)
+{
+    (void)state;
+    for (uint64_t power = 1, last = 0; power > last; last = power, power *= 10) {
+        for (uint64_t value = power - 1; value <= power + 1; value++) {
+            char expected[24];
+            snprintf(expected, sizeof(expected), "%llu", (unsigned long long)value);
+            WRITES(0, expected, base_json_u64(json, value));
+        }
+        if (power > UINT64_MAX / 10)
+            break;
+    }
+}
+
 #define FFFD "\xEF\xBF\xBD"
 
 static void what_is_not_utf8_is_replaced(void **state)
@@ -562,6 +622,8 @@ int main(void)
         cmocka_unit_test(containers_nest_with_commas_where_they_belong),
         cmocka_unit_test(indentation_follows_the_depth),
         cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(names_and_raw_values_are_written_as_they_stand),
+        cmocka_unit_test(integers_of_all_lengths_have_all_their_digits),
         cmocka_unit_test(what_is_not_utf8_is_replaced),
         cmocka_unit_test(numbers_with_a_point_are_short_and_exact),
         cmocka_unit_test(every_finite_double_reads_back_the_same),

@@ -22,7 +22,8 @@ static void write_reports(const char *path, struct base_error *error)
     size_t bytes = 0;
     if (profile_open(path, &profile, error) != BASE_OK)
         return;
-    report_text(profile, NULL, &(struct report_style){.width = 80}, take, &bytes, error);
+    report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                &(struct report_style){.width = 80}, take, &bytes, error);
     report_json(profile, NULL, take, &bytes, error);
     profile_close(profile);
 }

@@ -353,6 +353,19 @@ static void graphs(void)
     CHECK(cuGraphAddDependencies(turned, &late[1], &late[0], 1));
     CHECK(cuGraphInstantiateWithFlags(&exec, turned, 0));
 
+    // What follows a child graph follows its last nodes, which may be those of a child of it.
+    CUgraph middle, outer;
+    CUgraphNode nodes[6];
+    CHECK(cuGraphCreate(&middle, 0));
+    CHECK(cuGraphAddChildGraphNode(&nodes[0], middle, NULL, 0, child));
+    CHECK(cuGraphAddMemsetNode(&nodes[1], middle, NULL, 0, &set_of, context));
+    CHECK(cuGraphCreate(&outer, 0));
+    CHECK(cuGraphAddKernelNode_v2(&nodes[2], outer, NULL, 0, &kernel_of));
+    CHECK(cuGraphAddChildGraphNode(&nodes[3], outer, &nodes[2], 1, middle));
+    CHECK(cuGraphAddMemsetNode(&nodes[4], outer, &nodes[3], 1, &set_of, context));
+    CHECK(cuGraphAddMemsetNode(&nodes[5], outer, &nodes[3], 1, &set_of, context));
+    CHECK(cuGraphInstantiateWithFlags(&exec, outer, 0));
+
     // Memory that a graph leaves to the program is a new object at each launch.
     CUDA_MEM_ALLOC_NODE_PARAMS memory_of = {
         .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,

@@ -225,6 +225,20 @@ static void print_graph(struct base_buf *out, const char *record, size_t bytes)
     }
 }
 
+static void print_edges(struct base_buf *out, const char *record, size_t bytes)
+{
+    struct event_edges edges;
+    memcpy(&edges, record, sizeof(edges));
+    base_buf_printf(out, "  edges of graph %" PRIu64 ":", edges.number);
+    for (uint32_t i = 0;
+         i < edges.edge_count && sizeof(edges) + i * sizeof(struct event_edge) < bytes; i++) {
+        struct event_edge edge;
+        memcpy(&edge, record + sizeof(edges) + i * sizeof(edge), sizeof(edge));
+        base_buf_printf(out, " %u-%u", edge.from, edge.to);
+    }
+    base_buf_putc(out, '\n');
+}
+
 static void print_definition(struct process *process, enum event_kind kind, const char *record,
                              const char *name)
 {
@@ -410,6 +424,7 @@ static void print(struct process *process, enum event_kind kind, const struct ba
     case EVENT_IMAGE: take_image(process, bytes, record->length); break;
     case EVENT_STACK: take_stack(process, bytes, record->length); break;
     case EVENT_GRAPH: print_graph(out, bytes, record->length); break;
+    case EVENT_EDGES: print_edges(out, bytes, record->length); break;
     case EVENT_TIME:
         memcpy(&time, bytes, sizeof(time));
         print_time(process, &time);

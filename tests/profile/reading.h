@@ -29,6 +29,7 @@ READING(module, reading_text(at->name))
 READING(kernel, reading_text(at->name) + reading_text(at->mangled))
 READING(path, at->frame_count ? reading_text(at->frames[at->frame_count - 1].function) : 0)
 READING(graph, at->node_count ? (size_t)at->nodes[at->node_count - 1].kind : 0)
+READING(edge, at->to)
 READING(call,
         strlen(profile_call_kind_word(at->kind)) +
             (at->kind == PROFILE_CALL_COPY ? strlen(profile_memory_word(at->copy.from_memory)) : 0))
@@ -86,6 +87,7 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
     READING_EACH(kernel, kernel);
     READING_EACH(path, path);
     READING_EACH(graph, graph);
+    READING_EACH(edge, edge);
     READING_EACH(call, call);
     READING_EACH(node_time, time);
     READING_EACH(object, object);

@@ -112,6 +112,8 @@ static const struct profile_node sample_nodes[] = {
 
 static const struct profile_graph sample_graphs[] = {{1, sample_nodes, 7}, {2, NULL, 0}};
 
+static const struct profile_edge sample_edges[] = {{1, 1, 2}, {1, 1, 3}, {1, 2, 3}, {1, 3, 7}};
+
 // Not in the order of their numbers, as when several threads call.
 static const struct profile_call sample_calls[] = {
     {.number = 1,
@@ -499,6 +501,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_kernels, profile_add_kernel);
     SAMPLE_ADD(sample_paths, profile_add_path);
     SAMPLE_ADD(sample_graphs, profile_add_graph);
+    SAMPLE_ADD(sample_edges, profile_add_edge);
     SAMPLE_ADD(sample_calls, profile_add_call);
     SAMPLE_ADD(sample_objects, profile_add_object);
     for (size_t i = 0; i < SAMPLE_COUNT(sample_objects) && code == BASE_OK; i++) {

@@ -151,6 +151,13 @@ static bool see_path(void *user, const struct profile_path *row)
     return true;
 }
 
+static bool see_edge(void *user, const struct profile_edge *row)
+{
+    const struct profile_edge *wanted = &sample_edges[(*(size_t *)user)++];
+    assert_memory_equal(row, wanted, sizeof(*row));
+    return true;
+}
+
 static bool see_graph(void *user, const struct profile_graph *row)
 {
     const struct profile_graph *wanted = &sample_graphs[(*(size_t *)user)++];
@@ -311,6 +318,7 @@ static void every_row_is_read_back(void **state)
     CHECK_EACH(kernel, SAMPLE_COUNT(sample_kernels));
     CHECK_EACH(path, SAMPLE_COUNT(sample_paths));
     CHECK_EACH(graph, SAMPLE_COUNT(sample_graphs));
+    CHECK_EACH(edge, SAMPLE_COUNT(sample_edges));
     CHECK_EACH(call, SAMPLE_COUNT(sample_calls));
     CHECK_EACH(call, SAMPLE_COUNT(sample_calls)); // a second time the same
     CHECK_EACH(node_time, 3);
@@ -437,7 +445,7 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|1|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|3|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/profile share: cmocka with the headers that it wants first, a folder that
-// goes away, and checks that say what went wrong.
+// What the tests of src/profile share: cmocka with the headers that it wants first, and checks that
+// say what went wrong.
 #ifndef GLINT_TESTS_PROFILE_TESTING_H
 #define GLINT_TESTS_PROFILE_TESTING_H
 
@@ -16,29 +16,8 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "profile/profile.h"
-
-// A folder for a test program's files, and the usual profile in it.
-static char test_folder[64];
-static char test_path[96];
-
-static inline int make_folder(void **state)
-{
-    (void)state;
-    snprintf(test_folder, sizeof(test_folder), "/tmp/glint-profile-XXXXXX");
-    if (!mkdtemp(test_folder))
-        return -1;
-    snprintf(test_path, sizeof(test_path), "%s/a.glint", test_folder);
-    return 0;
-}
-
-static inline int remove_folder(void **state)
-{
-    (void)state;
-    char command[96];
-    snprintf(command, sizeof(command), "rm -rf %s", test_folder);
-    return system(command);
-}
 
 static inline bool is_there(const char *suffix)
 {

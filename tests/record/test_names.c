@@ -73,6 +73,8 @@ static const struct known_answer answers[] = {
     {"cuMemAlloc(&d, n);", 1, 0, NULL, S, "d"},
     {"cuMemAlloc_v2(&Module::table[2][k + 1], n);", 1, 0, NULL, S, "Module::table[2][k+1]"},
     {"cudaHostRegister(buffer, n, 0);", 1, 0, NULL, S, "buffer"},
+    {"glint_suballoc(tensor, n);", 1, 0, NULL, S, "tensor"},
+    {"glint_suballoc(block, n);\nreturn block;", 1, 0, NULL, NAMES_RETURNED, "block"},
     // Around them.
     {"CHECK(cudaMalloc(&x, n));", 1, 0, NULL, S, "x"},
     {"CUDA_TRY( cudaMalloc( (void**)&x, n ), \"cudaMalloc(&wrong, n)\" );", 1, 0, NULL, S, "x"},

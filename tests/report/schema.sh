@@ -1,56 +1,66 @@
 #!/bin/sh
 # Holds the JSON of glint report to docs/report.schema.json, and docs/json.md to that schema:
-# schema.sh WRITE_SAMPLE WRITE_SAMPLES.
+# schema.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. The command-line tests report the same profiles;
+# tests/analyze and tests/examples hold their reports to the schema, too.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
+python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema) || exit 77
 schema=$GLINT_SOURCE_DIR/docs/report.schema.json
-validate=$(dirname "$0")/validate.jq
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$1" "$scratch/sample.glint"
 "$1" --unfinished "$scratch/unfinished.glint"
 "$2" "$scratch"
+"$3" "$scratch/waste.glint"
 bad=0
 
-wrong() { jq -r --slurpfile schema "$schema" -f "$validate" "$1"; }
+wrong() { "$python" -W ignore "$(dirname "$0")/validate.py" --closed "$schema" "$@"; }
 
 count=0
 for profile in "$scratch"/*.glint; do
     count=$((count + 1))
-    "$GLINT" report --format json -o "$scratch/report.json" "$profile" || { echo "no report of $profile"; bad=1; }
-    wrong "$scratch/report.json" >"$scratch/wrong"
-    [ ! -s "$scratch/wrong" ] || { echo "$profile:"; head -n 20 "$scratch/wrong"; bad=1; }
+    "$GLINT" report --format json -o "${profile%.glint}.json" "$profile" || { echo "no report of $profile"; bad=1; }
 done
 [ $count -ge 10 ] || { echo "too few profiles"; bad=1; }
+wrong "$scratch"/*.json || bad=1
 
 # Of the sample, every array has something in it, so that the schema was held to it.
-"$GLINT" report --format json -o "$scratch/report.json" "$scratch/sample.glint"
 jq -e '[.objects, .calls, .graphs, .paths, .kernels, .kernels[0].sites, .calls[4].accesses, .profile.settings, .notes, .dropped, .devices, .summary.peaks, .findings, .findings[0].evidence.hottest] | all(length > 0)' \
-    "$scratch/report.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
+    "$scratch/sample.json" >/dev/null || { echo "the sample lacks something"; bad=1; }
 
-# What the validator must find: a change of a good report, and words of what it then says.
-while IFS='|' read -r change words; do
-    jq "$change" "$scratch/report.json" >"$scratch/changed.json"
-    wrong "$scratch/changed.json" | grep -qF "$words" || { echo "not noticed: $change"; bad=1; }
-done <<END
-del(.summary.peak_bytes)|no 'peak_bytes'
-.summary.peak_bytes = "1"|not of type integer
-.summary.calls = 1.5|not of type integer
-.schema = 2|is not 1
-.more = 1|'more' is not in the schema
-.objects[0].kind = "tape"|is none of
-.objects[0].bytes = -1|is less than 0
-.calls[4].grid = [1, 1]|has 2 items
-del(.calls[4].kernel)|no 'kernel'
-.calls[4].accesses[1].elements = "1"|calls[4].accesses[1].elements
-del(.kernels[0].sites[1].inlined_at)|no 'inlined_at'
-.objects[0].accesses.reads = null|objects[0].accesses.reads
-.profile.settings.mode = "x"|'mode' is not in the schema
-.paths[0].frames[0].line = "7"|paths[0].frames[0].line
-.findings[0].pattern = "waste"|is none of
-del(.findings[0].worth.ms)|no 'ms'
-.findings[0].evidence.more = 1|'more' is not in the schema
+# What the schema must refuse: a change of a good report, and words of what the validator then says.
+cat >"$scratch/changes" <<'END'
+del(.summary.peak_bytes)|$.summary: 'peak_bytes' is a required property
+.summary.peak_bytes = "1"|$.summary.peak_bytes: '1' is not of type 'integer'
+.summary.calls = 1.5|$.summary.calls: 1.5 is not of type 'integer'
+.schema = 2|$.schema: 1 was expected
+.more = 1|('more' was unexpected)
+.objects[0].kind = "tape"|$.objects[0].kind: 'tape' is not one of
+.objects[0].bytes = -1|$.objects[0].bytes: -1 is less than the minimum of 0
+.calls[4].grid = [1, 1]|$.calls[4].grid: [1, 1] is too short
+del(.calls[4].kernel)|$.calls[4]: 'kernel' is a required property
+.calls[4].accesses[1].elements = "1"|$.calls[4].accesses[1].elements: '1' is not of type
+del(.kernels[0].sites[1].inlined_at)|$.kernels[0].sites[1]: 'inlined_at' is a required property
+.objects[0].accesses.reads = null|$.objects[0].accesses.reads: None is not of type 'integer'
+.profile.settings.mode = "x"|$.profile.settings: Additional properties are not allowed
+.paths[0].frames[0].line = "7"|$.paths[0].frames[0].line: '7' is not of type
+.findings[0].pattern = "waste"|$.findings[0].pattern: 'waste' is not one of
+del(.findings[0].worth.ms)|$.findings[0].worth: 'ms' is a required property
+.findings[0].evidence.more = 1|$.findings[0].evidence: Additional properties are not allowed
+.notes[0].severity = "bad"|$.notes[0].severity: 'bad' is not one of
 END
+number=0
+while IFS='|' read -r change words; do
+    number=$((number + 1))
+    jq "$change" "$scratch/sample.json" >"$scratch/changed-$number.json"
+done <"$scratch/changes"
+wrong "$scratch"/changed-*.json >"$scratch/wrong" || true
+number=0
+while IFS='|' read -r change words; do
+    number=$((number + 1))
+    grep -F "/changed-$number.json: " "$scratch/wrong" | grep -qF -- "$words" || { echo "not noticed: $change"; bad=1; }
+done <"$scratch/changes"
+[ $number -ge 10 ] || { echo "too few changes"; bad=1; }
 
 # Every member is told of, somewhere.
 jq -r '.. | .properties? // empty | keys[]' "$schema" | sort -u >"$scratch/members"

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both reports on the sample profile: that they are there, bear a sink that refuses, and say what
+// Reports on the sample profile: that they are there, bear a sink that refuses, and say what
 // sums of calls, graphs and objects are. The whole of their text is in the command-line tests.
 #include "testing.h"
 
 #include <unistd.h>
 
+#include "../profile/folder.h"
 #include "../profile/sample.h"
-#include "report/report.h"
-
-static char folder[64], path[96];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/glint-report-XXXXXX");
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof(path), "%s/a.glint", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[96];
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command);
-}
 
 struct sink {
     struct base_buf text;
@@ -42,38 +22,36 @@ static bool take(void *user, const char *bytes, size_t length)
     return true;
 }
 
-static enum base_code write_report(bool json, struct sink *sink, struct base_error *error)
+static enum base_code write_report(enum format format, struct sink *sink, struct base_error *error)
 {
     struct profile *profile;
-    enum base_code code = profile_open(path, &profile, error);
+    enum base_code code = profile_open(test_path, &profile, error);
     if (code != BASE_OK)
         return code;
-    code =
-        json ? report_json(profile, NULL, take, sink, error)
-             : report_text(profile, NULL, &(struct report_style){.width = 100}, take, sink, error);
+    code = report_in(format, profile, take, sink, error);
     profile_close(profile);
     return code;
 }
 
-static struct sink good_report(bool json)
+static struct sink good_report(enum format format)
 {
     struct sink sink = {.most = SIZE_MAX};
     struct base_error error = {0};
-    assert_int_equal(write_report(json, &sink, &error), BASE_OK);
+    assert_int_equal(write_report(format, &sink, &error), BASE_OK);
     return sink;
 }
 
 static void write_sample(void)
 {
     struct base_error error = {0};
-    unlink(path);
-    assert_int_equal(sample_write(path, &error), BASE_OK);
+    unlink(test_path);
+    assert_int_equal(sample_write(test_path, &error), BASE_OK);
 }
 
 // That the report has all of these words.
-static void check_words(bool json, const char *const *words)
+static void check_words(enum format format, const char *const *words)
 {
-    struct sink sink = good_report(json);
+    struct sink sink = good_report(format);
     const char *text = sink.text.text ? sink.text.text : "";
     for (; *words; words++) {
         if (!strstr(text, *words))
@@ -104,7 +82,7 @@ static void json_sums_calls_and_graphs(void **state)
         "\"findings\":[{\"pattern\":\"non-uniform-access\",\"object\":1,",
         NULL,
     };
-    check_words(true, words);
+    check_words(JSON, words);
 }
 
 // The innermost frames of a launch are the compiler's, and then comes the kernel's name as a
@@ -120,7 +98,7 @@ static void a_launch_is_placed_where_the_program_says_it(void **state)
         {"multiply(int, double*)", "/src/a.cu", 13, 1, 3, false},
         {"main", "/src/a.cu", 70, 1, 4, false},
     };
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     const struct profile_path stubs = {.number = 1, .frames = frames, .frame_count = 4};
     const struct profile_path alone = {.number = 2, .frames = frames + 1, .frame_count = 1};
     assert_int_equal(profile_add_path(writer, &stubs, &error), BASE_OK);
@@ -141,7 +119,7 @@ static void a_launch_is_placed_where_the_program_says_it(void **state)
     static const char *const words[] = {
         "free object 1 after the launch of a kernel (a.cu:70)",
         "free object 2 after the launch of a kernel (tmp_a.cudafe1.stub.c:13)", NULL};
-    check_words(false, words);
+    check_words(TEXT, words);
 }
 
 static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
@@ -149,16 +127,16 @@ static void an_incomplete_profile_is_reported_and_said_to_be(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     profile_abandon(writer);
     static const char *const text[] = {"this profile is not complete", "how it ended is not known",
                                        NULL};
-    check_words(false, text);
+    check_words(TEXT, text);
     static const char *const json[] = {"\"complete\":false",
                                        "\"exit\":{\"kind\":\"recorder lost\",\"code\":null}",
                                        "this profile is not complete", NULL};
-    check_words(true, json);
+    check_words(JSON, json);
 }
 
 // Nobody knows a status: so none is told, least of all 0.
@@ -167,15 +145,15 @@ static void an_end_that_nobody_saw_has_no_code(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     assert_int_equal(profile_finish(writer, PROFILE_ENDED, 0, &error), BASE_OK);
     static const char *const text[] = {"left by exit, with a status that nobody told, ran for",
                                        NULL};
-    check_words(false, text);
+    check_words(TEXT, text);
     static const char *const json[] = {"\"complete\":true",
                                        "\"exit\":{\"kind\":\"ended\",\"code\":null}", NULL};
-    check_words(true, json);
+    check_words(JSON, json);
 }
 
 static void calls_that_are_missing_are_said_to_be(void **state)
@@ -183,7 +161,7 @@ static void calls_that_are_missing_are_said_to_be(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile_writer *writer;
-    assert_int_equal(profile_create(path, true, &writer, &error), BASE_OK);
+    assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     assert_int_equal(sample_add(writer, &error), BASE_OK);
     struct profile_program program = sample_program;
     program.calls_made = 20;
@@ -193,19 +171,20 @@ static void calls_that_are_missing_are_said_to_be(void **state)
     static const char *const words[] = {
         "warning: the program made 20 calls, of which 5 are not in the profile",
         "info: GPU times were not taken", NULL};
-    check_words(false, words);
+    check_words(TEXT, words);
 }
 
 static void a_sink_that_refuses_ends_the_report(void **state)
 {
     (void)state;
     write_sample();
-    for (int json = 0; json < 2; json++) {
-        struct sink whole = good_report(json);
-        for (size_t most = 0; most < whole.text.length; most += json ? 1000 : whole.text.length) {
+    for (enum format format = 0; format < FORMATS; format++) {
+        struct sink whole = good_report(format);
+        for (size_t most = 0; most < whole.text.length;
+             most += format == TEXT ? whole.text.length : 1000) {
             struct sink sink = {.most = most};
             struct base_error error = {0};
-            assert_int_equal(write_report(json, &sink, &error), BASE_IO);
+            assert_int_equal(write_report(format, &sink, &error), BASE_IO);
             assert_int_equal(error.code, BASE_IO);
             base_buf_fini(&sink.text);
         }
@@ -222,21 +201,21 @@ static void damaged_profiles_give_a_report_or_an_error(void **state)
     size_t length;
     struct base_error error = {0};
     unsigned refused = 0;
-    assert_int_equal(base_file_read(path, &bytes, &length, &error), BASE_OK);
+    assert_int_equal(base_file_read(test_path, &bytes, &length, &error), BASE_OK);
     for (size_t at = 0; at < length; at += 97) {
-        FILE *file = fopen(path, "r+b");
+        FILE *file = fopen(test_path, "r+b");
         assert_non_null(file);
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at] ^ 0x55, file);
         fclose(file);
-        for (int json = 0; json < 2; json++) {
+        for (enum format format = 0; format <= JSON; format++) {
             struct sink sink = {.most = SIZE_MAX};
-            enum base_code code = write_report(json, &sink, &error);
+            enum base_code code = write_report(format, &sink, &error);
             refused += code != BASE_OK;
             assert_true(code != BASE_OK || sink.text.length > 100);
             base_buf_fini(&sink.text);
         }
-        file = fopen(path, "r+b");
+        file = fopen(test_path, "r+b");
         assert_non_null(file);
         fseek(file, (long)at, SEEK_SET);
         fputc(bytes[at], file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/report share: cmocka with the headers that it wants first, and the text
-// that a routine writes.
+// What the tests of src/report share: cmocka with the headers that it wants first, the text that a
+// routine writes, and a report in any format.
 #ifndef GLINT_TESTS_REPORT_TESTING_H
 #define GLINT_TESTS_REPORT_TESTING_H
 
@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "report/report.h"
 
 // Compares what was written, and starts anew.
 static inline void check_written(struct base_buf *out, const char *wanted)
@@ -24,6 +25,22 @@ static inline void check_written(struct base_buf *out, const char *wanted)
     assert_string_equal(out->text ? out->text : "", wanted);
     base_buf_fini(out);
     *out = (struct base_buf){0};
+}
+
+enum format { TEXT, JSON, SARIF, GITHUB, FORMATS };
+
+static inline enum base_code report_in(enum format format, struct profile *profile,
+                                       report_write *write, void *user, struct base_error *error)
+{
+    const struct report_summary summary = {write, user, REPORT_SUMMARY_BYTES};
+    switch (format) {
+    case JSON: return report_json(profile, NULL, write, user, error);
+    case SARIF: return report_sarif(profile, NULL, "/", write, user, error);
+    case GITHUB: return report_github(profile, NULL, "/", write, user, &summary, error);
+    default:
+        return report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                           &(struct report_style){.width = 100}, write, user, error);
+    }
 }
 
 #endif

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of src/report need beyond their test_*.c: a program that writes profiles at the
-# edges, for the command-line tests too, memory that runs out on demand, and the test that holds the
-# JSON to its schema.
+# edges, for the command-line tests too, memory that runs out on demand, and the tests
+# that hold JSON and SARIF to their schemas.
 
 add_executable(report_write_samples report/write_samples.c)
 set_target_properties(report_write_samples PROPERTIES
     OUTPUT_NAME write_samples RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_samples PRIVATE glint_profile)
+add_executable(report_write_waste report/write_waste.c)
+set_target_properties(report_write_waste PROPERTIES
+    OUTPUT_NAME write_waste RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_write_waste PRIVATE glint_profile)
 
 # These look into the part.
-foreach(test IN ITEMS units table)
+foreach(test IN ITEMS units table source)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()
@@ -26,10 +30,38 @@ if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
 endif()
 
 if(NOT CMAKE_CROSSCOMPILING)
-    glint_test(report.schema sh ${CMAKE_CURRENT_SOURCE_DIR}/report/schema.sh
-        $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples>)
-    # As for the command-line tests: on aarch64 the leak check takes seconds a process.
-    if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-        set_property(TEST report.schema APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    foreach(test IN ITEMS schema sarif)
+        glint_test(report.${test} sh ${CMAKE_CURRENT_SOURCE_DIR}/report/${test}.sh
+            $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples> $<TARGET_FILE:report_write_waste>)
+        # As for the command-line tests: on aarch64 the leak check takes seconds a process.
+        if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+            set_property(TEST report.${test} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+        endif()
+    endforeach()
+endif()
+
+# A program and what is made of it by changes that fingerprints must bear, or must not. All are
+# called alike, as the same program would be.
+if(TARGET glint_inject_preload AND TARGET glint_libcuda)
+    file(READ report/changes.c original)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS report/changes.c)
+    set(same "${original}")
+    string(REPLACE "// HERE" "//\n//\n//" moved "${original}")
+    string(REPLACE "8192" "65536" larger "${original}")
+    string(REPLACE "second_gpu" "other_gpu" renamed "${original}")
+    set(programs)
+    foreach(name IN ITEMS same moved larger renamed)
+        set(folder ${PROJECT_BINARY_DIR}/tests/report/${name})
+        file(CONFIGURE OUTPUT ${folder}/changes.c CONTENT "${${name}}" @ONLY)
+        add_executable(report_changes_${name} ${folder}/changes.c)
+        set_target_properties(report_changes_${name} PROPERTIES OUTPUT_NAME changes RUNTIME_OUTPUT_DIRECTORY ${folder})
+        target_include_directories(report_changes_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+        target_link_libraries(report_changes_${name} PRIVATE glint_libcuda)
+        list(APPEND programs $<TARGET_FILE:report_changes_${name}>)
+    endforeach()
+    if(NOT CMAKE_CROSSCOMPILING)
+        glint_test(report.fingerprints sh ${CMAKE_CURRENT_SOURCE_DIR}/report/fingerprints.sh ${programs})
+        set_property(TEST report.fingerprints APPEND PROPERTY ENVIRONMENT
+            ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
     endif()
 endif()

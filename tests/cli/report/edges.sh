@@ -3,5 +3,5 @@
 . ./sample
 for name in bare empty killed ended replaced host huge kinds; do
     echo "== $name"
-    "$GLINT" report $name.glint || exit
+    "$GLINT" report --verbose $name.glint || exit
 done

@@ -1,4 +1,4 @@
 . ./sample
-"$GLINT" report probes.glint
-"$GLINT" report flags.glint
-"$GLINT" report --format json probes.glint | sed -e 's/.*"objects":\[/[/' -e 's/,"calls".*//' -e 's/},{/},\n{/g'
+"$GLINT" report --verbose probes.glint
+"$GLINT" report --verbose flags.glint
+"$GLINT" report --format json probes.glint | sed -e 's/,"calls":\[.*//' -e 's/.*"objects":\[/[/' -e 's/},{/},\n{/g'

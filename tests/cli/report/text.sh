@@ -1,2 +1,2 @@
 . ./sample
-"$GLINT" report sample.glint
+"$GLINT" report --verbose sample.glint

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of what analyses find. Findings that are alike, because they are of one place of the
+// source and of objects that have one name, are members of a group, and the group is the finding
+// that is told: as its best member is, with the worth of all of them fixed together. A loop makes
+// hundreds of thousands of members, so little is kept of each: the changes of lives that its fix
+// makes, until the pattern is through.
+#include <string.h>
+
+#include "analyses.h"
+
+// The highest of the peaks that the object is in use at, counted from 1; 0: none.
+static unsigned peak_of(const struct analyze_run *run, const struct analyze_object *object)
+{
+    const struct analyze_call *calls = run->model->calls.items;
+    if (object->parent != ANALYZE_NONE) // it makes its pool as large as it is
+        object = &run->model->objects.items[object->parent];
+    uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
+    uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;
+    for (unsigned i = 0; object->counts && i < run->peak_count; i++) {
+        if (from <= run->peaks[i].start && run->peaks[i].start < to)
+            return i + 1;
+    }
+    return 0;
+}
+
+struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
+                                             enum analyze_pattern pattern, uint32_t object,
+                                             uint32_t call, uint32_t other_call)
+{
+    const struct analyze_call *calls = run->model->calls.items;
+    const struct analyze_object *row = &run->model->objects.items[object];
+    struct analyze_finding finding = {.pattern = pattern,
+                                      .object = row->number,
+                                      .count = 1,
+                                      .times = 1,
+                                      .peak = peak_of(run, row),
+                                      .is_heap = row->kind == PROFILE_OBJECT_HEAP};
+    if (call != ANALYZE_NONE) {
+        finding.call = calls[call].number;
+        finding.path = calls[call].path;
+        finding.kind = (enum profile_call_kind)calls[call].kind;
+        finding.kernel = calls[call].kernel;
+    }
+    if (other_call != ANALYZE_NONE) {
+        finding.other_call = calls[other_call].number;
+        finding.other_path = calls[other_call].path;
+        finding.other_kind = (enum profile_call_kind)calls[other_call].kind;
+        finding.other_kernel = calls[other_call].kernel;
+    }
+    return finding;
+}
+
+// --- Members -------------------------------------------------------------------------------------
+
+// A call of which no path is known stands for itself.
+static uint64_t place(uint32_t path, uint64_t call)
+{
+    return path ? path : UINT64_MAX - call;
+}
+
+// Findings with the same key are alike. Texts of a profile stand in it once.
+static uint64_t key_of(const struct analyze_run *run, const struct analyze_finding *finding,
+                       const struct analyze_object *object)
+{
+    const struct analyze_call *made =
+        object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
+    const bool has_name = object->name && object->name[0];
+    const bool about_kernel = finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ||
+                              finding->pattern == ANALYZE_STRUCTURED_ACCESS;
+    const uint64_t key[] = {has_name,
+                            has_name ? (uint64_t)(uintptr_t)object->name
+                                     : place(made ? made->path : 0, object->number),
+                            place(finding->path, finding->call),
+                            place(finding->other_path, finding->other_call),
+                            place(finding->last_path, finding->last_call),
+                            about_kernel ? finding->kernel : 0};
+    return base_hash(key, sizeof(key));
+}
+
+static int by_rank(const struct analyze_finding *a, const struct analyze_worth *a_worth,
+                   const struct analyze_finding *b, const struct analyze_worth *b_worth)
+{
+    unsigned a_peak = a->peak - 1, b_peak = b->peak - 1; // none is the largest
+#define COMPARE(first, second) \
+    if ((first) != (second))   \
+    return (first) > (second) ? -1 : 1
+    COMPARE(b_peak, a_peak);
+    COMPARE(a_worth->peak_bytes, b_worth->peak_bytes);
+    COMPARE(a_worth->traffic_bytes, b_worth->traffic_bytes);
+    COMPARE(a_worth->gpu_ns, b_worth->gpu_ns);
+    COMPARE(b->object, a->object);
+    COMPARE(b->pattern, a->pattern);
+    COMPARE(b->call, a->call);
+#undef COMPARE
+    return 0;
+}
+
+static struct analyze_worth worth_of(const struct analyze_finding *finding)
+{
+    return (struct analyze_worth){finding->peak_bytes, finding->traffic_bytes, finding->gpu_ns};
+}
+
+int analyze_by_rank(const void *one, const void *other)
+{
+    const struct analyze_finding *a = *(const struct analyze_finding *const *)one;
+    const struct analyze_finding *b = *(const struct analyze_finding *const *)other;
+    const struct analyze_worth a_worth = worth_of(a), b_worth = worth_of(b);
+    return by_rank(a, &a_worth, b, &b_worth);
+}
+
+// The group shows its best member, but sums are of all of them.
+static void join(struct analyze_finding *group, struct analyze_worth *best,
+                 const struct analyze_finding *member)
+{
+    const struct analyze_worth worth = worth_of(member);
+    const struct analyze_finding before = *group;
+    if (by_rank(member, &worth, group, best) < 0) {
+        *group = *member;
+        *best = worth;
+    }
+    group->count = before.count + 1;
+    group->times = before.times + member->times;
+    group->traffic_bytes = before.traffic_bytes + member->traffic_bytes;
+    group->gpu_ns = before.gpu_ns + member->gpu_ns;
+}
+
+static bool keep_size(struct analyze_run *run, uint64_t object, uint64_t bytes)
+{
+    uint64_t *slot = base_map_put(&run->smaller, object, NULL);
+    if (slot && (*slot == 0 || bytes < *slot))
+        *slot = bytes;
+    return slot != NULL;
+}
+
+uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding)
+{
+    const struct analyze_model *model = run->model;
+    uint32_t object = analyze_find_object(model, finding->object);
+    uint64_t *slot =
+        base_map_put(&run->groups, key_of(run, finding, &model->objects.items[object]), NULL);
+    if (slot && *slot == 0) {
+        struct analyze_finding *made = base_array_push(&run->findings);
+        struct analyze_worth *best = made ? base_array_push(&run->best) : NULL;
+        if (best) {
+            *made = *finding;
+            *best = worth_of(finding);
+            *slot = run->findings.count;
+        }
+    } else if (slot) {
+        size_t index = *slot - 1;
+        join(&run->findings.items[index], &run->best.items[index], finding);
+    }
+    run->failed |= !slot || *slot == 0 || run->findings.count >= ANALYZE_NONE ||
+                   (finding->bytes && !keep_size(run, finding->object, finding->bytes));
+    if (run->failed)
+        return ANALYZE_NONE;
+    uint32_t group = (uint32_t)(*slot - 1);
+    if (run->findings.items[group].count <= ANALYZE_MOST_OBJECTS) {
+        struct analyze_member *member = base_array_push(&run->members);
+        run->failed |= !member;
+        if (member)
+            *member = (struct analyze_member){group, object};
+    }
+    return group;
+}
+
+void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_change change)
+{
+    if (group == ANALYZE_NONE || change.from >= change.to || change.bytes == 0)
+        return;
+    struct analyze_change *row = base_array_push(&run->changes);
+    run->failed |= !row;
+    if (!row)
+        return;
+    *row = change;
+    row->group = group;
+}
+
+void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *finding,
+                         const struct analyze_object *object, uint32_t from, uint32_t to,
+                         uint64_t bytes)
+{
+    struct analyze_change change = {.from = from, .to = to, .bytes = bytes};
+    if (!analyze_change_of(object, &change.pool)) {
+        analyze_add_finding(run, finding);
+        return;
+    }
+    finding->peak_bytes = analyze_replay_gain(run->replay, &change, 1);
+    analyze_add_change(run, analyze_add_finding(run, finding), change);
+}
+
+// --- Groups --------------------------------------------------------------------------------------
+
+// Of each group of the pattern, what all its changes together are worth.
+static void set_worth(struct analyze_run *run, size_t first)
+{
+    size_t count = run->findings.count - first, *starts = calloc(count + 1, sizeof(*starts));
+    struct analyze_change *sorted = calloc(run->changes.count + 1, sizeof(*sorted));
+    run->failed |= !starts || !sorted;
+    for (size_t i = 0; i < run->changes.count && !run->failed; i++)
+        starts[run->changes.items[i].group - first + 1]++;
+    for (size_t i = 0; i < count && !run->failed; i++)
+        starts[i + 1] += starts[i];
+    // Each goes to where its group's next is; after that, starts[i] is where group i ends.
+    for (size_t i = 0; i < run->changes.count && !run->failed; i++)
+        sorted[starts[run->changes.items[i].group - first]++] = run->changes.items[i];
+    for (size_t i = 0; i < count && !run->failed; i++) {
+        struct analyze_finding *finding = &run->findings.items[first + i];
+        size_t start = i ? starts[i - 1] : 0;
+        if (finding->count > 1)
+            finding->peak_bytes =
+                analyze_replay_gain(run->replay, sorted + start, starts[i] - start);
+    }
+    run->failed |= analyze_replay_failed(run->replay);
+    free(starts);
+    free(sorted);
+}
+
+// The objects of the first members, the best before.
+static void set_objects(struct analyze_run *run, size_t first)
+{
+    const struct analyze_object *objects = run->model->objects.items;
+    uint64_t **lists = calloc(run->findings.count - first + 1, sizeof(*lists));
+    run->failed |= !lists;
+    for (size_t i = 0; i < run->members.count && !run->failed; i++) {
+        const struct analyze_member *member = &run->members.items[i];
+        struct analyze_finding *finding = &run->findings.items[member->group];
+        uint64_t **list = &lists[member->group - first];
+        uint64_t room =
+            finding->count < ANALYZE_MOST_OBJECTS ? finding->count : ANALYZE_MOST_OBJECTS;
+        if (!*list) {
+            *list = base_new_array(&run->model->arena, uint64_t, room);
+            run->failed |= !*list;
+            if (!*list)
+                break;
+            (*list)[finding->object_count++] = finding->object;
+            finding->objects = *list;
+        }
+        uint64_t number = objects[member->object].number;
+        if (number != finding->object && finding->object_count < room)
+            (*list)[finding->object_count++] = number;
+    }
+    free(lists);
+}
+
+void analyze_end_pattern(struct analyze_run *run, size_t first)
+{
+    if (!run->failed)
+        set_worth(run, first);
+    if (!run->failed)
+        set_objects(run, first);
+    run->members.count = run->changes.count = 0;
+    base_map_fini(&run->groups);
+}

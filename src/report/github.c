@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings for a step of GitHub Actions: the first as annotations, by workflow commands on the
+// step's output, and the others as a table in Markdown for the step's summary. Bounds are the
+// host's: it shows ten annotations of a kind for a step, and refuses summaries of more than 1 MiB.
+#include <string.h>
+
+#include "findings.h"
+#include "source.h"
+#include "units.h"
+
+enum { MOST_ANNOTATIONS = 10, ROOM_FOR_THE_END = 200 };
+
+struct github {
+    const struct report_data *data;
+    const char *root;
+    struct base_buf out;  // of the step
+    struct base_buf text; // of a cell or message
+};
+
+// --- Annotations ---------------------------------------------------------------------------------
+
+// Takes what was put into `text`. Workflow commands end with their line, and their properties at
+// commas and colons.
+static void put_escaped(struct github *github, bool is_property)
+{
+    for (const char *next = github->text.text; next && *next; next++) {
+        const bool special = *next == '%' || *next == '\r' || *next == '\n' ||
+                             (is_property && (*next == ':' || *next == ','));
+        if (special) {
+            base_buf_putc(&github->out, '%');
+            base_buf_hex(&github->out, (unsigned char)*next, 2);
+        } else {
+            base_buf_putc(&github->out, *next);
+        }
+    }
+    base_buf_clear(&github->text);
+}
+
+static void put_file(struct github *github, const struct profile_frame *frame)
+{
+    struct base_buf file = {0};
+    report_put_file(&file, frame->file, github->root);
+    report_put_text(&github->text, file.text);
+    github->text.failed |= file.failed;
+    base_buf_fini(&file);
+}
+
+static void put_annotation(struct github *github, const struct analyze_finding *finding)
+{
+    struct base_buf *out = &github->out;
+    const struct profile_frame *frame =
+        report_source_frame(github->data, finding->path, github->root);
+    base_buf_puts(out, report_is_worth_it(finding) ? "::warning " : "::notice ");
+    if (frame) {
+        base_buf_puts(out, "file=");
+        put_file(github, frame);
+        put_escaped(github, true);
+        if (frame->line)
+            base_buf_printf(out, ",line=%u", frame->line);
+        base_buf_putc(out, ',');
+    }
+    base_buf_printf(out, "title=glint %s::", analyze_pattern_word(finding->pattern));
+    report_put_advice(github->data, finding, &github->text);
+    put_escaped(github, false);
+    base_buf_putc(out, '\n');
+}
+
+// --- The summary ---------------------------------------------------------------------------------
+
+// Takes what was put into `text`, as Markdown in which nothing means anything but what stands
+// between `quotes`, which is code.
+static void put_markdown(struct github *github, struct base_buf *out)
+{
+    bool in_code = false;
+    for (const char *next = github->text.text; next && *next; next++) {
+        if (*next == '`') {
+            base_buf_puts(out, in_code ? "</code>" : "<code>");
+            in_code = !in_code;
+        } else if (strchr("&<>|*_~[]\\#@!\"'\r\n", *next)) {
+            base_buf_printf(out, "&#%u;", (unsigned)(unsigned char)*next);
+        } else {
+            base_buf_putc(out, *next);
+        }
+    }
+    if (in_code)
+        base_buf_puts(out, "</code>");
+    base_buf_clear(&github->text);
+}
+
+static void put_cell(struct github *github, struct base_buf *row)
+{
+    base_buf_putc(row, ' ');
+    put_markdown(github, row);
+    base_buf_puts(row, " |");
+}
+
+static void put_row(struct github *github, const struct analyze_finding *finding, size_t number,
+                    struct base_buf *row)
+{
+    struct base_buf *text = &github->text;
+    const struct profile_frame *frame =
+        report_source_frame(github->data, finding->path, github->root);
+    base_buf_printf(row, "| %zu | %s |", number, analyze_pattern_word(finding->pattern));
+    report_put_advice(github->data, finding, text);
+    put_cell(github, row);
+    if (frame) {
+        put_file(github, frame);
+        if (frame->line)
+            base_buf_printf(text, ":%u", frame->line);
+    } else {
+        report_put_place(github->data, finding->path, text);
+    }
+    put_cell(github, row);
+    if (finding->peak_bytes)
+        report_put_bytes(text, finding->peak_bytes);
+    put_cell(github, row);
+    if (finding->traffic_bytes)
+        report_put_bytes(text, finding->traffic_bytes);
+    put_cell(github, row);
+    if (finding->gpu_ns)
+        report_put_ns(text, finding->gpu_ns);
+    put_cell(github, row);
+    base_buf_putc(row, '\n');
+}
+
+static void put_head(struct github *github, struct base_buf *out)
+{
+    const struct report_data *data = github->data;
+    const size_t count = analyze_finding_count(data->analysis);
+    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    const uint64_t achievable = analyze_achievable_peak(data->analysis);
+    base_buf_printf(out, "\n## glint: %zu finding%s\n\nThe peak of device memory is ", count,
+                    count == 1 ? "" : "s");
+    report_put_bytes(out, peak);
+    if (achievable < peak) {
+        base_buf_puts(out, "; with everything fixed it could be ");
+        report_put_bytes(out, achievable);
+    }
+    base_buf_puts(out, ".\n");
+    for (size_t i = 0; i < data->notes.count; i++) {
+        if (data->notes.items[i].severity == PROFILE_INFO)
+            continue;
+        base_buf_printf(out, "\n**%s**: ", profile_severity_word(data->notes.items[i].severity));
+        report_put_text(&github->text, data->notes.items[i].text);
+        put_markdown(github, out);
+        base_buf_putc(out, '\n');
+    }
+    if (count > MOST_ANNOTATIONS)
+        base_buf_printf(out,
+                        "\nThe first %u are annotations of this step; the others:\n\n"
+                        "| | pattern | finding | where | off the peak | less to move | GPU time |\n"
+                        "|---:|---|---|---|---:|---:|---:|\n",
+                        MOST_ANNOTATIONS);
+    else if (count)
+        base_buf_puts(out, "\nThe annotations of this step tell more.\n");
+}
+
+// Nothing where not even its head finds room.
+static void put_summary(struct github *github, size_t room_bytes, struct base_buf *out)
+{
+    const struct report_data *data = github->data;
+    const size_t count = analyze_finding_count(data->analysis);
+    put_head(github, out);
+    if (out->length + ROOM_FOR_THE_END > room_bytes) {
+        base_buf_clear(out);
+        return;
+    }
+    struct base_buf row = {0};
+    for (size_t i = MOST_ANNOTATIONS; i < count && !out->failed && !row.failed; i++) {
+        base_buf_clear(&row);
+        put_row(github, analyze_finding(data->analysis, i), i + 1, &row);
+        if (out->length + row.length + ROOM_FOR_THE_END > room_bytes) {
+            base_buf_printf(out, "\n%zu more, of least worth, found no room in this summary.\n",
+                            count - i);
+            break;
+        }
+        base_buf_add(out, row.text, row.length);
+    }
+    out->failed |= row.failed;
+    base_buf_fini(&row);
+}
+
+enum base_code report_github(struct profile *profile, const struct analyze_thresholds *thresholds,
+                             const char *source_root, report_write *write, void *user,
+                             const struct report_summary *summary, struct base_error *error)
+{
+    struct report_data data = {0};
+    struct base_buf text = {0};
+    struct github github = {.data = &data, .root = source_root};
+    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    if (code == BASE_OK) {
+        for (size_t i = 0; i < MOST_ANNOTATIONS && i < analyze_finding_count(data.analysis); i++)
+            put_annotation(&github, analyze_finding(data.analysis, i));
+        put_summary(&github, summary->room_bytes, &text);
+        if (text.length == 0)
+            base_buf_puts(&github.out, "::notice title=glint::the summary of this step is full: "
+                                       "findings beyond these are not shown\n");
+        if (github.out.failed || github.text.failed || text.failed)
+            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        else if (!write(user, github.out.text ? github.out.text : "", github.out.length) ||
+                 !summary->write(summary->user, text.text, text.length))
+            code = base_fail(error, BASE_IO, "the output could not be written");
+    }
+    base_buf_fini(&github.out);
+    base_buf_fini(&github.text);
+    base_buf_fini(&text);
+    report_data_fini(&data);
+    return code;
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings as SARIF 2.1.0, for hosts of code that show them beside it: one run, a rule for each
+// pattern, a result for each finding. docs/ci.md says what is in it and why. Bounds are those of
+// hosts: GitHub keeps 5,000 results of a run and refuses files of more than 10 MB, compressed.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+#include "identity.h"
+#include "json_members.h"
+#include "patterns.h"
+#include "source.h"
+
+enum {
+    MOST_RESULTS = 5000,
+    MOST_FRAMES = 32, // of a result's call path, the innermost
+};
+
+#define ROOT_NAME "%SRCROOT%" // what hosts call the root of the sources
+
+struct sarif {
+    struct base_json json;
+    const struct report_data *data;
+    const char *root;
+    struct base_buf text; // for whatever is written next
+};
+
+// --- Texts and places ----------------------------------------------------------------------------
+
+// Takes what was put into `text`. In messages of SARIF, braces stand for placeholders unless they
+// are doubled.
+static void put_message(struct sarif *sarif, const char *key)
+{
+    struct base_buf message = {0};
+    for (const char *next = sarif->text.text; next && *next; next++) {
+        base_buf_putc(&message, *next);
+        if (*next == '{' || *next == '}')
+            base_buf_putc(&message, *next);
+    }
+    base_buf_clear(&sarif->text);
+    sarif->text.failed |= message.failed;
+    base_json_key(&sarif->json, key);
+    base_json_begin_object(&sarif->json);
+    report_json_string(&sarif->json, "text", message.text ? message.text : "");
+    base_json_end_object(&sarif->json);
+    base_buf_fini(&message);
+}
+
+static void put_plain_message(struct sarif *sarif, const char *key, const char *text)
+{
+    base_buf_puts(&sarif->text, text);
+    put_message(sarif, key);
+}
+
+// The members of an artifactLocation.
+static void put_artifact(struct sarif *sarif, const char *file)
+{
+    struct base_json *json = &sarif->json;
+    struct base_buf path = {0};
+    const bool under = report_put_file(&path, file, sarif->root);
+    base_buf_clear(&sarif->text);
+    report_put_uri(&sarif->text, path.text ? path.text : "");
+    sarif->text.failed |= path.failed;
+    report_json_string(json, "uri", sarif->text.text ? sarif->text.text : "");
+    if (under)
+        report_json_string(json, "uriBaseId", ROOT_NAME);
+    base_buf_clear(&sarif->text);
+    base_buf_fini(&path);
+}
+
+static void put_physical(struct sarif *sarif, const char *file, uint32_t line)
+{
+    struct base_json *json = &sarif->json;
+    base_json_key(json, "physicalLocation");
+    base_json_begin_object(json);
+    base_json_key(json, "artifactLocation");
+    base_json_begin_object(json);
+    put_artifact(sarif, file);
+    base_json_end_object(json);
+    if (line) {
+        base_json_key(json, "region");
+        base_json_begin_object(json);
+        report_json_number(json, "startLine", line);
+        base_json_end_object(json);
+    }
+    base_json_end_object(json);
+}
+
+static void put_logical(struct sarif *sarif, const char *key, const char *name, const char *kind)
+{
+    struct base_json *json = &sarif->json;
+    base_json_key(json, "logicalLocations");
+    base_json_begin_array(json);
+    base_json_begin_object(json);
+    base_json_key(json, key);
+    base_json_string(json, name);
+    report_json_string(json, "kind", kind);
+    base_json_end_object(json);
+    base_json_end_array(json);
+}
+
+// The members of a location: what is known of a frame.
+static void put_frame_location(struct sarif *sarif, const struct profile_frame *frame)
+{
+    if (frame->file && frame->file[0])
+        put_physical(sarif, frame->file, frame->line);
+    if (frame->function)
+        put_logical(sarif, "fullyQualifiedName", frame->function, "function");
+}
+
+// --- Results -------------------------------------------------------------------------------------
+
+// Hosts refuse all of a file of which one result has no file: where no source is known, it is the
+// program's.
+static void put_location(struct sarif *sarif, const struct analyze_finding *finding)
+{
+    struct base_json *json = &sarif->json;
+    const struct report_data *data = sarif->data;
+    const struct report_object *object = report_find_object(data, finding->object);
+    const struct report_path *path = report_path_of(data, finding->path);
+    const struct profile_frame *frame = report_source_frame(data, finding->path, sarif->root);
+    const char *program = profile_program(data->profile)->executable;
+    base_json_key(json, "locations");
+    base_json_begin_array(json);
+    base_json_begin_object(json);
+    if (frame) {
+        put_frame_location(sarif, frame);
+    } else {
+        const uint32_t first = path ? report_stub_frames(path) : 0;
+        const char *function =
+            path && first < path->frame_count ? path->frames[first].function : NULL;
+        if (program && program[0])
+            put_physical(sarif, program, 0);
+        if (function)
+            put_logical(sarif, "fullyQualifiedName", function, "function");
+        else if (object && object->name)
+            put_logical(sarif, "name", object->name, "variable");
+    }
+    base_json_end_object(json);
+    base_json_end_array(json);
+}
+
+static void put_stack(struct sarif *sarif, const struct analyze_finding *finding)
+{
+    struct base_json *json = &sarif->json;
+    const struct report_path *path = report_path_of(sarif->data, finding->path);
+    if (!path || path->frame_count == 0)
+        return;
+    base_json_key(json, "stacks");
+    base_json_begin_array(json);
+    base_json_begin_object(json);
+    base_json_key(json, "frames");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < path->frame_count && i < MOST_FRAMES; i++) {
+        const struct profile_frame *frame = &path->frames[i];
+        const char *image = report_image_path(sarif->data, frame->image);
+        const char *slash = image ? strrchr(image, '/') : NULL;
+        base_json_begin_object(json);
+        if (frame->file || frame->function) {
+            base_json_key(json, "location");
+            base_json_begin_object(json);
+            put_frame_location(sarif, frame);
+            base_json_end_object(json);
+        }
+        if (image)
+            report_json_string(json, "module", slash ? slash + 1 : image);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+    base_json_end_array(json);
+}
+
+static const char *words_of_other_call(enum analyze_pattern pattern)
+{
+    switch (pattern) {
+    case ANALYZE_EARLY_ALLOCATION:
+    case ANALYZE_REDUNDANT_ALLOCATION: return "the first access";
+    case ANALYZE_LATE_DEALLOCATION:
+    case ANALYZE_MEMORY_LEAK: return "the last access";
+    case ANALYZE_TEMPORARY_IDLENESS: return "the next access";
+    case ANALYZE_DEAD_WRITE: return "what overwrites it";
+    default: return "the allocation";
+    }
+}
+
+// Nothing where the source is not known.
+static void put_related(struct sarif *sarif, uint32_t path, const char *words)
+{
+    struct base_json *json = &sarif->json;
+    const struct profile_frame *frame = report_source_frame(sarif->data, path, sarif->root);
+    if (!frame)
+        return;
+    base_json_begin_object(json);
+    put_frame_location(sarif, frame);
+    put_plain_message(sarif, "message", words);
+    base_json_end_object(json);
+}
+
+static void put_related_locations(struct sarif *sarif, const struct analyze_finding *finding)
+{
+    const struct report_object *object = report_find_object(sarif->data, finding->object);
+    base_json_key(&sarif->json, "relatedLocations");
+    base_json_begin_array(&sarif->json);
+    put_related(sarif, finding->other_path, words_of_other_call(finding->pattern));
+    put_related(sarif, finding->last_path, "the last access to the memory that it could lie in");
+    if (object && object->path != finding->path && object->path != finding->other_path)
+        put_related(sarif, object->path, "the allocation");
+    base_json_end_array(&sarif->json);
+}
+
+static void put_result(struct sarif *sarif, const struct analyze_finding *finding,
+                       const struct report_identity *identity)
+{
+    struct base_json *json = &sarif->json;
+    char fingerprint[48];
+    base_json_begin_object(json);
+    report_json_string(json, "ruleId", analyze_pattern_word(finding->pattern));
+    report_json_number(json, "ruleIndex", finding->pattern);
+    report_json_string(json, "level", report_is_worth_it(finding) ? "warning" : "note");
+    report_put_advice(sarif->data, finding, &sarif->text);
+    put_message(sarif, "message");
+    report_json_number(json, "occurrenceCount", finding->count);
+    put_location(sarif, finding);
+    put_stack(sarif, finding);
+    put_related_locations(sarif, finding);
+    base_json_key(json, "partialFingerprints");
+    base_json_begin_object(json);
+    snprintf(fingerprint, sizeof(fingerprint), "%016llx:%llu", (unsigned long long)identity->hash,
+             (unsigned long long)identity->ordinal);
+    report_json_string(json, "glintFinding/v1", fingerprint);
+    base_json_end_object(json);
+    base_json_key(json, "properties");
+    base_json_begin_object(json);
+    base_json_key(json, "worth");
+    report_json_worth(json, finding);
+    base_json_end_object(json);
+    base_json_end_object(json);
+}
+
+// --- The run -------------------------------------------------------------------------------------
+
+static void put_rules(struct sarif *sarif)
+{
+    struct base_json *json = &sarif->json;
+    base_json_key(json, "rules");
+    base_json_begin_array(json);
+    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
+        const struct report_pattern *pattern = report_pattern((enum analyze_pattern)i);
+        base_json_begin_object(json);
+        report_json_string(json, "id", analyze_pattern_word((enum analyze_pattern)i));
+        put_plain_message(sarif, "shortDescription", pattern->title);
+        put_plain_message(sarif, "fullDescription", pattern->definition);
+        base_buf_printf(&sarif->text, "%s %s", pattern->definition, pattern->remedy);
+        put_message(sarif, "help");
+        base_json_key(json, "defaultConfiguration");
+        base_json_begin_object(json);
+        report_json_string(json, "level", "warning");
+        base_json_end_object(json);
+        base_json_key(json, "properties");
+        base_json_begin_object(json);
+        base_json_key(json, "tags");
+        base_json_begin_array(json);
+        base_json_string(json, "performance");
+        base_json_string(json, "gpu-memory");
+        base_json_end_array(json);
+        base_json_end_object(json);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
+static void put_tool(struct sarif *sarif)
+{
+    struct base_json *json = &sarif->json;
+    base_json_key(json, "tool");
+    base_json_begin_object(json);
+    base_json_key(json, "driver");
+    base_json_begin_object(json);
+    report_json_string(json, "name", "glint");
+    report_json_string(json, "version", GLINT_VERSION);
+    put_rules(sarif);
+    base_json_end_object(json);
+    base_json_end_object(json);
+}
+
+static void put_notification(struct sarif *sarif, enum profile_severity severity)
+{
+    base_json_begin_object(&sarif->json);
+    report_json_string(&sarif->json, "level",
+                       severity == PROFILE_ERROR     ? "error"
+                       : severity == PROFILE_WARNING ? "warning"
+                                                     : "note");
+    put_message(sarif, "message");
+    base_json_end_object(&sarif->json);
+}
+
+// What has to be known beside the results.
+static void put_invocation(struct sarif *sarif, size_t left_out)
+{
+    struct base_json *json = &sarif->json;
+    const struct report_data *data = sarif->data;
+    base_json_key(json, "invocations");
+    base_json_begin_array(json);
+    base_json_begin_object(json);
+    report_json_bool(json, "executionSuccessful", true);
+    base_json_key(json, "toolExecutionNotifications");
+    base_json_begin_array(json);
+    if (left_out) {
+        base_buf_printf(&sarif->text,
+                        "%zu findings of least worth are left out: hosts take %u results of a run",
+                        left_out, MOST_RESULTS);
+        put_notification(sarif, PROFILE_WARNING);
+    }
+    for (size_t i = 0; i < data->notes.count; i++) {
+        base_buf_puts(&sarif->text, data->notes.items[i].text);
+        put_notification(sarif, data->notes.items[i].severity);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+    base_json_end_array(json);
+}
+
+static void put_root(struct sarif *sarif)
+{
+    struct base_json *json = &sarif->json;
+    struct base_buf folder = {0};
+    report_put_file(&folder, sarif->root, "/");
+    base_json_key(json, "originalUriBaseIds");
+    base_json_begin_object(json);
+    base_json_key(json, ROOT_NAME);
+    base_json_begin_object(json);
+    const bool is_top = !folder.text || folder.text[0] == '/';
+    base_buf_puts(&sarif->text, "file:///");
+    report_put_uri(&sarif->text, is_top ? "" : folder.text);
+    base_buf_puts(&sarif->text, is_top ? "" : "/");
+    report_json_string(json, "uri", sarif->text.text ? sarif->text.text : "");
+    base_buf_clear(&sarif->text);
+    sarif->text.failed |= folder.failed;
+    base_json_end_object(json);
+    base_json_end_object(json);
+    base_buf_fini(&folder);
+}
+
+static void put_run(struct sarif *sarif, const struct report_identity *identities)
+{
+    struct base_json *json = &sarif->json;
+    const struct report_data *data = sarif->data;
+    const size_t count = analyze_finding_count(data->analysis);
+    const size_t shown = count < MOST_RESULTS ? count : MOST_RESULTS;
+    base_json_begin_object(json);
+    put_tool(sarif);
+    put_invocation(sarif, count - shown);
+    put_root(sarif);
+    base_json_key(json, "results");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < shown && !sarif->text.failed; i++)
+        put_result(sarif, analyze_finding(data->analysis, i), &identities[i]);
+    base_json_end_array(json);
+    base_json_key(json, "properties");
+    base_json_begin_object(json);
+    report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
+    report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
+    report_json_number(json, "findings", count);
+    base_json_end_object(json);
+    base_json_end_object(json);
+}
+
+enum base_code report_sarif(struct profile *profile, const struct analyze_thresholds *thresholds,
+                            const char *source_root, report_write *write, void *user,
+                            struct base_error *error)
+{
+    struct report_data data = {0};
+    struct sarif sarif = {.data = &data, .root = source_root};
+    struct base_json *json = &sarif.json;
+    struct report_identity *identities = NULL;
+    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    if (code == BASE_OK) {
+        identities = report_identities(&data);
+        if (!identities && analyze_finding_count(data.analysis))
+            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    }
+    if (code == BASE_OK) {
+        base_json_init(json, write, user, 0);
+        base_json_begin_object(json);
+        report_json_string(json, "$schema",
+                           "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
+                           "sarif-schema-2.1.0.json");
+        report_json_string(json, "version", "2.1.0");
+        base_json_key(json, "runs");
+        base_json_begin_array(json);
+        put_run(&sarif, identities);
+        base_json_end_array(json);
+        base_json_end_object(json);
+        if (sarif.text.failed)
+            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+        else if (!base_json_finish(json) || !write(user, "\n", 1))
+            code = base_fail(error, BASE_IO, "the output could not be written");
+    }
+    free(identities);
+    base_buf_fini(&sarif.text);
+    report_data_fini(&data);
+    return code;
+}

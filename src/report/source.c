@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames, files and URIs of sources.
+#include "source.h"
+
+#include <string.h>
+
+// Adds the segments of a path to an absolute one that has none of "", "." and ".." among its own.
+static void add_segments(struct base_buf *out, const char *path)
+{
+    while (*path) {
+        size_t length = strcspn(path, "/");
+        if (length == 2 && memcmp(path, "..", 2) == 0) {
+            while (out->length && out->text[out->length - 1] != '/')
+                out->length--;
+            if (out->length)
+                out->text[--out->length] = '\0';
+        } else if (length && !(length == 1 && *path == '.')) {
+            base_buf_putc(out, '/');
+            base_buf_add(out, path, length);
+        }
+        path += length;
+        path += *path == '/';
+    }
+}
+
+bool report_put_file(struct base_buf *out, const char *file, const char *root)
+{
+    struct base_buf folder = {0}, whole = {0};
+    add_segments(&folder, root);
+    if (*file != '/')
+        add_segments(&whole, root);
+    add_segments(&whole, file);
+    out->failed |= folder.failed | whole.failed;
+    const bool under =
+        !out->failed && whole.length > folder.length &&
+        (folder.length == 0 || memcmp(whole.text, folder.text, folder.length) == 0) &&
+        whole.text[folder.length] == '/';
+    if (under)
+        base_buf_puts(out, whole.text + folder.length + 1);
+    else if (!out->failed)
+        base_buf_puts(out, whole.length ? whole.text : "/");
+    base_buf_fini(&folder);
+    base_buf_fini(&whole);
+    return under;
+}
+
+const struct profile_frame *report_source_frame(const struct report_data *data, uint32_t path,
+                                                const char *root)
+{
+    const struct report_path *of = report_path_of(data, path);
+    const struct profile_frame *innermost = NULL;
+    for (uint32_t i = of ? report_stub_frames(of) : 0; of && i < of->frame_count; i++) {
+        const struct profile_frame *frame = &of->frames[i];
+        struct base_buf file = {0};
+        if (!frame->file || !frame->file[0])
+            continue;
+        const bool under = report_put_file(&file, frame->file, root);
+        base_buf_fini(&file);
+        if (under)
+            return frame;
+        if (!innermost)
+            innermost = frame;
+    }
+    return innermost;
+}
+
+void report_put_uri(struct base_buf *out, const char *path)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    if (*path == '/')
+        base_buf_puts(out, "file://");
+    for (; *path; path++) {
+        if (strchr(plain, *path)) {
+            base_buf_putc(out, *path);
+        } else {
+            base_buf_putc(out, '%');
+            base_buf_hex(out, (unsigned char)*path, 2);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of the report as text: the program, what there is to gain, how it ended and where it
+// ran.
+#include <signal.h>
+#include <string.h>
+
+#include "text.h"
+#include "units.h"
+
+void report_put_argument(struct base_buf *out, const char *argument)
+{
+    bool plain = argument[0] && !argument[strcspn(argument, " \t\n\"'\\$`*?<>|&;()[]{}!#~")];
+    base_buf_puts(out, plain ? "" : "'");
+    report_put_text(out, argument);
+    base_buf_puts(out, plain ? "" : "'");
+}
+
+static void put_ending(struct base_buf *out, const struct profile_meta *meta, bool left)
+{
+    const char *signal_name;
+    switch (meta->ending) {
+    case PROFILE_EXITED: base_buf_printf(out, "exited with status %d", meta->code); break;
+    case PROFILE_SIGNALLED:
+        signal_name = sigdescr_np(meta->code);
+        base_buf_printf(out, "was ended by signal %d (%s)", meta->code,
+                        signal_name ? signal_name : "unknown");
+        break;
+    case PROFILE_REPLACED: base_buf_puts(out, "became another program"); break;
+    case PROFILE_ENDED:
+        base_buf_puts(out, left ? "left by exit, with a status that nobody told"
+                                : "how it ended nobody told");
+        break;
+    default: base_buf_puts(out, "how it ended is not known"); break;
+    }
+}
+
+static void put_counted(struct base_buf *out, uint64_t count, const char *what)
+{
+    base_buf_printf(out, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
+}
+
+void report_text_arguments(struct report_text *text)
+{
+    const struct profile_program *program = profile_program(text->data->profile);
+    for (uint32_t i = 0; i < program->argument_count; i++) {
+        base_buf_putc(&text->out, ' ');
+        report_put_argument(&text->out, program->arguments[i]);
+    }
+}
+
+static void put_name(struct report_text *text)
+{
+    const struct profile_program *program = profile_program(text->data->profile);
+    struct base_buf line = {0};
+    for (uint32_t i = 0; i < program->argument_count; i++) {
+        base_buf_puts(&line, i ? " " : "");
+        report_put_argument(&line, program->arguments[i]);
+    }
+    if (program->argument_count == 0)
+        report_put_text(&line, program->executable);
+    report_put_heading(text->style, line.length ? line.text : "(program not known)", &text->out);
+    text->failed |= line.failed;
+    base_buf_fini(&line);
+}
+
+// "80.0 KiB of device memory at the peak; 48.0 KiB would do (40.0% less)".
+static void put_gain(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    struct base_buf words = {0};
+    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0,
+                   least = analyze_achievable_peak(data->analysis);
+    if (data->peak_count) {
+        report_put_bytes(&words, peak);
+        base_buf_puts(&words, " of device memory at the peak");
+        if (least < peak) {
+            base_buf_puts(&words, "; ");
+            report_put_bytes(&words, least);
+            base_buf_puts(&words, " would do (");
+            report_put_share(&words, peak - least, peak);
+            base_buf_puts(&words, " less)");
+        }
+    } else {
+        base_buf_puts(&words, "no device memory was allocated");
+    }
+    struct report_sum waits = {0};
+    for (size_t i = 0; i < data->wait_rows.count; i++) {
+        waits.count += data->wait_rows.items[i].sum.count;
+        waits.total_ns += data->wait_rows.items[i].sum.total_ns;
+    }
+    if (waits.count) {
+        base_buf_puts(&words, "; ");
+        put_counted(&words, waits.count, "call");
+        base_buf_puts(&words, " waited for the GPU");
+        if (waits.total_ns) {
+            base_buf_puts(&words, ", ");
+            report_put_ns(&words, waits.total_ns);
+            base_buf_puts(&words, " in all");
+        }
+    }
+    report_text_lines(text, "  ", &words);
+    base_buf_fini(&words);
+}
+
+static void put_where(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    const struct profile_program *program = profile_program(data->profile);
+    struct base_buf words = {0}, *out = &words;
+    put_ending(out, profile_meta(data->profile), program->has_end);
+    int64_t end = program->has_end ? program->end_ns : data->last_ns;
+    if (end > 0) {
+        base_buf_puts(out, program->has_end ? ", ran for " : ", last call returned after ");
+        report_put_ns(out, (uint64_t)end);
+    }
+    for (size_t i = 0; i < data->devices.count; i++) {
+        base_buf_puts(out, i ? ", " : " on ");
+        report_put_text(out, data->devices.items[i].name);
+    }
+    if (data->devices.count == 0)
+        base_buf_puts(out, data->calls || !profile_meta(data->profile)->complete
+                               ? " on a GPU that is not known"
+                               : ", no GPU was used");
+    if (program->simulated)
+        base_buf_puts(out, ", simulated");
+    if (program->driver_version)
+        base_buf_printf(out, ", CUDA %u.%u", program->driver_version / 1000,
+                        program->driver_version % 1000 / 10);
+    report_text_lines(text, "  ", &words);
+    base_buf_fini(&words);
+}
+
+void report_text_head(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    struct base_buf *out = &text->out;
+    put_name(text);
+    put_gain(text);
+    put_where(text);
+    base_buf_puts(out, "  ");
+    put_counted(out, data->calls, "call");
+    if (data->failed_calls)
+        base_buf_printf(out, " (%llu failed)", (unsigned long long)data->failed_calls);
+    base_buf_puts(out, ", ");
+    put_counted(out, data->launches, "kernel run");
+    base_buf_puts(out, ", ");
+    put_counted(out, data->objects.count, "object");
+    base_buf_putc(out, '\n');
+}

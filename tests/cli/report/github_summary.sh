@@ -1,0 +1,27 @@
+# The table is added to the host's file, up to what the host takes of it, and what found no room is counted.
+. ./waste
+GITHUB_STEP_SUMMARY=$SCRATCH/summary
+export GITHUB_STEP_SUMMARY
+size() { wc -c <summary | tr -d ' '; }
+
+echo "of another command" >summary
+"$GLINT" report --format github --source-root /home/me/project waste.glint | grep -c ^::
+head -n 3 summary
+grep -c '^| 1[0-9]' summary
+
+echo "== more than it takes"
+"$write_waste" many.glint 6000
+rm summary
+"$GLINT" report --format github many.glint | grep -c ^::
+[ "$(size)" -le 1048576 ] && [ "$(size)" -gt 1040000 ] || echo "it has $(size) bytes"
+rows=$(grep -c '^| [0-9]' summary)
+tail -n 1 summary | grep -q "^$((12000 - 10 - rows)) more, of least worth, found no room in this summary.$" || tail -n 1 summary
+
+echo "== nearly full"
+head -c 1048500 /dev/zero >summary
+"$GLINT" report --format github waste.glint | tail -n 1
+size
+
+echo "== not to be written"
+GITHUB_STEP_SUMMARY=$SCRATCH/none/summary
+"$GLINT" report --format github waste.glint 2>&1 | sed "s|$SCRATCH|SCRATCH|"

