@@ -247,10 +247,14 @@ void first_use_before_slowly(struct call *call)
                                           ? (set->height - 1) * set->pitch + set->width_bytes
                                           : set->bytes));
         use_unlock();
-    } else if (busy && (call->kind == EVENT_CALL_FREE || call->kind == EVENT_CALL_MEMORY)) {
-        const struct event_alloc *alloc = &call->detail.alloc;
+    } else if (busy && (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
+                        call->kind == EVENT_CALL_MEMORY)) {
+        const struct event_alloc *alloc = &call->detail.alloc; // also of what is registered
         use_lock();
-        use_forget(alloc->address, alloc->address + alloc->bytes, call->kind != EVENT_CALL_FREE);
+        if (call->kind == EVENT_CALL_FREE)
+            use_forget(alloc->address, alloc->address + alloc->bytes, false);
+        else
+            use_lend(alloc->address, alloc->address + alloc->bytes);
         use_unlock();
     } else if (busy && call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS) {
         use_lock(); // pinned memory goes with its context

@@ -57,9 +57,9 @@ uint64_t use_stack_pointer(const void *context)
     return touch_of(context).registers.sp;
 }
 
-// Whether the byte can be read now. The kernel copies what the second argument points to before it
+// The kernel copies what the second argument points to before it
 // finds that there is no signal 0.
-static bool can_be_read(uint64_t address)
+bool use_can_be_read(uint64_t address)
 {
     enum { COPIED_BYTES = 32, SET_BYTES = 8 };
     const uint64_t page = use_page_bytes(), last = (address & ~(page - 1)) + page - COPIED_BYTES;
@@ -114,10 +114,10 @@ static bool take(uint64_t address, const ucontext_t *context)
     bool ours = false;
     if (!state_is_on()) { // a child of fork, which the C library has not told us of
         first_use_forked();
-        ours = can_be_read(address);
+        ours = use_can_be_read(address);
     } else if (inject_thread.tracking) {
         use_force_open(address & ~(page - 1), (address & ~(page - 1)) + page);
-        ours = can_be_read(address);
+        ours = use_can_be_read(address);
     } else {
         use_lock();
         ours = handle(address, &touch);
@@ -126,7 +126,7 @@ static bool take(uint64_t address, const ucontext_t *context)
             tried_pc = 0;
             return true;
         }
-        ours = can_be_read(address);
+        ours = use_can_be_read(address);
     }
     if (ours && tried_pc == touch.registers.pc && tried_address == address)
         ours = false;

@@ -91,6 +91,8 @@ void use_tell_open(uint64_t low, uint64_t high);
 void use_hand_over(uint64_t low, uint64_t high, uint32_t stack);
 // Data of which all is there ends; of the rest pages are opened.
 void use_overwrite(uint64_t low, uint64_t high);
+// Pages there are opened for the driver.
+void use_lend(uint64_t low, uint64_t high);
 // What has pages there ends, told as unknown if `told`.
 void use_forget(uint64_t low, uint64_t high, bool told);
 void use_close_again(void);
@@ -125,6 +127,7 @@ bool use_has_signal(void); // nobody has taken it away
 void use_pass_signal(int number, siginfo_t *info, void *context);
 extern _Atomic bool use_asked; // libc's functions look at it: first uses are asked for
 // first_use_fault.c
+bool use_can_be_read(uint64_t address); // the byte, now; a signal does not come of it
 void use_handler(int number, siginfo_t *info, void *context);
 uint64_t use_stack_pointer(const void *context); // that the signal interrupted
 extern int (*use_driver_asks)(void);             // struct cudaabi_sim's; NULL: none

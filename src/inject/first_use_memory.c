@@ -71,13 +71,14 @@ static uint64_t block_end(uint64_t start, uint64_t bytes)
 {
     enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
     const uint64_t page = memory.page_bytes;
-    if (!memory.sees_free || start % HEAD || start % page < HEAD) // else the head is elsewhere
+    if (!memory.sees_free || start % HEAD || (start % page < HEAD && !use_can_be_read(start - 1)))
         return 0;
     uint64_t head[2];
     memcpy(head, (const void *)(uintptr_t)(start - HEAD), sizeof(head)); // NOLINT
     const uint64_t size = head[1] & ~(uint64_t)FLAGS, chunk = start - HEAD;
-    const bool good = (head[1] & FLAGS) == IS_MAPPED && head[0] == 0 && chunk % page == 0 &&
-                      size % page == 0 && size >= bytes + HEAD;
+    const bool good = (head[1] & FLAGS) == IS_MAPPED && head[0] < chunk &&
+                      (chunk - head[0]) % page == 0 && (chunk + size) % page == 0 &&
+                      size >= bytes + HEAD && size < UINT64_MAX / 2 - chunk;
     return good ? chunk + size : 0;
 }
 

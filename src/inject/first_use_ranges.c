@@ -15,14 +15,13 @@ struct use_table use_table;
 
 long use_system(long number, long a, long b, long c, long d)
 {
-#if defined(__x86_64__)
     long result;
+#if defined(__x86_64__)
     register long r10 __asm__("r10") = d;
     __asm__ volatile("syscall"
                      : "=a"(result)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
                      : "rcx", "r11", "memory");
-    return result;
 #elif defined(__aarch64__)
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
@@ -30,8 +29,11 @@ long use_system(long number, long a, long b, long c, long d)
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
     __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
-    return x0;
+    result = x0;
+#else
+#error "no system calls for this machine"
 #endif
+    return result;
 }
 
 // What closing pages costs beside the time of the system call: the fault that ends it, and, page by
@@ -40,9 +42,17 @@ enum { FAULT_NS = 3000, PAGE_NS = 100 };
 
 static bool protect(uint64_t low, uint64_t high, int how)
 {
+    const uint64_t page = use_page_bytes();
+    if (low >= high)
+        return true;
     if (how != PROT_NONE)
-        use_table.spent_ns += FAULT_NS + (high - low) / use_page_bytes() * PAGE_NS;
-    return low >= high || use_system(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
+        use_table.spent_ns += FAULT_NS + (high - low) / page * PAGE_NS;
+    if (use_system(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0)
+        return true;
+    // Where some of it is gone the system stops there; all that is there must come to be open.
+    for (uint64_t at = low; how != PROT_NONE && at < high; at += page)
+        use_system(SYS_mprotect, (long)at, (long)page, how, 0);
+    return false;
 }
 
 static uint64_t end_of(const struct use_range *range)
@@ -362,6 +372,14 @@ void use_overwrite(uint64_t low, uint64_t high)
         } else if (range->state == USE_ARMED && !range->open && overlaps(range, low, high)) {
             use_open(range->low, range->high);
         }
+    }
+}
+
+void use_lend(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && !range->open && overlaps(range, low, high))
+            use_open(range->low, range->high);
     }
 }
 

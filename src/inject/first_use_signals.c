@@ -188,34 +188,30 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
     return result;
 }
 
-typedef void (*use_old_handler)(int);
-
-static use_old_handler set_old(int number, use_old_handler handler, int flags,
-                               use_old_handler (*next)(int, use_old_handler))
+static sighandler_t set_old(sighandler_t handler, int flags)
 {
-    if (number != SIGSEGV || !atomic_load(&signals.taken))
-        return next(number, handler);
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
     if (handler == SIG_ERR) {
         errno = EINVAL;
         return SIG_ERR;
     }
-    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
     sigemptyset(&action.sa_mask);
     set_action(&action, &old);
     return old.sa_handler;
 }
 
-#define OLD_SIGNAL(name, flags)                                               \
-    use_old_handler name(int number, use_old_handler handler);                \
-    use_old_handler name(int number, use_old_handler handler)                 \
-    {                                                                         \
-        return set_old(number, handler, flags,                                \
-                       NEXT(name, use_old_handler(*)(int, use_old_handler))); \
+#define OLD_SIGNAL(name, flags)                                                 \
+    sighandler_t use_##name(int number, sighandler_t handler) __asm__(#name);   \
+    sighandler_t use_##name(int number, sighandler_t handler)                   \
+    {                                                                           \
+        if (number == SIGSEGV && atomic_load(&signals.taken))                   \
+            return set_old(handler, flags);                                     \
+        return NEXT(name, sighandler_t(*)(int, sighandler_t))(number, handler); \
     }
 OLD_SIGNAL(signal, SA_RESTART)
 OLD_SIGNAL(ssignal, SA_RESTART)
 OLD_SIGNAL(sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
-OLD_SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER) // NOLINT: libc's name
+OLD_SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
 
 static int set_mask(int how, const sigset_t *set, sigset_t *old,
                     int (*next)(int, const sigset_t *, sigset_t *))

@@ -162,6 +162,25 @@ static void in_variable(void)
     printf("%u\n", sum_of(variable, 8 * PAGE));
 }
 
+static void aligned(void)
+{
+    unsigned *line = aligned_alloc(64, BYTES), *page = aligned_alloc(PAGE, BYTES);
+    CHECK(cuMemcpyDtoH_v2(line, device, BYTES));
+    CHECK(cuMemcpyDtoH_v2(page, device, BYTES));
+    printf("%u\n", read_word(line, 0));
+    printf("%u\n", read_word(page, WORDS - 1));
+}
+
+// The driver is given memory that is closed, and the data stays watched.
+static void registered(void)
+{
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    CHECK(cuMemHostRegister_v2(words, BYTES, 0));
+    CHECK(cuMemHostUnregister(words));
+    printf("%u\n", read_word(words, 13));
+}
+
 // Of the first and the last page nobody knows.
 static void edges(void)
 {
@@ -576,6 +595,8 @@ int main(int argc, char **argv)
         {"on_stack", on_stack},
         {"in_heap", in_heap},
         {"in_variable", in_variable},
+        {"aligned", aligned},
+        {"registered", registered},
         {"edges", edges},
         {"part_of_block", part_of_block},
         {"rows", rows},
