@@ -93,8 +93,33 @@ static bool count_bytes(void *user, const char *bytes, size_t length)
     return true;
 }
 
+static enum base_code write_text(struct profile *profile, uint64_t *bytes, struct base_error *error)
+{
+    return report_text(profile, NULL, &(struct report_choice){.verbose = true},
+                       &(struct report_style){.width = 100}, count_bytes, bytes, error);
+}
+
+static enum base_code write_json(struct profile *profile, uint64_t *bytes, struct base_error *error)
+{
+    return report_json(profile, NULL, count_bytes, bytes, error);
+}
+
+static enum base_code write_perfetto(struct profile *profile, uint64_t *bytes,
+                                     struct base_error *error)
+{
+    return report_perfetto(profile, NULL, count_bytes, bytes, error);
+}
+
+static enum base_code write_html(struct profile *profile, uint64_t *bytes, struct base_error *error)
+{
+    return report_html(profile, NULL, count_bytes, bytes, error);
+}
+
+typedef enum base_code write_format(struct profile *profile, uint64_t *bytes,
+                                    struct base_error *error);
+
 // In a process of its own, whose most memory is then that of the report.
-static void report(const char *path, bool json, const char *wanted)
+static void report(const char *path, const char *name, write_format *write, const char *wanted)
 {
     fflush(stdout);
     pid_t process = fork();
@@ -104,17 +129,14 @@ static void report(const char *path, bool json, const char *wanted)
         uint64_t bytes = 0;
         struct moment start = now();
         check(profile_open(path, &profile, &error), &error);
-        check(json ? report_json(profile, NULL, count_bytes, &bytes, &error)
-                   : report_text(profile, NULL, &(struct report_choice){.verbose = true},
-                                 &(struct report_style){.width = 100}, count_bytes, &bytes, &error),
-              &error);
+        check(write(profile, &bytes, &error), &error);
         profile_close(profile);
         struct moment took = since(start);
         struct rusage usage;
         getrusage(RUSAGE_SELF, &usage);
-        printf("%-5s %8.2f s (%.2f s of the processor's time), %6.0f MB, %12llu bytes%s\n",
-               json ? "json" : "text", took.clock_s, took.processor_s,
-               (double)usage.ru_maxrss / 1000, (unsigned long long)bytes, wanted);
+        printf("%-8s %8.2f s (%.2f s of the processor's time), %6.0f MB, %12llu bytes%s\n", name,
+               took.clock_s, took.processor_s, (double)usage.ru_maxrss / 1000,
+               (unsigned long long)bytes, wanted);
         fflush(stdout);
         _exit(0);
     }
@@ -138,8 +160,10 @@ int main(int argc, char **argv)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
     printf("reports on %llu calls, a quarter of them objects, %d call paths\n",
            (unsigned long long)calls, PATHS);
-    report(path, false, "; wanted: at most 3 s and 300 MB");
-    report(path, true, "");
+    report(path, "text", write_text, "; wanted: at most 3 s and 300 MB");
+    report(path, "json", write_json, "");
+    report(path, "perfetto", write_perfetto, "");
+    report(path, "html", write_html, "; wanted: at most 8,000,000 bytes");
     unlink(path);
     return 0;
 }

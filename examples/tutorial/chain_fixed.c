@@ -4,7 +4,7 @@
 // chain_fixed.c is what becomes of it.
 //
 //     chain [SIZE [PTX]]
-#include "../driver.h"
+#include "driver.h"
 
 static void fill(float *matrix, int count, int step)
 {

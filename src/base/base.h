@@ -12,6 +12,8 @@
 #include "json.h"
 #include "log.h"
 #include "map.h"
+#include "protobuf.h"
 #include "str.h"
+#include "toml.h"
 
 #endif

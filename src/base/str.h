@@ -70,4 +70,7 @@ void base_buf_printf(struct base_buf *buf, const char *format, ...)
 // Adds spaces until the text since its last newline is at least column characters wide.
 void base_buf_pad(struct base_buf *buf, size_t column);
 
+// The candidate that the word was perhaps meant to be: it differs in few letters. NULL: none does.
+const char *base_nearest(const char *word, const char *const *candidates, size_t count);
+
 #endif

@@ -4,19 +4,21 @@
 
 #include "cli.h"
 
-static const struct cli_verb *const verbs[] = {&cli_record, &cli_run,     &cli_report, &cli_query,
-                                               &cli_ptx,    &cli_sim_log, &cli_doctor};
+const struct cli_verb *const cli_verbs[] = {&cli_record, &cli_run,      &cli_report, &cli_check,
+                                            &cli_diff,   &cli_query,    &cli_ptx,    &cli_sim_log,
+                                            &cli_doctor, &cli_generate, NULL};
 
-enum { VERB_COUNT = sizeof(verbs) / sizeof(verbs[0]) };
+const char cli_purpose[] =
+    "glint finds what CUDA programs waste: GPU memory, redundant data, needless\n"
+    "synchronisation, poor use of caches and shared memory.\n";
 
 static void print_usage(FILE *out)
 {
-    fputs("glint finds what CUDA programs waste: GPU memory, redundant data, needless\n"
-          "synchronisation, poor use of caches and shared memory.\n\n"
-          "Usage: glint VERB [OPTION...] [ARGUMENT...]\n\n",
-          out);
-    for (int i = 0; i < VERB_COUNT; i++)
-        fprintf(out, "  %-10s%s\n", verbs[i]->name, verbs[i]->summary);
+    fprintf(out, "%s\nUsage: glint VERB [OPTION...] [ARGUMENT...]\n\n", cli_purpose);
+    for (const struct cli_verb *const *verb = cli_verbs; *verb; verb++) {
+        if (!(*verb)->hidden)
+            fprintf(out, "  %-10s%s\n", (*verb)->name, (*verb)->summary);
+    }
     fputs("\n'glint VERB --help' tells more; 'glint --version' the version.\n", out);
 }
 
@@ -27,17 +29,25 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return CLI_OWN_FAILURE;
     }
-    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
+    const bool help =
+        strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0;
+    if (help && argc == 2) {
         print_usage(stdout);
         return 0;
     }
+    if (help)
+        verb = argv[2];
     if (strcmp(verb, "--version") == 0) {
         puts("glint " GLINT_VERSION);
         return 0;
     }
-    for (int i = 0; i < VERB_COUNT; i++) {
-        if (strcmp(verb, verbs[i]->name) == 0)
-            return verbs[i]->run(verbs[i], argc - 1, argv + 1);
+    for (int i = 0; cli_verbs[i]; i++) {
+        if (strcmp(verb, cli_verbs[i]->name) != 0)
+            continue;
+        if (!help)
+            return cli_verbs[i]->run(cli_verbs[i], argc - 1, argv + 1);
+        cli_print_help(cli_verbs[i], stdout);
+        return 0;
     }
     cli_message("'%s' is not a verb of glint; 'glint --help' lists them", verb);
     return CLI_OWN_FAILURE;

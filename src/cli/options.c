@@ -62,6 +62,36 @@ void cli_print_help(const struct cli_verb *verb, FILE *out)
         fprintf(out, "\n%s", verb->details);
 }
 
+struct base_str cli_next_word(const char **at)
+{
+    *at += strspn(*at, " ");
+    const struct base_str word = {*at, strcspn(*at, " ")};
+    *at += word.length;
+    return word;
+}
+
+// "--format takes text, json or csv, not 'xml'" where it is none of the values.
+static bool is_value(const struct cli_option *option, const char *argument)
+{
+    struct base_buf known = {0};
+    const char *at = option->values;
+    struct base_str word = cli_next_word(&at), next;
+    for (; word.length; word = next) {
+        if (base_str_is(word, argument)) {
+            base_buf_fini(&known);
+            return true;
+        }
+        next = cli_next_word(&at);
+        if (known.length)
+            base_buf_puts(&known, next.length ? ", " : " or ");
+        base_buf_add(&known, word.text, word.length);
+    }
+    cli_message("--%s takes %s, not '%s'", option->name, known.text ? known.text : "nothing",
+                argument);
+    base_buf_fini(&known);
+    return false;
+}
+
 int cli_options(const struct cli_verb *verb, int argc, char **argv,
                 bool (*take)(void *user, const struct cli_option *option, const char *argument),
                 void *user)
@@ -98,8 +128,28 @@ int cli_options(const struct cli_verb *verb, int argc, char **argv,
             if (found == 256 + i || (found < 256 && verb->options[i].letter == found))
                 option = &verb->options[i];
         }
-        if (!option || !take(user, option, optarg))
+        if (!option || (option->values && !is_value(option, optarg)) || !take(user, option, optarg))
             return -1;
     }
     return optind;
+}
+
+int cli_arguments(const struct cli_verb *verb, int argc, char **argv,
+                  bool (*take)(void *user, const struct cli_option *option, const char *argument),
+                  void *user, const char **arguments, int most)
+{
+    for (int count = 0;; count++) {
+        int first = cli_options(verb, argc, argv, take, user);
+        if (first < 0)
+            return first;
+        if (first >= argc)
+            return count;
+        if (count == most) {
+            cli_message("what is '%s'? Try 'glint %s --help'", argv[first], verb->name);
+            return -1;
+        }
+        arguments[count] = argv[first];
+        argc -= first; // it stands where a command line has its program's name
+        argv += first;
+    }
 }

@@ -14,6 +14,7 @@
 #include "fatbin/fatbin.h"
 #include "gpusim/gpusim.h"
 
+// One of the words in PROGRAM_OPTIONS.
 static bool take_device(struct program_request *request, const char *argument)
 {
     request->preset = NULL;
@@ -24,20 +25,13 @@ static bool take_device(struct program_request *request, const char *argument)
     request->device = PROGRAM_DEVICE_SIM;
     if (strcmp(argument, "sim") == 0)
         return true;
-    struct base_buf known = {0};
-    const char *wanted = strncmp(argument, "sim:", 4) == 0 ? argument + 4 : NULL;
     const char *name;
     for (unsigned i = 0; (name = gpusim_preset_name(i)) && !request->preset; i++) {
-        if (wanted && strcmp(wanted, name) == 0)
+        if (strcmp(argument + strlen("sim:"), name) == 0)
             request->preset = name;
-        base_buf_printf(&known, "%s%s", i ? ", " : "", name);
     }
-    if (!request->preset && wanted)
-        cli_message("there is no simulated GPU '%s', only %s", wanted,
-                    known.text ? known.text : "none");
-    else if (!request->preset)
-        cli_message("--device takes auto, gpu, sim or sim:PRESET, not '%s'", argument);
-    base_buf_fini(&known);
+    if (!request->preset)
+        cli_message("there is no simulated GPU '%s'", argument + strlen("sim:"));
     return request->preset != NULL;
 }
 

@@ -18,7 +18,8 @@ struct program_request {
 
 // Rows for a verb's table of options, and what takes them: false after a message.
 #define PROGRAM_OPTIONS                                                                        \
-    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET"},                       \
+    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET",                        \
+     .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti"},                    \
         {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one for each CPU"}, \
     {                                                                                          \
         'l', "sim-log", "FILE", "log every call and memory access of the simulated GPU there"  \

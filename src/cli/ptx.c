@@ -21,7 +21,8 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, or ptx: the module as glint reads it"},
+    {'f', "format", "FORMAT", "text (default), json, or ptx: the module as glint reads it",
+     .values = "text json ptx"},
     {'k', "kernels", "REGEX", "only kernels whose name matches, mangled or not"},
     {'a', "arch", "NUMBER", "only PTX for that architecture, such as 90"},
     {'v', "verbose", NULL, "a row for each site, also where sites differ only by a constant"},
@@ -34,16 +35,9 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     struct request *request = user;
     switch (option->letter) {
     case 'f':
-        if (strcmp(argument, "text") == 0)
-            request->format = FORMAT_TEXT;
-        else if (strcmp(argument, "json") == 0)
-            request->format = FORMAT_JSON;
-        else if (strcmp(argument, "ptx") == 0)
-            request->format = FORMAT_PTX;
-        else {
-            cli_message("--format takes text, json or ptx, not '%s'", argument);
-            return false;
-        }
+        request->format = strcmp(argument, "json") == 0  ? FORMAT_JSON
+                          : strcmp(argument, "ptx") == 0 ? FORMAT_PTX
+                                                         : FORMAT_TEXT;
         return true;
     case 'k':
         if (request->has_kernels)

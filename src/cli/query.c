@@ -16,7 +16,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "table, tabs, csv or json; default: table on a terminal, else tabs"},
+    {'f', "format", "FORMAT", "table, tabs, csv or json; default: table on a terminal, else tabs",
+     .values = "table tabs csv json"},
     {0, "csv", NULL, "the same as --format csv"},
     {0, "json", NULL, "the same as --format json"},
     {0, NULL, NULL, NULL},
@@ -26,18 +27,10 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 {
     enum format *format = user;
     const char *word = argument ? argument : option->name;
-    if (strcmp(word, "table") == 0)
-        *format = FORMAT_TABLE;
-    else if (strcmp(word, "tabs") == 0)
-        *format = FORMAT_TABS;
-    else if (strcmp(word, "csv") == 0)
-        *format = FORMAT_CSV;
-    else if (strcmp(word, "json") == 0)
-        *format = FORMAT_JSON;
-    else {
-        cli_message("--format takes table, tabs, csv or json, not '%s'", word);
-        return false;
-    }
+    *format = strcmp(word, "table") == 0  ? FORMAT_TABLE
+              : strcmp(word, "tabs") == 0 ? FORMAT_TABS
+              : strcmp(word, "csv") == 0  ? FORMAT_CSV
+                                          : FORMAT_JSON;
     return true;
 }
 

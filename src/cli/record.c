@@ -25,7 +25,8 @@ struct request {
 static const struct cli_option options[] = {
     {'o', "output", "FILE", "the profile; default: PROGRAM-PID.glint"},
     {'f', "force", NULL, "replace a profile that is there"},
-    {'t', "gpu-times", "on|off", "when the GPU did what; on unless told: costs two events a call"},
+    {'t', "gpu-times", "on|off", "when the GPU did what; on unless told: costs two events a call",
+     .values = "on off"},
     {'q', "quiet", NULL, "say nothing but errors"},
     WATCHING_OPTIONS,
     PROGRAM_OPTIONS,
@@ -39,13 +40,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
     case 'q': request->quiet = true; return true;
-    case 't':
-        request->no_times = strcmp(argument, "off") == 0;
-        if (!request->no_times && strcmp(argument, "on") != 0) {
-            cli_message("--gpu-times takes on or off, not '%s'", argument);
-            return false;
-        }
-        return true;
+    case 't': request->no_times = strcmp(argument, "off") == 0; return true;
     default:
         return watching_has_option(option)
                    ? watching_take_option(&request->watching, option, argument)

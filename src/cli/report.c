@@ -5,14 +5,12 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "output.h"
 #include "report/report.h"
-
-enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
 
 struct format;
 
@@ -25,12 +23,14 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, sarif or github"},
+    {'f', "format", "FORMAT", "text (default), json, html, sarif, github or perfetto",
+     .values = "text json html sarif github perfetto"},
     {'o', "output", "FILE", "where to write; default: standard output"},
     {'t', "threshold", "NAME=N", "of findings, in the place of the usual one; may be repeated"},
     {'v', "verbose", NULL, "text: everything, not one screen of it"},
     {'n', "limit", "N", "text: at most so many findings, and rows of a table"},
-    {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one"},
+    {'p', "pattern", "LIST", "text: only findings of these patterns, early-allocation for one",
+     .list = CLI_PATTERNS},
     {0, "object", "NAME", "text: only findings on objects that have this in their name"},
     {0, "kernel", "NAME", "text: only findings on kernels that have this in their name"},
     {0, "source-root", "DIR", "of sarif and github: where the sources lie; default: here"},
@@ -147,60 +147,26 @@ static char *newest_profile(void)
     return newest;
 }
 
-// --- Output --------------------------------------------------------------------------------------
-
-struct output {
-    FILE *file;
-    int error; // errno of the first failure
-};
-
-static bool write_out(void *user, const char *bytes, size_t length)
-{
-    struct output *output = user;
-    if (length && fwrite(bytes, length, 1, output->file) != 1) {
-        output->error = errno;
-        return false;
-    }
-    return true;
-}
-
-// 0: nobody says.
-static unsigned width_of(FILE *file)
-{
-    const char *columns = getenv("COLUMNS");
-    struct winsize size;
-    long width = columns ? strtol(columns, NULL, 10) : 0;
-    if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
-        width = size.ws_col;
-    if (width <= 0)
-        return 0;
-    return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
-}
-
-static struct report_style style_of(FILE *file)
-{
-    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    const unsigned width = width_of(file);
-    return (struct report_style){.width = width ? width : USUAL_WIDTH,
-                                 .wrap = width > 0,
-                                 .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
-                                           !(terminal && strcmp(terminal, "dumb") == 0)};
-}
-
 // --- Formats -------------------------------------------------------------------------------------
 
 static enum base_code write_text(const struct request *request, struct profile *profile,
                                  struct output *output, struct base_error *error)
 {
-    const struct report_style style = style_of(output->file);
-    return report_text(profile, &request->thresholds, &request->choice, &style, write_out, output,
+    const struct report_style style = output_style(output->file);
+    return report_text(profile, &request->thresholds, &request->choice, &style, output_put, output,
                        error);
 }
 
 static enum base_code write_json(const struct request *request, struct profile *profile,
                                  struct output *output, struct base_error *error)
 {
-    return report_json(profile, &request->thresholds, write_out, output, error);
+    return report_json(profile, &request->thresholds, output_put, output, error);
+}
+
+static enum base_code write_html(const struct request *request, struct profile *profile,
+                                 struct output *output, struct base_error *error)
+{
+    return report_html(profile, &request->thresholds, output_put, output, error);
 }
 
 // The absolute path of the root of the sources.
@@ -226,7 +192,7 @@ static enum base_code write_sarif(const struct request *request, struct profile 
     struct base_buf root = {0};
     enum base_code code = find_root(request, &root, error);
     if (code == BASE_OK)
-        code = report_sarif(profile, &request->thresholds, root.text, write_out, output, error);
+        code = report_sarif(profile, &request->thresholds, root.text, output_put, output, error);
     base_buf_fini(&root);
     return code;
 }
@@ -241,7 +207,7 @@ static enum base_code open_summary(const char *path, struct output *file,
                    "cannot write %s: %s", path, strerror(errno));
     const size_t used = (size_t)status.st_size;
     *summary = (struct report_summary){
-        write_out, file, used < REPORT_SUMMARY_BYTES ? REPORT_SUMMARY_BYTES - used : 0};
+        output_put, file, used < REPORT_SUMMARY_BYTES ? REPORT_SUMMARY_BYTES - used : 0};
     return BASE_OK;
 }
 
@@ -252,13 +218,13 @@ static enum base_code write_github(const struct request *request, struct profile
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
     struct output file = {.file = NULL};
-    struct report_summary summary = {write_out, output, REPORT_SUMMARY_BYTES};
+    struct report_summary summary = {output_put, output, REPORT_SUMMARY_BYTES};
     struct base_buf root = {0};
     enum base_code code = find_root(request, &root, error);
     if (code == BASE_OK && path && path[0])
         code = open_summary(path, &file, &summary, error);
     if (code == BASE_OK)
-        code = report_github(profile, &request->thresholds, root.text, write_out, output, &summary,
+        code = report_github(profile, &request->thresholds, root.text, output_put, output, &summary,
                              error);
     if (file.file && fclose(file.file) != 0 && !file.error)
         file.error = errno;
@@ -268,37 +234,33 @@ static enum base_code write_github(const struct request *request, struct profile
     return code;
 }
 
+static enum base_code write_perfetto(const struct request *request, struct profile *profile,
+                                     struct output *output, struct base_error *error)
+{
+    BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
+                   "a trace is not for terminals: name a file with --output, or pipe it");
+    return report_perfetto(profile, &request->thresholds, output_put, output, error);
+}
+
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct request *request, struct profile *profile,
                             struct output *output, struct base_error *error);
 } formats[] = {
-    {"text", write_text},
-    {"json", write_json},
-    {"sarif", write_sarif},
-    {"github", write_github},
+    {"text", write_text},   {"json", write_json},     {"html", write_html},
+    {"sarif", write_sarif}, {"github", write_github}, {"perfetto", write_perfetto},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
+// One of the row's values.
 static bool take_format(struct request *request, const char *name)
 {
-    struct base_buf names = {0};
     for (int i = 0; i < FORMATS; i++) {
-        if (strcmp(name, formats[i].name) == 0) {
+        if (strcmp(name, formats[i].name) == 0)
             request->format = &formats[i];
-            base_buf_fini(&names);
-            return true;
-        }
-        base_buf_printf(&names, "%s%s",
-                        i == 0             ? ""
-                        : i + 1 == FORMATS ? " or "
-                                           : ", ",
-                        formats[i].name);
     }
-    cli_message("--format takes %s, not '%s'", names.text ? names.text : "another", name);
-    base_buf_fini(&names);
-    return false;
+    return true;
 }
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
@@ -320,67 +282,42 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 // --- The verb ------------------------------------------------------------------------------------
 
-static bool same_file(const char *one, const char *other)
+struct job {
+    const struct request *request;
+    struct profile *profile;
+};
+
+static enum base_code write_report(void *user, const struct report_style *style,
+                                   report_write *write, void *to, struct base_error *error)
 {
-    struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    const struct job *job = user;
+    (void)style;
+    (void)write;
+    return job->request->format->write(job->request, job->profile, to, error);
 }
 
 static bool report(const struct request *request, const char *path)
 {
     struct base_error error = {0};
-    struct profile *profile;
-    if (profile_open(path, &profile, &error) != BASE_OK) {
+    struct job job = {.request = request};
+    if (profile_open(path, &job.profile, &error) != BASE_OK) {
         cli_error(&error);
         return false;
     }
-    const char *to = request->output ? request->output : "the output";
-    struct output output = {.file = stdout};
-    if (request->output && same_file(request->output, path)) {
-        cli_message("%s is the profile itself", request->output);
-        output.file = NULL;
-    } else if (request->output && !(output.file = fopen(request->output, "w"))) {
-        cli_message("cannot write %s: %m", request->output);
-    }
-    enum base_code code = BASE_IO;
-    if (output.file) {
-        code = request->format->write(request, profile, &output, &error);
-        int result = request->output ? fclose(output.file) : fflush(stdout);
-        if (result != 0 && !output.error)
-            output.error = errno;
-        if (output.error) {
-            cli_message("cannot write %s: %s", to, strerror(output.error));
-            code = BASE_IO;
-        } else if (code != BASE_OK) {
-            cli_error(&error);
-        }
-    }
-    profile_close(profile);
-    return code == BASE_OK;
+    const bool good = output_write(request->output, &path, 1, write_report, &job);
+    profile_close(job.profile);
+    return good;
 }
 
-// Options may stand before and behind the file.
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
     struct request request = {.format = &formats[0], .thresholds = analyze_default_thresholds()};
-    char *path = NULL;
-    for (;;) {
-        int first = cli_options(verb, argc, argv, take_option, &request);
-        if (first == -2)
-            return 0;
-        if (first < 0)
-            return CLI_FAILURE;
-        if (first >= argc)
-            break;
-        if (path) {
-            cli_message("one profile at a time: what is '%s'?", argv[first]);
-            return CLI_FAILURE;
-        }
-        path = argv[first];
-        argc -= first; // the file stands where a command line has its program's name
-        argv += first;
-    }
+    const char *path = NULL;
+    const int count = cli_arguments(verb, argc, argv, take_option, &request, &path, 1);
+    if (count == -2)
+        return 0;
+    if (count < 0)
+        return CLI_FAILURE;
     char *newest = path ? NULL : newest_profile();
     request.choice.file = path ? path : newest;
     bool good = request.choice.file && report(&request, request.choice.file);
@@ -398,7 +335,9 @@ const struct cli_verb cli_report = {
         "docs/ci.md SARIF 2.1.0 and github: the first ten findings as annotations of a step, "
         "the others\n"
         "as a table for the step's summary, $GITHUB_STEP_SUMMARY, or behind them where there is "
-        "none.\n\n"
+        "none;\n"
+        "docs/page.md html, a page to be opened in a browser: one file that needs nothing else;\n"
+        "docs/perfetto.md the trace, which Perfetto's viewer opens.\n\n"
         "Text is one screen: what there is to gain, what to fix first, and what was looked for. "
         "With\n"
         "--verbose, all findings, the highest peaks of device memory and what made them, and "

@@ -288,7 +288,7 @@ static void add_edges(struct graph *graph, size_t first, const struct edges *edg
     struct node *nodes = graph->nodes.items;
     struct base_map index = {0};
     bool good = true;
-    for (size_t i = first; good && i < graph->nodes.count; i += 1 + nodes[i].children) {
+    for (size_t i = first; good && nodes && i < graph->nodes.count; i += 1 + nodes[i].children) {
         uint64_t *place = base_map_put(&index, (uint64_t)(uintptr_t)nodes[i].handle, NULL);
         good = place != NULL;
         if (good)

@@ -7,21 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What one node of a graph does each time that the graph is launched.
-struct graph_node {
-    enum profile_node_kind kind;
-    uint32_t kernel; // number
-    enum profile_direction direction;
-    uint64_t bytes;
-    uint64_t objects[2];
-};
-
-struct report_graph {
-    struct graph_node *nodes;
-    uint32_t node_count;
-    uint64_t launches;
-};
-
 struct graph_launch {
     uint64_t call, graph; // graph: index
 };
@@ -120,8 +105,8 @@ static bool take_graph(void *user, const struct profile_graph *graph)
     struct report_data *data = loading->data;
     uint64_t *slot = base_map_put(&data->graphs, graph->number, NULL);
     struct report_graph *row = slot ? base_array_push(&data->graph_rows) : NULL;
-    struct graph_node *nodes =
-        row ? base_new_array(&data->arena, struct graph_node, graph->node_count + 1u) : NULL;
+    struct report_node *nodes =
+        row ? base_new_array(&data->arena, struct report_node, graph->node_count + 1u) : NULL;
     loading->failed |= !nodes;
     if (!nodes)
         return false;
@@ -135,12 +120,12 @@ static bool take_graph(void *user, const struct profile_graph *graph)
             nodes[i].kernel = from->launch.kernel;
         else if (from->kind == PROFILE_NODE_COPY)
             nodes[i] =
-                (struct graph_node){.kind = from->kind,
-                                    .direction = from->copy.direction,
-                                    .bytes = from->copy.bytes,
-                                    .objects = {from->copy.from_object, from->copy.to_object}};
+                (struct report_node){.kind = from->kind,
+                                     .direction = from->copy.direction,
+                                     .bytes = from->copy.bytes,
+                                     .objects = {from->copy.from_object, from->copy.to_object}};
         else if (from->kind == PROFILE_NODE_SET)
-            nodes[i] = (struct graph_node){
+            nodes[i] = (struct report_node){
                 .kind = from->kind, .bytes = from->set.bytes, .objects = {from->set.object, 0}};
     }
     return true;
@@ -350,8 +335,7 @@ static struct report_kernel *kernel_of(const struct report_data *data,
     if (call->kind == PROFILE_CALL_LAUNCH) {
         number = call->launch.kernel;
     } else if (call->kind == PROFILE_CALL_GRAPH_LAUNCH) {
-        index = base_map_get(&data->graphs, call->graph);
-        const struct report_graph *graph = index ? &data->graph_rows.items[*index - 1] : NULL;
+        const struct report_graph *graph = report_graph_of(data, call->graph);
         if (graph && node && node <= graph->node_count)
             number = graph->nodes[node - 1].kernel;
     }
@@ -425,7 +409,7 @@ static void add_graph_nodes(struct report_data *data)
     for (size_t g = 0; g < data->graph_rows.count; g++) {
         const struct report_graph *graph = &data->graph_rows.items[g];
         for (uint32_t i = 0; i < graph->node_count; i++) {
-            const struct graph_node *node = &graph->nodes[i];
+            const struct report_node *node = &graph->nodes[i];
             if (node->kind == PROFILE_NODE_KERNEL)
                 data->launches += graph->launches;
             struct report_sum *sum = sum_of(data, node->kind, node->kernel, node->direction);
@@ -450,7 +434,7 @@ static bool take_node_time(void *user, const struct profile_time *time)
     const struct report_graph *graph = &data->graph_rows.items[launch->graph];
     if (launch->call != time->call || time->node == 0 || time->node > graph->node_count)
         return true;
-    const struct graph_node *node = &graph->nodes[time->node - 1];
+    const struct report_node *node = &graph->nodes[time->node - 1];
     struct report_sum *sum = sum_of(data, node->kind, node->kernel, node->direction);
     if (sum)
         add_time(sum, duration(time->start_ns, time->end_ns));
@@ -574,6 +558,12 @@ const char *report_image_path(const struct report_data *data, uint32_t number)
 const struct report_path *report_path_of(const struct report_data *data, uint32_t number)
 {
     return pointer_at(&data->paths, number);
+}
+
+const struct report_graph *report_graph_of(const struct report_data *data, uint64_t number)
+{
+    const uint64_t *index = base_map_get(&data->graphs, number);
+    return index ? &data->graph_rows.items[*index - 1] : NULL;
 }
 
 const char *report_kernel_name(const struct report_data *data, uint32_t number)

@@ -71,7 +71,20 @@ struct report_dropped {
 
 enum { REPORT_DIRECTIONS = PROFILE_PEER_TO_PEER + 1 };
 
-struct report_graph;
+// What one node of a graph does each time that the graph is launched.
+struct report_node {
+    enum profile_node_kind kind;
+    uint32_t kernel; // number
+    enum profile_direction direction;
+    uint64_t bytes;
+    uint64_t objects[2]; // of a copy: from and to; of a set: the first
+};
+
+struct report_graph {
+    struct report_node *nodes;
+    uint32_t node_count;
+    uint64_t launches;
+};
 
 struct report_data {
     struct profile *profile;
@@ -104,7 +117,8 @@ struct report_data {
     size_t peak_count;
 };
 
-// Begins as {0}; report_data_fini is needed also where this failed.
+// Begins as {0}, or with more `paths` that are wanted; report_data_fini is needed also where this
+// failed.
 enum base_code report_data_load(struct report_data *data, struct profile *profile,
                                 const struct analyze_thresholds *thresholds,
                                 struct base_error *error);
@@ -129,18 +143,21 @@ const char *report_function_name(const struct report_data *data, uint32_t number
 const char *report_kernel_name(const struct report_data *data, uint32_t number);
 const char *report_image_path(const struct report_data *data, uint32_t number);
 const struct report_path *report_path_of(const struct report_data *data, uint32_t number);
+const struct report_graph *report_graph_of(const struct report_data *data, uint64_t number);
 
 // place.c: where a call came from, in short: the innermost frame with a source line, else the
 // innermost one, but for what the compiler makes of a launch: "file.cu:12", "function",
 // "library+0x1234". Adds nothing where nothing is known.
+// report_place gives that frame; NULL: none.
+const struct profile_frame *report_place(const struct report_data *data, uint32_t path);
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// How many of the innermost frames are what the compiler makes of a launch, with what that calls.
+uint32_t report_stub_frames(const struct report_path *path);
 // Where a call came from as another one sees it: its place, and, where that is in a function that
 // both have called, the line of the function that called both: "gemm.cu:20, called at main.cu:49".
 // Without folders.
 void report_put_place_beside(const struct report_data *data, uint32_t path, uint32_t other,
                              struct base_buf *out);
-// How many of the innermost frames are what the compiler makes of a launch, with what that calls.
-uint32_t report_stub_frames(const struct report_path *path);
 // The way there: "solve 2mm.cu:31 < main 2mm.cu:60", without what the compiler, the CUDA runtime
 // and the start of a program put before and behind it, and without folders.
 void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out);

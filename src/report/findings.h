@@ -25,4 +25,13 @@ bool report_is_worth_it(const struct analyze_finding *finding);
 // What is left of the highest peak when this alone is fixed.
 uint64_t report_peak_after(const struct report_data *data, const struct analyze_finding *finding);
 
+// analyses.c: which analysis finds a pattern, and why it did not look: adds that, or returns false
+// where it did.
+enum { REPORT_ANALYSES = 3 };
+const char *report_analysis_name(size_t analysis); // as `glint record --analyses` has it
+size_t report_analysis_of(enum analyze_pattern pattern);
+bool report_put_skipped(const struct report_data *data, size_t analysis, struct base_buf *out);
+// A word of a list with commas in between.
+bool report_is_in_list(const char *list, const char *word);
+
 #endif

@@ -70,9 +70,14 @@ static const struct profile_frame *place_of(const struct report_path *path)
     return &path->frames[first];
 }
 
+const struct profile_frame *report_place(const struct report_data *data, uint32_t path)
+{
+    return place_of(report_path_of(data, path));
+}
+
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
 {
-    const struct profile_frame *frame = place_of(report_path_of(data, path));
+    const struct profile_frame *frame = report_place(data, path);
     if (frame)
         put_place(data, frame, true, out);
 }

@@ -181,6 +181,7 @@ static const char *words_of_other_call(enum analyze_pattern pattern)
     case ANALYZE_MEMORY_LEAK: return "the last access";
     case ANALYZE_TEMPORARY_IDLENESS: return "the next access";
     case ANALYZE_DEAD_WRITE: return "what overwrites it";
+    case ANALYZE_OVERALLOCATION: return "when most of it is in use";
     default: return "the allocation";
     }
 }

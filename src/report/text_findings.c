@@ -12,17 +12,6 @@ enum { FEW = 5 }; // for which a screen has room
 
 // --- Which ones ----------------------------------------------------------------------------------
 
-// A word of a list with commas in between.
-static bool is_in_list(const char *list, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 static bool has_part(const char *name, const char *part)
 {
     return name && strstr(name, part);
@@ -51,7 +40,7 @@ static bool is_chosen(const struct report_text *text, const struct analyze_findi
 {
     const struct report_choice *choice = text->choice;
     return (!choice->pattern ||
-            is_in_list(choice->pattern, analyze_pattern_word(finding->pattern))) &&
+            report_is_in_list(choice->pattern, analyze_pattern_word(finding->pattern))) &&
            (!choice->object || is_about_object(text->data, finding, choice->object)) &&
            (!choice->kernel || is_about_kernel(text->data, finding, choice->kernel));
 }
@@ -182,50 +171,13 @@ void report_text_findings(struct report_text *text)
 
 // --- What was looked for -------------------------------------------------------------------------
 
-static const struct {
-    const char *name;
-    uint32_t facts; // of probes
-} analyses[] = {
-    {"objects", PROFILE_PROBE_OBJECTS},
-    {"elements", PROFILE_PROBE_ELEMENTS},
-    {"counts", PROFILE_PROBE_COUNTS},
-};
-enum { ANALYSES = sizeof(analyses) / sizeof(analyses[0]) };
-
-// The one that a pattern is found by.
-static size_t analysis_of(enum analyze_pattern pattern)
-{
-    switch (pattern) {
-    case ANALYZE_OVERALLOCATION:
-    case ANALYZE_STRUCTURED_ACCESS: return 1;
-    case ANALYZE_NON_UNIFORM_ACCESS: return 2;
-    default: return 0;
-    }
-}
-
-// What probes were asked for, each with those that it needs.
-static uint32_t facts_of(const struct report_data *data)
-{
-    uint32_t facts = 0;
-    for (size_t i = 0; i < data->settings.count; i++) {
-        const struct profile_setting *setting = &data->settings.items[i];
-        for (size_t k = 0; k < ANALYSES && strcmp(setting->name, "analyses") == 0; k++) {
-            if (is_in_list(setting->value, analyses[k].name))
-                facts |= 2 * analyses[k].facts - 1;
-        }
-    }
-    for (size_t i = 0; i < data->kernel_rows.count; i++)
-        facts |= data->kernel_rows.items[i].facts;
-    return facts;
-}
-
 static void put_found(const struct report_data *data, size_t which, struct base_buf *out)
 {
     uint64_t counts[ANALYZE_PATTERNS] = {0}, all = 0;
     for (size_t i = 0; i < analyze_finding_count(data->analysis); i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
         counts[finding->pattern]++;
-        all += analysis_of(finding->pattern) == which;
+        all += report_analysis_of(finding->pattern) == which;
     }
     if (all)
         base_buf_printf(out, "%llu finding%s:", (unsigned long long)all, all == 1 ? "" : "s");
@@ -234,7 +186,7 @@ static void put_found(const struct report_data *data, size_t which, struct base_
     const char *before = " ";
     for (size_t i = 0; i < ANALYZE_PATTERNS; i++) {
         const enum analyze_pattern pattern = (enum analyze_pattern)i;
-        if (!counts[i] || analysis_of(pattern) != which)
+        if (!counts[i] || report_analysis_of(pattern) != which)
             continue;
         base_buf_printf(out, "%s%llu %s", before, (unsigned long long)counts[i],
                         analyze_pattern_word(pattern));
@@ -245,21 +197,19 @@ static void put_found(const struct report_data *data, size_t which, struct base_
 void report_text_analyses(struct report_text *text)
 {
     const struct report_data *data = text->data;
-    const uint32_t facts = facts_of(data);
     if (data->calls == 0)
         return;
     report_text_heading(text, "What was looked for");
-    for (size_t i = 0; i < ANALYSES; i++) {
-        struct base_buf line = {0};
+    for (size_t i = 0; i < REPORT_ANALYSES; i++) {
+        struct base_buf line = {0}, reason = {0};
         char first[24];
-        // What was not watched hides nothing where there was nothing to watch.
-        if (data->launches && !(facts & analyses[i].facts))
-            base_buf_printf(&line, "skipped: recorded without --analyses %s", analyses[i].name);
-        else if (analyze_is_incomplete(data->analysis) && analyses[i].facts != PROFILE_PROBE_COUNTS)
-            base_buf_puts(&line, "skipped: calls or objects are missing in the profile");
+        if (report_put_skipped(data, i, &reason))
+            base_buf_printf(&line, "skipped: %s", reason.text ? reason.text : "");
         else
             put_found(data, i, &line);
-        snprintf(first, sizeof(first), "  %-8s  ", analyses[i].name);
+        text->failed |= reason.failed;
+        base_buf_fini(&reason);
+        snprintf(first, sizeof(first), "  %-8s  ", report_analysis_name(i));
         report_text_lines(text, first, &line);
         base_buf_fini(&line);
     }

@@ -83,20 +83,27 @@ static void put_gain(struct report_text *text)
     } else {
         base_buf_puts(&words, "no device memory was allocated");
     }
+    report_text_lines(text, "  ", &words);
+    base_buf_fini(&words);
+}
+
+static void put_waits(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    struct base_buf words = {0};
     struct report_sum waits = {0};
     for (size_t i = 0; i < data->wait_rows.count; i++) {
         waits.count += data->wait_rows.items[i].sum.count;
         waits.total_ns += data->wait_rows.items[i].sum.total_ns;
     }
-    if (waits.count) {
-        base_buf_puts(&words, "; ");
-        put_counted(&words, waits.count, "call");
-        base_buf_puts(&words, " waited for the GPU");
-        if (waits.total_ns) {
-            base_buf_puts(&words, ", ");
-            report_put_ns(&words, waits.total_ns);
-            base_buf_puts(&words, " in all");
-        }
+    if (waits.count == 0)
+        return;
+    put_counted(&words, waits.count, "call");
+    base_buf_puts(&words, " waited for the GPU");
+    if (waits.total_ns) {
+        base_buf_puts(&words, ", ");
+        report_put_ns(&words, waits.total_ns);
+        base_buf_puts(&words, " in all");
     }
     report_text_lines(text, "  ", &words);
     base_buf_fini(&words);
@@ -136,6 +143,7 @@ void report_text_head(struct report_text *text)
     struct base_buf *out = &text->out;
     put_name(text);
     put_gain(text);
+    put_waits(text);
     put_where(text);
     base_buf_puts(out, "  ");
     put_counted(out, data->calls, "call");

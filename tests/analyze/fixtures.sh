@@ -1,7 +1,7 @@
 #!/bin/sh
 # fixtures.sh PROGRAM EXPECTED: records each program of fixture.c, or of fixture_parts.c, on the simulated GPU and compares what
 # is found with EXPECTED, in this folder: a line a finding, of its pattern, object, distance, bytes off the peak, bytes of traffic and how often, of how many alike.
-# Then comes what it suggests, without line numbers. A finding that is not expected is a failure, too. With GLINT_TEST_UPDATE=1 EXPECTED is written anew.
+# Then come what it says and what it suggests, without line numbers. A finding that is not expected is a failure, too. With GLINT_TEST_UPDATE=1 EXPECTED is written anew.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 expected=$(dirname "$0")/$2
@@ -14,7 +14,7 @@ while read -r name; do
         2>"$scratch/errors" || { echo "  it failed:"; cat "$scratch/errors"; exit 1; }
     "$GLINT" report --format json "$scratch/$name.glint" >"$scratch/$name.json"
     jq -r '(.objects | map({key: (.id | tostring), value: .name}) | from_entries) as $names | .findings[] |
-        "  \(.pattern) \(if $names[.object | tostring] then $names[.object | tostring] else "-" end) distance \(.distance // "-") peak \(.worth.peak_bytes) traffic \(.worth.traffic_bytes) times \(.evidence.times)\(if .count > 1 then " of \(.count)" else "" end)\n    \(.suggestion)"' \
+        "  \(.pattern) \(if $names[.object | tostring] then $names[.object | tostring] else "-" end) distance \(.distance // "-") peak \(.worth.peak_bytes) traffic \(.worth.traffic_bytes) times \(.evidence.times)\(if .count > 1 then " of \(.count)" else "" end)\n    \(.message)\n    \(.suggestion)"' \
         "$scratch/$name.json" | sed 's/\(fixture[a-z_]*\.[ch]\):[0-9]*/\1:N/g'
     jq -r '.summary | "  of \(.peak_bytes) bytes \(.achievable_peak_bytes) would do, and not fewer than \(.least_peak_bytes)"' \
         "$scratch/$name.json"

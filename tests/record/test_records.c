@@ -114,6 +114,25 @@ static void records_of_probes_become_rows(void **state)
     profile_close(profile);
 }
 
+// Edges come apart from their graph, and may do so in several records.
+static void edges_of_graphs_become_rows(void **state)
+{
+    (void)state;
+    begin();
+    const struct event_edge edges[] = {{1, 2}, {1, 3}, {2, 3}};
+    struct event_edges told = {.number = 4, .edge_count = 2};
+    PUT(EVENT_EDGES, told, edges, 2 * sizeof(edges[0]));
+    told.edge_count = 1;
+    PUT(EVENT_EDGES, told, edges + 2, sizeof(edges[0]));
+    told.edge_count = 2; // of which one is missing
+    told.number = 5;
+    PUT(EVENT_EDGES, told, edges, sizeof(edges[0]));
+    struct profile *profile = end();
+    check_query(profile, "SELECT * FROM v_graph_edges", "4|1|2\n4|1|3\n4|2|3\n");
+    check_query(profile, "SELECT count(*) FROM v_notes", "1\n");
+    profile_close(profile);
+}
+
 // Every one of these makes no sense, and nothing of it is written.
 static void what_contradicts_itself_is_refused(void **state)
 {
@@ -242,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_of_probes_become_rows),
+        cmocka_unit_test(edges_of_graphs_become_rows),
         cmocka_unit_test(what_contradicts_itself_is_refused),
         cmocka_unit_test(any_records_leave_a_profile_that_can_be_read),
     };

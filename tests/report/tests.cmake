@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the tests of src/report need beyond their test_*.c: a program that writes profiles at the
-# edges, for the command-line tests too, memory that runs out on demand, and the tests
-# that hold JSON and SARIF to their schemas.
+# edges, for the command-line tests too, one that decodes traces, memory that runs out on demand, and
+# the tests that hold JSON and SARIF to their schemas and traces to their profiles.
 
 add_executable(report_write_samples report/write_samples.c)
 set_target_properties(report_write_samples PROPERTIES
@@ -12,8 +12,22 @@ set_target_properties(report_write_waste PROPERTIES
     OUTPUT_NAME write_waste RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
 target_link_libraries(report_write_waste PRIVATE glint_profile)
 
+add_executable(report_write_pairs report/write_pairs.c)
+set_target_properties(report_write_pairs PROPERTIES
+    OUTPUT_NAME write_pairs RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_write_pairs PRIVATE glint_profile)
+
+add_executable(report_write_page report/write_page.c)
+set_target_properties(report_write_page PROPERTIES
+    OUTPUT_NAME write_page RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_write_page PRIVATE glint_profile)
+
+add_executable(report_check_perfetto report/check_perfetto.c)
+set_target_properties(report_check_perfetto PROPERTIES
+    OUTPUT_NAME check_perfetto RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+
 # These look into the part.
-foreach(test IN ITEMS units table source)
+foreach(test IN ITEMS units table source perfetto_lanes diff)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()
@@ -29,10 +43,32 @@ if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     glint_test(report.no_memory test_report_no_memory)
 endif()
 
+if(CMOCKA_LIBRARY AND CMOCKA_INCLUDE) # the same for what compares and checks
+    add_executable(test_report_no_memory_gate report/no_memory_gate.c)
+    set_target_properties(test_report_no_memory_gate PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+    target_include_directories(test_report_no_memory_gate SYSTEM PRIVATE ${CMOCKA_INCLUDE})
+    target_link_libraries(test_report_no_memory_gate PRIVATE glint_report ${CMOCKA_LIBRARY})
+    target_link_options(test_report_no_memory_gate PRIVATE
+        -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc)
+    glint_test(report.no_memory_gate test_report_no_memory_gate)
+endif()
+
+if(NOT CMAKE_CROSSCOMPILING) # and their JSON
+    glint_test(report.gate_schema sh ${CMAKE_CURRENT_SOURCE_DIR}/report/gate_schema.sh
+        $<TARGET_FILE:report_write_pairs> $<TARGET_FILE:report_write_samples>)
+    if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+        set_property(TEST report.gate_schema APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
+endif()
+
 if(NOT CMAKE_CROSSCOMPILING)
-    foreach(test IN ITEMS schema sarif)
+    set(schema_takes $<TARGET_FILE:report_write_waste>)
+    set(sarif_takes $<TARGET_FILE:report_write_waste>)
+    set(perfetto_takes $<TARGET_FILE:report_check_perfetto>)
+    set(perfetto_processor_takes)
+    foreach(test IN ITEMS schema sarif perfetto perfetto_processor)
         glint_test(report.${test} sh ${CMAKE_CURRENT_SOURCE_DIR}/report/${test}.sh
-            $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples> $<TARGET_FILE:report_write_waste>)
+            $<TARGET_FILE:profile_write_sample> $<TARGET_FILE:report_write_samples> ${${test}_takes})
         # As for the command-line tests: on aarch64 the leak check takes seconds a process.
         if(GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
             set_property(TEST report.${test} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
@@ -63,5 +99,13 @@ if(TARGET glint_inject_preload AND TARGET glint_libcuda)
         glint_test(report.fingerprints sh ${CMAKE_CURRENT_SOURCE_DIR}/report/fingerprints.sh ${programs})
         set_property(TEST report.fingerprints APPEND PROPERTY ENVIRONMENT
             ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0)
+    endif()
+endif()
+
+# The page: its size, and what it shows in a browser. The same whatever the compiler, so the native plain build does.
+if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(report.page_size ${CMAKE_CURRENT_SOURCE_DIR}/report/page_size.sh $<TARGET_FILE:report_write_page>)
+    if(TARGET glint_inject_preload)
+        glint_test(report.page ${CMAKE_CURRENT_SOURCE_DIR}/report/page.sh $<TARGET_FILE:report_write_page>)
     endif()
 endif()

@@ -5,6 +5,7 @@
 //   huge.glint    numbers at their limits            loop.glint   a loop: many of everything
 //   kinds.glint   every kind of call and object      killed.glint ended by a signal
 //   probes.glint  what probes told of it             flags.glint  the same, of objects only
+//   timeline.glint  threads, streams, graphs and events that overlap
 // and bare.glint is left as by a recorder that was killed at once.
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,6 +347,160 @@ static void write_flags(const char *folder)
     check(profile_finish(writer, PROFILE_EXITED, 0, &error));
 }
 
+// Two threads whose calls are not in the order of their numbers; calls that overlap, and work that
+// does, with and without GPU times, one of which the GPU's clock has before its call; a graph whose
+// nodes run side by side; an event that is recorded twice, and waits for its first and its last
+// record; a record and a launch that failed, and a copy that was captured. Objects: on two GPUs;
+// made and ended by one call; made and ended by calls that are not there; in another; and host
+// memory. What depends on what, by numbers of calls: 3 wrote what 5 and 6 read and 7 overwrites
+// (after 6, the last reader), 8 overwrites that, 9 reads and writes it, and 10 copies it over what
+// 5 wrote. 13 waits for 12, and 15 for 14.
+static void write_timeline(const char *folder)
+{
+    struct profile_writer *writer = begin(folder, "timeline");
+    const char *name = "./timeline";
+    check(profile_set_program(writer,
+                              &(struct profile_program){.executable = name,
+                                                        .arguments = &name,
+                                                        .argument_count = 1,
+                                                        .pid = 100,
+                                                        .start_monotonic_ns = 1000000,
+                                                        .start_unix_ns = 1794700000000000000,
+                                                        .timestamps = true,
+                                                        .has_end = true,
+                                                        .end_ns = 50000,
+                                                        .calls_made = 22,
+                                                        .objects_made = 8},
+                              &error));
+    check(profile_add_thread(writer, &(struct profile_thread){1, 100, "main"}, &error));
+    check(profile_add_thread(writer, &(struct profile_thread){2, 101, NULL}, &error));
+    for (uint32_t i = 1; i <= 2; i++) {
+        check(profile_add_device(writer, &(struct profile_device){.number = i, .name = "GPU"},
+                                 &error));
+        check(profile_add_context(writer, &(struct profile_context){i, i}, &error));
+        check(profile_add_stream(
+            writer, &(struct profile_stream){i, i, i == 1 ? PROFILE_STREAM_LEGACY : 0, 0, 0},
+            &error));
+    }
+    check(profile_add_kernel(
+        writer, &(struct profile_kernel){.number = 1, .name = "kernel", .mangled = "kernel"},
+        &error));
+    const struct profile_node nodes[] = {
+        {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+        {.kind = PROFILE_NODE_COPY, .copy = {.bytes = 8, .from_object = 1, .to_object = 2}},
+        {.kind = PROFILE_NODE_EMPTY}};
+    check(profile_add_graph(writer, &(struct profile_graph){1, nodes, 3}, &error));
+    static const struct profile_call calls[] = {
+        {.kind = PROFILE_CALL_ALLOC, .start_ns = 2000, .end_ns = 2500},
+        {.kind = PROFILE_CALL_ALLOC, .start_ns = 1000, .end_ns = 1100, .thread = 2},
+        {.kind = PROFILE_CALL_SET, .start_ns = 3000, .end_ns = 4000, .set = {.object = 1}},
+        {.kind = PROFILE_CALL_OTHER, .start_ns = 3500, .end_ns = 4500}, // overlaps
+        {.kind = PROFILE_CALL_LAUNCH,
+         .start_ns = 5000,
+         .end_ns = 5100,
+         .has_gpu_time = true,
+         .gpu_start_ns = 6000,
+         .gpu_end_ns = 9000},
+        {.kind = PROFILE_CALL_LAUNCH,
+         .start_ns = 5200,
+         .end_ns = 5300,
+         .has_gpu_time = true,
+         .gpu_start_ns = 7000,
+         .gpu_end_ns = 8000},
+        {.kind = PROFILE_CALL_COPY,
+         .start_ns = 9500,
+         .end_ns = 9600,
+         .copy = {.bytes = 8, .to_object = 1, .direction = PROFILE_HOST_TO_DEVICE}},
+        {.kind = PROFILE_CALL_SET,
+         .start_ns = 9700,
+         .end_ns = 9800,
+         .has_gpu_time = true,
+         .gpu_start_ns = 9600, // before its call
+         .gpu_end_ns = 9650,
+         .set = {.object = 1}},
+        {.kind = PROFILE_CALL_LAUNCH,
+         .start_ns = 9900,
+         .end_ns = 10000,
+         .has_gpu_time = true,
+         .gpu_start_ns = 10000,
+         .gpu_end_ns = 10000},
+        {.kind = PROFILE_CALL_GRAPH_LAUNCH,
+         .start_ns = 11000,
+         .end_ns = 11500,
+         .has_gpu_time = true,
+         .gpu_start_ns = 12000,
+         .gpu_end_ns = 15000,
+         .graph = 1},
+        {.kind = PROFILE_CALL_EVENT_RECORD, .start_ns = 12000, .end_ns = 12001, .sync = {5, 1, 1}},
+        {.kind = PROFILE_CALL_EVENT_RECORD, .start_ns = 12010, .end_ns = 12011, .sync = {5, 1, 2}},
+        {.kind = PROFILE_CALL_EVENT_WAIT, .start_ns = 12020, .end_ns = 12021, .sync = {5, 2, 2}},
+        {.kind = PROFILE_CALL_EVENT_RECORD, .start_ns = 12030, .end_ns = 12031, .sync = {6, 1, 1}},
+        {.kind = PROFILE_CALL_SYNC,
+         .start_ns = 13000,
+         .end_ns = 16000,
+         .waited_ns = 2000,
+         .flags = PROFILE_CALL_WAITED,
+         .sync = {6, 0, 0}},
+        {.kind = PROFILE_CALL_EVENT_WAIT, .start_ns = 16010, .end_ns = 16011, .sync = {5, 2, 1}},
+        {.kind = PROFILE_CALL_EVENT_RECORD,
+         .start_ns = 16020,
+         .end_ns = 16021,
+         .result = 1,
+         .sync = {7, 1, 1}},
+        {.kind = PROFILE_CALL_EVENT_WAIT, .start_ns = 16030, .end_ns = 16031, .sync = {7, 2, 0}},
+        {.kind = PROFILE_CALL_LAUNCH, .start_ns = 17000, .end_ns = 17001, .result = 1},
+        {.kind = PROFILE_CALL_COPY,
+         .start_ns = 17010,
+         .end_ns = 17011,
+         .flags = PROFILE_CALL_CAPTURED,
+         .copy = {.from_object = 1, .to_object = 2}},
+        {.kind = PROFILE_CALL_FREE, .start_ns = 18000, .end_ns = 18100},
+        {.kind = PROFILE_CALL_FREE, .start_ns = 17900, .end_ns = 17950, .thread = 2},
+    };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct profile_call call = calls[i];
+        call.number = i + 1;
+        call.thread = call.thread ? call.thread : 1;
+        call.context = call.stream = call.thread;
+        if (call.kind == PROFILE_CALL_LAUNCH)
+            call.launch = (struct profile_launch){.kernel = 1, .grid = {1, 2, 3}};
+        add_call(writer, call);
+    }
+    check(profile_add_time(writer, &(struct profile_time){10, 1, 12000, 14000, false}, &error));
+    check(profile_add_time(writer, &(struct profile_time){10, 2, 13000, 15000, false}, &error));
+    static const struct {
+        uint64_t call, object;
+        bool read, written;
+    } accesses[] = {{5, 1, true, false},
+                    {5, 2, false, true},
+                    {6, 1, true, false},
+                    {9, 1, true, true},
+                    {10, 1, true, false}};
+    for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++)
+        add_access(writer, (struct profile_access){.call = accesses[i].call,
+                                                   .object = accesses[i].object,
+                                                   .node = accesses[i].call == 10,
+                                                   .read = accesses[i].read,
+                                                   .written = accesses[i].written});
+    static const struct profile_object objects[] = {
+        {.kind = PROFILE_OBJECT_DEVICE, .bytes = 100, .call = 1, .end_call = 21, .device = 1},
+        {.kind = PROFILE_OBJECT_POOL, .bytes = 70, .call = 2, .end_call = 22, .device = 2},
+        {.kind = PROFILE_OBJECT_HEAP, .bytes = 1000, .call = 5, .end_call = 5, .device = 1},
+        {.kind = PROFILE_OBJECT_DEVICE, .bytes = 30, .call = 500, .end_call = 600, .device = 1},
+        {.kind = PROFILE_OBJECT_PART, .bytes = 10, .call = 3, .device = 1, .parent = 1},
+        {.kind = PROFILE_OBJECT_PINNED, .bytes = 5000, .call = 4, .device = 1},
+        {.kind = PROFILE_OBJECT_DEVICE, .bytes = 2, .call = 4, .end_call = 6, .device = 2},
+        {.kind = PROFILE_OBJECT_DEVICE, .bytes = 3, .call = 6, .device = 2},
+    };
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        struct profile_object object = objects[i];
+        object.number = i + 1;
+        object.has_end = object.end_call != 0;
+        add_object(writer, object);
+    }
+    check(profile_finish(writer, PROFILE_EXITED, 0, &error));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -372,5 +527,6 @@ int main(int argc, char **argv)
     write_kinds(argv[1]);
     write_probes(argv[1]);
     write_flags(argv[1]);
+    write_timeline(argv[1]);
     return 0;
 }

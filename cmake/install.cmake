@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cmake --install build --prefix P`: bin/glint finds its libraries in lib/glint beside it, wherever P is moved to. Man
+# pages and completions are made by glint itself, from the tables by which it parses command lines.
+
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share.made
+    COMMAND ${PROJECT_SOURCE_DIR}/scripts/make-share
+        "$<JOIN:$<TARGET_PROPERTY:glint,CROSSCOMPILING_EMULATOR>, > $<TARGET_FILE:glint>" ${PROJECT_BINARY_DIR}/share
+    COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/share.made
+    DEPENDS glint ${PROJECT_SOURCE_DIR}/scripts/make-share
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMENT "Making man pages and completions")
+add_custom_target(share ALL DEPENDS ${PROJECT_BINARY_DIR}/share.made)
+
+install(TARGETS glint RUNTIME DESTINATION bin)
+if(TARGET glint_inject_preload)
+    install(TARGETS glint_inject_preload LIBRARY DESTINATION lib/glint)
+endif()
+# As it was built: a folder for each kind of processor, links from plain names.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim DESTINATION lib/glint OPTIONAL USE_SOURCE_PERMISSIONS)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/glint DESTINATION include)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share DESTINATION .)

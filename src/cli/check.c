@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint check: a gate for CI. Rules come from the command line or from .glint.toml, which is looked
+// for in the current folder and in those above it up to the repository's.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "output.h"
+#include "report/report.h"
+
+enum { BROKEN = 1, MOST_LISTS = 32 };
+
+static const char usual_name[] = ".glint.toml";
+
+struct request {
+    struct report_check_request check;
+    bool json, holds;
+    const char *output;            // NULL: stdout
+    const char *lists[MOST_LISTS]; // of --fail-on
+    unsigned list_count;
+};
+
+static const struct cli_option options[] = {
+    {'F', "fail-on", "RULES", "rules with commas between, instead of the file's; may be repeated",
+     .list = "any new worse growth unused-suppression " CLI_PATTERNS},
+    {'r', "rules", "FILE", "the file of rules; default: .glint.toml, here or above"},
+    {'b', "baseline", "FILE", "an older profile, for the rules new, worse and growth"},
+    {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
+    {'o', "output", "FILE", "where to write; default: standard output"},
+    {0, NULL, NULL, NULL},
+};
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    switch (option->letter) {
+    case 'F':
+        if (request->list_count == MOST_LISTS) {
+            cli_message("--fail-on can be given %d times", MOST_LISTS);
+            return false;
+        }
+        request->lists[request->list_count++] = argument;
+        break;
+    case 'r': request->check.rules_name = argument; break;
+    case 'b': request->check.baseline_name = argument; break;
+    case 'f': request->json = strcmp(argument, "json") == 0; break;
+    default: request->output = argument; break;
+    }
+    return true;
+}
+
+// --- The file of rules ---------------------------------------------------------------------------
+
+// The nearest one in the folders from here up to the repository's, as a path from here; false:
+// there is none. Where there is no repository, only here.
+static bool find_rules(struct base_buf *path)
+{
+    struct base_buf up = {0}, name = {0};
+    char *here = getcwd(NULL, 0);
+    bool found = false, at_root = false;
+    path->length = 0;
+    for (const char *slash = here; slash && !at_root; slash = strchr(slash + 1, '/')) {
+        name.length = 0;
+        base_buf_printf(&name, "%s%s", up.text ? up.text : "", usual_name);
+        if (!found && !name.failed && access(name.text, F_OK) == 0) {
+            base_buf_puts(path, name.text);
+            found = true;
+        }
+        name.length = 0;
+        base_buf_printf(&name, "%s.git", up.text ? up.text : "");
+        at_root = !name.failed && access(name.text, F_OK) == 0;
+        base_buf_puts(&up, "../");
+    }
+    free(here);
+    base_buf_fini(&up);
+    base_buf_fini(&name);
+    if (found && !at_root && strchr(path->text, '/'))
+        found = false; // a stranger's, perhaps
+    return found && !path->failed;
+}
+
+// A path in the file is as seen from the file.
+static const char *beside(struct report_rules *rules, const char *file, const char *path)
+{
+    const char *slash = strrchr(file, '/');
+    struct base_buf whole = {0};
+    if (path[0] == '/' || !slash)
+        return path;
+    base_buf_printf(&whole, "%.*s%s", (int)(slash + 1 - file), file, path);
+    const char *kept =
+        whole.failed ? NULL : base_alloc_text(&rules->arena, whole.text, whole.length);
+    base_buf_fini(&whole);
+    return kept ? kept : path;
+}
+
+// Reads the file, if there is one, and the command line's rules in the place of its own.
+static bool read_rules(struct request *request, struct report_rules *rules, struct base_buf *found)
+{
+    struct base_error error = {0};
+    char *text = NULL;
+    size_t length = 0;
+    if (!request->check.rules_name && find_rules(found))
+        request->check.rules_name = found->text;
+    const char *file = request->check.rules_name;
+    enum base_code code = file ? base_file_read(file, &text, &length, &error) : BASE_OK;
+    if (code == BASE_OK && file) {
+        code = report_rules_read(rules, (struct base_str){text, length}, &error);
+        if (code != BASE_OK)
+            base_fail_while(&error, "%s", file);
+    }
+    free(text);
+    if (code == BASE_OK && file && rules->baseline && !request->check.baseline_name)
+        request->check.baseline_name = beside(rules, file, rules->baseline);
+    if (request->list_count)
+        rules->rules.count = 0;
+    for (unsigned i = 0; i < request->list_count && code == BASE_OK; i++) {
+        code = report_rules_add(rules, request->lists[i], &error);
+        if (code != BASE_OK)
+            base_fail_while(&error, "--fail-on");
+    }
+    if (code != BASE_OK)
+        cli_error(&error);
+    else if (rules->rules.count == 0)
+        cli_message(file ? "%s has no rules (fail-on), and --fail-on is not given"
+                         : "no rules: give --fail-on, or write a %s",
+                    file ? file : usual_name);
+    return code == BASE_OK && rules->rules.count > 0;
+}
+
+// --- The check -----------------------------------------------------------------------------------
+
+static enum base_code write_check(void *user, const struct report_style *style, report_write *write,
+                                  void *to, struct base_error *error)
+{
+    struct request *request = user;
+    return request->json
+               ? report_check_json(&request->check, &request->holds, write, to, error)
+               : report_check_text(&request->check, style, &request->holds, write, to, error);
+}
+
+static bool check(struct request *request)
+{
+    struct report_check_request *of = &request->check;
+    struct base_error error = {0};
+    const char *inputs[2] = {of->name, of->baseline_name};
+    bool good =
+        profile_open(of->name, &of->profile, &error) == BASE_OK &&
+        (!of->baseline_name || profile_open(of->baseline_name, &of->baseline, &error) == BASE_OK);
+    if (!good)
+        cli_error(&error);
+    good = good &&
+           output_write(request->output, inputs, of->baseline_name ? 2 : 1, write_check, request);
+    profile_close(of->profile);
+    profile_close(of->baseline);
+    return good;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct request request = {0};
+    struct report_rules rules;
+    struct base_buf found = {0};
+    const char *file = NULL;
+    const int count = cli_arguments(verb, argc, argv, take_option, &request, &file, 1);
+    if (count == -2)
+        return 0;
+    if (count < 0)
+        return CLI_FAILURE;
+    if (count == 0) {
+        cli_message("which profile? Try 'glint check --help'");
+        return CLI_FAILURE;
+    }
+    report_rules_init(&rules);
+    request.check.name = file;
+    request.check.rules = &rules;
+    const bool good = read_rules(&request, &rules, &found) && check(&request);
+    report_rules_fini(&rules);
+    base_buf_fini(&found);
+    return !good ? CLI_FAILURE : request.holds ? 0 : BROKEN;
+}
+
+const struct cli_verb cli_check = {
+    .name = "check",
+    .arguments = "FILE",
+    .summary = "exit 1 where a profile breaks a rule: a gate for CI",
+    .details =
+        "A rule says what breaks it:\n"
+        "  PATTERN, any        a finding of that pattern, or any (docs/patterns.md)\n"
+        "  PATTERN>AMOUNT      one that is worth more: 64MiB or 5% of the peak, 2ms of GPU time\n"
+        "  traffic>AMOUNT      one that would save more bytes to move\n"
+        "  peak>AMOUNT         the peak of device memory\n"
+        "  growth[>AMOUNT]     the peak above the baseline's, in bytes or percent\n"
+        "  new[>AMOUNT]        a finding that the baseline does not have\n"
+        "  worse[>AMOUNT]      a finding that is worth more than in the baseline\n"
+        "  unused-suppression  a suppression of the file that suppresses nothing\n\n"
+        "  glint check --fail-on 'memory-leak,any>10%,peak>2GiB' prog.glint\n\n"
+        "A .glint.toml has rules, and suppressions, each with a reason: docs/check.md describes\n"
+        "it, and the JSON. The exit status is 0 where all rules hold, 1 where one is broken, and\n"
+        "2 where that cannot be decided.\n",
+    .options = options,
+    .run = run,
+};

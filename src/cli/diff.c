@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint diff: what got better and what got worse between two profiles.
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "output.h"
+#include "report/report.h"
+
+struct request {
+    struct report_diff_request diff;
+    bool json;
+    const char *output; // NULL: stdout
+};
+
+static const struct cli_option options[] = {
+    {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
+    {'o', "output", "FILE", "where to write; default: standard output"},
+    {'t', "tolerance", "PERCENT", "by which times may differ and count as equal; default: 10"},
+    {'n', "limit", "N", "rows of a list, in text; default: 20; 0: all"},
+    {0, NULL, NULL, NULL},
+};
+
+static bool take_number(const struct cli_option *option, const char *argument, unsigned long most,
+                        unsigned long *value)
+{
+    char *end;
+    *value = strtoul(argument, &end, 10);
+    const bool good = argument[0] >= '0' && argument[0] <= '9' && *end == '\0' && *value <= most;
+    if (!good)
+        cli_message("--%s takes a number from 0 to %lu, not '%s'", option->name, most, argument);
+    return good;
+}
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    unsigned long number = 0;
+    bool good = true;
+    switch (option->letter) {
+    case 'f': request->json = strcmp(argument, "json") == 0; break;
+    case 'o': request->output = argument; break;
+    case 't':
+        good = take_number(option, argument, 1000, &number);
+        request->diff.tolerance_percent = (uint32_t)number;
+        break;
+    default:
+        good = take_number(option, argument, 1000000000, &number);
+        request->diff.most = number;
+        break;
+    }
+    return good;
+}
+
+static enum base_code write_diff(void *user, const struct report_style *style, report_write *write,
+                                 void *to, struct base_error *error)
+{
+    const struct request *request = user;
+    bool differs;
+    return request->json ? report_diff_json(&request->diff, &differs, write, to, error)
+                         : report_diff_text(&request->diff, style, &differs, write, to, error);
+}
+
+static bool diff(struct request *request)
+{
+    struct base_error error = {0};
+    bool good = true;
+    for (unsigned i = 0; i < 2 && good; i++) {
+        good = profile_open(request->diff.names[i], &request->diff.profiles[i], &error) == BASE_OK;
+        if (!good)
+            cli_error(&error);
+    }
+    good = good && output_write(request->output, request->diff.names, 2, write_diff, request);
+    for (unsigned i = 0; i < 2; i++)
+        profile_close(request->diff.profiles[i]);
+    return good;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct request request = {.diff = {.tolerance_percent = REPORT_USUAL_TOLERANCE, .most = 20}};
+    const char *files[2] = {NULL, NULL};
+    const int count = cli_arguments(verb, argc, argv, take_option, &request, files, 2);
+    if (count == -2)
+        return 0;
+    if (count < 0)
+        return CLI_FAILURE;
+    if (count < 2) {
+        cli_message("which profiles? Try 'glint diff --help'");
+        return CLI_FAILURE;
+    }
+    request.diff.names[0] = files[0];
+    request.diff.names[1] = files[1];
+    return diff(&request) ? 0 : CLI_FAILURE;
+}
+
+const struct cli_verb cli_diff = {
+    .name = "diff",
+    .arguments = "OLD NEW",
+    .summary = "tell what got better and what got worse between two profiles",
+    .details =
+        "Objects, kernels, copies, waits and findings are matched by name and call path, never by\n"
+        "address: first with the lines of the source, then without. Those of one name and path\n"
+        "count as one, with their number and sum. docs/diff.md describes it, and the JSON.\n\n"
+        "The exit status is 0 whether or not they differ, and 2 where they cannot be compared;\n"
+        "'glint check --baseline OLD NEW' decides by rules.\n",
+    .options = options,
+    .run = run,
+};

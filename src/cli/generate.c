@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint generate: man pages and shell completions, for who builds and packages glint. It is in no
+// list of verbs.
+#include "generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct cli_option generate_help = {'h', "help", NULL, "show this"};
+
+enum generate_argument generate_argument_of(const struct cli_option *option)
+{
+    if (!option->argument || option->values || option->list)
+        return GENERATE_ANY;
+    return strcmp(option->argument, "FILE") == 0  ? GENERATE_FILE
+           : strcmp(option->argument, "DIR") == 0 ? GENERATE_FOLDER
+                                                  : GENERATE_ANY;
+}
+
+enum generate_argument generate_rest_of(const struct cli_verb *verb)
+{
+    return strstr(verb->arguments, "PROGRAM") ? GENERATE_PROGRAM
+           : verb->arguments[0]               ? GENERATE_FILE
+                                              : GENERATE_ANY;
+}
+
+static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    (void)user;
+    (void)option;
+    (void)argument;
+    return false;
+}
+
+static void put_verbs(struct base_buf *out)
+{
+    for (const struct cli_verb *const *verb = cli_verbs; *verb; verb++) {
+        if (!(*verb)->hidden)
+            base_buf_printf(out, "%s\n", (*verb)->name);
+    }
+}
+
+static bool generate(const char *what, const char *verb_name, struct base_buf *out)
+{
+    const struct cli_verb *verb = NULL;
+    for (const struct cli_verb *const *each = cli_verbs; *each && verb_name; each++) {
+        if (strcmp((*each)->name, verb_name) == 0)
+            verb = *each;
+    }
+    if (verb_name && !verb) {
+        cli_message("'%s' is not a verb of glint", verb_name);
+        return false;
+    }
+    if (strcmp(what, "man") == 0)
+        generate_man(verb, out);
+    else if (strcmp(what, "bash") == 0)
+        generate_bash(out);
+    else if (strcmp(what, "zsh") == 0)
+        generate_zsh(out);
+    else if (strcmp(what, "fish") == 0)
+        generate_fish(out);
+    else if (strcmp(what, "verbs") == 0)
+        put_verbs(out);
+    else {
+        cli_message("glint generate makes man, bash, zsh, fish or verbs, not '%s'", what);
+        return false;
+    }
+    return true;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    const char *words[2] = {NULL, NULL};
+    const int count = cli_arguments(verb, argc, argv, take_option, NULL, words, 2);
+    if (count == -2)
+        return 0;
+    if (count < 1) {
+        if (count == 0)
+            cli_message("generate what? Try 'glint generate --help'");
+        return CLI_FAILURE;
+    }
+    struct base_buf out = {0};
+    bool good = generate(words[0], words[1], &out);
+    if (good && out.failed)
+        cli_message("out of memory");
+    good = good && !out.failed && cli_write(NULL, &out);
+    base_buf_fini(&out);
+    return good ? 0 : CLI_FAILURE;
+}
+
+const struct cli_verb cli_generate = {
+    .name = "generate",
+    .arguments = "WHAT [VERB]",
+    .summary = "print a man page or a shell's completions",
+    .details = "  man [VERB]        the man page of glint or of a verb, in scdoc's format\n"
+               "  bash, zsh, fish   the shell's completions\n"
+               "  verbs             the names of the verbs\n",
+    .options = options,
+    .run = run,
+    .hidden = true,
+};

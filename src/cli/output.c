@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where reports go.
+#include "output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
+
+bool output_put(void *user, const char *bytes, size_t length)
+{
+    struct output *output = user;
+    if (length && fwrite(bytes, length, 1, output->file) != 1) {
+        output->error = errno;
+        return false;
+    }
+    return true;
+}
+
+// 0: nobody says.
+static unsigned width_of(FILE *file)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    long width = columns ? strtol(columns, NULL, 10) : 0;
+    if (width <= 0 && isatty(fileno(file)) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    if (width <= 0)
+        return 0;
+    return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
+}
+
+struct report_style output_style(FILE *file)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const unsigned width = width_of(file);
+    return (struct report_style){.width = width ? width : USUAL_WIDTH,
+                                 .wrap = width > 0,
+                                 .colour = isatty(fileno(file)) && !(no_colour && *no_colour) &&
+                                           !(terminal && strcmp(terminal, "dumb") == 0)};
+}
+
+bool output_is_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+bool output_write(const char *path, const char *const *inputs, unsigned input_count,
+                  output_report *report, void *user)
+{
+    const bool to_stdout = !path || strcmp(path, "-") == 0;
+    for (unsigned i = 0; i < input_count && !to_stdout; i++) {
+        if (output_is_file(path, inputs[i])) {
+            cli_message("%s is the profile itself", path);
+            return false;
+        }
+    }
+    struct output output = {.file = to_stdout ? stdout : fopen(path, "w")};
+    if (!output.file) {
+        cli_message("cannot write %s: %m", path);
+        return false;
+    }
+    const struct report_style style = output_style(output.file);
+    struct base_error error = {0};
+    const enum base_code code = report(user, &style, output_put, &output, &error);
+    if ((to_stdout ? fflush(stdout) : fclose(output.file)) != 0 && !output.error)
+        output.error = errno;
+    if (output.error)
+        cli_message("cannot write %s: %s", to_stdout ? "the output" : path, strerror(output.error));
+    else if (code != BASE_OK)
+        cli_error(&error);
+    return code == BASE_OK && !output.error;
+}

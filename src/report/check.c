@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which rules a profile breaks. A gate that passes where nothing was looked for would be
+// worse than none: what cannot be decided by the profile is refused.
+#include "check.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+// --- Suppressions --------------------------------------------------------------------------------
+
+// The name as a whole, or without parameters and arguments of templates.
+static bool is_function(const char *glob, const char *function)
+{
+    char plain[256];
+    const size_t length = function ? strcspn(function, "<(") : sizeof(plain);
+    if (!function || fnmatch(glob, function, 0) == 0)
+        return function != NULL;
+    if (length == 0 || length >= sizeof(plain))
+        return false;
+    memcpy(plain, function, length);
+    plain[length] = '\0';
+    return fnmatch(glob, plain, 0) == 0;
+}
+
+// The path as a whole, or its end behind any slash.
+static bool is_file(const char *glob, const char *file)
+{
+    for (; file; file = strchr(file, '/') ? strchr(file, '/') + 1 : NULL) {
+        if (fnmatch(glob, file, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_on_path(const struct report_data *data, const char *glob, uint32_t number)
+{
+    const struct report_path *path = report_path_of(data, number);
+    for (uint32_t i = 0; path && i < path->frame_count; i++) {
+        if (is_function(glob, path->frames[i].function) || is_file(glob, path->frames[i].file))
+            return true;
+    }
+    return false;
+}
+
+static bool matches(const struct report_data *data, const struct report_suppression *row,
+                    const struct analyze_finding *finding)
+{
+    const struct report_object *object = report_find_object(data, finding->object);
+    const char *name = object && object->name ? object->name : "";
+    return (row->pattern == ANALYZE_PATTERNS || row->pattern == finding->pattern) &&
+           (!row->object || fnmatch(row->object, name, 0) == 0) &&
+           (!row->path || is_on_path(data, row->path, finding->path) ||
+            is_on_path(data, row->path, finding->other_path) ||
+            is_on_path(data, row->path, finding->last_path));
+}
+
+// The first that matches suppresses it; others that would are in use all the same.
+static bool suppress(struct report_check *check)
+{
+    const struct report_rules *rules = check->request->rules;
+    const size_t count = analyze_finding_count(check->data->analysis);
+    check->suppressed_by = calloc(count + 1, sizeof(*check->suppressed_by));
+    check->uses = calloc(rules->suppressions.count + 1, sizeof(*check->uses));
+    for (size_t i = 0; check->suppressed_by && check->uses && i < count; i++) {
+        const struct analyze_finding *finding = analyze_finding(check->data->analysis, i);
+        for (size_t s = 0; s < rules->suppressions.count; s++) {
+            if (!matches(check->data, &rules->suppressions.items[s], finding))
+                continue;
+            check->uses[s]++;
+            if (!check->suppressed_by[i])
+                check->suppressed_by[i] = (uint32_t)s + 1;
+        }
+        check->suppressed += check->suppressed_by[i] != 0;
+    }
+    return check->suppressed_by && check->uses;
+}
+
+static bool is_suppressed(const struct report_check *check, const struct analyze_finding *finding)
+{
+    for (size_t s = 0; s < check->request->rules->suppressions.count; s++) {
+        if (matches(check->data, &check->request->rules->suppressions.items[s], finding))
+            return true;
+    }
+    return false;
+}
+
+// --- Rules ---------------------------------------------------------------------------------------
+
+// A part of a whole, both in bytes, is above the limit.
+static bool is_above_share(uint64_t part, uint64_t whole, uint64_t millipercent)
+{
+    return (unsigned __int128)part * 100000 > (unsigned __int128)whole * millipercent;
+}
+
+static bool is_above(const struct report_check *check, const struct report_rule *rule,
+                     uint64_t peak_bytes, uint64_t ns)
+{
+    if (!rule->has_limit)
+        return true;
+    if (rule->unit == REPORT_MILLIPERCENT)
+        return is_above_share(peak_bytes, check->peak_bytes, rule->limit);
+    return (rule->unit == REPORT_NS ? ns : peak_bytes) > rule->limit;
+}
+
+static bool add_finding(struct report_verdict *verdict, const struct analyze_finding *finding)
+{
+    const struct analyze_finding **row = base_array_push(&verdict->findings);
+    if (row)
+        *row = finding;
+    verdict->broken = true;
+    return row != NULL;
+}
+
+static bool judge_findings(const struct report_check *check, const struct report_rule *rule,
+                           struct report_verdict *verdict)
+{
+    bool good = true;
+    for (size_t i = 0; i < analyze_finding_count(check->data->analysis) && good; i++) {
+        const struct analyze_finding *finding = analyze_finding(check->data->analysis, i);
+        const bool breaks =
+            rule->kind == REPORT_RULE_TRAFFIC
+                ? finding->traffic_bytes > rule->limit
+                : (rule->pattern == ANALYZE_PATTERNS || rule->pattern == finding->pattern) &&
+                      is_above(check, rule, finding->peak_bytes, finding->gpu_ns);
+        if (breaks && !check->suppressed_by[i])
+            good = add_finding(verdict, finding);
+    }
+    return good;
+}
+
+static bool judge_changes(const struct report_check *check, const struct report_rule *rule,
+                          struct report_verdict *verdict)
+{
+    const enum report_diff_change wanted =
+        rule->kind == REPORT_RULE_NEW ? REPORT_DIFF_NEW : REPORT_DIFF_WORSE;
+    bool good = true;
+    for (size_t i = 0; i < check->diff.items.count && good; i++) {
+        const struct report_diff_item *item = &check->diff.items.items[i];
+        const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
+        if (item->kind != REPORT_DIFF_FINDING || item->change != wanted ||
+            !is_above(check, rule,
+                      new->peak_bytes > old->peak_bytes ? new->peak_bytes - old->peak_bytes : 0,
+                      new->ns > old->ns ? new->ns - old->ns : 0))
+            continue;
+        if (!is_suppressed(check, new->finding))
+            good = add_finding(verdict, new->finding);
+    }
+    return good;
+}
+
+static bool has_grown(const struct report_check *check, const struct report_rule *rule)
+{
+    if (check->peak_bytes <= check->baseline_peak_bytes)
+        return false;
+    const uint64_t more = check->peak_bytes - check->baseline_peak_bytes;
+    if (!rule->has_limit)
+        return true;
+    return rule->unit == REPORT_MILLIPERCENT
+               ? is_above_share(more, check->baseline_peak_bytes, rule->limit)
+               : more > rule->limit;
+}
+
+static bool has_unused(const struct report_check *check)
+{
+    for (size_t i = 0; i < check->request->rules->suppressions.count; i++) {
+        if (check->uses[i] == 0)
+            return true;
+    }
+    return false;
+}
+
+// False when memory ran out.
+static bool judge(struct report_check *check)
+{
+    const struct report_rules *rules = check->request->rules;
+    bool good = true;
+    check->verdicts = calloc(rules->rules.count + 1, sizeof(*check->verdicts));
+    check->verdict_count = check->verdicts ? rules->rules.count : 0;
+    for (size_t i = 0; i < check->verdict_count && good; i++) {
+        const struct report_rule *rule = &rules->rules.items[i];
+        struct report_verdict *verdict = &check->verdicts[i];
+        switch (rule->kind) {
+        case REPORT_RULE_FINDING:
+        case REPORT_RULE_TRAFFIC: good = judge_findings(check, rule, verdict); break;
+        case REPORT_RULE_NEW:
+        case REPORT_RULE_WORSE: good = judge_changes(check, rule, verdict); break;
+        case REPORT_RULE_PEAK: verdict->broken = check->peak_bytes > rule->limit; break;
+        case REPORT_RULE_GROWTH: verdict->broken = has_grown(check, rule); break;
+        case REPORT_RULE_UNUSED: verdict->broken = has_unused(check); break;
+        }
+        check->broken += verdict->broken;
+    }
+    return good && check->verdicts;
+}
+
+// --- What cannot be decided ----------------------------------------------------------------------
+
+// What `glint record --analyses` has to be told for the pattern; NULL: nothing, or what is usual.
+static const char *needed_for(enum analyze_pattern pattern)
+{
+    switch (pattern) {
+    case ANALYZE_OVERALLOCATION:
+    case ANALYZE_STRUCTURED_ACCESS: return "elements";
+    case ANALYZE_NON_UNIFORM_ACCESS: return "counts";
+    default: return NULL;
+    }
+}
+
+static bool was_recorded(const struct report_data *data, const char *analysis)
+{
+    for (size_t i = 0; i < data->settings.count; i++) {
+        if (strcmp(data->settings.items[i].name, "analyses") == 0)
+            return strstr(data->settings.items[i].value, analysis) != NULL;
+    }
+    return true; // nobody says what was
+}
+
+static enum base_code refuse(const struct report_check *check, struct base_error *error)
+{
+    const struct report_check_request *request = check->request;
+    for (size_t i = 0; i < request->rules->rules.count; i++) {
+        const struct report_rule *rule = &request->rules->rules.items[i];
+        const bool compares = rule->kind == REPORT_RULE_NEW || rule->kind == REPORT_RULE_WORSE ||
+                              rule->kind == REPORT_RULE_GROWTH;
+        BASE_RETURN_IF(compares && !request->baseline, error, BASE_INVALID,
+                       "the rule '%s' needs a baseline", rule->text);
+        const char *needed = rule->kind == REPORT_RULE_FINDING ? needed_for(rule->pattern) : NULL;
+        BASE_RETURN_IF(needed && !was_recorded(check->data, needed), error, BASE_INVALID,
+                       "the rule '%s' cannot be decided: %s was recorded without --analyses %s",
+                       rule->text, request->name, needed);
+    }
+    BASE_RETURN_IF(analyze_is_incomplete(check->data->analysis), error, BASE_INVALID,
+                   "%s cannot be checked: calls or objects are missing in it ('glint report' says "
+                   "why), so most patterns are not looked for",
+                   request->name);
+    return BASE_OK;
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+static uint64_t peak_of(const struct report_data *data)
+{
+    return data->peak_count ? data->peaks[0].bytes : 0;
+}
+
+enum base_code report_check_load(struct report_check *check,
+                                 const struct report_check_request *request,
+                                 struct base_error *error)
+{
+    enum base_code code;
+    check->request = request;
+    BASE_RETURN_IF(request->rules->rules.count == 0, error, BASE_INVALID, "there are no rules");
+    if (request->baseline) {
+        const struct report_diff_request both = {.profiles = {request->baseline, request->profile},
+                                                 .names = {request->baseline_name, request->name},
+                                                 .thresholds = &request->rules->thresholds,
+                                                 .tolerance_percent = REPORT_USUAL_TOLERANCE};
+        code = report_diff_load(&check->diff, &both, error);
+        check->data = &check->diff.data[1];
+        check->baseline_peak_bytes = peak_of(&check->diff.data[0]);
+    } else {
+        code = report_data_load(&check->own, request->profile, &request->rules->thresholds, error);
+        check->data = &check->own;
+    }
+    check->peak_bytes = peak_of(check->data);
+    if (code == BASE_OK)
+        code = refuse(check, error);
+    if (code == BASE_OK && (!suppress(check) || !judge(check)))
+        code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    return code;
+}
+
+void report_check_fini(struct report_check *check)
+{
+    for (size_t i = 0; i < check->verdict_count; i++)
+        base_array_fini(&check->verdicts[i].findings);
+    free(check->verdicts);
+    free(check->suppressed_by);
+    free(check->uses);
+    report_diff_fini(&check->diff);
+    report_data_fini(&check->own);
+}
+
+void report_check_put_why(const struct report_check *check, size_t rule, struct base_buf *out)
+{
+    const struct report_rule *row = &check->request->rules->rules.items[rule];
+    const size_t count = check->verdicts[rule].findings.count;
+    uint64_t unused = 0;
+    switch (row->kind) {
+    case REPORT_RULE_PEAK:
+        base_buf_puts(out, "the peak is ");
+        report_put_bytes(out, check->peak_bytes);
+        break;
+    case REPORT_RULE_GROWTH:
+        base_buf_puts(out, "the peak is ");
+        report_put_bytes(out, check->peak_bytes);
+        base_buf_puts(out, ", and ");
+        report_put_bytes(out, check->baseline_peak_bytes);
+        base_buf_puts(out, " in ");
+        report_put_text(out, check->request->baseline_name);
+        break;
+    case REPORT_RULE_UNUSED:
+        for (size_t i = 0; i < check->request->rules->suppressions.count; i++)
+            unused += check->uses[i] == 0;
+        base_buf_printf(out, "%llu suppression%s nothing", (unsigned long long)unused,
+                        unused == 1 ? " suppresses" : "s suppress");
+        break;
+    default: base_buf_printf(out, "%zu finding%s", count, count == 1 ? "" : "s"); break;
+    }
+}
+
+void report_check_put_suppression(const struct report_suppression *row, struct base_buf *out)
+{
+    const char *before = "";
+    if (row->pattern != ANALYZE_PATTERNS) {
+        base_buf_puts(out, analyze_pattern_word(row->pattern));
+        before = ", ";
+    }
+    if (row->object) {
+        base_buf_printf(out, "%sobject ", before);
+        report_put_text(out, row->object);
+        before = ", ";
+    }
+    if (row->path) {
+        base_buf_printf(out, "%spath ", before);
+        report_put_text(out, row->path);
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two profiles of a program beside each other: what is in both, matched by names and call paths and
+// never by addresses or numbers, and how it has changed. Inner header of src/report.
+#ifndef GLINT_REPORT_DIFF_H
+#define GLINT_REPORT_DIFF_H
+
+#include "data.h"
+
+enum report_diff_kind {
+    REPORT_DIFF_FINDING,
+    REPORT_DIFF_OBJECT,
+    REPORT_DIFF_KERNEL,
+    REPORT_DIFF_COPY,
+    REPORT_DIFF_WAIT,
+    REPORT_DIFF_KINDS
+};
+
+// What is of one key in one profile: objects of one name and call path, launches of one kernel.
+struct report_diff_side {
+    uint64_t count;      // 0: there is none
+    uint64_t bytes;      // of all together
+    uint64_t peak_bytes; // of the highest peak; of a finding, off it
+    uint64_t traffic_bytes;
+    uint64_t ns;
+    bool timed;                            // ns is known of all
+    bool implicit;                         // a wait that no synchronisation asked for
+    const char *name;                      // for people; NULL: none
+    uint32_t path;                         // 0: none
+    uint8_t object_kind;                   // enum profile_object_kind
+    const struct analyze_finding *finding; // the one that is worth most
+};
+
+enum report_diff_change {
+    REPORT_DIFF_WORSE,
+    REPORT_DIFF_BETTER,
+    REPORT_DIFF_NEW,
+    REPORT_DIFF_GONE,
+    REPORT_DIFF_SAME,
+    REPORT_DIFF_CHANGES
+};
+
+enum report_diff_unit { REPORT_DIFF_COUNT, REPORT_DIFF_BYTES, REPORT_DIFF_NS };
+
+struct report_diff_measure {
+    const char *word;
+    enum report_diff_unit unit;
+    uint64_t (*value)(const struct report_diff_side *side);
+};
+
+struct report_diff_item {
+    enum report_diff_kind kind;
+    enum report_diff_change change;
+    struct report_diff_side sides[2];          // old, new
+    const struct report_diff_measure *measure; // what decided on the change
+    const char *key;                           // for an order that does not rest on which is old
+};
+
+struct report_diff_sum { // a row of the summary
+    const char *name;
+    enum report_diff_unit unit;
+    uint64_t values[2];
+    bool known; // of both
+    bool differs;
+};
+
+enum { REPORT_DIFF_SUMS = 10 };
+
+struct report_diff {
+    struct report_data data[2]; // old, new
+    struct base_arena arena;
+    BASE_ARRAY(struct report_diff_item) items; // by kind, then what changed most first
+    uint64_t same[REPORT_DIFF_KINDS]; // items that did not change, which are not in the array
+    struct report_diff_sum sums[REPORT_DIFF_SUMS];
+    BASE_ARRAY(const char *) notes; // on what cannot be compared
+};
+
+// Begins as {0}; report_diff_fini is needed also where this failed.
+enum base_code report_diff_load(struct report_diff *diff, const struct report_diff_request *request,
+                                struct base_error *error);
+void report_diff_fini(struct report_diff *diff);
+
+// Nothing differs.
+bool report_diff_is_empty(const struct report_diff *diff);
+const char *report_diff_kind_word(enum report_diff_kind kind);       // "object"
+const char *report_diff_change_word(enum report_diff_change change); // "worse"
+// What a thing of a kind is measured by, the most telling first; ended by a row without a word.
+const struct report_diff_measure *report_diff_measures(enum report_diff_kind kind);
+// The side by which a person is told of the item: the new one where there is one.
+const struct report_diff_side *report_diff_shown(const struct report_diff_item *item,
+                                                 unsigned *which);
+
+// --- diff_sums.c ---------------------------------------------------------------------------------
+
+uint64_t report_diff_add_up(uint64_t one, uint64_t other); // UINT64_MAX for more than that
+// By more than measuring them varies: by a share of the larger, and by at least so much, which is
+// more for what the host waits.
+enum { REPORT_DIFF_LEAST_NS = 10000, REPORT_DIFF_LEAST_WAIT_NS = 100000 };
+bool report_diff_times_differ(uint64_t one, uint64_t other, uint32_t tolerance_percent,
+                              uint64_t least_ns);
+void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent);
+// False when memory ran out.
+bool report_diff_add_notes(struct report_diff *diff, const char *const names[2]);
+
+// --- diff_keys.c: what makes two things of two profiles the same ---------------------------------
+
+// Each weaker than the one before it.
+enum report_diff_tier {
+    REPORT_DIFF_BY_LINES,     // functions, files without their folders, and lines of all frames
+    REPORT_DIFF_BY_FUNCTIONS, // the same without lines, which shift when a source is edited
+    REPORT_DIFF_BY_PLACE, // only the innermost frame with a source, for what has a name of its own
+    REPORT_DIFF_BY_FUNCTION, // the same without its file, which may have been renamed
+    REPORT_DIFF_TIERS
+};
+
+// Adds a text that stands for the call path.
+void report_diff_put_path(const struct report_data *data, uint32_t path, enum report_diff_tier tier,
+                          struct base_buf *out);
+// Adds the object's name where that does not come from its place or size.
+void report_diff_put_object(const struct report_data *data, uint64_t object, struct base_buf *out);
+bool report_diff_has_name(const struct report_object *object);
+// Adds a kernel's name: in the weakest tiers without arguments of templates and parameters.
+void report_diff_put_kernel(const char *name, enum report_diff_tier tier, struct base_buf *out);
+
+#endif

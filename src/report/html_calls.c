@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's calls, and what all calls touched of the page's objects. A call is its times and a
+// shape: what it calls, on which stream, from where, of how many bytes; loops repeat shapes. Where
+// there are too many calls, those stay that findings, peaks and objects refer to, the longest, and
+// one in so many of all, from which the page tells the order and time of the others; html_rest.c
+// sums up the rest.
+#include <stdlib.h>
+
+#include "html_calls.h"
+#include "json_members.h"
+
+enum {
+    CALL_BYTES = 30,     // of a call in the page, usually
+    DURATION_BINS = 256, // four for each power of two
+};
+
+struct shape {
+    uint64_t bytes, event;
+    uint32_t kind, function, thread, stream, path, name, flags, record;
+    int32_t result;
+};
+
+struct kept_call {
+    uint64_t number, order;
+    int64_t start_ns, end_ns, gpu_start_ns, gpu_end_ns;
+    uint64_t waited_ns;
+    uint32_t shape;
+    bool has_gpu_time;
+};
+
+struct node_touch {
+    uint64_t object;
+    uint32_t how;
+};
+
+struct graph_row {
+    uint64_t number;
+    uint32_t first, count; // in node_touches
+};
+
+struct walk {
+    struct page *page;
+    size_t most;                 // calls
+    uint64_t stride;             // 0: all calls are kept
+    uint64_t long_ns;            // calls that take as long are kept
+    uint64_t seen;               // calls, so far
+    BASE_ARRAY(uint64_t) wanted; // numbers of calls, ascending
+    size_t next_wanted;
+    uint64_t durations[DURATION_BINS];
+    BASE_ARRAY(struct kept_call) calls;
+    BASE_ARRAY(struct shape) shapes;
+    struct base_map known; // hash of a shape to index + 1
+    BASE_ARRAY(struct graph_row) graphs;
+    BASE_ARRAY(struct node_touch) node_touches;
+    struct profile_accesses *accesses;
+    const struct profile_access *access;
+    struct page_rest *rest;
+};
+
+// --- Which calls ---------------------------------------------------------------------------------
+
+static int by_number(const void *one, const void *other)
+{
+    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    return a < b ? -1 : a > b;
+}
+
+static void want(struct walk *walk, uint64_t call)
+{
+    if (call == 0 || call == ANALYZE_NEVER || walk->wanted.count >= walk->most / 2)
+        return;
+    uint64_t *slot = base_array_push(&walk->wanted);
+    walk->page->failed |= !slot;
+    if (slot)
+        *slot = call;
+}
+
+static void want_calls(struct walk *walk)
+{
+    const struct report_data *data = walk->page->data;
+    walk->wanted.count = walk->next_wanted = 0;
+    for (size_t i = 0; i < data->peak_count; i++) {
+        want(walk, data->peaks[i].start);
+        want(walk, data->peaks[i].end);
+    }
+    for (size_t i = 0; i < walk->page->findings; i++) {
+        const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        want(walk, finding->call);
+        want(walk, finding->other_call);
+        want(walk, finding->last_call);
+    }
+    for (size_t i = 0; i < walk->page->objects.count; i++) {
+        const struct report_object *object = &data->objects.items[walk->page->objects.items[i]];
+        want(walk, object->call);
+        want(walk, object->end);
+        want(walk, object->first_access);
+        want(walk, object->last_access);
+    }
+    if (walk->wanted.count)
+        qsort(walk->wanted.items, walk->wanted.count, sizeof(*walk->wanted.items), by_number);
+}
+
+static uint64_t duration_of(const struct profile_call *call)
+{
+    int64_t start = call->has_gpu_time ? call->gpu_start_ns : call->start_ns;
+    int64_t end = call->has_gpu_time ? call->gpu_end_ns : call->end_ns;
+    return end > start ? (uint64_t)end - (uint64_t)start : 0;
+}
+
+static unsigned duration_bin(uint64_t ns)
+{
+    if (ns < 4)
+        return (unsigned)ns;
+    unsigned power = 63u - (unsigned)__builtin_clzll(ns);
+    return 4 * power + (unsigned)(ns >> (power - 2) & 3);
+}
+
+static uint64_t bin_start(unsigned bin)
+{
+    return bin < 8 ? bin : (uint64_t)(4 + bin % 4) << (bin / 4 - 2);
+}
+
+static bool take_duration(void *user, const struct profile_call *call)
+{
+    struct walk *walk = user;
+    walk->durations[duration_bin(duration_of(call))]++;
+    return true;
+}
+
+// So that at most a quarter of the calls that there is room for are kept because they are long.
+static void set_long(struct walk *walk)
+{
+    uint64_t count = 0;
+    unsigned bin = DURATION_BINS;
+    while (bin > 0 && count + walk->durations[bin - 1] <= walk->most / 4)
+        count += walk->durations[--bin];
+    walk->long_ns = bin == DURATION_BINS ? UINT64_MAX : bin_start(bin);
+}
+
+static bool is_kept(struct walk *walk, const struct profile_call *call)
+{
+    if (walk->stride == 0)
+        return true;
+    while (walk->next_wanted < walk->wanted.count &&
+           walk->wanted.items[walk->next_wanted] < call->number)
+        walk->next_wanted++;
+    bool wanted = walk->next_wanted < walk->wanted.count &&
+                  walk->wanted.items[walk->next_wanted] == call->number;
+    return wanted || walk->seen % walk->stride == 0 || duration_of(call) >= walk->long_ns;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+static struct shape shape_of(struct page *page, const struct profile_call *call)
+{
+    const struct report_data *data = page->data;
+    struct shape shape;
+    memset(&shape, 0, sizeof(shape)); // its bytes are hashed
+    shape.kind = call->kind;
+    shape.function = page_text(page, report_function_name(data, call->function));
+    shape.thread = call->thread;
+    shape.stream = call->stream;
+    shape.path = call->path;
+    shape.result = call->result;
+    shape.flags = call->flags;
+    switch (call->kind) {
+    case PROFILE_CALL_LAUNCH:
+        shape.name = page_text(page, report_kernel_name(data, call->launch.kernel));
+        break;
+    case PROFILE_CALL_COPY:
+        shape.bytes = call->copy.bytes;
+        if (call->copy.direction != PROFILE_DIRECTION_NONE)
+            shape.name = page_text(page, profile_direction_word(call->copy.direction));
+        break;
+    case PROFILE_CALL_SET: shape.bytes = call->set.bytes; break;
+    case PROFILE_CALL_ALLOC:
+    case PROFILE_CALL_FREE:
+    case PROFILE_CALL_MEMORY: shape.bytes = call->range.bytes; break;
+    case PROFILE_CALL_SYNC:
+    case PROFILE_CALL_EVENT_RECORD:
+    case PROFILE_CALL_EVENT_WAIT:
+        shape.event = call->sync.event;
+        shape.record = call->sync.record;
+        break;
+    default: break;
+    }
+    return shape;
+}
+
+static void keep_call(struct walk *walk, const struct profile_call *call)
+{
+    struct page *page = walk->page;
+    struct shape shape = shape_of(page, call);
+    uint64_t *slot = base_map_put(&walk->known, base_hash(&shape, sizeof(shape)), NULL);
+    if (slot && *slot == 0) {
+        struct shape *row = base_array_push(&walk->shapes);
+        if (row)
+            *row = shape;
+        *slot = row ? walk->shapes.count : 0;
+    }
+    struct kept_call *kept = slot && *slot ? base_array_push(&walk->calls) : NULL;
+    page->failed |= !kept;
+    if (!kept)
+        return;
+    *kept = (struct kept_call){.number = call->number,
+                               .order = analyze_order(page->data->analysis, call->number),
+                               .start_ns = call->start_ns,
+                               .end_ns = call->end_ns,
+                               .gpu_start_ns = call->gpu_start_ns,
+                               .gpu_end_ns = call->gpu_end_ns,
+                               .waited_ns = call->waited_ns,
+                               .shape = (uint32_t)*slot - 1,
+                               .has_gpu_time = call->has_gpu_time};
+    page_want_path(page, call->path, 0);
+}
+
+// --- What calls touch ----------------------------------------------------------------------------
+
+static void touch(struct walk *walk, uint64_t object, uint64_t call, uint32_t how)
+{
+    struct page *page = walk->page;
+    uint32_t index = object ? page_find_object(page, object) : UINT32_MAX;
+    if (index == UINT32_MAX || how == 0)
+        return;
+    struct page_touch *row = base_array_push(&page->touches);
+    page->failed |= !row;
+    if (row)
+        *row = (struct page_touch){index, how, call};
+}
+
+static bool take_graph(void *user, const struct profile_graph *graph)
+{
+    struct walk *walk = user;
+    struct graph_row *row = base_array_push(&walk->graphs);
+    walk->page->failed |= !row;
+    if (!row)
+        return false;
+    *row = (struct graph_row){graph->number, (uint32_t)walk->node_touches.count, 0};
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct profile_node *node = &graph->nodes[i];
+        struct node_touch touches[2] = {{0, PAGE_READ}, {0, PAGE_WRITE}};
+        if (node->kind == PROFILE_NODE_COPY) {
+            touches[0].object = node->copy.from_object;
+            touches[1].object = node->copy.to_object;
+        } else if (node->kind == PROFILE_NODE_SET) {
+            touches[1].object = node->set.object;
+        }
+        for (int k = 0; k < 2; k++) {
+            struct node_touch *slot =
+                touches[k].object ? base_array_push(&walk->node_touches) : NULL;
+            walk->page->failed |= touches[k].object && !slot;
+            if (slot)
+                *slot = touches[k];
+        }
+    }
+    row->count = (uint32_t)walk->node_touches.count - row->first;
+    return !walk->page->failed;
+}
+
+static void touch_graph(struct walk *walk, const struct profile_call *call)
+{
+    size_t low = 0, high = walk->graphs.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (walk->graphs.items[middle].number < call->graph)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == walk->graphs.count || walk->graphs.items[low].number != call->graph)
+        return;
+    const struct graph_row *row = &walk->graphs.items[low];
+    for (uint32_t i = row->first; i < row->first + row->count; i++)
+        touch(walk, walk->node_touches.items[i].object, call->number,
+              walk->node_touches.items[i].how);
+}
+
+static void touch_objects(struct walk *walk, const struct profile_call *call)
+{
+    const struct profile_access *access;
+    while ((access = walk->access) && access->call <= call->number) {
+        touch(walk, access->object, access->call,
+              (access->read ? PAGE_READ : 0u) | (access->written ? PAGE_WRITE : 0u));
+        walk->access = profile_accesses_next(walk->accesses);
+    }
+    if (call->result != 0 || call->flags & PROFILE_CALL_CAPTURED)
+        return;
+    if (call->kind == PROFILE_CALL_COPY) {
+        touch(walk, call->copy.from_object, call->number, PAGE_READ);
+        touch(walk, call->copy.to_object, call->number, PAGE_WRITE);
+    } else if (call->kind == PROFILE_CALL_SET) {
+        touch(walk, call->set.object, call->number, PAGE_WRITE);
+    } else if (call->kind == PROFILE_CALL_GRAPH_LAUNCH) {
+        touch_graph(walk, call);
+    }
+}
+
+static bool take_call(void *user, const struct profile_call *call)
+{
+    struct walk *walk = user;
+    if (is_kept(walk, call))
+        keep_call(walk, call);
+    else
+        page_rest_add(walk->rest, call);
+    walk->seen++;
+    touch_objects(walk, call);
+    return !walk->page->failed;
+}
+
+// --- The sections --------------------------------------------------------------------------------
+
+// By object, and of an object by call, as they came; several of one call to one object are one.
+static void sort_touches(struct page *page)
+{
+    const size_t count = page->touches.count, objects = page->objects.count;
+    const struct page_touch *from = page->touches.items;
+    struct page_touch *to = malloc((count + 1) * sizeof(*to));
+    size_t *next = calloc(objects + 2, sizeof(*next)), kept = 0;
+    page->failed |= !to || !next;
+    if (!page->failed) {
+        for (size_t i = 0; i < count; i++)
+            next[from[i].object + 1]++;
+        for (size_t i = 0; i < objects; i++)
+            next[i + 1] += next[i];
+        for (size_t i = 0; i < count; i++)
+            to[next[from[i].object]++] = from[i];
+        for (size_t i = 0; i < count; i++) {
+            if (kept && to[kept - 1].object == to[i].object && to[kept - 1].call == to[i].call)
+                to[kept - 1].how |= to[i].how;
+            else
+                to[kept++] = to[i];
+        }
+        free(page->touches.items);
+        page->touches.items = to;
+        page->touches.capacity = count + 1;
+        page->touches.count = kept;
+        to = NULL;
+    }
+    free(to);
+    free(next);
+}
+
+// Of each object in turn: how many, then for each the distance to the call before, times four, and
+// how. Those that are nearer to the one before than `gap` calls and of the same kind are left out,
+// but for the last of an object.
+static bool put_touches(struct page *page, uint64_t gap, size_t most_bytes, uint64_t *shown)
+{
+    const struct page_touch *rows = page->touches.items;
+    struct page_section section;
+    struct base_json *json = &section.json;
+    size_t at = 0;
+    *shown = 0;
+    page_begin(&section, false);
+    for (uint32_t object = 0; object < page->objects.count; object++) {
+        uint64_t before = 0, last[4] = {0};
+        base_json_begin_array(json);
+        for (; at < page->touches.count && rows[at].object == object; at++) {
+            const struct page_touch *row = &rows[at];
+            bool is_last = at + 1 == page->touches.count || rows[at + 1].object != object;
+            if (last[row->how] && row->call - last[row->how] < gap && !is_last)
+                continue;
+            base_json_u64(json, (row->call - before) * 4 + row->how);
+            before = last[row->how] = row->call;
+            ++*shown;
+        }
+        base_json_end_array(json);
+    }
+    return page_end(page, &section, "touches", most_bytes);
+}
+
+static void put_all_touches(struct page *page, size_t most_bytes)
+{
+    uint64_t shown = 0;
+    sort_touches(page);
+    for (uint64_t gap = 1; !page->failed && !put_touches(page, gap, most_bytes, &shown); gap *= 2) {
+        if (gap > page->data->calls) { // not even the first and last ones have room
+            page->touches.count = 0;
+            put_touches(page, 1, most_bytes, &shown);
+            break;
+        }
+    }
+    page_omit(
+        page, "accesses", shown, page->touches.count,
+        "of those that follow closely on one another the first; bars and findings rest on all");
+}
+
+static bool put_calls(struct walk *walk, size_t most_bytes)
+{
+    const struct kept_call *calls = walk->calls.items;
+    const size_t count = walk->calls.count;
+    struct page_section section;
+    struct base_json *json = &section.json;
+    page_begin(&section, true);
+#define COLUMN(key, value) PAGE_COLUMN(json, key, struct kept_call, calls, count, value)
+    COLUMN("number", row->number - (at ? row[-1].number : 0)); // as differences, like the next
+    COLUMN("order", (int64_t)(row->order - (at ? row[-1].order : 0)));
+    COLUMN("start", row->start_ns - (at ? row[-1].start_ns : 0));
+    COLUMN("ns", row->end_ns - row->start_ns);
+    COLUMN("shape", row->shape);
+    COLUMN("gpu_start", row->has_gpu_time ? row->gpu_start_ns - row->start_ns : 0); // later
+    COLUMN("gpu_ns", row->has_gpu_time ? row->gpu_end_ns - row->gpu_start_ns : -1); // -1: unknown
+    base_json_key(json, "waited"); // index and time, of those that did
+    base_json_begin_array(json);
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].waited_ns) {
+            base_json_u64(json, i);
+            base_json_u64(json, calls[i].waited_ns);
+        }
+    }
+    base_json_end_array(json);
+#undef COLUMN
+    base_json_key(json, "shapes");
+    base_json_begin_object(json);
+#define COLUMN(key) \
+    PAGE_COLUMN(json, #key, struct shape, walk->shapes.items, walk->shapes.count, row->key)
+    COLUMN(kind);
+    COLUMN(function);
+    COLUMN(name);
+    COLUMN(thread);
+    COLUMN(stream);
+    COLUMN(path);
+    COLUMN(result);
+    COLUMN(flags);
+    COLUMN(bytes);
+    COLUMN(event);
+    COLUMN(record);
+#undef COLUMN
+    base_json_end_object(json);
+    base_json_key(json, "kinds");
+    base_json_begin_array(json);
+    for (int i = 0; i < PROFILE_CALL_KINDS; i++)
+        base_json_string(json, profile_call_kind_word((enum profile_call_kind)i));
+    base_json_end_array(json);
+    base_json_key(json, "rest");
+    page_rest_put(walk->rest, json);
+    return page_end(walk->page, &section, "calls", most_bytes);
+}
+
+static enum base_code walk_calls(struct walk *walk, struct base_error *error)
+{
+    struct page *page = walk->page;
+    page->touches.count = walk->calls.count = walk->shapes.count = 0;
+    base_map_fini(&walk->known);
+    walk->known = (struct base_map){0};
+    walk->seen = 0;
+    memset(walk->rest, 0, sizeof(*walk->rest));
+    walk->rest->last_ns = page->data->last_ns;
+    enum base_code code = profile_accesses_begin(page->profile, &walk->accesses, error);
+    walk->access = profile_accesses_next(walk->accesses);
+    if (code == BASE_OK)
+        code = profile_each_call(page->profile, take_call, walk, error);
+    enum base_code ended = profile_accesses_end(walk->accesses, code == BASE_OK ? error : NULL);
+    return code == BASE_OK ? ended : code;
+}
+
+static enum base_code choose(struct walk *walk, struct base_error *error)
+{
+    struct page *page = walk->page;
+    walk->stride = 0;
+    if (page->data->calls <= walk->most)
+        return BASE_OK;
+    memset(walk->durations, 0, sizeof(walk->durations));
+    enum base_code code = profile_each_call(page->profile, take_duration, walk, error);
+    walk->stride = page->data->calls / (walk->most / 4 + 1) + 1;
+    set_long(walk);
+    want_calls(walk);
+    return code;
+}
+
+enum base_code page_put_calls(struct page *page, struct base_error *error)
+{
+    struct walk walk = {.page = page, .rest = calloc(1, sizeof(*walk.rest))};
+    const size_t reserved = PAGE_TEXT_BYTES + PAGE_PATH_BYTES + 3 * PAGE_ROW_BYTES;
+    bool done = false;
+    page->failed |= !walk.rest;
+    enum base_code code = BASE_OK;
+    if (!page->failed)
+        code = profile_each_graph(page->profile, take_graph, &walk, error);
+    walk.most = (page->left - reserved - PAGE_TOUCH_BYTES) / CALL_BYTES;
+    while (code == BASE_OK && !page->failed && !done) {
+        size_t room = page->left - reserved - PAGE_TOUCH_BYTES;
+        code = choose(&walk, error);
+        if (code == BASE_OK && !page->failed)
+            code = walk_calls(&walk, error);
+        if (code == BASE_OK && !page->failed)
+            done = put_calls(&walk, room);
+        walk.most /= 2; // with so many digits, fewer
+    }
+    if (code == BASE_OK && !page->failed) {
+        page_omit(page, "calls", walk.calls.count, page->data->calls,
+                  "those of findings, peaks and objects, the longest, and one in so many of the "
+                  "others; sums stand for the rest");
+        put_all_touches(page, page->left - reserved);
+    }
+    free(walk.rest);
+    base_array_fini(&walk.wanted);
+    base_array_fini(&walk.calls);
+    base_array_fini(&walk.shapes);
+    base_map_fini(&walk.known);
+    base_array_fini(&walk.graphs);
+    base_array_fini(&walk.node_touches);
+    return code;
+}

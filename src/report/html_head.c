@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of the page's data: the program, the summary, what was looked for and what was not, what
+// has to be known about the rest, and tables of kernels, streams and threads.
+#include <stdlib.h>
+
+#include "findings.h"
+#include "html.h"
+#include "json_members.h"
+
+enum { MOST_ROWS = 1000, MOST_KERNELS = 500, MOST_ARGUMENTS = 30 };
+
+static void put_program(struct base_json *json, const struct report_data *data)
+{
+    const struct profile_program *program = profile_program(data->profile);
+    const struct profile_meta *meta = profile_meta(data->profile);
+    report_json_string(json, "glint", GLINT_VERSION);
+    base_json_key(json, "argv");
+    base_json_begin_array(json);
+    for (uint32_t i = 0; i < program->argument_count && i < MOST_ARGUMENTS; i++)
+        page_put_text(json, program->arguments[i]);
+    base_json_end_array(json);
+    base_json_key(json, "executable");
+    page_put_text(json, program->executable);
+    base_json_key(json, "folder");
+    page_put_text(json, program->folder);
+    report_json_string(json, "ended", profile_ending_word(meta->ending));
+    report_json_number(json, "code", (uint64_t)(uint32_t)meta->code);
+    report_json_bool(json, "complete", meta->complete);
+    report_json_bool(json, "simulated", program->simulated);
+    report_json_bool(json, "timestamps", program->timestamps);
+    report_json_time(json, "start_unix_ns", program->start_unix_ns, program->start_unix_ns != 0);
+    report_json_time(json, "end_ns", program->end_ns, program->has_end);
+    report_json_number(json, "driver_version", program->driver_version);
+}
+
+static void put_summary(struct base_json *json, const struct report_data *data)
+{
+    base_json_key(json, "summary");
+    base_json_begin_object(json);
+    report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
+    report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
+    report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
+    report_json_number(json, "objects", data->objects.count);
+    report_json_number(json, "calls", data->calls);
+    report_json_number(json, "launches", data->launches);
+    report_json_number(json, "failed_calls", data->failed_calls);
+    report_json_number(json, "dropped", data->dropped_count);
+    report_json_number(json, "findings", analyze_finding_count(data->analysis));
+    report_json_number(json, "accesses", data->accesses);
+    report_json_number(json, "unseen_launches", analyze_unseen_launches(data->analysis));
+    report_json_time(json, "last_ns", data->last_ns, true);
+    base_json_end_object(json);
+    base_json_key(json, "peaks");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->peak_count && i < MOST_ROWS; i++) {
+        const struct analyze_peak *peak = &data->peaks[i];
+        base_json_begin_object(json);
+        report_json_number(json, "bytes", peak->bytes);
+        report_json_number(json, "start", peak->start);
+        report_json_number_or_null(json, "end", peak->end, peak->end != ANALYZE_NEVER);
+        report_json_number(json, "times", peak->times);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
+static void put_analyses(struct page *page, struct base_json *json)
+{
+    const struct report_data *data = page->data;
+    uint64_t found[ANALYZE_PATTERNS] = {0};
+    for (size_t i = 0; i < analyze_finding_count(data->analysis); i++)
+        found[analyze_finding(data->analysis, i)->pattern]++;
+    base_json_key(json, "analyses");
+    base_json_begin_array(json);
+    for (int i = 0; i < ANALYZE_PATTERNS; i++) {
+        base_json_begin_object(json);
+        report_json_string(json, "pattern", analyze_pattern_word((enum analyze_pattern)i));
+        report_json_number(json, "findings", found[i]);
+        struct base_buf reason = {0};
+        bool skipped =
+            report_put_skipped(data, report_analysis_of((enum analyze_pattern)i), &reason);
+        report_json_string(json, "skipped", skipped ? reason.text : NULL);
+        page->failed |= reason.failed;
+        base_buf_fini(&reason);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
+// --- Rows that may be too many -------------------------------------------------------------------
+
+static void put_notes(struct page *page, struct page_section *section)
+{
+    const struct report_data *data = page->data;
+    struct base_json *json = &section->json;
+    size_t notes = 0;
+    base_json_key(json, "notes");
+    base_json_begin_array(json);
+    for (; notes < data->notes.count && page_section_bytes(section) < PAGE_HEAD_BYTES / 4;
+         notes++) {
+        base_json_begin_object(json);
+        report_json_string(json, "severity",
+                           profile_severity_word(data->notes.items[notes].severity));
+        base_json_key(json, "text");
+        page_put_text(json, data->notes.items[notes].text);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    page_omit(page, "notes", notes, data->notes.count, "the first");
+    base_json_key(json, "settings");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->settings.count && i < MOST_ARGUMENTS; i++) {
+        base_json_begin_array(json);
+        page_put_text(json, data->settings.items[i].name);
+        page_put_text(json, data->settings.items[i].value);
+        base_json_end_array(json);
+    }
+    base_json_end_array(json);
+    base_json_key(json, "devices");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->devices.count && i < MOST_ARGUMENTS; i++) {
+        base_json_begin_object(json);
+        base_json_key(json, "name");
+        page_put_text(json, data->devices.items[i].name);
+        report_json_number(json, "memory_bytes", data->devices.items[i].memory_bytes);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
+static int by_time(const void *one, const void *other)
+{
+    const struct report_kernel *a = *(const struct report_kernel *const *)one;
+    const struct report_kernel *b = *(const struct report_kernel *const *)other;
+    if (a->sum.total_ns != b->sum.total_ns)
+        return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void put_kernels(struct page *page, struct page_section *section)
+{
+    const struct report_data *data = page->data;
+    struct base_json *json = &section->json;
+    size_t count = data->kernel_rows.count, shown = 0;
+    const struct report_kernel **rows = calloc(count + 1, sizeof(*rows));
+    page->failed |= !rows;
+    for (size_t i = 0; rows && i < count; i++)
+        rows[i] = &data->kernel_rows.items[i];
+    if (rows && count)
+        qsort(rows, count, sizeof(*rows), by_time);
+    base_json_key(json, "kernels");
+    base_json_begin_array(json);
+    for (; rows && shown < count && shown < MOST_KERNELS; shown++) {
+        const struct report_kernel *row = rows[shown];
+        base_json_begin_object(json);
+        report_json_number(json, "name", page_text(page, row->name));
+        report_json_number(json, "launches", row->sum.count);
+        report_json_number(json, "timed", row->sum.timed);
+        report_json_number(json, "total_ns", row->sum.total_ns);
+        report_json_number(json, "longest_ns", row->sum.longest_ns);
+        report_json_number(json, "watched", row->watched);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+    page_omit(page, "kernels", shown, count, "those that took most time");
+    free(rows);
+}
+
+// --- Streams and threads -------------------------------------------------------------------------
+
+struct rows {
+    struct page_section *section;
+    uint64_t count;
+};
+
+// There is room for one more.
+static bool has_room(struct rows *rows)
+{
+    return rows->count++ < MOST_ROWS && page_section_bytes(rows->section) < PAGE_HEAD_BYTES;
+}
+
+static bool each_stream(void *user, const struct profile_stream *stream)
+{
+    struct rows *rows = user;
+    if (!has_room(rows))
+        return true;
+    struct base_json *json = &rows->section->json;
+    base_json_begin_object(json);
+    report_json_number(json, "number", stream->number);
+    report_json_number(json, "context", stream->context);
+    report_json_bool(json, "legacy", stream->flags & PROFILE_STREAM_LEGACY);
+    report_json_bool(json, "non_blocking", stream->flags & PROFILE_STREAM_NON_BLOCKING);
+    base_json_end_object(json);
+    return true;
+}
+
+static bool each_thread(void *user, const struct profile_thread *thread)
+{
+    struct rows *rows = user;
+    if (!has_room(rows))
+        return true;
+    struct base_json *json = &rows->section->json;
+    base_json_begin_object(json);
+    report_json_number(json, "number", thread->number);
+    base_json_key(json, "name");
+    page_put_text(json, thread->name);
+    base_json_end_object(json);
+    return true;
+}
+
+enum base_code page_put_head(struct page *page, struct base_error *error)
+{
+    struct page_section section;
+    page_begin(&section, true);
+    put_program(&section.json, page->data);
+    put_summary(&section.json, page->data);
+    put_analyses(page, &section.json);
+    put_notes(page, &section);
+    put_kernels(page, &section);
+    struct rows streams = {&section, 0}, threads = {&section, 0};
+    base_json_key(&section.json, "streams");
+    base_json_begin_array(&section.json);
+    enum base_code code = profile_each_stream(page->profile, each_stream, &streams, error);
+    base_json_end_array(&section.json);
+    base_json_key(&section.json, "threads");
+    base_json_begin_array(&section.json);
+    if (code == BASE_OK)
+        code = profile_each_thread(page->profile, each_thread, &threads, error);
+    base_json_end_array(&section.json);
+    // Bounded by the numbers of rows, and each text by its length.
+    page->failed |= !page_end(page, &section, "head", page->left);
+    return code;
+}

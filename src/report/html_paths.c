@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call paths that the page's findings, objects and calls refer to, as far as there is room: in
+// this order.
+#include "html.h"
+
+struct path_walk {
+    struct page *page;
+    struct page_section *section;
+    uint64_t how_much; // only paths that are wanted so much
+    uint64_t shown, of;
+};
+
+static bool each_path(void *user, const struct profile_path *path)
+{
+    struct path_walk *walk = user;
+    struct page *page = walk->page;
+    struct base_json *json = &walk->section->json;
+    const uint64_t *wanted = base_map_get(&page->paths, path->number);
+    if (!wanted || *wanted != walk->how_much)
+        return true;
+    walk->of++;
+    if (page_section_bytes(walk->section) > PAGE_PATH_BYTES)
+        return true;
+    walk->shown++;
+    base_json_begin_array(json);
+    base_json_u64(json, path->number);
+    for (uint32_t i = 0; i < path->frame_count && i < 256; i++) {
+        const struct profile_frame *frame = &path->frames[i];
+        base_json_u64(json, page_text(page, frame->function));
+        base_json_u64(json, page_text(page, frame->file));
+        base_json_u64(json, frame->line);
+    }
+    base_json_end_array(json);
+    return !page->failed;
+}
+
+enum base_code page_put_paths(struct page *page, struct base_error *error)
+{
+    struct page_section section;
+    struct path_walk walk = {.page = page, .section = &section};
+    enum base_code code = BASE_OK;
+    page_begin(&section, false);
+    for (int how_much = 2; how_much >= 0 && code == BASE_OK && !page->failed; how_much--) {
+        walk.how_much = (uint64_t)how_much;
+        code = profile_each_path(page->profile, each_path, &walk, error);
+    }
+    page->failed |= !page_end(page, &section, "paths", PAGE_PATH_BYTES + PAGE_ROW_BYTES);
+    page_omit(page, "call paths", walk.shown, walk.of, "those of findings, then of objects");
+    return code;
+}

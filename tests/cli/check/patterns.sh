@@ -1,0 +1,8 @@
+# Findings of a pattern break its rule, and others do not.
+. ./sample
+"$GLINT" check --fail-on memory-leak new.glint
+echo "status $?"
+"$GLINT" check --fail-on memory-leak old.glint
+echo "status $?"
+"$GLINT" check --fail-on unused-allocation,dead-write -F memory-leak new.glint
+echo "status $?"

@@ -1,0 +1,38 @@
+# .glint.toml of the folder, or of one above it up to the repository's; suppressions, used and not.
+. ./sample
+mkdir -p repo/.git repo/a/b
+cat >repo/.glint.toml <<'END'
+fail-on = ["any>1MiB", "memory-leak", "growth>1%"]
+baseline = "../old.glint"
+
+[[suppress]]
+pattern = "early-allocation"
+object = "leaked"
+reason = "known"
+
+[[suppress]]
+path = "setup"
+object = "nothing_*"
+reason = "was fixed, perhaps"
+END
+cd repo/a/b || exit 1
+"$GLINT" check ../../../new.glint
+echo "status $?"
+"$GLINT" check --fail-on unused-suppression ../../../new.glint
+echo "status $?"
+# With another threshold, less is found.
+printf '[thresholds]\nearly-apis = 7\n' >>../../.glint.toml
+"$GLINT" check ../../../new.glint | head -n 1
+# The nearest one counts.
+echo 'fail-on = ["peak>1TiB"]' >../.glint.toml
+"$GLINT" check ../../../new.glint
+echo "status $?"
+"$GLINT" check --rules ../../.glint.toml ../../../new.glint | head -n 1
+# Not beyond the repository, and without one only here.
+mv ../../.glint.toml ../../../.glint.toml
+rm ../.glint.toml
+"$GLINT" check ../../../new.glint 2>&1
+echo "status $?"
+rmdir ../../.git
+"$GLINT" check ../../../new.glint 2>&1
+echo "status $?"

@@ -1,0 +1,24 @@
+# Whatever a shell offers as an argument is taken: the list of the completions is the verb's own. And all patterns are
+# offered.
+cd "$SCRATCH" || exit 1
+"$GLINT" generate bash >bash || exit
+tried=0
+sed -n "s/^    \([a-z-]*\)--\([a-z-]*\)[ )].* echo '\(one\|list\) \(.*\)' ;;/\1 \2 \4/p" bash >offers
+while read -r verb name values; do
+    for value in $values; do
+        tried=$((tried + 1))
+        case $verb in
+        run | record) set -- -- no-such-program ;;
+        check) set -- --fail-on any no-such-file ;;
+        *) set -- no-such-file ;;
+        esac
+        "$GLINT" "$verb" "--$name" "$value" "$@" >out 2>&1
+        # What is missing is the program, the file or the baseline, never the value.
+        grep -q -e "no-such" -e "which" out || { echo "$verb --$name $value: $(cat out)"; }
+    done
+done <offers
+[ $tried -gt 30 ] || echo "only $tried values: the question is wrong"
+folder=${GLINT_SOURCE_DIR:-$OLDPWD/../../..}
+sed -n '/^## early-allocation/,$s/^## \([a-z-]*\)$/\1/p' "$folder/docs/patterns.md" | while read -r pattern; do
+    grep -q "^check fail-on.* $pattern\( \|$\)" offers || echo "no $pattern"
+done

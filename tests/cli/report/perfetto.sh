@@ -1,0 +1,8 @@
+# What a decoder finds in the traces, to a file and through a pipe.
+. ./sample
+for name in sample timeline empty bare; do
+    echo "== $name"
+    "$GLINT" report --format perfetto -o trace $name.glint || exit
+    "$tests/report/check_perfetto" trace || exit
+done
+"$GLINT" report --format perfetto bare.glint | cmp - trace

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the page in Chromium: page.mjs BROWSER FOLDER SOURCE, with small.html, small.json and large.html in FOLDER.
+import { chromium } from "playwright-core";
+import { readFileSync, readdirSync } from "node:fs";
+import assert from "node:assert/strict";
+
+const [browserPath, folder, source] = process.argv.slice(2);
+const report = JSON.parse(readFileSync(`${folder}/small.json`, "utf8"));
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+const troubles = [];
+
+async function open(file, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1300, height: 800 }, ...options });
+  page.on("console", (message) => troubles.push(`${file}: console: ${message.text()}`));
+  page.on("pageerror", (error) => troubles.push(`${file}: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`file://${folder}/${file}`) && !request.url().startsWith("data:"))
+      troubles.push(`${file}: asks for ${request.url()}`);
+  });
+  await page.goto(`file://${folder}/${file}${options.hash ?? ""}`);
+  await page.waitForSelector("nav");
+  return page;
+}
+
+// As src/report/units.c.
+function bytes(value) {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  let unit = 0;
+  for (; value >= 1024; unit++) value /= 1024;
+  return unit ? `${value.toFixed(1)} ${units[unit]}` : `${value} B`;
+}
+
+const text = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+const plain = (sentence) => sentence.replaceAll("`", "").replace(/\s+/g, " ");
+const texts = (page, selector) => page.locator(selector).allInnerTexts();
+const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const tests = [];
+const test = (name, run) => tests.push([name, run]);
+
+// --- Contents, beside the JSON
+
+test("the overview has the numbers of the JSON", async (page) => {
+  const values = await texts(page, ".bar-value");
+  const { peak_bytes, achievable_peak_bytes, least_peak_bytes } = report.summary;
+  [peak_bytes, achievable_peak_bytes, least_peak_bytes].forEach((value, i) => assert.ok(values[i].startsWith(bytes(value)), `${values[i]}: ${value}`));
+  assert.equal(await page.locator("#findings").getAttribute("aria-rowcount"), String(report.findings.length + 1));
+  const observed = await text(page, ".facts");
+  assert.match(observed, new RegExp(`calls ${report.summary.calls},`));
+  assert.match(observed, new RegExp(`objects ${report.summary.objects}\\b`));
+  for (const pattern of new Set(report.findings.map((finding) => finding.pattern))) {
+    const count = report.findings.filter((finding) => finding.pattern === pattern).length;
+    const row = await text(page, `.analyses li:has(:text-is("${pattern}"))`);
+    assert.equal(row, `${pattern} ${count} finding${count === 1 ? "" : "s"}`);
+  }
+});
+
+test("every finding has a link, and its words are those of the JSON", async (page) => {
+  for (let i = 0; i < report.findings.length; i++) {
+    await page.evaluate((number) => (location.hash = `finding=${number}`), i + 1);
+    await settle(page);
+    const words = await text(page, "#detail");
+    assert.ok(words.includes(plain(report.findings[i].message)), words);
+    assert.ok(words.includes(plain(report.findings[i].suggestion)), words);
+  }
+});
+
+test("every object has a link, and its size and accesses are those of the JSON", async (page) => {
+  for (const object of report.objects) {
+    await page.evaluate((number) => (location.hash = `object=${number}`), object.id);
+    await settle(page);
+    const words = await text(page, "#detail");
+    assert.ok(words.startsWith(`× ${object.name} `), words);
+    assert.ok(words.includes(`size ${bytes(object.bytes)}`), words);
+    if (object.accesses) assert.match(words, new RegExp(`read by ${object.accesses.reads} launch(es)?, written by ${object.accesses.writes}\\b`));
+    if (object.accesses?.touched != null) assert.ok(words.replaceAll(",", "").includes(`${object.accesses.touched} of ${object.accesses.elements} touched`), words);
+  }
+});
+
+test("the timeline's table has every call of the JSON", async (page) => {
+  await page.click("#view-timeline");
+  assert.equal(await page.locator("#calls").getAttribute("aria-rowcount"), String(report.calls.length + 1));
+  const launch = report.calls.find((call) => call.kind === "launch");
+  await page.evaluate((number) => (location.hash = `call=${number}`), launch.id);
+  await settle(page);
+  const words = await text(page, "#detail");
+  assert.ok(words.includes(launch.kernel), words);
+  assert.match(words, /Comes after call \d+/);
+  for (const access of launch.accesses) assert.ok(words.includes(report.objects.find((object) => object.id === access.object).name));
+});
+
+test("the source has the text of the lines that findings point to", async (page) => {
+  await page.click("#view-source");
+  const finding = report.findings.findIndex((one) => one.pattern.endsWith("allocation"));
+  const frame = report.findings[finding].call_path.find((one) => one.file && /\.(cu|c)$/.test(one.file));
+  const file = `${source}/${frame.file.replace(/^(\.\.\/)+/, "")}`;
+  const line = readFileSync(file, "utf8").split("\n")[frame.line - 1];
+  await page.evaluate((number) => (location.hash = `view=source&finding=${number}`), finding + 1);
+  await settle(page);
+  const marked = await texts(page, ".view .line.is-selected");
+  assert.ok(marked.some((shown) => shown.replace(/\s+/g, " ").includes(line.trim())), `${line} is not in ${marked}`);
+});
+
+// --- What can be done
+
+test("tables are sorted by their headings", async (page) => {
+  await page.click("#view-objects");
+  const sizes = async () => (await texts(page, "#objects .row .cell:nth-child(1)")).map(Number);
+  const heading = page.locator('#objects [role="columnheader"]').first();
+  assert.equal(await heading.getAttribute("aria-sort"), "ascending");
+  const before = await sizes();
+  await heading.locator("button").click();
+  assert.equal(await heading.getAttribute("aria-sort"), "descending");
+  assert.deepEqual(await sizes(), [...before].reverse());
+});
+
+test("the search filters, and says when nothing is left", async (page) => {
+  const name = report.objects[0].name;
+  await page.click("#view-objects");
+  await page.fill("#search", name);
+  await page.waitForFunction((count) => document.querySelectorAll("#objects .row").length === count, report.objects.filter((object) => object.name.includes(name)).length);
+  await page.fill("#search", "no such thing");
+  await page.waitForSelector("text=No object matches the search.");
+});
+
+test("a finding is selected by a click, and leads to its object and its calls", async (page) => {
+  await page.click("#findings-1");
+  assert.equal(new URL(page.url()).hash, "#finding=1");
+  assert.equal(await page.locator("#findings-1").getAttribute("aria-selected"), "true");
+  const object = report.findings[0].object;
+  await page.click(`#detail a[href="#object=${object}"]`);
+  await page.waitForSelector("#objects");
+  const index = report.objects.findIndex((one) => one.id === object);
+  assert.equal(await page.locator(`#objects-${index}`).getAttribute("aria-selected"), "true");
+  await page.click('#detail a[href^="#call="]');
+  await page.waitForSelector("#timeline-lanes");
+  await page.click(".close");
+  assert.equal(await page.locator("#detail").count(), 0);
+});
+
+test("light and dark: the system's, then the reader's, and text can be read in both", async (page) => {
+  const dark = await open("small.html", { colorScheme: "dark" });
+  const theme = (of) => of.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await theme(dark), "dark");
+  assert.equal(await theme(page), "light");
+  for (const of of [dark, page]) {
+    const contrast = await of.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      const light = (name) => {
+        const hex = style.getPropertyValue(name).trim();
+        const part = (at) => {
+          const value = parseInt(hex.slice(at, at + 2), 16) / 255;
+          return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+        };
+        return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+      };
+      const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+      return ["--text", "--muted", "--accent", "--waste"].flatMap((name) => ["--background", "--panel", "--selected"].map((on) => [name, on, ratio(name, on)]));
+    });
+    for (const [name, on, ratio] of contrast) assert.ok(ratio >= 4.5, `${name} on ${on}: ${ratio}`);
+  }
+  const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await colour();
+  await page.click("#theme");
+  assert.equal(await theme(page), "dark");
+  assert.notEqual(await colour(), before);
+  await dark.close();
+});
+
+test("a link opens where it points to", async () => {
+  const page = await open("small.html", { hash: "#view=memory&object=1" });
+  await page.waitForSelector("#memory-chart");
+  assert.ok((await text(page, "#detail")).includes(report.objects[0].name));
+  assert.equal(await page.locator("#view-memory").getAttribute("aria-current"), "page");
+  await page.close();
+});
+
+test("the keyboard is enough", async (page) => {
+  await page.keyboard.press("3");
+  await page.waitForSelector("#objects");
+  await page.focus("#objects .body");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(new URL(page.url()).hash, `#object=${report.objects[0].id}`);
+  await page.keyboard.press("End");
+  assert.equal(new URL(page.url()).hash, `#object=${report.objects.at(-1).id}`);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#detail").count(), 0);
+  await page.keyboard.press("2");
+  await page.focus("#memory-chart");
+  const moment = () => page.locator("#memory-chart").getAttribute("aria-valuetext");
+  await page.keyboard.press("Home");
+  const first = await moment();
+  await page.keyboard.press("ArrowRight");
+  assert.notEqual(await moment(), first);
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "search");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("t");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+});
+
+test("the peak is chosen at first, and the objects alive then are those of the JSON", async (page) => {
+  await page.click("#view-memory");
+  const peak = report.summary.peaks[0];
+  assert.match(await text(page, ".above-table"), new RegExp(`^${bytes(peak.bytes)} in use after call ${peak.start}\\b`));
+  const names = (await texts(page, "#alive .row .cell:nth-child(1)")).map((name) => name.trim()).sort();
+  assert.deepEqual(names, peak.objects.map((id) => report.objects.find((object) => object.id === id).name).sort());
+});
+
+test("on paper all findings stand with what to do", async (page) => {
+  await page.emulateMedia({ media: "print" });
+  await page.waitForSelector(".printed");
+  assert.equal(await page.locator(".printed li").count(), report.findings.length);
+  assert.equal(await page.locator("nav").isVisible(), false);
+});
+
+// --- Large, and hostile
+
+const WAIT = { timeout: 20000 };
+const nodes = (page) => page.evaluate(() => document.querySelectorAll("*").length);
+const items = (page, selector) => page.evaluate((one) => Number(document.querySelector(`${one} canvas`)?.dataset.items), selector);
+
+test("large: only what is in sight exists and is drawn", async (_, page) => {
+  assert.ok((await nodes(page)) < 2000, `${await nodes(page)} nodes`);
+  await page.click("#view-objects");
+  await page.focus("#objects .body");
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => location.hash === "#object=5000", null, WAIT);
+  assert.ok((await nodes(page)) < 2000, `${await nodes(page)} nodes`);
+  for (let i = 0; i < 6; i++) await page.keyboard.press("+");
+  await settle(page);
+  assert.ok((await items(page, "#objects .lane-canvas")) < 20000);
+  await page.click("#view-timeline");
+  await page.waitForSelector("#calls .row", WAIT);
+  assert.ok((await items(page, ".timeline-canvas")) < 20000);
+  await page.focus("#calls .body");
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => location.hash.includes("call=100000"), null, WAIT);
+  await page.fill("#search", "kernel_7");
+  await page.waitForFunction(() => [...document.querySelectorAll("#calls .row .cell:nth-child(3)")].every((cell) => cell.textContent === "kernel_7"), null, WAIT);
+  await page.fill("#search", "");
+  await page.click("#view-source");
+  assert.ok((await nodes(page)) < 8000, `${await nodes(page)} nodes`);
+});
+
+test("names that look like the page's own are only text", async (_, page) => {
+  await page.goto(`file://${folder}/large.html#object=5`);
+  await page.waitForFunction(() => document.querySelector("#detail h2")?.textContent?.startsWith("</script><img src=x"), null, WAIT);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.notEqual(await page.title(), "harmed");
+});
+
+test("profiles at the edges are shown in every view", async () => {
+  const files = readdirSync(`${folder}/edges`).filter((name) => name.endsWith(".html"));
+  assert.equal(files.length, 4);
+  for (const file of files) {
+    const page = await open(`edges/${file}`, { hash: "#view=memory&object=1" });
+    for (const view of ["overview", "memory", "objects", "timeline", "source"]) {
+      await page.click(`#view-${view}`);
+      await settle(page);
+      assert.ok(await page.locator(".view").isVisible(), `${file}: ${view}`);
+    }
+    await page.close();
+  }
+});
+
+let failed = 0;
+const large = await open("large.html");
+for (const [name, run] of tests) {
+  const page = await open("small.html");
+  try {
+    await run(page, large);
+    assert.deepEqual(troubles, []);
+    console.log(`ok: ${name}`);
+  } catch (error) {
+    failed++;
+    troubles.length = 0;
+    console.log(`FAILED: ${name}\n${error.stack}`);
+  }
+  await page.close();
+}
+await browser.close();
+process.exit(failed ? 1 : 0);

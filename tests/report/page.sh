@@ -1,0 +1,51 @@
+#!/bin/sh
+# The page in a real browser: tests/report/page.sh WRITE_PAGE. Records an example on the simulated GPU, makes its
+# page and its JSON, and has page.mjs drive Chromium over both, and over a large profile with hostile names.
+# Exit status: 0 all is well, 1 something is not, 77 it cannot be run here; the last line says why.
+set -eu
+write_page=$1
+root=$GLINT_SOURCE_DIR
+folder=$GLINT_BUILD_DIR/web-test
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+for tool in node npm; do
+    command -v $tool >/dev/null || { echo "SKIP: no $tool (make deps)"; exit 77; }
+done
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+    { echo "SKIP: no chromium (make deps)"; exit 77; }
+
+# With what only tests need.
+mkdir -p "$folder"
+if ! cmp -s "$root/web/package-lock.json" "$folder/installed-lock.json"; then
+    cp "$root/web/package.json" "$root/web/package-lock.json" "$folder"
+    (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --prefer-offline --fetch-retries=1 \
+        --fetch-timeout=30000 >npm.log 2>&1) || { echo "SKIP: npm could not fetch packages (offline?)"; exit 77; }
+    cp "$root/web/package-lock.json" "$folder/installed-lock.json"
+fi
+rm -rf "$folder/src"
+cp -R "$root/web/src" "$root/web/tsconfig.json" "$root/tests/report/page.mjs" "$folder"
+(cd "$folder" && node node_modules/typescript/bin/tsc --noEmit) || { echo "the page's types are wrong"; exit 1; }
+
+# 2mm where there is a CUDA compiler; else the example that needs none.
+example=$GLINT_BUILD_DIR/examples/driver_api
+if nvcc=$("$root/scripts/have" nvcc 2>/dev/null); then
+    example=$scratch/2mm
+    (cd "$root" && "$nvcc" -O2 -g -Wno-deprecated-gpu-targets -arch=compute_75 -o "$example" examples/2mm/2mm.cu)
+fi
+(cd "$root" && "$GLINT" record -q -o "$scratch/small.glint" --analyses elements,counts --maps --device sim -- "$example" >/dev/null)
+"$GLINT" report --format json -o "$scratch/small.json" "$scratch/small.glint"
+"$GLINT" report --format html -o "$scratch/small.html" "$scratch/small.glint" 2>"$scratch/message" || {
+    grep -q "built without the page" "$scratch/message" && { echo "SKIP: $(cat "$scratch/message")"; exit 77; }
+    cat "$scratch/message"
+    exit 1
+}
+"$write_page" "$scratch/large.glint" 100000 5000
+"$GLINT" report --format html -o "$scratch/large.html" "$scratch/large.glint"
+mkdir "$scratch/edges"
+"${write_page%/*}/write_samples" "$scratch/edges"
+for sample in bare huge kinds odd; do
+    "$GLINT" report --format html -o "$scratch/edges/$sample.html" "$scratch/edges/$sample.glint"
+done
+cd "$folder"
+node page.mjs "$browser" "$scratch" "$root"

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles the page and writes it as C string literals, a piece a line. Run by web/build in the build folder.
+import { build } from "esbuild";
+import { readFileSync, writeFileSync } from "node:fs";
+
+await build({
+  entryPoints: { page: "src/main.tsx" },
+  outdir: ".",
+  bundle: true,
+  minify: true,
+  charset: "ascii",
+  format: "iife",
+  target: ["chrome100", "firefox100", "safari16"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  legalComments: "inline",
+});
+
+for (const name of ["page.js", "page.css"]) {
+  const text = readFileSync(name, "utf8");
+  if (/<\/(script|style)/i.test(text)) throw new Error(`${name} would end its element`);
+  const pieces = text.match(/[^]{1,200}/g) ?? [""];
+  const literal = (piece) =>
+    '"' + piece.replace(/[\\"?]/g, "\\$&").replace(/\n/g, "\\n").replace(/[^\x20-\x7e]/g, octal) + '"';
+  writeFileSync(`${name}.inc`, pieces.map(literal).join("\n") + "\n");
+}
+
+// Each byte of a character that is not plain ASCII.
+function octal(character) {
+  return [...Buffer.from(character, "utf8")].map((byte) => "\\" + byte.toString(8).padStart(3, "0")).join("");
+}

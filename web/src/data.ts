@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of the page: what stands in it as JSON (written by src/report/html*.c), and the same with columns
+// decoded and what views look up: calls by number, accesses by call, findings by object. Numbers of calls,
+// objects and so on are the profile's own; 0 is none. Times are nanoseconds since watching began.
+
+export interface Finding {
+  pattern: string;
+  object: number;
+  other_object: number;
+  peak_bytes: number;
+  traffic_bytes: number;
+  gpu_ns: number;
+  peak: number;
+  times: number;
+  count: number; // how many are alike; 1: it stands alone
+  objects: number[]; // of the first of them, where there are several
+  distance: number | null;
+  message: string;
+  suggestion: string;
+  place: string | null;
+  call: number;
+  other_call: number;
+  last_call: number;
+  path: number;
+  other_path: number;
+  last_path: number;
+  elements?: number;
+  touched?: number;
+  element_bytes?: number;
+  untouched_first?: number;
+  untouched_elements?: number;
+}
+
+export interface Peak {
+  bytes: number;
+  start: number;
+  end: number | null;
+  times: number;
+}
+
+export interface Head {
+  glint: string;
+  argv: string[];
+  executable: string | null;
+  folder: string | null;
+  ended: string;
+  code: number;
+  complete: boolean;
+  simulated: boolean;
+  timestamps: boolean;
+  start_unix_ns: number | null;
+  end_ns: number | null;
+  driver_version: number;
+  summary: {
+    peak_bytes: number;
+    achievable_peak_bytes: number;
+    least_peak_bytes: number;
+    objects: number;
+    calls: number;
+    launches: number;
+    failed_calls: number;
+    dropped: number;
+    findings: number;
+    accesses: number;
+    unseen_launches: number;
+    last_ns: number;
+  };
+  peaks: Peak[];
+  analyses: { pattern: string; findings: number; skipped: string | null }[];
+  notes: { severity: string; text: string }[];
+  settings: [string, string][];
+  devices: { name: string | null; memory_bytes: number }[];
+  kernels: { name: number; launches: number; timed: number; total_ns: number; longest_ns: number; watched: number }[];
+  streams: { number: number; context: number; legacy: boolean; non_blocking: boolean }[];
+  threads: { number: number; name: string | null }[];
+}
+
+interface RawObjects {
+  number: number[];
+  name: number[];
+  kind: number[];
+  counted: number[];
+  bytes: number[];
+  call: number[];
+  end: number[];
+  first: number[];
+  last: number[];
+  path: number[];
+  reads: number[];
+  writes: number[];
+  bytes_read: number[];
+  bytes_written: number[];
+  element_bytes: number[];
+  elements: number[];
+  touched: number[];
+  shared: number[];
+  kinds: string[];
+}
+
+interface RawCalls {
+  number: number[]; // differences, as order and start
+  order: number[];
+  start: number[];
+  ns: number[];
+  shape: number[];
+  gpu_start: number[]; // later than start
+  gpu_ns: number[]; // -1: unknown
+  waited: number[]; // index, ns
+  shapes: {
+    kind: number[];
+    function: number[];
+    name: number[];
+    thread: number[];
+    stream: number[];
+    path: number[];
+    result: number[];
+    flags: number[];
+    bytes: number[];
+    event: number[];
+    record: number[];
+  };
+  kinds: string[];
+  rest: Rest;
+}
+
+// Calls that are not in the page.
+export interface Rest {
+  calls: number;
+  buckets: number;
+  last_ns: number;
+  lanes: { stream: number; count: number[]; busy_ns: number[] }[];
+}
+
+export interface Elements {
+  object: number;
+  element_bytes?: number;
+  elements?: number;
+  touched?: string; // a digit of base 36 a cell
+  shared?: string;
+  counts?: {
+    call: number;
+    sum: number;
+    most: number;
+    variation: number;
+    bins: number[]; // least count, elements
+    hottest: number[]; // first, elements, sum
+  };
+}
+
+export interface SourceFile {
+  name: string;
+  path: string | null;
+  changed: boolean;
+  lines?: (number | string)[]; // number, text
+  marks: number[]; // line, finding from 1, role
+}
+
+export interface Raw {
+  head: Head;
+  findings: Finding[];
+  objects: RawObjects;
+  usage: { call: number[]; kinds: Record<string, number[]> };
+  sources: SourceFile[];
+  elements: Elements[];
+  calls: RawCalls;
+  touches: number[][]; // of each object: distance to the call before * 4 + how
+  paths: number[][]; // number, then function, file, line of each frame
+  texts: (string | null)[];
+  omitted: { what: string; shown: number; of: number; how: string }[];
+}
+
+export interface Frame {
+  name: string | null;
+  file: string | null;
+  line: number;
+}
+
+export const READ = 1;
+export const WRITE = 2;
+export const ASYNC = 1;
+export const WAITED = 2;
+
+const AXES = ["order", "call", "time"] as const;
+export type Axis = (typeof AXES)[number];
+
+const sums = (steps: number[]): Float64Array => {
+  const out = new Float64Array(steps.length);
+  let sum = 0;
+  for (let i = 0; i < steps.length; i++) out[i] = sum += steps[i];
+  return out;
+};
+
+// Index of the first that is not below value.
+export function lowerBound(sorted: ArrayLike<number>, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export class Profile {
+  readonly head: Head;
+  readonly findings: Finding[];
+  readonly objects: RawObjects;
+  readonly objectCount: number;
+  readonly callCount: number;
+  readonly numbers: Float64Array;
+  readonly orders: Float64Array;
+  readonly starts: Float64Array;
+  readonly waited = new Map<number, number>(); // index of call to ns
+  readonly touches: { call: Float64Array; how: Uint8Array }[] = [];
+  readonly findingsOf = new Map<number, number[]>(); // object's number to findings, from 1
+  readonly lastOrder: number;
+  readonly lastCall: number;
+  readonly lastNs: number;
+  private readonly objectIndex = new Map<number, number>();
+  private readonly pathIndex = new Map<number, number[]>();
+  private readonly positions = new Map<number, Float64Array>();
+  private byCall: Map<number, number[]> | null = null; // call's number to object indices
+
+  constructor(readonly raw: Raw) {
+    this.head = raw.head;
+    this.findings = raw.findings;
+    this.objects = raw.objects;
+    this.objectCount = raw.objects.number.length;
+    this.numbers = sums(raw.calls.number);
+    this.orders = sums(raw.calls.order);
+    this.starts = sums(raw.calls.start);
+    this.callCount = this.numbers.length;
+    for (let i = 0; i < raw.calls.waited.length; i += 2) this.waited.set(raw.calls.waited[i], raw.calls.waited[i + 1]);
+    raw.objects.number.forEach((number, i) => this.objectIndex.set(number, i));
+    for (const path of raw.paths) this.pathIndex.set(path[0], path);
+    for (const row of raw.touches) {
+      const call = new Float64Array(row.length);
+      const how = new Uint8Array(row.length);
+      let number = 0;
+      row.forEach((value, i) => {
+        number += Math.floor(value / 4);
+        call[i] = number;
+        how[i] = value % 4;
+      });
+      this.touches.push({ call, how });
+    }
+    raw.findings.forEach((finding, i) => {
+      for (const object of new Set([finding.object, ...finding.objects])) {
+        const list = this.findingsOf.get(object);
+        if (list) list.push(i + 1);
+        else this.findingsOf.set(object, [i + 1]);
+      }
+    });
+    this.lastOrder = this.orders.reduce((most, order) => Math.max(most, order), 1);
+    this.lastCall = this.callCount ? this.numbers[this.callCount - 1] : 1;
+    this.lastNs = Math.max(raw.head.summary.last_ns, this.gpuEnd(), 1);
+  }
+
+  private gpuEnd(): number {
+    let most = 0;
+    for (let i = 0; i < this.callCount; i++) most = Math.max(most, this.gpuStartOf(i) + Math.max(0, this.raw.calls.gpu_ns[i]));
+    return most;
+  }
+
+  text(index: number): string | null {
+    return this.raw.texts[index] ?? null;
+  }
+
+  // --- Objects
+
+  objectAt(number: number): number {
+    return this.objectIndex.get(number) ?? -1;
+  }
+
+  objectName(index: number): string {
+    return this.text(this.objects.name[index]) || `object ${this.objects.number[index]}`;
+  }
+
+  kindOf(index: number): string {
+    return this.objects.kinds[this.objects.kind[index]] ?? "?";
+  }
+
+  // In use after the call.
+  isAlive(index: number, call: number): boolean {
+    const end = this.objects.end[index];
+    return this.objects.call[index] <= call && (end === 0 || end > call);
+  }
+
+  // --- Calls
+
+  // Index of the call, or -1 where it is not in the page.
+  callAt(number: number): number {
+    const at = lowerBound(this.numbers, number);
+    return at < this.callCount && this.numbers[at] === number ? at : -1;
+  }
+
+  shapeOf(call: number): number {
+    return this.raw.calls.shape[call];
+  }
+
+  callKind(call: number): string {
+    const { shapes, kinds } = this.raw.calls;
+    return kinds[shapes.kind[this.shapeOf(call)]] ?? "?";
+  }
+
+  functionOf(call: number): string {
+    return this.text(this.raw.calls.shapes.function[this.shapeOf(call)]) ?? "?";
+  }
+
+  // The kernel, the copy's direction, else the function.
+  callTitle(call: number): string {
+    return this.text(this.raw.calls.shapes.name[this.shapeOf(call)]) ?? this.functionOf(call);
+  }
+
+  callColumn(call: number, column: "thread" | "stream" | "path" | "result" | "flags" | "bytes" | "event" | "record"): number {
+    return this.raw.calls.shapes[column][this.shapeOf(call)];
+  }
+
+  hasGpuTime(call: number): boolean {
+    return this.raw.calls.gpu_ns[call] >= 0;
+  }
+
+  gpuStartOf(call: number): number {
+    return this.starts[call] + this.raw.calls.gpu_start[call];
+  }
+
+  // Where a call, in the page or not, stands on an axis: exact, or between its neighbours.
+  positionOf(number: number, axis: Axis): number {
+    if (axis === "call" || this.callCount === 0) return number;
+    const column = axis === "order" ? this.orders : this.starts;
+    const at = lowerBound(this.numbers, number);
+    if (at < this.callCount && this.numbers[at] === number) return column[at];
+    if (at === 0) return 0;
+    if (at === this.callCount) return column[at - 1];
+    const part = (number - this.numbers[at - 1]) / (this.numbers[at] - this.numbers[at - 1]);
+    return column[at - 1] + part * (column[at] - column[at - 1]);
+  }
+
+  endOf(axis: Axis): number {
+    return axis === "order" ? this.lastOrder + 1 : axis === "call" ? this.lastCall + 1 : this.lastNs;
+  }
+
+  frames(path: number): Frame[] {
+    const row = this.pathIndex.get(path);
+    const frames: Frame[] = [];
+    for (let i = 1; row && i < row.length; i += 3)
+      frames.push({ name: this.text(row[i]), file: this.text(row[i + 1]), line: row[i + 2] });
+    return frames;
+  }
+
+  // --- What calls touched
+
+  objectsOf(call: number): number[] {
+    if (!this.byCall) {
+      this.byCall = new Map();
+      for (let object = 0; object < this.touches.length; object++) {
+        for (const number of this.touches[object].call) {
+          const list = this.byCall.get(number);
+          if (list) list.push(object);
+          else this.byCall.set(number, [object]);
+        }
+      }
+    }
+    return this.byCall.get(call) ?? [];
+  }
+
+  // Where an object is read, or written, along an axis, in ascending order.
+  accesses(object: number, axis: Axis, kind: number): Float64Array {
+    const key = (object * 3 + AXES.indexOf(axis)) * 4 + kind;
+    let positions = this.positions.get(key);
+    if (!positions) {
+      const { call, how } = this.touches[object];
+      positions = Float64Array.from(
+        Array.from(call.filter((_, i) => how[i] & kind), (number) => this.positionOf(number, axis)),
+      ).sort();
+      this.positions.set(key, positions);
+    }
+    return positions;
+  }
+
+  howTouched(object: number, call: number): number {
+    const { call: calls, how } = this.touches[object];
+    const at = lowerBound(calls, call);
+    return at < calls.length && calls[at] === call ? how[at] : 0;
+  }
+}
+
+export function load(): Profile {
+  const text = document.getElementById("data")?.textContent ?? "";
+  return new Profile(JSON.parse(text) as Raw);
+}

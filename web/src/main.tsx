@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page: its head, the views, and the panel of details.
+import { render } from "preact";
+import { useDeferred } from "./deferred";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { load, type Profile } from "./data";
+import { Detail } from "./detail";
+import * as format from "./format";
+import { Memory } from "./memory";
+import { Objects } from "./objects";
+import { Overview } from "./overview";
+import { Source } from "./source";
+import { go, link, useAddress, useTheme, VIEWS, type View } from "./state";
+import { Timeline } from "./timeline";
+import "./style.css";
+
+const SHOWN = { overview: Overview, memory: Memory, objects: Objects, timeline: Timeline, source: Source };
+const TITLES: Record<View, string> = { overview: "Overview", memory: "Memory", objects: "Objects", timeline: "Timeline", source: "Source" };
+
+function ended(profile: Profile): string {
+  const { head } = profile;
+  const how = head.ended === "exited" ? `exited with status ${head.code}` : head.ended === "signalled" ? `ended by signal ${head.code}` : head.ended;
+  const device = head.devices[0]?.name;
+  const parts = [how, `ran for ${format.ns(head.end_ns ?? head.summary.last_ns)}`];
+  if (device) parts.push(`on ${device}${head.simulated ? ", simulated" : ""}`);
+  if (head.start_unix_ns) parts.push(new Date(head.start_unix_ns / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC");
+  return parts.join(" · ");
+}
+
+const HELP: [string, string][] = [
+  ["1 to 5", "views"],
+  ["/", "search"],
+  ["↑ ↓ Page Home End", "through a table"],
+  ["+ − 0", "zoom in, out, show all"],
+  ["Shift ← →", "move along the axis"],
+  ["← →", "moment or call"],
+  ["f", "on the timeline: fit the selected call"],
+  ["t", "light or dark"],
+  ["Escape", "close the details"],
+];
+
+function Page({ profile }: { profile: Profile }) {
+  const state = useAddress();
+  const [theme, toggle] = useTheme();
+  const [text, setText] = useState("");
+  const [help, setHelp] = useState(false);
+  const search = useDeferred(text.trim().toLowerCase());
+  const box = useRef<HTMLInputElement>(null);
+
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+      if (event.key === "Escape") {
+        if (help) setHelp(false);
+        else if (typing) (event.target as HTMLElement).blur();
+        else go({ view: state.view });
+        return;
+      }
+      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const view = VIEWS[Number(event.key) - 1];
+      if (view) go({ ...state, view });
+      else if (event.key === "/") box.current?.focus();
+      else if (event.key === "t") toggle();
+      else if (event.key === "?") setHelp(!help);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  });
+
+  const command = profile.head.argv.join(" ") || profile.head.executable || "a program";
+  useEffect(() => {
+    document.title = `glint: ${format.baseName(profile.head.argv[0] ?? command)}`;
+  }, []);
+  const Shown = SHOWN[state.view];
+  const props = { profile, state, search, theme };
+  return (
+    <div class="page">
+      <header>
+        <div class="program">
+          <h1>
+            <span class="brand">glint</span> <span class="mono">{command}</span>
+          </h1>
+          <p class="soft">{ended(profile)}</p>
+        </div>
+        <nav aria-label="views">
+          {VIEWS.map((view) => (
+            <a href={link({ ...state, view })} aria-current={view === state.view ? "page" : undefined} id={`view-${view}`}>
+              {TITLES[view]}
+            </a>
+          ))}
+        </nav>
+        <div class="search">
+          <input
+            ref={box}
+            type="search"
+            id="search"
+            aria-label="search findings, objects, calls and files"
+            placeholder="search  /"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <button type="button" id="theme" onClick={toggle} aria-label={`change to ${theme === "dark" ? "light" : "dark"} colours`} title="light or dark (t)">
+            {theme === "dark" ? "☀" : "☾"}
+          </button>
+          <button type="button" id="help" aria-expanded={help} aria-label="keys" title="keys (?)" onClick={() => setHelp(!help)}>
+            ?
+          </button>
+        </div>
+      </header>
+      {help && (
+        <dl class="help facts" aria-label="keys">
+          {HELP.map(([keys, what]) => (
+            <>
+              <dt>{keys}</dt>
+              <dd>{what}</dd>
+            </>
+          ))}
+        </dl>
+      )}
+      <main class={state.finding || state.object || state.call ? "has-detail" : ""}>
+        <Shown {...props} />
+        <Detail {...props} />
+      </main>
+    </div>
+  );
+}
+
+const root = document.getElementById("app");
+if (root) render(<Page profile={load()} />, root);

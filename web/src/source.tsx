@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source lines that findings point to, as they were on the machine that made this page.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Profile, SourceFile } from "./data";
+import * as format from "./format";
+import { matches, role, Words, type ViewProps } from "./parts";
+import { link } from "./state";
+
+interface Mark {
+  finding: number;
+  role: number;
+}
+
+function marksOf(file: SourceFile): Map<number, Mark[]> {
+  const out = new Map<number, Mark[]>();
+  for (let i = 0; i < file.marks.length; i += 3) {
+    const list = out.get(file.marks[i]);
+    const mark = { finding: file.marks[i + 1], role: file.marks[i + 2] };
+    if (list) list.push(mark);
+    else out.set(file.marks[i], [mark]);
+  }
+  return out;
+}
+
+const MOST_NOTES = 6;
+const MOST_LINES = 400; // of a file, until the reader asks for all
+
+function Notes(props: { marks: Mark[]; profile: Profile; selected: number }) {
+  const { marks, profile, selected } = props;
+  const shown = marks.slice(0, MOST_NOTES);
+  const hidden = marks.find((mark, i) => i >= MOST_NOTES && mark.finding === selected);
+  if (hidden) shown.push(hidden);
+  return (
+    <ul class="line-notes">
+      {shown.map((mark) => {
+        const finding = profile.findings[mark.finding - 1];
+        return (
+          <li class={mark.finding === selected ? "is-selected" : ""}>
+            <a href={link({ view: "source", finding: mark.finding })}>
+              <span class="rank">{mark.finding}</span> {finding.pattern}
+            </a>{" "}
+            <span class="role">{role(finding.pattern, mark.role)} here</span> <span class="soft">
+              <Words text={finding.message} />
+            </span>
+          </li>
+        );
+      })}
+      {marks.length > shown.length && <li class="soft">and {format.plural(marks.length - shown.length, "more finding")} on this line</li>}
+    </ul>
+  );
+}
+
+function File(props: { file: SourceFile; profile: Profile; selected: number; open: boolean }) {
+  const { file, profile, selected } = props;
+  const marks = useMemo(() => marksOf(file), [file]);
+  const lines: { number: number; text: string }[] = [];
+  for (let i = 0; file.lines && i < file.lines.length; i += 2) lines.push({ number: file.lines[i] as number, text: file.lines[i + 1] as string });
+  const [all, setAll] = useState(false);
+  const isSelected = file.marks.some((value, i) => i % 3 === 1 && value === selected);
+  const unmarked = [...marks.keys()].filter((line) => !lines.some((row) => row.number === line)).sort((a, b) => a - b);
+  const most = all || isSelected ? Infinity : unmarked.length > lines.length ? MOST_LINES / 8 : MOST_LINES;
+  return (
+    <details class="file" open={props.open || isSelected}>
+      <summary>
+        <span class="mono">{file.name}</span> <span class="soft">{format.plural(marks.size, "line")} with findings</span>
+        {!file.path && <span class="warning"> not found here: only line numbers are known</span>}
+        {file.changed && <span class="warning"> changed since the program ran: lines may have moved</span>}
+      </summary>
+      {file.path && file.path !== file.name && <p class="soft mono where">{file.path}</p>}
+      <div class="code">
+        {lines.slice(0, most).map((line, i) => {
+          const found = marks.get(line.number);
+          const gap = i > 0 && lines[i - 1].number + 1 < line.number;
+          return (
+            <>
+              {gap && <div class="gap" aria-hidden="true">⋯</div>}
+              <div class={found ? (found.some((mark) => mark.finding === selected) ? "line has-finding is-selected" : "line has-finding") : "line"}>
+                <span class="line-number">{line.number}</span>
+                <code>{line.text || " "}</code>
+              </div>
+              {found && <Notes marks={found} profile={profile} selected={selected} />}
+            </>
+          );
+        })}
+        {unmarked.slice(0, Math.max(0, most - lines.length)).map((line) => (
+          <>
+            <div class="line has-finding">
+              <span class="line-number">{line}</span>
+              <code class="soft">the text of this line is not in the page</code>
+            </div>
+            <Notes marks={marks.get(line) as Mark[]} profile={profile} selected={selected} />
+          </>
+        ))}
+        {lines.length + unmarked.length > most && (
+          <button type="button" class="more" onClick={() => setAll(true)}>
+            show all {format.count(lines.length + unmarked.length)} lines
+          </button>
+        )}
+      </div>
+    </details>
+  );
+}
+
+export function Source({ profile, state, search }: ViewProps) {
+  const ref = useRef<HTMLDivElement>(null);
+  const files = profile.raw.sources.filter(
+    (file) =>
+      file.marks.length > 0 &&
+      (!search || matches(search, file.name) || file.marks.some((value, i) => i % 3 === 1 && matches(search, profile.findings[value - 1].pattern, profile.findings[value - 1].message))),
+  );
+  useEffect(() => {
+    ref.current?.querySelector(".line.is-selected")?.scrollIntoView({ block: "center" });
+  }, [state.finding]);
+  return (
+    <div class="view scrolls" ref={ref}>
+      {files.length === 0 && <p class="empty">{profile.findings.length ? "No finding points to a source line: build with -g (and -lineinfo) to have them." : "Nothing was found."}</p>}
+      {files.map((file, i) => (
+        <File file={file} profile={profile} selected={state.finding} open={i < 4} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is shown and selected. It is kept in the address behind '#', so that every state is a link:
+// #finding=12, #object=3, #call=7, #view=memory, and these together.
+import { useEffect, useState } from "preact/hooks";
+
+export const VIEWS = ["overview", "memory", "objects", "timeline", "source"] as const;
+export type View = (typeof VIEWS)[number];
+
+export interface State {
+  view: View;
+  finding: number; // from 1; 0: none
+  object: number; // numbers of the profile; 0: none
+  call: number;
+}
+
+// Where a selection is shown when the address does not say.
+function usualView(state: Omit<State, "view">): View {
+  return state.finding ? "overview" : state.object ? "objects" : state.call ? "timeline" : "overview";
+}
+
+export function parse(hash: string): State {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const number = (key: string) => Math.max(0, Math.floor(Number(fields.get(key) ?? 0)) || 0);
+  const selected = { finding: number("finding"), object: number("object"), call: number("call") };
+  const view = VIEWS.find((name) => name === fields.get("view"));
+  return { ...selected, view: view ?? usualView(selected) };
+}
+
+export function link(state: Partial<State>): string {
+  const selected = { finding: state.finding ?? 0, object: state.object ?? 0, call: state.call ?? 0 };
+  const fields: string[] = [];
+  if (state.view && state.view !== usualView(selected)) fields.push(`view=${state.view}`);
+  if (selected.finding) fields.push(`finding=${selected.finding}`);
+  if (selected.object) fields.push(`object=${selected.object}`);
+  if (selected.call) fields.push(`call=${selected.call}`);
+  return "#" + (fields.join("&") || "view=overview");
+}
+
+export function go(state: Partial<State>): void {
+  location.hash = link(state);
+}
+
+export function useAddress(): State {
+  const [state, set] = useState(() => parse(location.hash));
+  useEffect(() => {
+    const update = () => set(parse(location.hash));
+    addEventListener("hashchange", update);
+    return () => removeEventListener("hashchange", update);
+  }, []);
+  return state;
+}
+
+// --- Light and dark: the system's choice until the reader makes one.
+
+export type Theme = "light" | "dark";
+
+export function systemTheme(): Theme {
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+export function useTheme(): [Theme, () => void] {
+  const [theme, set] = useState<Theme>(systemTheme);
+  const [chosen, choose] = useState(false);
+  useEffect(() => {
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    const update = () => {
+      if (!chosen) set(systemTheme());
+    };
+    media.addEventListener("change", update);
+    return () => media.removeEventListener("change", update);
+  }, [chosen]);
+  document.documentElement.dataset.theme = theme;
+  return [
+    theme,
+    () => {
+      choose(true);
+      set(theme === "dark" ? "light" : "dark");
+    },
+  ];
+}

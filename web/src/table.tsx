@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table of any number of rows, of which only those in sight exist: sortable by its headings, and walked through
+// with the arrow keys. Its last column may be a lane: rows drawn on one canvas over a common axis.
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Canvas } from "./canvas";
+import { useGestures, zoomKey, type Window } from "./axis";
+
+export interface Column {
+  key: string;
+  title: string;
+  width: string; // of the grid
+  numeric?: boolean;
+  value(row: number): ComponentChildren;
+  sort?(row: number): number | string;
+  descending?: boolean; // at the first click
+}
+
+export interface Lane {
+  view: Window;
+  heading: (context: CanvasRenderingContext2D, width: number, height: number) => void;
+  draw(context: CanvasRenderingContext2D, row: number, y: number, height: number, width: number): void;
+  title?(row: number, x: number, width: number): string;
+}
+
+interface Props {
+  label: string;
+  rows: ArrayLike<number>;
+  columns: Column[];
+  rowHeight: number;
+  selected: number; // row; -1: none
+  onSelect(row: number): void;
+  initial?: { key: string; descending: boolean };
+  lane?: Lane;
+  theme: string;
+  height?: string;
+  empty: string;
+  id: string;
+}
+
+// Lanes keep so far from the edges, for marks that stand at their ends.
+const INSET = 8;
+
+function inset(context: CanvasRenderingContext2D, draw: () => void): void {
+  context.save();
+  context.translate(INSET, 0);
+  draw();
+  context.restore();
+}
+
+const compare = (a: number | string, b: number | string): number =>
+  typeof a === "string" || typeof b === "string" ? String(a).localeCompare(String(b)) : a - b;
+
+function useSorted(rows: ArrayLike<number>, columns: Column[], sort: { key: string; descending: boolean } | undefined): number[] {
+  return useMemo(() => {
+    const by = columns.find((column) => column.key === sort?.key)?.sort;
+    const list = Array.from(rows);
+    if (!by) return list;
+    const keys = new Map<number, number | string>();
+    for (const row of list) keys.set(row, by(row));
+    const sign = sort?.descending ? -1 : 1;
+    return list.sort((a, b) => sign * compare(keys.get(a) as number, keys.get(b) as number) || a - b);
+  }, [rows, sort?.key, sort?.descending]);
+}
+
+export function Table(props: Props) {
+  const { columns, rowHeight, lane } = props;
+  const [sort, setSort] = useState(props.initial);
+  const [scroll, setScroll] = useState(0);
+  const [height, setHeight] = useState(400);
+  const [scrollbar, setScrollbar] = useState(0); // its width
+  const body = useRef<HTMLDivElement>(null);
+  const rows = useSorted(props.rows, columns, sort);
+  const left = lane ? "var(--lane-left)" : "0px";
+  const grid = columns.map((column) => column.width).join(" ") + (lane ? " minmax(0, 1fr)" : "");
+  const gestures = lane ? useGestures(lane.view, ".lane-area") : null;
+
+  useEffect(() => {
+    const element = body.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => {
+      setHeight(element.clientHeight);
+      setScrollbar(element.offsetWidth - element.clientWidth);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  // What is selected from elsewhere comes into sight.
+  const position = useMemo(() => rows.indexOf(props.selected), [rows, props.selected]);
+  useEffect(() => {
+    const element = body.current;
+    if (!element || position < 0) return;
+    const top = position * rowHeight;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight;
+  }, [position, height]);
+
+  const first = Math.max(0, Math.floor(scroll / rowHeight) - 2);
+  const last = Math.min(rows.length, Math.ceil((scroll + height) / rowHeight) + 2);
+
+  const key = (event: KeyboardEvent) => {
+    if (lane && zoomKey(event, lane.view)) return;
+    const page = Math.max(1, Math.floor(height / rowHeight) - 1);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length };
+    const step = steps[event.key];
+    if (step === undefined || rows.length === 0 || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const from = position < 0 ? (step > 0 ? -1 : rows.length) : position;
+    props.onSelect(rows[Math.min(rows.length - 1, Math.max(0, from + step))]);
+  };
+
+  const heading = (column: Column) => {
+    const sorted = sort?.key === column.key;
+    const direction = sorted ? (sort?.descending ? "descending" : "ascending") : "none";
+    return (
+      <div role="columnheader" class={column.numeric ? "cell number" : "cell"} aria-sort={column.sort ? direction : undefined}>
+        {column.sort ? (
+          <button type="button" class="sort" onClick={() => setSort({ key: column.key, descending: sorted ? !sort?.descending : !!column.descending })}>
+            {column.title}
+            <span aria-hidden="true" class="arrow">
+              {sorted ? (sort?.descending ? "▾" : "▴") : ""}
+            </span>
+          </button>
+        ) : (
+          column.title
+        )}
+      </div>
+    );
+  };
+
+  const visible: number[] = rows.slice(first, last);
+  return (
+    <div class={lane ? "table has-lane" : "table"} role="grid" aria-label={props.label} aria-rowcount={rows.length + 1} id={props.id} style={{ height: props.height }}>
+      <div class="headings" role="row" style={{ gridTemplateColumns: grid, paddingRight: `${scrollbar}px` }}>
+        {columns.map(heading)}
+        {lane && (
+          <div role="columnheader" class="cell lane-heading" aria-label="life on the axis">
+            <Canvas theme={props.theme} draw={(context, width, high) => inset(context, () => lane.heading(context, width - 2 * INSET, high))} />
+          </div>
+        )}
+      </div>
+      <div class="body-frame" ref={gestures}>
+        <div
+          class="body"
+          role="rowgroup"
+          tabIndex={0}
+          ref={body}
+          aria-activedescendant={position >= first && position < last ? `${props.id}-${props.selected}` : undefined}
+          onScroll={(event) => setScroll(event.currentTarget.scrollTop)}
+          onKeyDown={key}
+        >
+          <div class="spacer" style={{ height: `${rows.length * rowHeight}px` }}>
+            {visible.map((row, i) => (
+              <div
+                key={row}
+                id={`${props.id}-${row}`}
+                role="row"
+                aria-rowindex={first + i + 2}
+                aria-selected={row === props.selected}
+                class="row"
+                style={{ gridTemplateColumns: grid, height: `${rowHeight}px`, transform: `translateY(${(first + i) * rowHeight}px)` }}
+                onClick={() => props.onSelect(row)}
+              >
+                {columns.map((column) => (
+                  <div role="gridcell" class={column.numeric ? "cell number" : "cell"}>
+                    {column.value(row)}
+                  </div>
+                ))}
+                {lane && (
+                  <div
+                    role="gridcell"
+                    class="cell lane-cell"
+                    onPointerMove={(event) => {
+                      const cell = event.currentTarget;
+                      const box = cell.getBoundingClientRect();
+                      cell.title = lane.title?.(row, event.clientX - box.left - INSET, box.width - 2 * INSET) ?? "";
+                    }}
+                  />
+                )}
+              </div>
+            ))}
+          </div>
+          {rows.length === 0 && <p class="empty">{props.empty}</p>}
+        </div>
+        {lane && (
+          <div class="lane-canvas" style={{ left, right: `${scrollbar}px` }}>
+            <div class="lane-area" style={{ margin: `0 ${INSET}px` }} />
+            <Canvas
+              theme={props.theme}
+              draw={(context, width) =>
+                inset(context, () => visible.forEach((row, i) => lane.draw(context, row, (first + i) * rowHeight - scroll, rowHeight, width - 2 * INSET)))
+              }
+            />
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
