@@ -76,6 +76,7 @@ void first_use_forked(void)
     }
     memset(&use_table, 0, sizeof(use_table));
     inject_thread.tracking = false;
+    use_signals_forked();
 }
 
 // Nothing that is unused by now will be used.

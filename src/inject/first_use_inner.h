@@ -122,7 +122,8 @@ const char *use_find_obstacle(void);
 
 // first_use_signals.c. False: SIGSEGV cannot be had.
 bool use_take_signal(void);
-bool use_has_signal(void); // nobody has taken it away
+bool use_has_signal(void);     // nobody has taken it away
+void use_signals_forked(void); // in a new child
 // Passes a signal on that is none of ours.
 void use_pass_signal(int number, siginfo_t *info, void *context);
 extern _Atomic bool use_asked; // libc's functions look at it: first uses are asked for

@@ -21,6 +21,8 @@ static struct {
     struct sigaction action; // the program's, of SIGSEGV
     _Atomic uint64_t masks;  // signals whose handlers' masks have SIGSEGV in the program's eyes
     _Atomic bool taken;
+    _Atomic int
+        process; // that `action` is of: a child of vfork has this memory, and its own signals
 } signals;
 
 static int next_sigaction(int number, const struct sigaction *action, struct sigaction *old)
@@ -77,10 +79,23 @@ bool use_take_signal(void)
         next_sigaction(SIGSEGV, NULL, &signals.action) == 0) {
         const struct sigaction ours = ours_for(&signals.action);
         good = next_sigaction(SIGSEGV, &ours, NULL) == 0;
+        atomic_store(&signals.process, getpid());
         atomic_store(&signals.taken, good);
     }
     unlock_signals(&before);
     return good;
+}
+
+void use_signals_forked(void)
+{
+    atomic_store(&signals.process, getpid());
+}
+
+// Whether SIGSEGV is ours, and its action is kept here.
+static bool is_kept(int number)
+{
+    return number == SIGSEGV && atomic_load(&signals.taken) &&
+           atomic_load(&signals.process) == getpid();
 }
 
 // --- The program's -------------------------------------------------------------------------------
@@ -165,7 +180,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
     if (!atomic_load_explicit(&use_asked, memory_order_relaxed))
         return next_sigaction(number, action, old);
-    if (number == SIGSEGV && atomic_load(&signals.taken))
+    if (is_kept(number))
         return set_action(action, old);
     if (number < 1 || number > 64 || number == SIGSEGV)
         return next_sigaction(number, action, old);
@@ -204,7 +219,7 @@ static sighandler_t set_old(sighandler_t handler, int flags)
     sighandler_t use_##name(int number, sighandler_t handler) __asm__(#name);   \
     sighandler_t use_##name(int number, sighandler_t handler)                   \
     {                                                                           \
-        if (number == SIGSEGV && atomic_load(&signals.taken))                   \
+        if (is_kept(number))                                                    \
             return set_old(handler, flags);                                     \
         return NEXT(name, sighandler_t(*)(int, sighandler_t))(number, handler); \
     }

@@ -520,6 +520,27 @@ static void forks(void)
     printf("%u\n", read_word(words, 21));
 }
 
+// What a child of vfork does with its signals is not the parent's affair.
+static void vforks(void)
+{
+    unsigned *words = block();
+    int status = 0;
+    wrong_address = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    install();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    fflush(stdout);
+    const pid_t child = vfork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_IGN);
+        execl("/bin/true", "true", NULL);
+        _exit(9);
+    }
+    waitpid(child, &status, 0);
+    printf("%d\n", WEXITSTATUS(status));
+    fault();
+    printf("%u\n", read_word(words, 22));
+}
+
 // --- Managed memory, graphs ----------------------------------------------------------------------
 
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -616,6 +637,7 @@ int main(int argc, char **argv)
         {"blocked", blocked},
         {"stack_overflow", stack_overflow},
         {"forks", forks},
+        {"vforks", vforks},
         {"managed", managed},
         {"graphs", graphs},
         {"often", often},

@@ -57,6 +57,7 @@ expected() {
     blocked) echo "$both < $both: read 44 of 1048576, read" ;;
     stack_overflow) echo "$both < $both: read 48 of 1048576, read" ;;
     forks) echo "$both < $both: read 84 of 1048576, read" ;;
+    vforks) echo "$both < $both: read 88 of 1048576, read" ;;
     managed) for i in 1 2; do echo "cuCtxSynchronize < managed: read 0 of 1048576, read"
         echo "cuCtxSynchronize < managed: unwatched 0 of 1048576"; done ;;
     graphs) echo "cuStreamSynchronize < cuGraphLaunch node 1: read 120 of 1048576, read"
