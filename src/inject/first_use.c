@@ -20,6 +20,7 @@ enum { MANAGED_MOST = 256, EVENTS_MOST = 1024 };
 static struct {
     bool taken, off;       // SIGSEGV was asked for; in vain, or given up. Under the table's lock
     bool pageable_access;  // GPUs reach all of the program's memory by its page tables
+    bool host_tables;      // even what is pinned
     bool managed_access;   // the program may touch managed memory while kernels run
     _Atomic bool managed;  // there was such memory
     _Atomic bool launched; // since managed memory was looked at last
@@ -103,6 +104,8 @@ static bool is_possible(void)
         watch.taken = true;
         use_memory_start();
         watch.pageable_access = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        watch.host_tables =
+            attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
         watch.managed_access = attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
         use_table.since_ns = now_ns();
         why = use_find_obstacle();
@@ -159,10 +162,23 @@ static void begin(const struct call *call, const struct event_copy *copy, uint32
         range->streams[0] = (struct use_place){
             call->stream, atomic_load_explicit(&call->stream->enqueued, memory_order_relaxed) + 1};
     range->boxes = !flat;
-    range->held = copy->to_memory != EVENT_MEMORY_PINNED && watch.pageable_access;
+    range->held =
+        watch.host_tables || (watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
     // Nothing of these is closed meanwhile. Which pages can be is known when the copy was good.
     range->low = copy->to & ~(use_page_bytes() - 1);
     range->high = end_of(copy->to, copy->to_pitch, copy) + use_page_bytes();
+}
+
+// What is between rows is not overwritten: of data there nothing ends but what begins and ends with
+// them.
+static void overwrite(uint64_t low, uint64_t high, uint64_t bytes)
+{
+    if (high - low == bytes) {
+        use_overwrite(low, high);
+        return;
+    }
+    use_replace(low, high, bytes);
+    use_lend(low, high);
 }
 
 static void copies(const struct call *call, const struct event_copy *copy, uint32_t node)
@@ -173,9 +189,11 @@ static void copies(const struct call *call, const struct event_copy *copy, uint3
         use_hand_over(copy->from, end_of(copy->from, copy->from_pitch, copy), call->stack);
     if (!is_host(copy->to_memory))
         return;
-    use_overwrite(copy->to, end_of(copy->to, copy->to_pitch, copy));
-    if (copy->direction == EVENT_DEVICE_TO_HOST && is_possible())
+    overwrite(copy->to, end_of(copy->to, copy->to_pitch, copy), copy->bytes);
+    if (copy->direction == EVENT_DEVICE_TO_HOST) {
+        is_possible();
         begin(call, copy, node);
+    }
 }
 
 // --- Before the driver's function ----------------------------------------------------------------
@@ -243,10 +261,11 @@ void first_use_before_slowly(struct call *call)
     } else if (busy && call->kind == EVENT_CALL_SET) {
         const struct event_set *set = &call->detail.set;
         use_lock();
-        use_overwrite(set->address,
-                      set->address + (set->height > 1 && set->pitch
-                                          ? (set->height - 1) * set->pitch + set->width_bytes
-                                          : set->bytes));
+        overwrite(set->address,
+                  set->address + (set->height > 1 && set->pitch
+                                      ? (set->height - 1) * set->pitch + set->width_bytes
+                                      : set->bytes),
+                  set->bytes);
         use_unlock();
     } else if (busy && (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
                         call->kind == EVENT_CALL_MEMORY)) {
@@ -364,7 +383,7 @@ static void make_safe(const struct call *call, struct use_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
-    if (range->boxes) {
+    if (range->boxes || watch.off) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;
     } else {
@@ -501,7 +520,8 @@ void first_use_after_slowly(struct call *call)
         atomic_store_explicit(&watch.launched, true, memory_order_relaxed);
     }
     const bool sync = is_sync(call);
-    const bool held = sync && has_held();
+    // At the first such call it was not known yet that work has to be counted.
+    const bool held = sync && has_held() && (call->submits || !is_work(call));
     if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed) &&
         !atomic_load_explicit(&use_table.armed, memory_order_relaxed) && !held)
         return;

@@ -98,7 +98,7 @@ static bool handle(uint64_t address, const struct touch *touch)
                      : 0;
     use_tell(range, touch->write ? EVENT_USE_WRITE : EVENT_USE_READ, address, stack);
     use_count(range);
-    use_end(range);
+    use_end_used(range);
     return true;
 }
 

@@ -78,6 +78,8 @@ bool use_close(struct use_range *range);
 void use_open(uint64_t low, uint64_t high);
 // Opens its pages and ends it.
 void use_end(struct use_range *range);
+// The same by the program's use, so that data beside it may be used unseen from now on.
+void use_end_used(struct use_range *range);
 // The newest armed one with the address in its data; NULL: none.
 struct use_range *use_find(uint64_t address);
 bool use_holds_page(uint64_t address); // some armed one does
@@ -91,6 +93,8 @@ void use_tell_open(uint64_t low, uint64_t high);
 void use_hand_over(uint64_t low, uint64_t high, uint32_t stack);
 // Data of which all is there ends; of the rest pages are opened.
 void use_overwrite(uint64_t low, uint64_t high);
+// Data ends that has exactly this place and size.
+void use_replace(uint64_t low, uint64_t high, uint64_t bytes);
 // Pages there are opened for the driver.
 void use_lend(uint64_t low, uint64_t high);
 // What has pages there ends, told as unknown if `told`.

@@ -243,6 +243,13 @@ void use_end(struct use_range *range)
     use_open(low, high);
 }
 
+void use_end_used(struct use_range *range)
+{
+    range->told = true;
+    use_tell_open(range->low, range->high);
+    use_end(range);
+}
+
 static bool is_guarded(uint64_t low, uint64_t high)
 {
     if (atomic_load(&use_table.unguarded))
@@ -345,7 +352,7 @@ void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
             continue;
         use_tell(range, EVENT_USE_SYSTEM, first, stack);
         use_count(range);
-        use_end(range);
+        use_end_used(range);
     }
     for (EACH_USE_RANGE(range)) {
         if (range->state != USE_ARMED || range->open || !overlaps(range, low, high))
@@ -372,6 +379,18 @@ void use_overwrite(uint64_t low, uint64_t high)
         } else if (range->state == USE_ARMED && !range->open && overlaps(range, low, high)) {
             use_open(range->low, range->high);
         }
+    }
+}
+
+void use_replace(uint64_t low, uint64_t high, uint64_t bytes)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->start != low || end_of(range) != high || range->about.bytes != bytes)
+            continue;
+        if (range->state == USE_ARMED)
+            use_end(range);
+        else if (range->state == USE_PENDING)
+            use_drop(range);
     }
 }
 

@@ -215,6 +215,26 @@ static void rows(void)
     printf("%u\n", read_word((unsigned *)(void *)memory, 3 * PITCH / 4 + 2));
 }
 
+// The second copy goes between the rows of the first.
+static void columns(void)
+{
+    enum { PITCH = 256, WIDTH = 64, HEIGHT = 100 };
+    char *memory = (char *)pinned_bytes((size_t)PITCH * HEIGHT);
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = device,
+                          .srcPitch = WIDTH,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = memory + WIDTH,
+                          .dstPitch = PITCH,
+                          .WidthInBytes = WIDTH,
+                          .Height = HEIGHT / 2};
+    CHECK(cuMemcpy2D_v2(&copy));
+    copy.dstHost = memory;
+    copy.Height = HEIGHT;
+    CHECK(cuMemcpy2D_v2(&copy));
+    printf("%u\n", read_word((unsigned *)(void *)memory, (PITCH + WIDTH) / 4 + 1));
+}
+
 // --- Neighbours ----------------------------------------------------------------------------------
 
 static void neighbours(void)
@@ -621,6 +641,7 @@ int main(int argc, char **argv)
         {"edges", edges},
         {"part_of_block", part_of_block},
         {"rows", rows},
+        {"columns", columns},
         {"neighbours", neighbours},
         {"touched_beside", touched_beside},
         {"other_thread", other_thread},

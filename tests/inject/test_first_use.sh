@@ -40,6 +40,8 @@ expected() {
     edges) echo "$both < $both: unknown 0 of 131072 but 4096" ;;
     part_of_block) echo "$both < $both: read 8192 of 16384 but 16, read" ;;
     rows) echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: read 776 of 6400, read" ;;
+    columns) echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: read 260 of 3200, read"
+        echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: unknown 0 of 6400" ;; # its pages were opened with it
     neighbours) echo "$both < $both: read 8 of 1000, read"
         echo "$both < $both: read 4 of 1000, read" ;;
     touched_beside) echo "$both < $both: unknown 0 of 1000" ;;
