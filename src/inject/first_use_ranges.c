@@ -5,6 +5,7 @@
 // The lock may be wanted where the thread already has it: by a fault in a signal handler of the
 // program that interrupted us. Then pages are opened by force, and everything that is watched is
 // told as unknown by the next who has the lock.
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -30,8 +31,9 @@ long use_system(long number, long a, long b, long c, long d)
     register long x3 __asm__("x3") = d;
     __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
     result = x0;
-#else
-#error "no system calls for this machine"
+#else // nothing is ever closed
+    (void)number, (void)a, (void)b, (void)c, (void)d;
+    result = -ENOSYS;
 #endif
     return result;
 }
