@@ -22,7 +22,8 @@ target_link_options(glint_inject_preload PRIVATE
     -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free)
 # A call passes through dozens of small functions of several files: they are optimised as one, and
 # without gathering small fields in vector registers, which takes longer than it saves. Not the
-# allocator, to which wrap leads by names that only the linker knows. Atomics stand where they are
+# allocator, to which wrap leads by names that only the linker knows, nor what stands before the C
+# library's functions, one of which is an allocator's. Atomics stand where they are
 # used: ARM's outlined ones first ask, by a call, what the processor has, for which those few that
 # a record takes wait longer than the better instructions save.
 include(CheckIPOSupported)
@@ -34,7 +35,8 @@ if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     endif()
     target_compile_options(glint_inject_preload PRIVATE ${whole} -fno-tree-slp-vectorize)
     target_link_options(glint_inject_preload PRIVATE ${whole} -flto-partition=one)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/pool.c
+    set_source_files_properties(
+        ${PROJECT_SOURCE_DIR}/src/inject/pool.c ${PROJECT_SOURCE_DIR}/src/inject/first_use_libc.c
         PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 if(TARGET glint)

@@ -70,8 +70,11 @@ static bool take_analyses(struct watching_request *request, const char *list)
     }
     request->analyses = list;
     request->probes = 0;
+    request->sync = false;
     for (unsigned i = 0; i < ANALYSES; i++)
         request->probes |= wanted >> i & 1 ? analyses[i].probes : 0;
+    for (unsigned i = 0; i < ANALYSES; i++)
+        request->sync |= wanted >> i & 1 && strcmp(analyses[i].name, "sync") == 0;
     // What one implies was asked for too.
     int length = snprintf(request->analyses_text, sizeof(request->analyses_text), "none");
     for (unsigned i = 0, found = 0; i < ANALYSES; i++) {
@@ -146,6 +149,16 @@ static bool take_max_shadow(struct watching_request *request, const char *argume
     return true;
 }
 
+static bool take_sync_tracking(struct watching_request *request, const char *argument)
+{
+    if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0) {
+        cli_message("--sync-tracking takes on or off, not '%s'", argument);
+        return false;
+    }
+    request->sync_tracking = argument;
+    return true;
+}
+
 static const struct cli_option options[] = {WATCHING_OPTIONS};
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
@@ -169,6 +182,8 @@ bool watching_take_option(struct watching_request *request, const struct cli_opt
         return take_sample(request, argument);
     if (strcmp(option->name, "max-shadow") == 0)
         return take_max_shadow(request, argument);
+    if (strcmp(option->name, "sync-tracking") == 0)
+        return take_sync_tracking(request, argument);
     if (strcmp(option->name, "maps") == 0)
         request->maps = true;
     request->no_cache = strcmp(option->name, "no-cache") == 0 ||
@@ -230,6 +245,8 @@ bool watching_prepare(struct watching_request *request)
         cli_message("--maps needs --analyses elements");
         return false;
     }
+    if (!request->sync_tracking)
+        request->sync_tracking = request->sync ? "on" : "off";
     if (!find_cache(request, &cache)) {
         base_buf_fini(&cache);
         return false;
@@ -241,11 +258,13 @@ bool watching_prepare(struct watching_request *request)
              (unsigned long long)request->max_shadow_bytes);
     const char *sample = request->sample ? request->sample_text : NULL;
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
-    bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
-                set(EVENT_KERNELS_VARIABLE, request->kernels) &&
-                set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
-                set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&
-                set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
+    bool good =
+        !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
+        set(EVENT_KERNELS_VARIABLE, request->kernels) && set(EVENT_SAMPLE_VARIABLE, sample) &&
+        set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
+        set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&
+        set(EVENT_SYNC_TRACKING_VARIABLE, strcmp(request->sync_tracking, "on") == 0 ? "1" : "0") &&
+        set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
     base_buf_fini(&cache);
     if (!good)
         cli_message("out of memory");
@@ -254,5 +273,6 @@ bool watching_prepare(struct watching_request *request)
     add_setting(request, "sample", sample);
     add_setting(request, "max_shadow_bytes", max_shadow);
     add_setting(request, "maps", request->maps ? "1" : NULL);
+    add_setting(request, "sync_tracking", request->sync_tracking);
     return good;
 }

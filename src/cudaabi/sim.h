@@ -20,6 +20,14 @@ struct cudaabi_sim {
     // Where the calling thread's current context stands, for as long as the thread lives. Reading
     // it is what cuCtxGetCurrent does, for a tenth of the time.
     const CUcontext *(*current)(void);
+    // What the calling thread is at: CUDAABI_SIM_*. May be asked in a signal handler.
+    int (*at)(void);
+};
+
+enum {
+    CUDAABI_SIM_ELSEWHERE = 0,    // in the program, as far as the driver can tell
+    CUDAABI_SIM_AT_WORK,          // the GPU's work
+    CUDAABI_SIM_IN_HOST_FUNCTION, // the program's, which the driver has called
 };
 
 #endif

@@ -51,6 +51,7 @@ enum event_kind {
     EVENT_ACCESS,      // struct event_access: what a launch did to an object, as probes tell
     EVENT_COUNTS,      // struct event_counts: how often it touched the object's elements
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
+    EVENT_USE,         // struct event_use: the program's first use of what the GPU gave it
     EVENT_NOTE,        // struct event_note, text for the report
     EVENT_FINISH,      // struct event_finish: the process leaves by exit or return
     EVENT_KINDS
@@ -379,6 +380,31 @@ struct event_map {
     uint8_t padding[3];
 };
 
+enum event_use_kind {
+    EVENT_USE_READ = 1,
+    EVENT_USE_WRITE,
+    EVENT_USE_SYSTEM,    // handed to the system, or to the driver: write(), send(), a copy from it
+    EVENT_USE_UNKNOWN,   // it may have been used from then on, without being seen
+    EVENT_USE_UNWATCHED, // not used until then; from then on it was not watched
+    EVENT_USE_KINDS
+};
+
+// The first use by the program of data that a synchronisation has made safe: the destination of a
+// copy to the host, or managed memory that kernels may have written. Data that was never used has
+// none. A later record of the same sync, copy, node and object holds instead of an earlier one.
+struct event_use {
+    uint64_t sync;   // the call that made it safe
+    uint64_t copy;   // that brought it, or the launch of a graph that did; 0: managed memory
+    uint64_t object; // that the data lies in; 0: none
+    uint64_t address, offset;        // offset: from the beginning of the data
+    uint64_t bytes, unwatched_bytes; // of the data; of them not watched: uses of these are not seen
+    uint64_t time_ns;
+    uint32_t node; // of a graph launch: 1 + index
+    uint32_t thread, stack;
+    uint8_t kind; // enum event_use_kind
+    uint8_t padding[3];
+};
+
 enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };
 
 struct event_note {
@@ -458,20 +484,22 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 // --- How the recorder gets the ring --------------------------------------------------------------
 
 // The environment variable that names the recorder's socket to the program and its children.
-#define EVENT_SOCKET_VARIABLE     "GLINT_SOCKET"
+#define EVENT_SOCKET_VARIABLE        "GLINT_SOCKET"
 // "1": GPU times are taken.
-#define EVENT_TIMESTAMPS_VARIABLE "GLINT_TIMESTAMPS"
+#define EVENT_TIMESTAMPS_VARIABLE    "GLINT_TIMESTAMPS"
 // What probes are to tell: a sum of EVENT_PROBE_*; and of which kernels (an extended regular
 // expression, found in the mangled name, or in the function's with its scopes but without template
 // arguments and parameters), of which launches of a kernel (each so many), with how much shadow
 // memory at most (bytes), and whether maps are wanted ("1").
-#define EVENT_PROBES_VARIABLE     "GLINT_PROBES"
-#define EVENT_KERNELS_VARIABLE    "GLINT_KERNELS"
-#define EVENT_SAMPLE_VARIABLE     "GLINT_SAMPLE"
-#define EVENT_MAX_SHADOW_VARIABLE "GLINT_MAX_SHADOW"
-#define EVENT_MAPS_VARIABLE       "GLINT_MAPS"
+#define EVENT_PROBES_VARIABLE        "GLINT_PROBES"
+#define EVENT_KERNELS_VARIABLE       "GLINT_KERNELS"
+#define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
+#define EVENT_MAX_SHADOW_VARIABLE    "GLINT_MAX_SHADOW"
+#define EVENT_MAPS_VARIABLE          "GLINT_MAPS"
+// "1": first uses of what the GPU gave are watched for.
+#define EVENT_SYNC_TRACKING_VARIABLE "GLINT_SYNC_TRACKING"
 // The folder of rewritten modules; empty: none is kept.
-#define EVENT_CACHE_VARIABLE      "GLINT_CACHE"
+#define EVENT_CACHE_VARIABLE         "GLINT_CACHE"
 
 // The program's side: makes a ring in memory of its own, of so many slots, or where there is no
 // memory for them, or the program may not write files of that size, of half as many, down to the

@@ -90,6 +90,7 @@ struct driver_thread {
     unsigned depth;
     CUcontext current;                // NULL: none. struct cudaabi_sim tells where it is
     bool in_callback;                 // API calls are not permitted
+    bool working;                     // runs a command
     unsigned per_thread;              // above 0: stream 0 is the thread's own (_ptds and _ptsz)
     CUstreamCaptureMode capture_mode; // cuThreadExchangeStreamCaptureMode
     uint64_t id;                      // 0: not given yet
@@ -102,6 +103,7 @@ struct driver_thread {
 
 struct driver_thread *driver_thread(void);
 const CUcontext *driver_current_place(void); // of the calling thread
+int driver_at(void);                         // struct cudaabi_sim's
 
 // Opens the log where the environment asks for one, once.
 CUresult driver_log_open(void);

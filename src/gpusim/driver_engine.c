@@ -143,8 +143,11 @@ static void drain(struct driver_stream *stream, const struct driver_command *unt
         own->running_on = stream;
         own->running_for = command->call;
         own->call = 0; // a host function's calls are the program's, not this call's
+        const bool working = own->working;
+        own->working = true;
         if (!driver.finished)
             result = driver_op_run(&command->op, start_ns, &duration_ns);
+        own->working = working;
         own->call = call;
         driver_op_fini(&command->op);
         if (result != CUDA_SUCCESS) {

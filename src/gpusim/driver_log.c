@@ -101,7 +101,7 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
         *ppExportTable = calls_to();
         return *ppExportTable ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     }
-    static const struct cudaabi_sim sim = {sizeof sim, driver_current_place};
+    static const struct cudaabi_sim sim = {sizeof sim, driver_current_place, driver_at};
     static const CUuuid sim_id = CUDAABI_SIM_ID;
     if (memcmp(pExportTableId, &sim_id, sizeof sim_id) == 0) {
         *ppExportTable = &sim;

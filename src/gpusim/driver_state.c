@@ -115,6 +115,13 @@ const CUcontext *driver_current_place(void)
     return &this_thread.current;
 }
 
+int driver_at(void)
+{
+    return this_thread.in_callback                  ? CUDAABI_SIM_IN_HOST_FUNCTION
+           : this_thread.working || sim_is_worker() ? CUDAABI_SIM_AT_WORK
+                                                    : CUDAABI_SIM_ELSEWHERE;
+}
+
 // At exit: what has not begun will not begin; what runs gets a moment, so that its log is whole.
 __attribute__((destructor)) static void finish(void)
 {

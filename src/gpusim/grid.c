@@ -317,10 +317,19 @@ static struct launch *find_launch(struct sim_device *device)
     return NULL;
 }
 
+// Initial-exec: it is asked in signal handlers.
+static __thread bool is_worker __attribute__((tls_model("initial-exec")));
+
+bool sim_is_worker(void)
+{
+    return is_worker;
+}
+
 static void *worker_main(void *user)
 {
     struct sim_device *device = user;
     struct worker worker = {0};
+    is_worker = true;
     pthread_mutex_lock(&device->lock);
     while (!device->stopping) {
         struct launch *launch = find_launch(device);

@@ -51,6 +51,7 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
                                  struct sim_log *log, struct sim_device **device,
                                  struct base_error *error);
 void sim_device_destroy(struct sim_device *device);
+bool sim_is_worker(void); // the calling thread is a device's
 const struct sim_preset *sim_device_preset(const struct sim_device *device);
 
 // Bytes of the heap behind malloc() in kernels, and of the printf buffer. Before the first launch.

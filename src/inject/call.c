@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "first_use.h"
 #include "probe.h"
 
 static uint32_t path_of(const struct call *call)
@@ -34,6 +35,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     call->number_of_stream = call->number_of_context = 0;
     call->waited_is_known = false;
     call->quiet = row->how & HOOK_HIDDEN;
+    call->submits = false;
     call->pending_count = 0;
     call->event = NULL;
     call->probe = NULL;
@@ -147,6 +149,7 @@ void call_start(struct call *call)
         look_for_pending(call);
     if (call->how & HOOK_TIMED && state.timestamps && !captured)
         gpu_time_before(call);
+    first_use_before(call);
     errno = call->error;
     call->start_ns = now_ns();
 }
@@ -264,6 +267,7 @@ CUresult call_end(struct call *call)
         gpu_time_read(call);
     if (state.probes)
         probe_call_end(call);
+    first_use_after(call);
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;

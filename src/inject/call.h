@@ -32,6 +32,7 @@ struct call {
     uint8_t how;          // HOOK_*; a hook may change it before call_start
     bool waited_is_known; // all of the call was waiting, if it waited
     bool quiet;           // make no record
+    bool submits;         // gives work to the GPU, and first_use.c counts it
     bool early; // of a launch: it may begin before what is ahead of it in its stream has ended
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];

@@ -408,9 +408,13 @@ static struct cfi_rule rule_of(const struct state *state)
     struct cfi_rule rule = {.kind = (uint8_t)state->cfa, .signs = state->signs};
     if (state->ra.where == UNDEFINED)
         return (struct cfi_rule){.kind = CFI_END};
-    if (state->ra.where ==
-        SAME) // in a register, which only the innermost frame can be: not this one
-        return (struct cfi_rule){.kind = CFI_STOP};
+    if (state->ra.where == SAME) {
+        const bool plain =
+            state->cfa == CFI_SP && fits(state->cfa_offset) && state->fp.where == SAME;
+        return (struct cfi_rule){.kind = plain ? CFI_LINK : CFI_STOP,
+                                 .signs = state->signs,
+                                 .cfa_offset = plain ? (int32_t)state->cfa_offset : 0};
+    }
     if (state->ra.where != AT_CFA || !fits(state->ra.offset) || !fits(state->cfa_offset) ||
         !fits(state->fp.offset))
         return (struct cfi_rule){.kind = CFI_OTHER};

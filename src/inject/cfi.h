@@ -17,6 +17,8 @@ enum cfi_kind {
     CFI_FP,       // CFA = frame pointer + cfa_offset
     CFI_FP_DEREF, // CFA = what is at frame pointer + cfa_offset (x86_64: realigned stacks)
     CFI_OTHER,    // more than can be said here
+    CFI_LINK,     // as CFI_SP, and the return address is still in the link register: so only the
+                  // innermost frame can be, of a function that was interrupted
 };
 
 enum cfi_fp { // where the caller's frame pointer is

@@ -14,6 +14,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "libc_next.h"
 #include "state.h"
 
 // --- The table -----------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name)
     return 0;
 }
 
-static void *find_next(const char *name)
+void *door_next(const char *name)
 {
     void *before = NULL; // where there is none behind
     bool behind = false;
@@ -150,7 +151,7 @@ void *door_next_dlsym(void)
 {
     void *found = atomic_load_explicit(&doors.dlsym, memory_order_acquire);
     if (!found) {
-        found = find_next("dlsym");
+        found = door_next("dlsym");
         atomic_store_explicit(&doors.dlsym, found, memory_order_release);
     }
     return found;
@@ -160,7 +161,7 @@ static void *next_dlvsym(void)
 {
     void *found = atomic_load_explicit(&doors.dlvsym, memory_order_acquire);
     if (!found) {
-        found = find_next("dlvsym");
+        found = door_next("dlvsym");
         atomic_store_explicit(&doors.dlvsym, found, memory_order_release);
     }
     return found;
@@ -228,8 +229,10 @@ struct door_driver door_prepare(void)
     const void *table = NULL;
     const CUuuid id = CUDAABI_SIM_ID;
     if (about.simulated && REAL(cuGetExportTable)(&table, &id) == CUDA_SUCCESS && table &&
-        ((const struct cudaabi_sim *)table)->size_bytes >= sizeof(struct cudaabi_sim))
+        ((const struct cudaabi_sim *)table)->size_bytes >= sizeof(struct cudaabi_sim)) {
         about.current = ((const struct cudaabi_sim *)table)->current;
+        about.at = ((const struct cudaabi_sim *)table)->at;
+    }
     return about;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "first_use.h"
+
 // --- Details -------------------------------------------------------------------------------------
 
 struct side {
@@ -300,6 +302,7 @@ static void batch_rest(const struct call *call, struct event_copy copy)
     next.number = next_number(&state.calls);
     next.detail.copy = copy;
     call_put(&next);
+    first_use_batch(&next, &copy);
 }
 
 static struct event_copy batch_line(CUdeviceptr to, CUdeviceptr from, size_t bytes)

@@ -2,6 +2,7 @@
 // Hooks of captures and graphs. What a launch of an executable graph does is told once, when it is
 // instantiated or changed (EVENT_GRAPH, EVENT_EDGES), as a list of nodes in an order that their
 // edges allow, and the edges; the launch then only names it.
+#include "first_use.h"
 #include "graph_nodes.h"
 
 #include <sched.h>
@@ -379,6 +380,7 @@ static void launches(struct call *call, CUgraphExec exec)
     call->detail.graph = graph ? (struct event_graph){.number = graph->number,
                                                       .node_count = (uint32_t)graph->nodes.count}
                                : (struct event_graph){0};
+    first_use_graph(call, graph);
     pthread_mutex_unlock(&state.lock);
     if (state.probes)
         probe_exec_launch(call, exec);

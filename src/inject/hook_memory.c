@@ -45,10 +45,14 @@ HOOKED(cuMemAllocHost_v2, (void **pp, size_t bytes), (pp, bytes), NO_STREAM, {},
        { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
 HOOKED(cuMemHostAlloc, (void **pp, size_t bytes, unsigned flags), (pp, bytes, flags), NO_STREAM, {},
        { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
-HOOKED(cuMemHostRegister, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM, {},
-       { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
-HOOKED(cuMemHostRegister_v2, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
-       {}, { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
+HOOKED(
+    cuMemHostRegister, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
+    { call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
+    { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
+HOOKED(
+    cuMemHostRegister_v2, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
+    { call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
+    { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
 HOOKED_BOTH(cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytes, CUstream stream),
             (dptr, bytes, stream), stream, {},
             { memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })

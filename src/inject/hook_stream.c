@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
 #include "call.h"
+#include "first_use.h"
 #include "shadow.h"
 
 // --- Streams -------------------------------------------------------------------------------------
@@ -62,6 +63,7 @@ static void recorded(struct call *call, CUevent event)
     call_sync(call, event_number(event), call->stream ? call->stream->number : 0,
               event_record_number(event, call->result == CUDA_SUCCESS &&
                                              !(call->flags & EVENT_CALL_CAPTURED)));
+    first_use_recorded(call, event);
 }
 
 HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream), stream, {},
@@ -81,6 +83,7 @@ HOOKED_BOTH(
         // The stream may have joined a capture by it.
         if (call_captured(&call))
             call.flags |= EVENT_CALL_CAPTURED;
+        first_use_waits(&call, event);
     })
 
 // --- Waiting -------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "first_use.h"
 #include "inject.h"
 #include "shadow.h"
 #include "state.h"
@@ -43,6 +44,8 @@ static struct object prepare(struct event_object *record, const struct context *
 static void enter(struct object *object, uint64_t call)
 {
     struct object old;
+    if (object->kind == EVENT_OBJECT_MANAGED)
+        first_use_managed();
     while (!objects_add_new(&state.objects, OBJECTS_MEMORY, object)) {
         if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object->start, object->bytes,
                                   &old)) {

@@ -275,15 +275,24 @@ static void keep_recall(struct stack_table *table, const struct unwind_registers
     atomic_store_explicit(&recall->version, version + 2, memory_order_release);
 }
 
+static struct node *told_node(struct stack_table *table, struct event_ring *ring,
+                              const struct unwind_path *path)
+{
+    struct node *node = intern(table, path);
+    return node && (atomic_load_explicit(&node->told, memory_order_acquire) ||
+                    tell(table, ring, node, path))
+               ? node
+               : NULL;
+}
+
 // Apart: its frame is large.
 static __attribute__((noinline)) uint32_t walked(struct stack_table *table, struct event_ring *ring,
                                                  const struct unwind_registers *from)
 {
     struct unwind_path path;
     unwind_from(&table->unwind, *from, &path);
-    struct node *node = intern(table, &path);
-    if (!node || (!atomic_load_explicit(&node->told, memory_order_acquire) &&
-                  !tell(table, ring, node, &path)))
+    struct node *node = told_node(table, ring, &path);
+    if (!node)
         return 0;
     keep_recall(table, from, &path, node);
     return node->number;
@@ -294,4 +303,13 @@ uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
 {
     const uint32_t number = recalled(table, &from);
     return number ? number : walked(table, ring, &from);
+}
+
+uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
+                           struct unwind_registers from, uint64_t link)
+{
+    struct unwind_path path;
+    unwind_interrupted(&table->unwind, from, link, &path);
+    const struct node *node = told_node(table, ring, &path);
+    return node ? node->number : 0;
 }

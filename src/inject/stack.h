@@ -26,4 +26,9 @@ void stack_table_free(struct stack_table *table);
 uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
                     struct unwind_registers from);
 
+// The same from a signal handler, for the function that the signal interrupted: see
+// unwind_interrupted.
+uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
+                           struct unwind_registers from, uint64_t link);
+
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "first_use.h"
 #include "pool.h"
 #include "probe.h"
 
@@ -125,6 +126,7 @@ static bool start(const struct door_driver *driver)
     if (state.ring) {
         announce(driver);
         probe_start();
+        first_use_start(driver);
     }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
     static bool registered; // children inherit it
@@ -141,6 +143,7 @@ static bool start(const struct door_driver *driver)
 
 static void forked(void)
 {
+    first_use_forked();
     atomic_store(state.phase, PHASE_NEW);
 }
 
@@ -207,6 +210,7 @@ __attribute__((destructor)) static void finish(void)
 {
     if (!state.phase || atomic_load(state.phase) != PHASE_ON)
         return;
+    first_use_finish();
     struct event_finish record = {.end_ns = now_ns(),
                                   .calls = atomic_load(&state.calls),
                                   .objects = atomic_load(&state.objects.made) -

@@ -79,6 +79,7 @@ struct door_driver {
     int version;                       // 0: not known
     bool simulated;                    // the simulated GPU of glint
     const CUcontext *(*current)(void); // which tells it; NULL: ask cuCtxGetCurrent
+    int (*at)(void);                   // what the thread is at, of struct cudaabi_sim; NULL: none
 };
 struct door_driver door_prepare(void);
 
@@ -243,6 +244,10 @@ struct thread_state {
     uint32_t number;
     uint32_t generation; // of the process that gave the number
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
+    bool tracking;       // has the lock of first_use_inner.h
+    bool segv_blocked;   // as the program sees it
+    bool segv_pending;   // and one was sent to it meanwhile
+    const volatile uint64_t *segv_frame; // see first_use_signals.c
     uint32_t last_query; // hook of a query that was recorded last and said "not ready"
     const void *last_handle;
     const CUcontext *current; // where the driver keeps it, if it tells; NULL: not known

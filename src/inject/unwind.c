@@ -259,6 +259,7 @@ struct registers {
     bool fp_lost;
     bool fp_noted;    // it has been used, and that is noted in the path
     uint64_t fp_from; // where it was read; 0: the path began with it
+    uint64_t link;    // of a path that begins in an interrupted function; else 0
 };
 
 static inline void note(struct unwind_path *path, uint64_t address, uint64_t value)
@@ -359,6 +360,13 @@ static enum ending walk(struct unwind *unwind, struct registers registers, struc
             note_image(path);
         switch ((enum cfi_kind)step.rule.kind) {
         case CFI_END: return COMPLETE;
+        case CFI_LINK:
+            if (!registers.link)
+                return TRUNCATED;
+            registers.pc = step.rule.signs ? without_signature(registers.link) : registers.link;
+            registers.sp += (uint64_t)(int64_t)step.rule.cfa_offset;
+            registers.link = 0;
+            continue;
         case CFI_STOP: return TRUNCATED;
         case CFI_OTHER: return NEEDS_LIBGCC;
         case CFI_FP:
@@ -372,6 +380,7 @@ static enum ending walk(struct unwind *unwind, struct registers registers, struc
             return TRUNCATED;
         if (!registers.pc)
             return COMPLETE;
+        registers.link = 0;
     }
 }
 
@@ -420,4 +429,22 @@ void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unw
     path->truncated = ending != COMPLETE;
     if (ending == NEEDS_LIBGCC)
         walk_slowly(unwind, from.pc, path);
+}
+
+// libgcc says where the instruction is, and nothing has to be taken off that.
+void unwind_interrupted(struct unwind *unwind, struct unwind_registers from, uint64_t link,
+                        struct unwind_path *path)
+{
+    path->depth = path->load_count = path->moving_count = 0;
+    path->slow = false;
+    path->needs_fp = false;
+    enum ending ending =
+        walk(unwind, (struct registers){.pc = from.pc, .sp = from.sp, .fp = from.fp, .link = link},
+             path);
+    path->truncated = ending != COMPLETE;
+    if (ending != NEEDS_LIBGCC)
+        return;
+    walk_slowly(unwind, from.pc - 1, path);
+    if (path->depth)
+        path->pc[0] = from.pc;
 }

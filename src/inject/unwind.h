@@ -71,6 +71,12 @@ struct unwind_registers {
 // it finds there. errno is kept.
 void unwind_from(struct unwind *unwind, struct unwind_registers from, struct unwind_path *path);
 
+// The same from a signal handler, for the function that the signal interrupted: `from` has its
+// registers, but pc is one byte behind the beginning of the instruction, as if it were a call.
+// link: the link register, where the machine has one.
+void unwind_interrupted(struct unwind *unwind, struct unwind_registers from, uint64_t link,
+                        struct unwind_path *path);
+
 // What of the stack may be read that holds the address: from there on to its end.
 struct unwind_bounds {
     uint64_t low, high;

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 // A reader takes files of its own major version, whatever their minor one.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 2 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 3 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -406,6 +406,33 @@ struct profile_map {
     size_t bit_bytes;
 };
 
+// --- Rows: first uses ----------------------------------------------------------------------------
+
+enum profile_use_kind {
+    PROFILE_USE_OTHER = 0, // of a newer version
+    PROFILE_USE_READ,
+    PROFILE_USE_WRITE,
+    PROFILE_USE_SYSTEM,    // handed to the system or to the driver
+    PROFILE_USE_UNKNOWN,   // it may have been used from then on, without being seen
+    PROFILE_USE_UNWATCHED, // not used until then; from then on it was not watched
+    PROFILE_USE_KINDS
+};
+
+// The program's first use of data that a synchronisation made safe. Data without one was not used
+// before it was overwritten, freed or the program ended; or it was not looked at, because its call
+// path had been seen to be needed often enough.
+struct profile_use {
+    uint64_t sync;   // the call that made it safe
+    uint64_t copy;   // that brought it, or the launch of a graph that did; 0: managed memory
+    uint64_t object; // that the data lies in; 0: none
+    uint32_t node;   // of a graph launch: from 1
+    enum profile_use_kind kind;
+    uint64_t address, offset;        // offset: from the beginning of the data
+    uint64_t bytes, unwatched_bytes; // of the data; of them not watched
+    int64_t time_ns;
+    uint32_t thread, path;
+};
+
 // Words of the views, for people and JSON: "graph-launch". "?" for a value that is none.
 const char *profile_call_kind_word(enum profile_call_kind kind);
 const char *profile_object_kind_word(enum profile_object_kind kind);
@@ -417,6 +444,7 @@ const char *profile_name_source_word(enum profile_name_source source);
 const char *profile_ending_word(enum profile_ending ending);
 const char *profile_site_access_word(enum profile_site_access access);
 const char *profile_map_kind_word(enum profile_map_kind kind);
+const char *profile_use_kind_word(enum profile_use_kind kind);
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -491,6 +519,9 @@ enum base_code profile_add_counts(struct profile_writer *writer,
 // elements change in size or number begins anew. BASE_INVALID: the piece is none of such a map.
 enum base_code profile_add_map(struct profile_writer *writer, const struct profile_map *piece,
                                struct base_error *error);
+// Of the same sync, copy, node and object the last one holds.
+enum base_code profile_add_use(struct profile_writer *writer, const struct profile_use *use,
+                               struct base_error *error);
 
 // Makes safe what is 50 ms old. To be called when the recorder has nothing else to write.
 enum base_code profile_tick(struct profile_writer *writer, struct base_error *error);
@@ -546,6 +577,7 @@ PROFILE_EACH(kernel_site, kernel_site);
 PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects; likewise counts
 PROFILE_EACH(counts, counts);
 PROFILE_EACH(map, map); // in the order of objects; the bits are lent until the callback returns
+PROFILE_EACH(use, use); // in the order of copies, then nodes, objects and synchronisations
 
 // The same accesses, taken one by one beside something else. The row is valid until the next; NULL
 // at the end, and where reading fails, which profile_accesses_end then returns. Both take NULL.

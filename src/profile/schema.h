@@ -59,7 +59,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(DISTRIBUTION_BINS, distribution_bins, PROFILE_ONCE, 3, 1)     \
     X(DISTRIBUTION_RANGES, distribution_ranges, PROFILE_ONCE, 5, 1) \
     X(ACCESS_COUNTS, access_counts, PROFILE_LAST, 4, 1)             \
-    X(MAPS, maps, PROFILE_LAST, 6, 1)
+    X(MAPS, maps, PROFILE_LAST, 6, 1)                               \
+    X(USES, uses, PROFILE_LAST, 12, 3)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -79,8 +80,8 @@ struct profile_table_info {
 extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 
 // All of it, to be run one after the other on an empty database that has the words' tables: what
-// every profile has, and what probes tell.
-extern const char profile_schema[], profile_probes_schema[];
+// every profile has, what probes tell, and first uses.
+extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[];
 
 // A small table of words by which views tell kinds: "CREATE TABLE name(value, word)".
 struct profile_words {
@@ -89,7 +90,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 10 };
+enum { PROFILE_WORDS_TABLES = 11 };
 
 // Fails with what SQLite says of the last thing that failed on db, in words for people. errno was 0
 // before that, or is what it left.

@@ -87,6 +87,12 @@ static const char *const map_kinds[] = {
     [PROFILE_MAP_SHARED] = "shared",
 };
 
+static const char *const use_kinds[PROFILE_USE_KINDS] = {
+    [PROFILE_USE_READ] = "read",           [PROFILE_USE_WRITE] = "write",
+    [PROFILE_USE_SYSTEM] = "system",       [PROFILE_USE_UNKNOWN] = "unknown",
+    [PROFILE_USE_UNWATCHED] = "unwatched",
+};
+
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
 const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
@@ -100,6 +106,7 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"endings", endings, COUNT(endings)},
     {"site_accesses", site_accesses, COUNT(site_accesses)},
     {"map_kinds", map_kinds, COUNT(map_kinds)},
+    {"use_kinds", use_kinds, COUNT(use_kinds)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)
@@ -155,4 +162,9 @@ const char *profile_site_access_word(enum profile_site_access access)
 const char *profile_map_kind_word(enum profile_map_kind kind)
 {
     return word(map_kinds, COUNT(map_kinds), kind);
+}
+
+const char *profile_use_kind_word(enum profile_use_kind kind)
+{
+    return word(use_kinds, COUNT(use_kinds), kind);
 }

@@ -633,6 +633,7 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
         [EVENT_ACCESS] = record_access,
         [EVENT_COUNTS] = record_counts,
         [EVENT_MAP] = record_map,
+        [EVENT_USE] = record_use,
         [EVENT_NOTE] = write_note,
         [EVENT_FINISH] = write_finish,
     };

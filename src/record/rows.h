@@ -23,4 +23,7 @@ bool record_access(struct session *session, struct record_piece *piece);
 bool record_counts(struct session *session, struct record_piece *piece);
 bool record_map(struct session *session, struct record_piece *piece);
 
+// use_rows.c: the same of a first use.
+bool record_use(struct session *session, struct record_piece *piece);
+
 #endif

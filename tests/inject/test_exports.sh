@@ -1,7 +1,9 @@
 #!/bin/sh
-# libglint.so asks for nothing but the C library, and shows nothing but its doors, its hooks and what
-# glint.h and NVTX find: a program's own names stay the program's.
+# libglint.so asks for nothing but the C library, and shows nothing but its doors, its hooks, what
+# glint.h and NVTX find, and functions that the C library has: a program's own names stay the program's.
 set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 library=$GLINT_BUILD_DIR/lib/glint/libglint.so
 
 needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
@@ -14,7 +16,13 @@ done
 
 shown=$(readelf --dyn-syms -W "$library" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { sub(/@.*/, "", $8); print $8 }')
 other=$(echo "$shown" | grep -v -E '^(cu[A-Z][A-Za-z0-9_]*|dlsym|dlvsym|glint_v1_(name|suballoc|subfree)|InitializeInjectionNvtx(2|Extension))$' || true)
-[ -z "$other" ] || { echo "libglint.so shows $other"; exit 1; }
+c_library=$(ldd "$library" | awk '$1 == "libc.so.6" { print $3 }')
+readelf --dyn-syms -W "$c_library" | awk '$7 != "UND" { sub(/@.*/, "", $8); print $8 }' | sort -u >"$work/libc"
+before=$(echo "$other" | sort | comm -12 - "$work/libc")
+[ "$(echo "$other" | sort)" = "$before" ] || { echo "libglint.so shows $other"; exit 1; }
+for name in read write fwrite send sigaction free munmap; do
+    echo "$before" | grep -qx "$name" || { echo "libglint.so does not show $name"; exit 1; }
+done
 
 # All that the table names, and nothing else of the driver.
 hooked=$(sed -n -e 's/^HOOK(\([^,]*\), [0-9]*, \([^,]*\),.*/\2/p' \

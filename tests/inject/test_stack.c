@@ -405,7 +405,7 @@ static void garbage_tables_never_crash(void **state)
     memcpy(start, real->readable, bytes);
     const struct cfi_tables tables = {start + before, real->header_bytes, start, start + bytes};
     uint64_t random = 5;
-    unsigned kinds[CFI_OTHER + 1] = {0};
+    unsigned kinds[CFI_LINK + 1] = {0};
     for (unsigned i = 0; i < 20000; i++) {
         for (unsigned j = 0; j < 50; j++) {
             size_t at = before - before % 8 + test_random(&random) % (bytes - before);

@@ -75,6 +75,7 @@ function(inject_program name)
     set_target_properties(inject_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
     target_link_libraries(inject_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS} pthread)
 endfunction()
+inject_program(first_use)
 inject_program(nvtx)
 inject_program(probed)
 inject_program(shared)
@@ -157,6 +158,16 @@ if(NOT GLINT_SANITIZE) # which has an mmap of its own, and needs more address sp
     set_target_properties(inject_scarce PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
     target_link_libraries(inject_scarce PRIVATE ${CMAKE_DL_LIBS})
     inject_test(memory test_memory.sh $<TARGET_FILE:inject_scarce>)
+endif()
+# Not with sanitizers, which have an allocator of their own, and SIGSEGV.
+if(NOT GLINT_SANITIZE)
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/first_use.c)
+    inject_test(first_use.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads writes asynchronous
+        events stream_waits never_used overwritten on_stack in_heap in_variable aligned registered edges part_of_block rows columns often)
+    inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside
+        other_thread many_threads host_function managed graphs forks vforks)
+    inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
+        system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow)
 endif()
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)

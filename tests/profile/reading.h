@@ -46,6 +46,7 @@ READING(access, at->element_bytes)
 READING(counts, (size_t)profile_counts_variation(at) + (size_t)at->hottest[0].sum)
 READING(map,
         (at->bit_bytes ? at->bits[at->bit_bytes - 1] : 0) + strlen(profile_map_kind_word(at->kind)))
+READING(use, at->offset + strlen(profile_use_kind_word(at->kind)))
 
 static inline bool reading_columns(void *user, unsigned count, const char *const *names)
 {
@@ -98,12 +99,13 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
     READING_EACH(access, access);
     READING_EACH(counts, counts);
     READING_EACH(map, map);
+    READING_EACH(use, use);
     sum += reading_text(profile_meta(profile)->glint);
     for (uint32_t i = 0; i < profile_program(profile)->argument_count; i++)
         sum += reading_text(profile_program(profile)->arguments[i]);
-    static const char *const views[] = {"v_calls",       "v_objects",        "v_call_paths",
-                                        "v_node_runs",   "v_touches",        "v_maps",
-                                        "v_access_bins", "v_object_elements"};
+    static const char *const views[] = {"v_calls",       "v_objects",         "v_call_paths",
+                                        "v_node_runs",   "v_touches",         "v_maps",
+                                        "v_access_bins", "v_object_elements", "v_first_uses"};
     struct profile_sink sink = {reading_columns, reading_row, &sum};
     // Older ones have the first four.
     unsigned count = profile_meta(profile)->minor ? sizeof(views) / sizeof(views[0]) : 4;

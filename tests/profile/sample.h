@@ -446,6 +446,36 @@ static const struct profile_counts sample_counts[] = {{.call = 5,
 
 static const unsigned char sample_bits[125] = {0xff, 0x01, [124] = 0x80};
 
+// In the order of copies, nodes, objects and synchronisations.
+static const struct profile_use sample_uses[] = {
+    {.sync = 9,
+     .object = 1,
+     .kind = PROFILE_USE_UNWATCHED,
+     .address = 0x1000,
+     .bytes = 4096,
+     .time_ns = 700},
+    {.sync = 4,
+     .copy = 3,
+     .kind = PROFILE_USE_READ,
+     .address = 0x2010,
+     .offset = 16,
+     .bytes = 64,
+     .unwatched_bytes = 8,
+     .time_ns = 500,
+     .thread = 1,
+     .path = 1},
+    {.sync = 5,
+     .copy = 3,
+     .node = 2,
+     .object = 7,
+     .kind = PROFILE_USE_SYSTEM,
+     .address = 0x3000,
+     .bytes = 8,
+     .time_ns = 600,
+     .thread = 1,
+     .path = 2},
+};
+
 static const struct profile_map sample_maps[] = {
     {1, PROFILE_MAP_TOUCHED, 4, 1000, 0, sample_bits, 125},
     {1, PROFILE_MAP_SHARED, 4, 1000, 0, sample_bits, 125},
@@ -492,6 +522,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_accesses, profile_add_access);
     SAMPLE_ADD(sample_counts, profile_add_counts);
     SAMPLE_ADD(sample_maps, profile_add_map);
+    SAMPLE_ADD(sample_uses, profile_add_use);
     return code;
 }
 

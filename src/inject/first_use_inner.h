@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of first_use.h share.
+#ifndef GLINT_INJECT_FIRST_USE_INNER_H
+#define GLINT_INJECT_FIRST_USE_INNER_H
+
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "first_use.h"
+#include "lock.h"
+
+// --- Data that is watched (first_use_ranges.c) ---------------------------------------------------
+
+enum { USE_RANGES = 512, USE_GUARDS = 256, USE_STREAMS = 4 };
+
+enum use_state { USE_FREE = 0, USE_PENDING, USE_ARMED };
+
+struct use_range {
+    enum use_state state;
+    bool open;    // of an armed one: pages of it are open, and are closed again at the next call
+    bool told;    // that it may have been used, or was not watched
+    bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
+    bool managed; // of no copy
+    bool boxes;   // it has more than two dimensions: nothing of it is watched
+    bool block;   // all of a block of malloc's that has pages of its own
+    uint64_t age; // the newest has the highest
+    uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
+    uint64_t low, high;                 // pages that are closed, all of them; high 0: none can be
+    struct event_use about;
+    uint32_t sync_path, copy_path;
+    // Of a pending one: behind which work of which streams it is done, the copy's own first.
+    uint32_t context;
+    unsigned stream_count;
+    struct use_place {
+        const struct stream *stream;
+        uint64_t enqueued; // the stream's work, with this
+    } streams[USE_STREAMS];
+};
+
+struct use_table {
+    struct lock lock; // protects all below that is not atomic; inject_thread.tracking: who has it
+    uint64_t ages;
+    unsigned top; // all ranges from there on are free
+    struct use_range ranges[USE_RANGES];
+    uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
+    uint64_t spent_ns, since_ns; // on all of this; when it began
+    uint64_t locked_ns;          // when the lock was taken
+    uint64_t left_out;           // data that was not watched because that took too long
+    // Anybody may look.
+    _Atomic uint32_t pending;     // ranges
+    _Atomic uint32_t armed, held; // ranges; those of them that are held, and closed
+    _Atomic uint32_t submitting;  // calls that are just giving work to the GPU
+    _Atomic uint64_t submitted;   // and all there were
+    _Atomic uint64_t low, high;   // all pages ever closed lie between
+    _Atomic uint64_t forced_ns;   // pages were opened behind the lock's back, then
+    struct use_guard {
+        _Atomic uint64_t low, high; // memory that the system is at; low 0: free, 1: all
+    } guards[USE_GUARDS];
+    _Atomic uint32_t unguarded; // how many found no place
+};
+
+extern struct use_table use_table;
+
+// All that may be in use; with the lock, or by who has interrupted its holder.
+#define EACH_USE_RANGE(range)                   \
+    struct use_range *range = use_table.ranges; \
+    range < use_table.ranges + use_table.top;   \
+    range++
+
+void use_lock(void);
+void use_unlock(void);
+// All of these with the lock held.
+struct use_range *use_new(void); // the oldest makes room
+void use_drop(struct use_range *range);
+// Protects its pages. False: that is not possible now, and it is open.
+bool use_close(struct use_range *range);
+// Opens pages that may be closed; ranges that have some of them are open from now on.
+void use_open(uint64_t low, uint64_t high);
+// Opens its pages and ends it.
+void use_end(struct use_range *range);
+// The same by the program's use, so that data beside it may be used unseen from now on.
+void use_end_used(struct use_range *range);
+// The newest armed one with the address in its data; NULL: none.
+struct use_range *use_find(uint64_t address);
+bool use_holds_page(uint64_t address); // some armed one does
+// A record of it. The path is that of the registers; all 0: none is told.
+void use_tell(const struct use_range *range, enum event_use_kind kind, uint64_t address,
+              uint32_t stack);
+// It may have been used from now on without being seen: told once. Those with pages there.
+void use_tell_unknown(struct use_range *range, enum event_use_kind kind);
+void use_tell_open(uint64_t low, uint64_t high);
+// Data in the memory, first byte of it there: told as used by handing it over, and ended.
+void use_hand_over(uint64_t low, uint64_t high, uint32_t stack);
+// Data of which all is there ends; of the rest pages are opened.
+void use_overwrite(uint64_t low, uint64_t high);
+// Data ends that has exactly this place and size.
+void use_replace(uint64_t low, uint64_t high, uint64_t bytes);
+// Pages there are opened for the driver.
+void use_lend(uint64_t low, uint64_t high);
+// What has pages there ends, told as unknown if `told`.
+void use_forget(uint64_t low, uint64_t high, bool told);
+void use_close_again(void);
+// A path whose data is used is not watched every time: whether to, this time; and that it is used.
+bool use_wanted(uint32_t sync_path, uint32_t copy_path);
+void use_count(const struct use_range *range);
+// Without the lock, which the thread may have: opens what is closed there, by force.
+void use_force_open(uint64_t low, uint64_t high);
+
+// Bounds of what may be closed: cheap, and never wrong where it says no.
+static inline bool use_may_be_closed(uint64_t low, uint64_t high)
+{
+    return atomic_load(&use_table.armed) &&
+           low < atomic_load_explicit(&use_table.high, memory_order_relaxed) &&
+           high > atomic_load_explicit(&use_table.low, memory_order_relaxed);
+}
+
+// --- The rest ------------------------------------------------------------------------------------
+
+// first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
+void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);
+void use_memory_start(void);
+void *use_own_free(void); // first_use_libc.c: what it stands before free() with
+uint64_t use_page_bytes(void);
+// Why nothing can be watched in this process; NULL: it can.
+const char *use_find_obstacle(void);
+
+// first_use_signals.c. False: SIGSEGV cannot be had.
+bool use_take_signal(void);
+bool use_has_signal(void);     // nobody has taken it away
+void use_signals_forked(void); // in a new child
+// Passes a signal on that is none of ours.
+void use_pass_signal(int number, siginfo_t *info, void *context);
+extern _Atomic bool use_asked; // libc's functions look at it: first uses are asked for
+// first_use_fault.c
+bool use_can_be_read(uint64_t address); // the byte, now; a signal does not come of it
+void use_handler(int number, siginfo_t *info, void *context);
+uint64_t use_stack_pointer(const void *context); // that the signal interrupted
+extern int (*use_driver_asks)(void);             // struct cudaabi_sim's; NULL: none
+
+// System calls without libc: errno stays, and nothing of ours is met.
+long use_system(long number, long a, long b, long c, long d);
+
+#endif

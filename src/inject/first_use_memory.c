@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pages of a piece of data may be closed. A page that is closed must hold nothing that the
+// system or the C library could be given by a function that is not known to first_use_libc.c: the
+// buffer of a FILE, a futex, a structure for stat(). So outside of the driver's own allocators only
+// pages are closed of which every byte is data; of a large block of malloc's, which has pages of
+// its own, also those at its ends where the data is all of the block. Stacks are never closed,
+// since a signal handler needs one: what is not known to be something else may be a stack.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "first_use_inner.h"
+
+static struct {
+    uint64_t page_bytes;
+    uint64_t heap;     // where the program's break began; 0: not known
+    bool sees_free;    // the program's free() is ours
+    uint64_t exe, end; // the executable
+} memory;              // written once, by the first to start
+
+uint64_t use_page_bytes(void)
+{
+    return memory.page_bytes;
+}
+
+// Field 47 of /proc/self/stat, counted from 1; the second may hold blanks and ends with the last
+// bracket.
+static uint64_t break_began(void)
+{
+    enum { STATE = 3, START_BREAK = 47 };
+    char text[1024];
+    const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const long got = file < 0 ? -1 : syscall(SYS_read, file, text, sizeof(text) - 1);
+    if (file >= 0)
+        syscall(SYS_close, file);
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = STATE - 1; at && field < START_BREAK; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+void use_memory_start(void)
+{
+    if (memory.page_bytes)
+        return;
+    struct dl_find_object object;
+    void *(*find)(void *, const char *) = (void *(*)(void *, const char *))door_next_dlsym();
+    memory.heap = break_began();
+    memory.sees_free = find(RTLD_DEFAULT, "free") == use_own_free();
+    // The first of the list is the executable, and its dynamic section is in it.
+    if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
+        memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
+        memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
+    }
+    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+// --- Blocks --------------------------------------------------------------------------------------
+
+// What glibc's malloc writes before a block that it has mapped alone: how much of the mapping lies
+// before that, and the size with bit 1 set. The end of such a block that begins with the data and
+// holds it; 0: it is none.
+static uint64_t block_end(uint64_t start, uint64_t bytes)
+{
+    enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
+    const uint64_t page = memory.page_bytes;
+    if (!memory.sees_free || start % HEAD || (start % page < HEAD && !use_can_be_read(start - 1)))
+        return 0;
+    uint64_t head[2];
+    memcpy(head, (const void *)(uintptr_t)(start - HEAD), sizeof(head)); // NOLINT
+    const uint64_t size = head[1] & ~(uint64_t)FLAGS, chunk = start - HEAD;
+    const bool good = (head[1] & FLAGS) == IS_MAPPED && head[0] < chunk &&
+                      (chunk - head[0]) % page == 0 && (chunk + size) % page == 0 &&
+                      size >= bytes + HEAD && size < UINT64_MAX / 2 - chunk;
+    return good ? chunk + size : 0;
+}
+
+// --- Pages ---------------------------------------------------------------------------------------
+
+// In the heap that the break ends, or in the executable's variables; not where the thread has its
+// stack in there.
+static bool is_in(uint64_t low, uint64_t high, uint64_t start, uint64_t end, uint64_t sp)
+{
+    return low && start >= low && end <= high && !(sp >= low && sp < high);
+}
+
+static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
+{
+    const uint64_t heap_end = (uint64_t)(uintptr_t)sbrk(0);
+    return (memory.sees_free && is_in(memory.heap, heap_end, start, end, sp)) ||
+           is_in(memory.exe, memory.end, start, end, sp);
+}
+
+void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp)
+{
+    const uint64_t page = memory.page_bytes, start = range->start;
+    const uint64_t bytes = (range->rows - 1) * range->pitch + range->width, end = start + bytes;
+    const uint64_t inner_low = (start + page - 1) & ~(page - 1), inner_high = end & ~(page - 1);
+    const bool drivers = object_kind == EVENT_OBJECT_PINNED || object_kind == EVENT_OBJECT_MANAGED;
+    const uint64_t block = !drivers && range->rows == 1 ? block_end(start, bytes) : 0;
+    range->low = range->high = 0;
+    if (drivers) {
+        range->low = start & ~(page - 1);
+        range->high = (end + page - 1) & ~(page - 1);
+    } else if (block) {
+        range->block = true;
+        range->low = start & ~(page - 1);
+        range->high = block - end < page ? block : inner_high;
+        range->about.unwatched_bytes = range->high < end ? end - range->high : 0;
+    } else if (inner_low < inner_high && (range->rows == 1 || range->pitch == range->width) &&
+               may_be_closed(start, end, sp)) {
+        range->low = inner_low;
+        range->high = inner_high;
+        range->about.unwatched_bytes = bytes - (inner_high - inner_low);
+    } else {
+        range->about.unwatched_bytes = range->about.bytes;
+    }
+    if (range->low >= range->high)
+        range->high = 0;
+}
+
+// --- Programs in which system calls pass us by ---------------------------------------------------
+
+static bool is_go(const struct link_map *object)
+{
+    // Go's linker leaves a note of its own in the executable.
+    struct dl_find_object found;
+    if (!object->l_ld || _dl_find_object(object->l_ld, &found))
+        return false;
+    const ElfW(Ehdr) *head = found.dlfo_map_start;
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    const char *base = found.dlfo_map_start;
+    const ElfW(Phdr) *segments = (const void *)(base + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        const char *at = (const char *)object->l_addr + segments[i].p_vaddr;
+        const char *end = at + segments[i].p_memsz;
+        ElfW(Nhdr) note;
+        while (segments[i].p_type == PT_NOTE && (size_t)(end - at) >= sizeof(note) + 4) {
+            memcpy(&note, at, sizeof(note));
+            if (note.n_namesz == 4 && memcmp(at + sizeof(note), "Go\0", 4) == 0)
+                return true;
+            at += sizeof(note) + ((note.n_namesz + 3) & ~3u) + ((note.n_descsz + 3) & ~3u);
+        }
+    }
+    return false;
+}
+
+const char *use_find_obstacle(void)
+{
+    static const struct {
+        const char *library, *why;
+    } obstacles[] = {
+        {"/liburing.so", "liburing is loaded, which has the system touch memory on its own"},
+        {"/libaio.so", "libaio is loaded, which has the system touch memory on its own"},
+        {"/libmpi", "MPI is loaded, whose other processes may read the program's memory"},
+        {"/libucp.so", "UCX is loaded, whose other processes may read the program's memory"},
+    };
+    if (_r_debug.r_map && is_go(_r_debug.r_map))
+        return "the program is of the Go language, whose system calls pass the C library by";
+    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
+        for (unsigned i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]); i++) {
+            if (object->l_name && strstr(object->l_name, obstacles[i].library))
+                return obstacles[i].why;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# First uses of what the GPU gave a program, case by case: test_first_use.sh PROGRAM SOURCE CASE...
+# What the program prints and how it ends is the same whether it is watched or not; who used what
+# first, where and how, is exact. A use is told as "sync < copy: how offset word", where the word is
+# what the line of the source says that used it. GLINT_TEST_DEVICE: where it runs.
+set -eu
+program=$1 source=$2
+shift 2
+device=${GLINT_TEST_DEVICE:-sim}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+
+uses='SELECT ifnull(f.line, 0) AS line, s.name || " < " || ifnull(c.name, "managed") || ifnull(" node " || u.node, "") || ": " ||
+    u.how || " " || u.offset || " of " || u.bytes ||
+    CASE WHEN u.unwatched_bytes THEN " but " || u.unwatched_bytes ELSE "" END ||
+    CASE WHEN u.thread <> s.thread THEN ", another thread" ELSE "" END ||
+    CASE WHEN u.address - u.offset <> x.to_address OR u.ns < s.end_ns THEN ", wrong" ELSE "" END AS use
+    FROM v_first_uses u LEFT JOIN v_calls s ON s.number = u.sync LEFT JOIN v_calls c ON c.number = u.copy
+    LEFT JOIN v_copies x ON x.call = u.copy LEFT JOIN v_call_paths f ON f.id = u.call_path AND f.depth = 0
+    ORDER BY u.sync, u.copy, u.object'
+
+expected() {
+    both=cuMemcpyDtoH_v2
+    case $1 in
+    reads) echo "$both < $both: read 4000 of 1048576, read" ;;
+    writes) echo "$both < $both: write 0 of 1048576, write" ;;
+    asynchronous) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 1048572 of 1048576, read" ;;
+    events) echo "cuEventSynchronize < cuMemcpyDtoHAsync_v2: read 20 of 1048576, read"
+        echo "cuCtxSynchronize < cuMemcpyDtoHAsync_v2: read 24 of 1048576, read" ;;
+    stream_waits) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 28 of 1048576, read" ;;
+    never_used) ;;
+    overwritten) echo "$both < $both: read 4 of 1048576, read" ;;
+    on_stack) echo "$both < $both: unknown 0 of 65536 but 65536" ;;
+    in_heap) echo "$both < $both: unknown 0 of 64 but 64" ;;
+    in_variable) echo "$both < $both: read 65536 of 131072 but 4096, read" ;;
+    aligned) echo "$both < $both: read 0 of 1048576, read"
+        echo "$both < $both: read 1048572 of 1048576, read" ;;
+    registered) echo "$both < $both: read 52 of 1048576, read" ;;
+    edges) echo "$both < $both: unknown 0 of 131072 but 4096" ;;
+    part_of_block) echo "$both < $both: read 8192 of 16384 but 16, read" ;;
+    rows) echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: read 776 of 6400, read" ;;
+    columns) echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: read 260 of 3200, read"
+        echo "cuMemcpy2D_v2 < cuMemcpy2D_v2: unknown 0 of 6400" ;; # its pages were opened with it
+    neighbours) echo "$both < $both: read 8 of 1000, read"
+        echo "$both < $both: read 4 of 1000, read" ;;
+    touched_beside) echo "$both < $both: unknown 0 of 1000" ;;
+    other_thread) echo "$both < $both: read 36 of 1048576, another thread, read" ;;
+    host_function) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 12 of 1048576, read" ;;
+    system_writes) echo "$both < $both: system 100 of 1048576, handed" ;;
+    system_vectors) echo "$both < $both: system 0 of 1048576, handed"
+        echo "$both < $both: system 524288 of 1048576, handed" ;;
+    system_prints) echo "$both < $both: system 0 of 1048576, handed" ;;
+    system_sends) echo "$both < $both: system 0 of 1048576, handed"
+        echo "$both < $both: system 0 of 1044480 but 16, handed" ;;
+    copied_back) echo "$both < $both: system 0 of 1048576, handed" ;;
+    handler_before | handler_after) for i in 1 2 3; do echo "$both < $both: read 40 of 1048576, read"; done ;;
+    dies) echo "$both < $both: read 4 of 1048576, read" ;;
+    blocked) echo "$both < $both: read 44 of 1048576, read" ;;
+    stack_overflow) echo "$both < $both: read 48 of 1048576, read" ;;
+    forks) echo "$both < $both: read 84 of 1048576, read" ;;
+    vforks) echo "$both < $both: read 88 of 1048576, read" ;;
+    managed) for i in 1 2; do echo "cuCtxSynchronize < managed: read 0 of 1048576, read"
+        echo "cuCtxSynchronize < managed: unwatched 0 of 1048576"; done ;;
+    graphs) echo "cuStreamSynchronize < cuGraphLaunch node 1: read 120 of 1048576, read"
+        echo "cuStreamSynchronize < cuGraphLaunch node 1: read 124 of 1048576, read" ;;
+    esac
+}
+
+for case in "$@"; do
+    status=0
+    "$GLINT" run --device "$device" -- "$program" "$case" >"$work/native" 2>"$work/native.err" || status=$?
+    echo "exit $status" >>"$work/native"
+    for tracking in off on; do
+        status=0
+        "$GLINT" record -q --device "$device" --sync-tracking $tracking -f -o "$work/profile" -- "$program" "$case" \
+            >"$work/recorded" 2>"$work/recorded.err" || status=$?
+        echo "exit $status" >>"$work/recorded"
+        diff -u "$work/native" "$work/recorded" || { echo "$case: another output, tracking $tracking"; bad=1; }
+        [ $tracking = on ] || continue
+        "$GLINT" query --csv "$work/profile" "$uses" | tail -n +2 | awk -F, -v OFS=, '
+            NR == FNR { if (match($0, /\/\/ used: .*/)) word[FNR] = substr($0, RSTART + 9); next }
+            { line = $1; sub(/^[0-9]*,/, ""); gsub(/"/, ""); print line ? $0 ", " word[line] : $0 }' "$source" - >"$work/found"
+        notes=$("$GLINT" query --csv "$work/profile" "SELECT text FROM v_notes WHERE text LIKE 'first uses%'" | tail -n +2)
+        [ -z "$notes" ] || { echo "$case: $notes"; bad=1; }
+        case $case in
+        many_threads) rows=$(wc -l <"$work/found")
+            [ "$rows" -ge 60 ] || { echo "$case: $rows uses"; bad=1; } ;;
+        often) rows=$(wc -l <"$work/found")
+            [ "$rows" -ge 64 ] && [ "$rows" -le 100 ] || { echo "$case: $rows uses of 1000"; bad=1; } ;;
+        *) expected "$case" >"$work/wanted"
+            # Whichever thread the driver has call it.
+            [ "$case" != host_function ] || sed -i 's/, another thread//' "$work/found"
+            diff -u "$work/wanted" "$work/found" || { echo "$case: other uses"; bad=1; } ;;
+        esac
+    done
+done
+exit $bad
