@@ -31,7 +31,8 @@ struct record_profile {
 };
 
 struct record_outcome {
-    int status; // of the program, as waitpid gives it
+    int status;     // of the program, as waitpid gives it
+    int64_t ran_ns; // the program, from its start to its end
     struct record_profile *profiles;
     uint32_t profile_count;
     uint32_t left_behind; // processes that live on, and had not used CUDA when recording ended
