@@ -24,6 +24,8 @@ struct analysis {
     size_t peak_count;
     uint64_t achievable, least;
     uint64_t unseen_launches;
+    struct analyze_wait_path *wait_paths; // by path, then by kind
+    size_t wait_path_count;
 };
 
 // Analyses a model that is there, with thresholds; analyze_free is needed also where this failed.

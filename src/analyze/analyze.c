@@ -24,6 +24,11 @@ static const struct {
     [ANALYZE_OVERALLOCATION] = {"overallocation", analyze_overallocation, true},
     [ANALYZE_NON_UNIFORM_ACCESS] = {"non-uniform-access", analyze_non_uniform_access, false},
     [ANALYZE_STRUCTURED_ACCESS] = {"structured-access", analyze_structured_access, true},
+    [ANALYZE_UNNECESSARY_SYNC] = {"unnecessary-sync", NULL, true},
+    [ANALYZE_MISPLACED_SYNC] = {"misplaced-sync", NULL, true},
+    [ANALYZE_SYNCHRONOUS_TRANSFER] = {"synchronous-transfer", NULL, true},
+    [ANALYZE_DUPLICATE_TRANSFER] = {"duplicate-transfer", NULL, true},
+    [ANALYZE_ALLOC_FREE_CHURN] = {"alloc-free-churn", NULL, true},
 };
 
 const char *analyze_pattern_word(enum analyze_pattern pattern)
@@ -79,7 +84,7 @@ static void look(struct analyze_run *run)
 {
     for (size_t i = 0; i < ANALYZE_PATTERNS && !run->failed; i++) {
         size_t first = run->findings.count;
-        if (run->model->dropped && analyses[i].needs_all)
+        if (!analyses[i].look || (run->model->dropped && analyses[i].needs_all))
             continue;
         analyses[i].look(run);
         analyze_end_pattern(run, first);
@@ -188,6 +193,7 @@ void analyze_free(struct analysis *analysis)
     free(analysis->ranking);
     free(analysis->places);
     free(analysis->peaks);
+    free(analysis->wait_paths);
     free(analysis);
 }
 
@@ -241,4 +247,31 @@ bool analyze_is_incomplete(const struct analysis *analysis)
 uint64_t analyze_unseen_launches(const struct analysis *analysis)
 {
     return analysis->unseen_launches;
+}
+
+size_t analyze_wait_path_count(const struct analysis *analysis)
+{
+    return analysis->wait_path_count;
+}
+
+const struct analyze_wait_path *analyze_wait_path(const struct analysis *analysis, size_t index)
+{
+    return &analysis->wait_paths[index];
+}
+
+const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *analysis,
+                                                       uint32_t path, enum profile_call_kind kind)
+{
+    size_t low = 0, high = analysis->wait_path_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct analyze_wait_path *row = &analysis->wait_paths[middle];
+        if (row->path == path && row->kind == kind)
+            return row;
+        if (row->path < path || (row->path == path && row->kind < kind))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }

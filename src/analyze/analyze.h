@@ -23,6 +23,11 @@ enum analyze_pattern {
     ANALYZE_OVERALLOCATION,
     ANALYZE_NON_UNIFORM_ACCESS,
     ANALYZE_STRUCTURED_ACCESS,
+    ANALYZE_UNNECESSARY_SYNC,
+    ANALYZE_MISPLACED_SYNC,
+    ANALYZE_SYNCHRONOUS_TRANSFER,
+    ANALYZE_DUPLICATE_TRANSFER,
+    ANALYZE_ALLOC_FREE_CHURN,
     ANALYZE_PATTERNS
 };
 
@@ -96,6 +101,11 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // overallocation         allocates               of a pool: most is in parts after it
 // non-uniform-access     launches                allocates
 // structured-access      first such launch       allocates
+// unnecessary-sync       waits
+// misplaced-sync         waits                   (other_path: the first use)
+// synchronous-transfer   copies                  allocates the host memory, where it is known
+// duplicate-transfer     copies again            copied the same before
+// alloc-free-churn       frees                   allocates
 enum { ANALYZE_MOST_OBJECTS = 100 };
 
 struct analyze_finding {
@@ -184,5 +194,30 @@ uint64_t analyze_least_peak(const struct analysis *analysis);
 // could touch.
 bool analyze_is_incomplete(const struct analysis *analysis);
 uint64_t analyze_unseen_launches(const struct analysis *analysis);
+
+// --- Waits ---------------------------------------------------------------------------------------
+
+// What the calls of one call path, that wait for the GPU or could have, were good for. A wait is
+// judged by the CPU's first use of what it made safe (docs/patterns.md, "Waits").
+struct analyze_wait_path {
+    uint32_t path;               // of the profile, never 0: what has no path is in no row
+    enum profile_call_kind kind; // sync, copy, free, set, module, ...
+    uint64_t calls;              // that worked: the sum of the four below
+    uint64_t needed;             // what it protects was used soon after, before the next such wait
+    uint64_t late;               // it was used before the next such wait, but much later
+    uint64_t unneeded;           // nothing it protects was used before the next such wait
+    uint64_t unknown;            // nobody can tell
+    uint64_t waited;             // calls that found work pending
+    uint64_t waited_ns;          // by all of them
+    bool safe;                   // unneeded at least once; never needed, late or unknown
+    bool deferrable; // unneeded or late, never needed or unknown: may be put off to the first use
+};
+
+// By path, then by kind.
+size_t analyze_wait_path_count(const struct analysis *analysis);
+const struct analyze_wait_path *analyze_wait_path(const struct analysis *analysis, size_t index);
+// NULL: no call of that kind and path could have waited.
+const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *analysis,
+                                                       uint32_t path, enum profile_call_kind kind);
 
 #endif
