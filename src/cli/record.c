@@ -63,6 +63,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
         return CLI_OWN_FAILURE;
     }
     struct base_buf path = {0};
+    struct base_error error = {0};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
     if (watching_prepare(&request.watching) &&
@@ -74,10 +75,12 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                            .overwrite = request.force,
                                            .settings = request.watching.settings,
                                            .setting_count = request.watching.setting_count};
-        if (recording_run(&recording, &outcome)) {
+        if (recording_run(&recording, &outcome, &error) == BASE_OK) {
             signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
             recording_tell(&outcome, request.quiet);
             status = recording_end_as(outcome.status);
+        } else {
+            cli_error(&error);
         }
         record_outcome_fini(&outcome);
     }

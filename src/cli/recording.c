@@ -41,17 +41,15 @@ static void end_progress(const struct progress *progress)
         fputs("\r\033[K", stderr);
 }
 
-bool recording_run(struct record_request *request, struct record_outcome *outcome)
+enum base_code recording_run(struct record_request *request, struct record_outcome *outcome,
+                             struct base_error *error)
 {
-    struct base_error error = {0};
     struct progress progress = {.on_terminal = isatty(STDERR_FILENO)};
     request->progress = show_progress;
     request->user = &progress;
-    const bool good = record_run(request, outcome, &error) == BASE_OK;
+    const enum base_code code = record_run(request, outcome, error);
     end_progress(&progress);
-    if (!good)
-        cli_error(&error);
-    return good;
+    return code;
 }
 
 // --- The end -------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@
 #include "cli.h"
 #include "record/record.h"
 
-// record_run with progress where stderr is a terminal. False after a message; the caller frees the
-// outcome also then.
-bool recording_run(struct record_request *request, struct record_outcome *outcome);
+// record_run with progress where stderr is a terminal.
+enum base_code recording_run(struct record_request *request, struct record_outcome *outcome,
+                             struct base_error *error);
 
 // A line for each profile, and what has to be known about them.
 void recording_tell(const struct record_outcome *outcome, bool quiet);

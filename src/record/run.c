@@ -388,6 +388,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
         record_all(recorder);
     }
     outcome->status = recorder->status;
+    outcome->interrupted = asked_to_end != 0;
     put_back_handlers(old);
     if (recorder->listener >= 0)
         close(recorder->listener);

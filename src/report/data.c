@@ -441,17 +441,14 @@ static bool take_node_time(void *user, const struct profile_time *time)
     return true;
 }
 
-static bool take_path(void *user, const struct profile_path *path)
+bool report_keep_path(struct report_data *data, const struct profile_path *path)
 {
-    struct loading *loading = user;
-    struct report_data *data = loading->data;
     uint64_t *slot = base_map_get(&data->paths, path->number);
     if (!slot)
         return true;
     struct report_path *row = base_new(&data->arena, struct report_path);
     struct profile_frame *frames =
         row ? base_new_array(&data->arena, struct profile_frame, path->frame_count + 1u) : NULL;
-    loading->failed |= !frames;
     if (!frames)
         return false;
     if (path->frame_count)
@@ -459,6 +456,13 @@ static bool take_path(void *user, const struct profile_path *path)
     *row = (struct report_path){frames, path->frame_count};
     *slot = (uint64_t)(uintptr_t)row;
     return true;
+}
+
+static bool take_path(void *user, const struct profile_path *path)
+{
+    struct loading *loading = user;
+    loading->failed |= !report_keep_path(loading->data, path);
+    return !loading->failed;
 }
 
 // --- All together --------------------------------------------------------------------------------

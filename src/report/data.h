@@ -124,6 +124,9 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
                                 struct base_error *error);
 void report_data_fini(struct report_data *data);
 
+// Keeps a path that is wanted; false when memory ran out.
+bool report_keep_path(struct report_data *data, const struct profile_path *path);
+
 // use.c: adds what kernels did. Settings and probes come after kernels, accesses after objects.
 enum base_code report_load_probes(struct report_data *data, struct base_error *error);
 void report_add_access(struct report_data *data, const struct profile_access *access);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a plan: call paths as return addresses in images that are known by their build ids. A
+// path of which anything is not known makes no row: it could be another one's.
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix.h"
+
+struct image {
+    const char *build_id, *path;
+};
+
+struct frames { // of a call path
+    size_t first, count;
+    bool sure, truncated;
+};
+
+struct making {
+    struct fix *fix;
+    struct plan *plan;
+    struct base_map images; // number to index + 1 in image_rows
+    struct base_map paths;  // number to index + 1 in path_rows; 0 while it is only wanted
+    BASE_ARRAY(struct image) image_rows;
+    BASE_ARRAY(struct frames) path_rows;
+    BASE_ARRAY(struct plan_frame) frames;
+    enum base_code code;
+    struct base_error *error;
+};
+
+static void fail(struct making *making)
+{
+    if (making->code == BASE_OK)
+        making->code = base_fail(making->error, BASE_NO_MEMORY, "out of memory for a plan");
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+static bool take_image(void *user, const struct profile_image *image)
+{
+    struct making *making = user;
+    uint64_t *slot = base_map_put(&making->images, image->number, NULL);
+    struct image *row = slot ? base_array_push(&making->image_rows) : NULL;
+    if (!row) {
+        fail(making);
+        return false;
+    }
+    *row = (struct image){image->build_id, image->path};
+    *slot = making->image_rows.count;
+    return true;
+}
+
+// Adds a frame whose image is in the plan; false: nobody could be sure of it.
+static bool add_frame(struct making *making, const struct profile_frame *frame)
+{
+    const uint64_t *index = base_map_get(&making->images, frame->image);
+    const struct image *image = index ? &making->image_rows.items[*index - 1] : NULL;
+    if (!image || !image->build_id || !image->path || strchr(image->path, '\n'))
+        return false;
+    struct plan_frame *added = base_array_push(&making->frames);
+    if (!added) {
+        fail(making);
+        return false;
+    }
+    added->offset = frame->offset;
+    const enum base_code code =
+        plan_add_image(making->plan, image->build_id, image->path, &added->image, making->error);
+    if (making->code == BASE_OK)
+        making->code = code;
+    return code == BASE_OK;
+}
+
+static bool take_path(void *user, const struct profile_path *path)
+{
+    struct making *making = user;
+    uint64_t *slot = base_map_get(&making->paths, path->number);
+    if (!slot)
+        return true;
+    struct frames row = {.first = making->frames.count, .truncated = path->truncated, .sure = true};
+    for (uint32_t i = 0; i < path->frame_count && row.sure; i++)
+        row.sure = path->frames[i].inlined || add_frame(making, &path->frames[i]);
+    row.count = making->frames.count - row.first;
+    row.sure &= row.count > 0 && row.count <= PLAN_MOST_FRAMES;
+    struct frames *kept = base_array_push(&making->path_rows);
+    if (kept) {
+        *kept = row;
+        *slot = making->path_rows.count;
+    } else {
+        fail(making);
+    }
+    return making->code == BASE_OK;
+}
+
+static void want(struct making *making, uint32_t path)
+{
+    if (path && !base_map_put(&making->paths, path, NULL))
+        fail(making);
+}
+
+// NULL: nobody could be sure of it.
+static const struct frames *frames_of(const struct making *making, uint32_t path)
+{
+    const uint64_t *slot = base_map_get(&making->paths, path);
+    const struct frames *frames = slot && *slot ? &making->path_rows.items[*slot - 1] : NULL;
+    return frames && frames->sure ? frames : NULL;
+}
+
+// --- Rows ----------------------------------------------------------------------------------------
+
+// Its number; 0: there is none, because of a failure.
+static size_t add_row(struct making *making, enum plan_remedy remedy, uint32_t path,
+                      const uint64_t numbers[PLAN_NUMBERS], struct fix_row of)
+{
+    const struct frames *frames = frames_of(making, path);
+    struct fix_row *kept = base_array_push(&making->fix->rows);
+    size_t number = 0;
+    if (!kept)
+        fail(making);
+    if (making->code != BASE_OK || !frames)
+        return 0;
+    *kept = of;
+    struct plan_row row = {
+        .remedy = remedy, .truncated = frames->truncated, .frame_count = frames->count};
+    if (numbers)
+        memcpy(row.numbers, numbers, sizeof(row.numbers));
+    making->code = plan_add_row(making->plan, row, making->frames.items + frames->first, &number,
+                                making->error);
+    return number;
+}
+
+// Memory that comes from the pool has a place there already.
+static void leave_pooled(struct fix *fix)
+{
+    for (size_t i = 0; i < fix->places.count; i++) {
+        struct fix_place *place = &fix->places.items[i];
+        for (size_t k = 0; k < fix->places.count && place->remedy == PLAN_BACK && !place->left;
+             k++) {
+            const struct fix_place *other = &fix->places.items[k];
+            if (other->remedy == PLAN_POOL && !other->left && other->other_path == place->path)
+                place->left = FIX_POOLED;
+        }
+    }
+}
+
+// Whether an earlier place has made the same row: an object may be allocated early and freed late,
+// and several frees may be of one allocation.
+static bool is_made(const struct fix *fix, size_t index, uint32_t path)
+{
+    const struct fix_place *place = &fix->places.items[index];
+    for (size_t i = 0; i < index; i++) {
+        const struct fix_place *before = &fix->places.items[i];
+        if (!before->left && before->remedy == place->remedy &&
+            (before->path == path || (before->remedy == PLAN_POOL && before->other_path == path)))
+            return true;
+    }
+    return false;
+}
+
+// The one of an allocation's places that tells its last use; NULL: none does.
+static const struct fix_place *last_use_of(const struct fix *fix, uint32_t path)
+{
+    for (size_t i = 0; i < fix->places.count; i++) {
+        const struct fix_place *place = &fix->places.items[i];
+        if (place->remedy == PLAN_BACK && !place->left && place->path == path && place->last_use)
+            return place;
+    }
+    return NULL;
+}
+
+static void add_place(struct making *making, size_t index)
+{
+    const struct fix *fix = making->fix;
+    const struct fix_place *place = &fix->places.items[index];
+    const struct fix_row waits = {index, true}, allocates = {index, false};
+    if (!is_made(fix, index, place->path)) {
+        uint64_t numbers[PLAN_NUMBERS] = {0, 0};
+        const struct fix_place *ends =
+            place->remedy == PLAN_BACK ? last_use_of(fix, place->path) : NULL;
+        if (ends) {
+            numbers[0] = add_row(making, PLAN_LAST_USE, ends->other_path, NULL, allocates);
+            numbers[1] = ends->last_use;
+        }
+        add_row(making, place->remedy, place->path, numbers,
+                place->remedy == PLAN_BACK ? allocates : waits);
+    }
+    if (place->remedy == PLAN_POOL && place->other_path != place->path &&
+        !is_made(fix, index, place->other_path))
+        add_row(making, PLAN_POOL, place->other_path, NULL, allocates);
+}
+
+enum base_code fix_plan(struct profile *profile, struct fix *fix, struct plan *plan,
+                        struct base_error *error)
+{
+    struct making making = {.fix = fix, .plan = plan, .error = error};
+    for (size_t i = 0; i < fix->places.count; i++) {
+        want(&making, fix->places.items[i].path);
+        want(&making, fix->places.items[i].other_path);
+    }
+    if (making.code == BASE_OK)
+        making.code = profile_each_image(profile, take_image, &making, error);
+    if (making.code == BASE_OK) {
+        const enum base_code code = profile_each_path(profile, take_path, &making, error);
+        making.code = making.code == BASE_OK ? code : making.code;
+    }
+    for (size_t i = 0; i < fix->places.count; i++) {
+        struct fix_place *place = &fix->places.items[i];
+        if (!place->left && (!frames_of(&making, place->path) ||
+                             (place->other_path && !frames_of(&making, place->other_path))))
+            place->left = FIX_UNSURE;
+    }
+    leave_pooled(fix);
+    for (size_t i = 0; i < fix->places.count && making.code == BASE_OK; i++) {
+        if (!fix->places.items[i].left)
+            add_place(&making, i);
+    }
+    base_map_fini(&making.images);
+    base_map_fini(&making.paths);
+    base_array_fini(&making.image_rows);
+    base_array_fini(&making.path_rows);
+    base_array_fini(&making.frames);
+    return making.code;
+}
