@@ -5,7 +5,7 @@
 
 #include "fix_choice.h"
 
-struct fix_told { // begins as {0}
+struct fix_told {              // begins as {0}
     uint64_t remedies, places; // that were applied
     uint64_t waits;            // that were removed
     uint64_t put_off;          // that were made after all, when data was used
@@ -25,8 +25,7 @@ struct fix_times {
 };
 
 // "3 remedies applied at 41 places: 12,300 waits removed; run time 3.1 s, was 4.4 s (-29 %); ...".
-void fix_told_put(const struct fix_told *told, const struct fix_times *times,
-                  struct base_buf *out);
+void fix_told_put(const struct fix_told *told, const struct fix_times *times, struct base_buf *out);
 
 // When the profile's program ended, or its last call returned; 0: not known.
 int64_t fix_end_ns(struct profile *profile);
