@@ -247,7 +247,7 @@ static void put_left(const struct fix_subject *subject, struct base_buf *out)
 {
     static const char *const reasons[FIX_LEFT] = {
         [FIX_CHOSEN] = "as --only and --except say",
-        [FIX_NEEDED] = "the free was seen to be needed as a wait, or nobody can tell",
+        [FIX_NEEDED] = "the wait was seen to be needed there, or nobody can tell",
         [FIX_SMALL] = "the object is too small for memory of its own",
         [FIX_NO_PEAK] = "the object is in no peak of memory",
         [FIX_POOLED] = "the memory comes from the pool",

@@ -277,8 +277,9 @@ static bool begin_environment(const struct runs *runs, const struct runs_request
         return true;
     if (!watching_prepare(request->watching))
         return false;
-    const bool good = setenv(EVENT_TIMESTAMPS_VARIABLE, request->gpu_times ? "1" : "0", 1) == 0 &&
-                      (!request->plan || setenv(PLAN_VARIABLE, request->plan, 1) == 0);
+    const bool good =
+        setenv(EVENT_TIMESTAMPS_VARIABLE, request->gpu_times ? "1" : "0", 1) == 0 &&
+        (request->plan ? setenv(PLAN_VARIABLE, request->plan, 1) : unsetenv(PLAN_VARIABLE)) == 0;
     if (!good)
         cli_message("out of memory");
     return good;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "event/event.h"
-#include "plan/plan.h"
 
 // --- Analyses ------------------------------------------------------------------------------------
 
@@ -260,7 +259,7 @@ bool watching_prepare(struct watching_request *request)
     const char *sample = request->sample ? request->sample_text : NULL;
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
     bool good =
-        !cache.failed && set(PLAN_VARIABLE, NULL) && set(EVENT_PROBES_VARIABLE, probes) &&
+        !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
         set(EVENT_KERNELS_VARIABLE, request->kernels) && set(EVENT_SAMPLE_VARIABLE, sample) &&
         set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
         set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&

@@ -37,13 +37,16 @@ static struct fix_place *add_place(struct finding_all *all, struct fix_place pla
 static void add_wait_path(struct finding_all *all, const struct analyze_wait_path *path)
 {
     const bool is_sync = path->kind == PROFILE_CALL_SYNC, is_copy = path->kind == PROFILE_CALL_COPY;
-    if (!is_sync && !is_copy)
-        return;
     if (!path->deferrable) {
-        all->fix->needed_paths += path->needed > 0;
-        all->fix->unknown_paths += path->needed == 0 && path->unknown > 0;
-        return;
+        struct fix_avoided *avoided = base_array_push(&all->fix->avoided);
+        if (avoided)
+            *avoided = (struct fix_avoided){path->path, path->kind};
+        all->failed |= !avoided;
+        all->fix->needed_paths += (is_sync || is_copy) && path->needed > 0;
+        all->fix->unknown_paths += (is_sync || is_copy) && path->needed == 0 && path->unknown > 0;
     }
+    if (!path->deferrable || (!is_sync && !is_copy))
+        return;
     const struct fix_place place = {.pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
                                                : path->safe ? ANALYZE_UNNECESSARY_SYNC
                                                             : ANALYZE_MISPLACED_SYNC,
@@ -228,4 +231,5 @@ void fix_fini(struct fix *fix)
 {
     base_array_fini(&fix->places);
     base_array_fini(&fix->rows);
+    base_array_fini(&fix->avoided);
 }

@@ -23,7 +23,7 @@ enum { FIX_LEAST_BACKED_BYTES = 2 * 2 << 20 };
 enum fix_left {  // why a place is left as it is
     FIX_TAKEN,   // it is not
     FIX_CHOSEN,  // who runs glint wants it so
-    FIX_NEEDED,  // the free was seen to wait for what was needed, or nobody can tell
+    FIX_NEEDED,  // it was seen to wait for what was needed there, or nobody can tell
     FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
     FIX_NO_PEAK, // the object is in no peak: it would cost, and save nothing
     FIX_POOLED,  // another remedy has its memory from a pool
@@ -54,11 +54,17 @@ struct fix_row {
     bool waits;   // what is corrected there would wait; else it allocates
 };
 
+struct fix_avoided {
+    uint32_t path;
+    enum profile_call_kind kind;
+};
+
 struct fix {                             // begins as {0}
     BASE_ARRAY(struct fix_place) places; // by pattern, then by what they are worth
     BASE_ARRAY(struct fix_row) rows;     // of the plan, by number from 1
     // Call paths that wait, and are no places: because data was needed there, or nobody can tell.
-    uint64_t needed_paths, unknown_paths;
+    BASE_ARRAY(struct fix_avoided) avoided;
+    uint64_t needed_paths, unknown_paths; // of synchronisations and copies
 };
 
 // Finds the places. The analysis must be of that profile, and both must stay as long.

@@ -10,9 +10,12 @@ struct image {
     const char *build_id, *path;
 };
 
-struct frames { // of a call path
+// Of a call path. Several may be the same here, that differ only in what a profile leaves out of
+// paths: the frames in CUDA's own libraries.
+struct frames {
     size_t first, count;
     bool sure, truncated;
+    size_t same; // the index of the first that is the same
 };
 
 struct making {
@@ -23,6 +26,7 @@ struct making {
     BASE_ARRAY(struct image) image_rows;
     BASE_ARRAY(struct frames) path_rows;
     BASE_ARRAY(struct plan_frame) frames;
+    struct base_map hashes; // of frames, to index + 1 in path_rows
     enum base_code code;
     struct base_error *error;
 };
@@ -69,6 +73,39 @@ static bool add_frame(struct making *making, const struct profile_frame *frame)
     return code == BASE_OK;
 }
 
+static bool are_same(const struct making *making, const struct frames *a, const struct frames *b)
+{
+    if (a->count != b->count || a->truncated != b->truncated)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct plan_frame *one = &making->frames.items[a->first + i],
+                                *other = &making->frames.items[b->first + i];
+        if (one->image != other->image || one->offset != other->offset)
+            return false;
+    }
+    return true;
+}
+
+// Finds the first path that is the same as the last one.
+static void find_same(struct making *making)
+{
+    struct frames *row = &making->path_rows.items[making->path_rows.count - 1];
+    uint64_t hash = row->truncated;
+    for (size_t i = 0; i < row->count; i++) {
+        const struct plan_frame *frame = &making->frames.items[row->first + i];
+        const uint64_t words[] = {hash, frame->image, frame->offset};
+        hash = base_hash(words, sizeof(words));
+    }
+    uint64_t *slot = base_map_put(&making->hashes, hash, NULL);
+    row->same = making->path_rows.count - 1;
+    if (!slot)
+        fail(making);
+    else if (*slot && are_same(making, row, &making->path_rows.items[*slot - 1]))
+        row->same = *slot - 1;
+    else if (!*slot)
+        *slot = making->path_rows.count;
+}
+
 static bool take_path(void *user, const struct profile_path *path)
 {
     struct making *making = user;
@@ -84,6 +121,7 @@ static bool take_path(void *user, const struct profile_path *path)
     if (kept) {
         *kept = row;
         *slot = making->path_rows.count;
+        find_same(making);
     } else {
         fail(making);
     }
@@ -106,6 +144,12 @@ static const struct frames *frames_of(const struct making *making, uint32_t path
 
 // --- Rows ----------------------------------------------------------------------------------------
 
+static bool is_same(const struct making *making, uint32_t one, uint32_t other)
+{
+    const struct frames *a = frames_of(making, one), *b = frames_of(making, other);
+    return a && b && a->same == b->same;
+}
+
 // Its number; 0: there is none, because of a failure.
 static size_t add_row(struct making *making, enum plan_remedy remedy, uint32_t path,
                       const uint64_t numbers[PLAN_NUMBERS], struct fix_row of)
@@ -127,40 +171,53 @@ static size_t add_row(struct making *making, enum plan_remedy remedy, uint32_t p
     return number;
 }
 
-// Memory that comes from the pool has a place there already.
-static void leave_pooled(struct fix *fix)
+// What else is known of a place, now that call paths are.
+static void judge(const struct making *making, struct fix_place *place)
 {
-    for (size_t i = 0; i < fix->places.count; i++) {
-        struct fix_place *place = &fix->places.items[i];
-        for (size_t k = 0; k < fix->places.count && place->remedy == PLAN_BACK && !place->left;
-             k++) {
-            const struct fix_place *other = &fix->places.items[k];
-            if (other->remedy == PLAN_POOL && !other->left && other->other_path == place->path)
-                place->left = FIX_POOLED;
-        }
+    const struct fix *fix = making->fix;
+    if (!frames_of(making, place->path) ||
+        (place->other_path && !frames_of(making, place->other_path)))
+        place->left = FIX_UNSURE;
+    for (size_t i = 0; i < fix->avoided.count && !place->left; i++) {
+        if (fix->avoided.items[i].kind == place->kind &&
+            is_same(making, fix->avoided.items[i].path, place->path))
+            place->left = FIX_NEEDED;
+    }
+}
+
+// Memory that comes from the pool has a place there already.
+static void leave_pooled(const struct making *making, struct fix_place *place)
+{
+    const struct fix *fix = making->fix;
+    for (size_t i = 0; i < fix->places.count && place->remedy == PLAN_BACK && !place->left; i++) {
+        const struct fix_place *other = &fix->places.items[i];
+        if (other->remedy == PLAN_POOL && !other->left &&
+            is_same(making, other->other_path, place->path))
+            place->left = FIX_POOLED;
     }
 }
 
 // Whether an earlier place has made the same row: an object may be allocated early and freed late,
 // and several frees may be of one allocation.
-static bool is_made(const struct fix *fix, size_t index, uint32_t path)
+static bool is_made(const struct making *making, size_t index, uint32_t path)
 {
-    const struct fix_place *place = &fix->places.items[index];
+    const struct fix_place *places = making->fix->places.items;
     for (size_t i = 0; i < index; i++) {
-        const struct fix_place *before = &fix->places.items[i];
-        if (!before->left && before->remedy == place->remedy &&
-            (before->path == path || (before->remedy == PLAN_POOL && before->other_path == path)))
+        if (!places[i].left && places[i].remedy == places[index].remedy &&
+            (is_same(making, places[i].path, path) ||
+             (places[i].remedy == PLAN_POOL && is_same(making, places[i].other_path, path))))
             return true;
     }
     return false;
 }
 
 // The one of an allocation's places that tells its last use; NULL: none does.
-static const struct fix_place *last_use_of(const struct fix *fix, uint32_t path)
+static const struct fix_place *last_use_of(const struct making *making, uint32_t path)
 {
-    for (size_t i = 0; i < fix->places.count; i++) {
-        const struct fix_place *place = &fix->places.items[i];
-        if (place->remedy == PLAN_BACK && !place->left && place->path == path && place->last_use)
+    for (size_t i = 0; i < making->fix->places.count; i++) {
+        const struct fix_place *place = &making->fix->places.items[i];
+        if (place->remedy == PLAN_BACK && !place->left && place->last_use &&
+            is_same(making, place->path, path))
             return place;
     }
     return NULL;
@@ -168,13 +225,12 @@ static const struct fix_place *last_use_of(const struct fix *fix, uint32_t path)
 
 static void add_place(struct making *making, size_t index)
 {
-    const struct fix *fix = making->fix;
-    const struct fix_place *place = &fix->places.items[index];
+    const struct fix_place *place = &making->fix->places.items[index];
     const struct fix_row waits = {index, true}, allocates = {index, false};
-    if (!is_made(fix, index, place->path)) {
+    if (!is_made(making, index, place->path)) {
         uint64_t numbers[PLAN_NUMBERS] = {0, 0};
         const struct fix_place *ends =
-            place->remedy == PLAN_BACK ? last_use_of(fix, place->path) : NULL;
+            place->remedy == PLAN_BACK ? last_use_of(making, place->path) : NULL;
         if (ends) {
             numbers[0] = add_row(making, PLAN_LAST_USE, ends->other_path, NULL, allocates);
             numbers[1] = ends->last_use;
@@ -182,38 +238,46 @@ static void add_place(struct making *making, size_t index)
         add_row(making, place->remedy, place->path, numbers,
                 place->remedy == PLAN_BACK ? allocates : waits);
     }
-    if (place->remedy == PLAN_POOL && place->other_path != place->path &&
-        !is_made(fix, index, place->other_path))
+    if (place->remedy == PLAN_POOL && !is_same(making, place->other_path, place->path) &&
+        !is_made(making, index, place->other_path))
         add_row(making, PLAN_POOL, place->other_path, NULL, allocates);
+}
+
+static void read_all(struct making *making, struct profile *profile)
+{
+    const struct fix *fix = making->fix;
+    for (size_t i = 0; i < fix->places.count; i++) {
+        want(making, fix->places.items[i].path);
+        want(making, fix->places.items[i].other_path);
+    }
+    for (size_t i = 0; i < fix->avoided.count; i++)
+        want(making, fix->avoided.items[i].path);
+    if (making->code == BASE_OK)
+        making->code = profile_each_image(profile, take_image, making, making->error);
+    if (making->code == BASE_OK) {
+        const enum base_code code = profile_each_path(profile, take_path, making, making->error);
+        making->code = making->code == BASE_OK ? code : making->code;
+    }
 }
 
 enum base_code fix_plan(struct profile *profile, struct fix *fix, struct plan *plan,
                         struct base_error *error)
 {
     struct making making = {.fix = fix, .plan = plan, .error = error};
+    read_all(&making, profile);
     for (size_t i = 0; i < fix->places.count; i++) {
-        want(&making, fix->places.items[i].path);
-        want(&making, fix->places.items[i].other_path);
+        if (!fix->places.items[i].left)
+            judge(&making, &fix->places.items[i]);
     }
-    if (making.code == BASE_OK)
-        making.code = profile_each_image(profile, take_image, &making, error);
-    if (making.code == BASE_OK) {
-        const enum base_code code = profile_each_path(profile, take_path, &making, error);
-        making.code = making.code == BASE_OK ? code : making.code;
-    }
-    for (size_t i = 0; i < fix->places.count; i++) {
-        struct fix_place *place = &fix->places.items[i];
-        if (!place->left && (!frames_of(&making, place->path) ||
-                             (place->other_path && !frames_of(&making, place->other_path))))
-            place->left = FIX_UNSURE;
-    }
-    leave_pooled(fix);
+    for (size_t i = 0; i < fix->places.count; i++)
+        leave_pooled(&making, &fix->places.items[i]);
     for (size_t i = 0; i < fix->places.count && making.code == BASE_OK; i++) {
         if (!fix->places.items[i].left)
             add_place(&making, i);
     }
     base_map_fini(&making.images);
     base_map_fini(&making.paths);
+    base_map_fini(&making.hashes);
     base_array_fini(&making.image_rows);
     base_array_fini(&making.path_rows);
     base_array_fini(&making.frames);
