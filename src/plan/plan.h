@@ -64,6 +64,10 @@ struct plan { // begins as {0}
 
 void plan_fini(struct plan *plan);
 
+// Whether the image is CUDA's own, or glint's in its place. Paths of a plan begin where they leave
+// such images: what is called in them is nobody's concern, and NVIDIA's have no build ids.
+bool plan_is_below(const char *path, size_t length);
+
 const char *plan_remedy_name(enum plan_remedy remedy); // "drop-sync"
 
 // The image's index, added where it is new; the texts are copied.

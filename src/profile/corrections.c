@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was done by the plan of a corrected run: table and view, writer and reader. Profiles of
-// before version 1.4 have none.
+// before version 1.5 have none.
 #include "reader.h"
 #include "writer.h"
 

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 // A reader takes files of its own major version, whatever their minor one.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 4 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 5 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -115,6 +115,13 @@ struct profile_path {
     const struct profile_frame *frames; // innermost first
     uint32_t frame_count;
     bool truncated; // there were more frames
+};
+
+struct profile_stack { // a path with all of its return addresses
+    uint32_t number;   // of the path
+    // Innermost first: the image's number, ':', the offset in hexadecimal, a blank between them;
+    // " ..." at the end where there were more. Image 0: none that is known, and an address.
+    const char *addresses;
 };
 
 enum {
@@ -555,6 +562,8 @@ enum base_code profile_add_kernel(struct profile_writer *writer,
                                   const struct profile_kernel *kernel, struct base_error *error);
 enum base_code profile_add_path(struct profile_writer *writer, const struct profile_path *path,
                                 struct base_error *error);
+enum base_code profile_add_stack(struct profile_writer *writer, const struct profile_stack *stack,
+                                 struct base_error *error);
 enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
                                  struct base_error *error);
 enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
@@ -666,6 +675,7 @@ PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed
 PROFILE_EACH(correction, correction);
+PROFILE_EACH(stack, stack);
 
 // The same accesses, taken one by one beside something else. The row is valid until the next; NULL
 // at the end, and where reading fails, which profile_accesses_end then returns. Both take NULL.
