@@ -38,6 +38,7 @@ struct call {
     struct stream *pending[CALL_MOST_STREAMS];
     CUevent event;              // that is waited for instead of streams
     struct probe_launch *probe; // of a launch that is watched
+    uint64_t hosts;             // of a synchronisation: see correct_owed.c
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
