@@ -40,8 +40,10 @@ static struct {
 __attribute__((constructor)) static void ask(void)
 {
     const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE), *plan = getenv(PLAN_VARIABLE);
-    if (state_wanted() && ((wanted && strcmp(wanted, "1") == 0) || (plan && *plan)))
+    if (state_wanted() && ((wanted && strcmp(wanted, "1") == 0) || (plan && *plan))) {
         atomic_store(&use_asked, true);
+        use_map_blocks();
+    }
 }
 
 bool use_devices_have(CUdevice_attribute which)
