@@ -26,7 +26,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
     if (row->row == 0 || row->row > reading->subject->fix.rows.count)
         return true;
     const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
-    told->left += row->left;
+    told->left += row->left_alone;
     if (!row->applied || row->remedy == PROFILE_REMEDY_LAST_USE)
         return true;
     told->places++;

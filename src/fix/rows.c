@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a plan: call paths as return addresses in images that are known by their build ids. A
-// path of which anything is not known makes no row: it could be another one's.
+// path of which anything is not known makes no row: it could be another one's. What is called in
+// CUDA's own libraries is no part of a path (plan_is_below).
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,7 @@ struct image {
     const char *build_id, *path;
 };
 
-// Of a call path. Several may be the same here, that differ only in what a profile leaves out of
-// paths: the frames in CUDA's own libraries.
+// Of a call path. Several may be the same, that differ only in CUDA's libraries.
 struct frames {
     size_t first, count;
     bool sure, truncated;
@@ -53,11 +53,15 @@ static bool take_image(void *user, const struct profile_image *image)
     return true;
 }
 
-// Adds a frame whose image is in the plan; false: nobody could be sure of it.
-static bool add_frame(struct making *making, const struct profile_frame *frame)
+static const struct image *image_of(const struct making *making, uint32_t number)
 {
-    const uint64_t *index = base_map_get(&making->images, frame->image);
-    const struct image *image = index ? &making->image_rows.items[*index - 1] : NULL;
+    const uint64_t *index = base_map_get(&making->images, number);
+    return index ? &making->image_rows.items[*index - 1] : NULL;
+}
+
+// Adds a frame, in an image that the plan then has; false: nobody could be sure of it.
+static bool add_frame(struct making *making, const struct image *image, uint64_t offset)
+{
     if (!image || !image->build_id || !image->path || strchr(image->path, '\n'))
         return false;
     struct plan_frame *added = base_array_push(&making->frames);
@@ -65,12 +69,39 @@ static bool add_frame(struct making *making, const struct profile_frame *frame)
         fail(making);
         return false;
     }
-    added->offset = frame->offset;
+    added->offset = offset;
     const enum base_code code =
         plan_add_image(making->plan, image->build_id, image->path, &added->image, making->error);
     if (making->code == BASE_OK)
         making->code = code;
     return code == BASE_OK;
+}
+
+// Reads the addresses of a profile_stack; false: nobody could be sure of one of them.
+static bool add_frames(struct making *making, const char *addresses, bool *truncated)
+{
+    bool below = true; // still in CUDA's libraries
+    *truncated = false;
+    for (const char *at = addresses; *at;) {
+        char *end;
+        if (strcmp(at, "...") == 0) {
+            *truncated = true;
+            break;
+        }
+        const unsigned long number = strtoul(at, &end, 10);
+        if (end == at || *end != ':')
+            return false;
+        at = end + 1;
+        const uint64_t offset = strtoull(at, &end, 16);
+        if (end == at || (*end != ' ' && *end != '\0'))
+            return false;
+        const struct image *image = image_of(making, (uint32_t)number);
+        below = below && image && image->path && plan_is_below(image->path, strlen(image->path));
+        if (!below && !add_frame(making, image, offset))
+            return false;
+        at = end + (*end == ' ');
+    }
+    return true;
 }
 
 static bool are_same(const struct making *making, const struct frames *a, const struct frames *b)
@@ -106,25 +137,23 @@ static void find_same(struct making *making)
         *slot = making->path_rows.count;
 }
 
-static bool take_path(void *user, const struct profile_path *path)
+static bool take_stack(void *user, const struct profile_stack *stack)
 {
     struct making *making = user;
-    uint64_t *slot = base_map_get(&making->paths, path->number);
-    if (!slot)
+    uint64_t *slot = base_map_get(&making->paths, stack->number);
+    struct frames *row = slot && stack->addresses ? base_array_push(&making->path_rows) : NULL;
+    if (!slot || !stack->addresses)
         return true;
-    struct frames row = {.first = making->frames.count, .truncated = path->truncated, .sure = true};
-    for (uint32_t i = 0; i < path->frame_count && row.sure; i++)
-        row.sure = path->frames[i].inlined || add_frame(making, &path->frames[i]);
-    row.count = making->frames.count - row.first;
-    row.sure &= row.count > 0 && row.count <= PLAN_MOST_FRAMES;
-    struct frames *kept = base_array_push(&making->path_rows);
-    if (kept) {
-        *kept = row;
-        *slot = making->path_rows.count;
-        find_same(making);
-    } else {
+    if (!row) {
         fail(making);
+        return false;
     }
+    row->first = making->frames.count;
+    row->sure = add_frames(making, stack->addresses, &row->truncated);
+    row->count = making->frames.count - row->first;
+    row->sure &= row->count > 0 && row->count <= PLAN_MOST_FRAMES;
+    *slot = making->path_rows.count;
+    find_same(making);
     return making->code == BASE_OK;
 }
 
@@ -255,7 +284,7 @@ static void read_all(struct making *making, struct profile *profile)
     if (making->code == BASE_OK)
         making->code = profile_each_image(profile, take_image, making, making->error);
     if (making->code == BASE_OK) {
-        const enum base_code code = profile_each_path(profile, take_path, making, making->error);
+        const enum base_code code = profile_each_stack(profile, take_stack, making, making->error);
         making->code = making->code == BASE_OK ? code : making->code;
     }
 }

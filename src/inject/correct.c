@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "correct_inner.h"
+
 bool correct_on;
 
 enum {
@@ -129,7 +131,7 @@ static void refuse(const char *path, const struct base_error *error)
     state_note(EVENT_ERROR, text);
 }
 
-void correct_start(const struct door_driver *driver)
+void correct_start(void)
 {
     correct_on = false;
     memset(call_stands, 0, sizeof(call_stands));
@@ -149,8 +151,10 @@ void correct_start(const struct door_driver *driver)
         refuse(path, &error);
         return;
     }
+    correct_owed_start();
+    correct_sync_start();
+    correct_copy_start();
     correct_on = true;
-    (void)driver;
 }
 
 // --- The row of a call ---------------------------------------------------------------------------

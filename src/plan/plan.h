@@ -51,8 +51,7 @@ struct plan_row {
     enum plan_remedy remedy;
     bool truncated; // the path had more frames
     uint64_t numbers[PLAN_NUMBERS];
-    size_t first, frame_count; // in plan.frames, innermost first. Of a profile's path those that
-                               // are not inlined
+    size_t first, frame_count; // in plan.frames, innermost first
 };
 
 struct plan { // begins as {0}

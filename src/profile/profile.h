@@ -487,27 +487,26 @@ struct profile_block_end { // freed, unmapped or given to realloc
 
 // --- Rows: corrections ---------------------------------------------------------------------------
 
-enum profile_remedy {
-    PROFILE_REMEDY_NONE = 0, // of the process as a whole; or of a newer version
+enum profile_remedy { // as in a plan
+    PROFILE_REMEDY_NONE = 0,
     PROFILE_REMEDY_DROP_SYNC,
     PROFILE_REMEDY_ASYNC_COPY,
     PROFILE_REMEDY_POOL,
     PROFILE_REMEDY_BACK,
     PROFILE_REMEDY_LAST_USE,
-    PROFILE_REMEDY_KINDS
+    PROFILE_REMEDIES
 };
 
-// What was done by a row of the plan that the program ran by.
+// What was done by a row of the plan that the program ran by. Row 0: by the plan as a whole.
 struct profile_correction {
-    uint32_t row; // of the plan, from 1; 0: of the process as a whole
+    uint32_t row;
     enum profile_remedy remedy;
-    uint32_t path;              // 0: the program did not come there
-    uint64_t applied;           // calls
-    uint64_t left;              // calls at which it was not, because that would not have been safe
-    uint64_t bytes;             // that were copied, or allocated
-    uint64_t paid;              // waits that were made up for later
-    uint64_t peak_bytes;        // of device memory, as corrected; 0: not told
-    uint64_t native_peak_bytes; // and as the program believes it to be
+    uint32_t path;       // at which it applies; 0: that was not met
+    uint64_t applied;    // calls
+    uint64_t left_alone; // calls at which it was not applied, because that would not have been safe
+    uint64_t bytes;      // that were copied, or allocated, by those that it was
+    uint64_t paid;       // waits that had to be made up for later
+    uint64_t peak_bytes, native_peak_bytes; // of device memory: so, and as the program has it
 };
 
 // Words of the views, for people and JSON: "graph-launch". "?" for a value that is none.
@@ -610,8 +609,6 @@ enum base_code profile_add_block(struct profile_writer *writer, const struct pro
                                  struct base_error *error);
 enum base_code profile_add_block_end(struct profile_writer *writer,
                                      const struct profile_block_end *end, struct base_error *error);
-
-// Of the same row the last one holds.
 enum base_code profile_add_correction(struct profile_writer *writer,
                                       const struct profile_correction *correction,
                                       struct base_error *error);

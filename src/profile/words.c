@@ -101,7 +101,7 @@ static const char *const hosts[PROFILE_HOST_KINDS] = {
     [PROFILE_HOST_MANAGED] = "managed",
 };
 
-static const char *const remedies[PROFILE_REMEDY_KINDS] = {
+static const char *const remedies[PROFILE_REMEDIES] = {
     [PROFILE_REMEDY_DROP_SYNC] = "drop-sync", [PROFILE_REMEDY_ASYNC_COPY] = "async-copy",
     [PROFILE_REMEDY_POOL] = "pool",           [PROFILE_REMEDY_BACK] = "back",
     [PROFILE_REMEDY_LAST_USE] = "last-use",

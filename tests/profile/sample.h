@@ -502,10 +502,13 @@ static const struct profile_stack sample_stacks[] = {
 };
 
 static const struct profile_correction sample_corrections[] = {
-    {.row = 0, .peak_bytes = 4096, .native_peak_bytes = 12288},
-    {.row = 1, .remedy = PROFILE_REMEDY_DROP_SYNC, .path = 1, .applied = 90, .left = 2, .paid = 7},
-    {.row = 2, .remedy = PROFILE_REMEDY_POOL, .path = 2, .applied = 3, .bytes = 3 * 4096},
-    {.row = 3, .remedy = PROFILE_REMEDY_LAST_USE},
+    {.row = 0, .paid = 7, .peak_bytes = 512, .native_peak_bytes = 864},
+    {.row = 1,
+     .remedy = PROFILE_REMEDY_ASYNC_COPY,
+     .path = 2,
+     .applied = 300,
+     .left_alone = 4,
+     .bytes = 1 << 20},
 };
 
 static const struct profile_map sample_maps[] = {
