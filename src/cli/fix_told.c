@@ -23,6 +23,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
         told->peak_bytes = row->peak_bytes;
         told->native_peak_bytes = row->native_peak_bytes;
     }
+    told->put_off += row->paid; // of rows, or of all of them, which row 0 tells
     if (row->row == 0 || row->row > reading->subject->fix.rows.count)
         return true;
     const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
@@ -31,10 +32,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
         return true;
     told->places++;
     reading->applied[reading->subject->fix.places.items[of->place].pattern] = true;
-    if (of->waits) {
-        told->waits += row->applied > row->paid ? row->applied - row->paid : 0;
-        told->put_off += row->paid < row->applied ? row->paid : row->applied;
-    }
+    told->waits += of->waits ? row->applied : 0;
     return true;
 }
 
@@ -78,6 +76,9 @@ bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, con
         told->end_ns = fix_end_ns(profile);
     else
         cli_error(&error);
+    // One wait that is made up for pays for all that was owed.
+    told->put_off = told->put_off < told->waits ? told->put_off : told->waits;
+    told->waits -= told->put_off;
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++)
         told->remedies += reading.applied[i];
     profile_close(profile);

@@ -99,6 +99,15 @@ static bool take_dropped(void *user, const struct profile_dropped *dropped)
     return row != NULL;
 }
 
+static bool take_correction(void *user, const struct profile_correction *row)
+{
+    struct loading *loading = user;
+    struct report_correction *of = &loading->data->corrections[row->remedy];
+    of->places += row->applied > 0;
+    of->calls += row->applied;
+    return true;
+}
+
 static bool take_graph(void *user, const struct profile_graph *graph)
 {
     struct loading *loading = user;
@@ -498,6 +507,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     LOAD(kernel);
     LOAD(note);
     LOAD(dropped);
+    LOAD(correction);
     LOAD(graph);
     if (code == BASE_OK && !loading.failed)
         code = report_load_probes(data, error);

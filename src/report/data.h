@@ -64,6 +64,10 @@ struct report_note {
     const char *text;
 };
 
+struct report_correction { // by one remedy
+    uint64_t places, calls;
+};
+
 struct report_dropped {
     const char *kind;
     uint64_t count;
@@ -109,9 +113,11 @@ struct report_data {
     uint64_t calls, failed_calls, launches, dropped_count;
     uint64_t accesses;            // of kernels to objects
     bool has_moved, has_elements; // some of them tell bytes, and elements
-    uint64_t sample;              // every so many launches were to be watched; 0: all
-    const char *kernels_wanted;   // only those that match; NULL: all
-    int64_t last_ns;              // when the last call returned
+    bool corrected;               // by glint fix: waits and memory are not the program's own
+    struct report_correction corrections[PROFILE_REMEDIES];
+    uint64_t sample;            // every so many launches were to be watched; 0: all
+    const char *kernels_wanted; // only those that match; NULL: all
+    int64_t last_ns;            // when the last call returned
     struct analysis *analysis;
     const struct analyze_peak *peaks; // the analysis's
     size_t peak_count;
