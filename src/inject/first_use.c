@@ -39,8 +39,10 @@ static struct {
 __attribute__((constructor)) static void ask(void)
 {
     const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE);
-    if (state_wanted() && wanted && strcmp(wanted, "1") == 0)
+    if (state_wanted() && wanted && strcmp(wanted, "1") == 0) {
         atomic_store(&use_asked, true);
+        use_map_blocks();
+    }
 }
 
 static int attribute(CUdevice_attribute which)

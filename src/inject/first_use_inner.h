@@ -120,6 +120,9 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);
 void use_memory_start(void);
+// From now on glibc's malloc gives large blocks pages of their own. By itself it stops to do so
+// when the first are freed, as the driver does with some at its start.
+void use_map_blocks(void);
 void *use_own_free(void); // first_use_libc.c: what it stands before free() with
 uint64_t use_page_bytes(void);
 // Why nothing can be watched in this process; NULL: it can.
