@@ -3,7 +3,6 @@
 // itself, by the C library, by the system, by another thread, by a child.
 #include "random.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -95,7 +94,7 @@ void write_host(struct world *world, struct host_piece *piece, unsigned offset, 
         int ends[2];
         if (pipe(ends) || write(ends[1], piece->model + offset, bytes) != (ssize_t)bytes ||
             read(ends[0], to, bytes) != (ssize_t)bytes)
-            wrong(world, strerror(errno));
+            wrong(world, "a pipe failed");
         close(ends[0]);
         close(ends[1]);
         memcpy((char *)to + bytes, (char *)(piece->model + offset) + bytes,

@@ -290,7 +290,9 @@ static void write_pinned(struct world *world, const struct statement *statement)
 static void touch_managed(struct world *world, const struct statement *statement)
 {
     struct device_piece *piece = &world->devices[DEVICE_MANAGED];
-    piece = device_piece(world, DEVICE_MANAGED, true, statement->stream);
+    if (piece->kind != DEVICE_MANAGED)
+        return;
+    device_piece(world, DEVICE_MANAGED, true, statement->stream);
     if (statement->choice % 2)
         launch_mix(world, piece, piece, statement->stream);
     if (statement->use[world->round > 1] == USE_NEVER)
