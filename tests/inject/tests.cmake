@@ -79,6 +79,7 @@ inject_program(first_use)
 inject_program(nvtx)
 inject_program(probed)
 inject_program(shared)
+inject_program(transfers)
 inject_program(variables)
 inject_program(waited)
 
@@ -168,6 +169,8 @@ if(NOT GLINT_SANITIZE)
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
         system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow)
+    inject_test(transfers test_transfers.sh $<TARGET_FILE:inject_transfers> synchronous small asynchronous in_flight
+        host_function rows boxes unreadable slow_to_read managed closed threads)
 endif()
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)
