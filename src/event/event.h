@@ -52,6 +52,7 @@ enum event_kind {
     EVENT_COUNTS,      // struct event_counts: how often it touched the object's elements
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of what the GPU gave it
+    EVENT_CORRECTION,  // struct event_correction: how often a row of the plan was applied
     EVENT_NOTE,        // struct event_note, text for the report
     EVENT_FINISH,      // struct event_finish: the process leaves by exit or return
     EVENT_KINDS
@@ -403,6 +404,25 @@ struct event_use {
     uint32_t thread, stack;
     uint8_t kind; // enum event_use_kind
     uint8_t padding[3];
+};
+
+enum event_correction_count {
+    EVENT_CORRECTION_APPLIED,    // calls
+    EVENT_CORRECTION_LEFT,       // calls at which it was not, because that would not have been safe
+    EVENT_CORRECTION_BYTES,      // that were copied, or allocated
+    EVENT_CORRECTION_PAID,       // waits that were made up for later
+    EVENT_CORRECTION_PEAK_BYTES, // of device memory, as corrected
+    EVENT_CORRECTION_NATIVE_PEAK_BYTES, // and as the program believes it to be
+    EVENT_CORRECTION_COUNTS
+};
+
+// What was done by a row of the plan so far, in this process. A later record of the same row holds
+// instead of an earlier one.
+struct event_correction {
+    uint32_t row;    // of the plan, from 1; 0: of the process as a whole
+    uint32_t remedy; // enum plan_remedy
+    uint32_t stack;  // its call path; 0: it was not met
+    uint64_t counts[EVENT_CORRECTION_COUNTS];
 };
 
 enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };

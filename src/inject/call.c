@@ -10,8 +10,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "correct.h"
 #include "first_use.h"
 #include "probe.h"
+
+void *call_stands[HOOK_COUNT];
 
 static uint32_t path_of(const struct call *call)
 {
@@ -24,6 +27,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
         return false;
     call->error = errno;
     inject_thread.depth = 1;
+    inject_thread.call = call;
     const struct hook_row *row = &hook_rows[hook];
     call->hook = hook;
     call->caller = caller;
@@ -150,6 +154,7 @@ void call_start(struct call *call)
     if (call->how & HOOK_TIMED && state.timestamps && !captured)
         gpu_time_before(call);
     first_use_before(call);
+    correct_before(call);
     errno = call->error;
     call->start_ns = now_ns();
 }
@@ -268,6 +273,8 @@ CUresult call_end(struct call *call)
     if (state.probes)
         probe_call_end(call);
     first_use_after(call);
+    correct_after(call);
+    inject_thread.call = NULL;
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;

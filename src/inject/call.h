@@ -60,6 +60,12 @@ CUresult call_end(struct call *call);
 void call_tell(struct call *call);      // one of a hidden function, after all
 void call_put(const struct call *call); // writes a record, for hooks that make more than one
 
+// What a hook calls: the function of correct.h that stands before the driver's, or the driver's.
+extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
+#define CALLED(symbol)                                                               \
+    ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
+                                                        : door_real(HOOK_##symbol)))
+
 #define HOOKED(symbol, params, args, stream, before, ...)               \
     CUresult symbol params                                              \
     {                                                                   \
@@ -68,7 +74,7 @@ void call_put(const struct call *call); // writes a record, for hooks that make 
             return REAL(symbol) args;                                   \
         before;                                                         \
         call_start(&call);                                              \
-        const CUresult result = REAL(symbol) args;                      \
+        const CUresult result = CALLED(symbol) args;                    \
         call_stop(&call, result);                                       \
         __VA_ARGS__;                                                    \
         return call_end(&call);                                         \

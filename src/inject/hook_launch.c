@@ -37,7 +37,7 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
         if (probe.ticket)                                                        \
             refused = result = REAL(symbol) watched;                             \
         if (!probe.ticket || refused != CUDA_SUCCESS)                            \
-            result = REAL(symbol) args;                                          \
+            result = CALLED(symbol) args;                                        \
         call_stop(&call, result);                                                \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \

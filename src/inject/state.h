@@ -244,6 +244,7 @@ struct thread_state {
     uint32_t number;
     uint32_t generation; // of the process that gave the number
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
+    struct call *call;   // the hook's; NULL: in none
     bool tracking;       // has the lock of first_use_inner.h
     bool segv_blocked;   // as the program sees it
     bool segv_pending;   // and one was sent to it meanwhile
