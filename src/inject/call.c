@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "correct.h"
+#include "correct_pool.h"
 #include "first_use.h"
 #include "probe.h"
 
@@ -155,8 +156,16 @@ void call_start(struct call *call)
         gpu_time_before(call);
     first_use_before(call);
     correct_before(call);
+    if (correct_on)
+        correct_pool_before(call);
     errno = call->error;
     call->start_ns = now_ns();
+}
+
+bool call_lacks_memory(CUresult result)
+{
+    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && correct_on &&
+           correct_pool_give_back();
 }
 
 // Whether the call may leave work on its stream. A copy or a fill may even where it is called

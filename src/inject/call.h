@@ -66,6 +66,12 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
     ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
                                                         : door_real(HOOK_##symbol)))
 
+// Whether the driver found no memory, and more was made free: it is to be asked again.
+bool call_lacks_memory(CUresult result);
+#define CALLED_AGAIN(result, called) \
+    if (call_lacks_memory(result))   \
+    (result) = (called)
+
 #define HOOKED(symbol, params, args, stream, before, ...)               \
     CUresult symbol params                                              \
     {                                                                   \
@@ -74,7 +80,8 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
             return REAL(symbol) args;                                   \
         before;                                                         \
         call_start(&call);                                              \
-        const CUresult result = CALLED(symbol) args;                    \
+        CUresult result = CALLED(symbol) args;                          \
+        CALLED_AGAIN(result, CALLED(symbol) args);                      \
         call_stop(&call, result);                                       \
         __VA_ARGS__;                                                    \
         return call_end(&call);                                         \

@@ -12,6 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "correct_ask.h"
+#include "correct_pool.h"
+
 bool correct_on;
 
 enum {
@@ -151,6 +154,8 @@ void correct_start(const struct door_driver *driver)
     }
     correct_on = true;
     (void)driver;
+    correct_pool_start();
+    correct_ask_start();
 }
 
 // --- The row of a call ---------------------------------------------------------------------------

@@ -38,6 +38,7 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
             refused = result = REAL(symbol) watched;                             \
         if (!probe.ticket || refused != CUDA_SUCCESS)                            \
             result = CALLED(symbol) args;                                        \
+        CALLED_AGAIN(result, CALLED(symbol) args);                               \
         call_stop(&call, result);                                                \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \
