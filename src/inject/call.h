@@ -38,6 +38,9 @@ struct call {
     struct stream *pending[CALL_MOST_STREAMS];
     CUevent event;              // that is waited for instead of streams
     struct probe_launch *probe; // of a launch that is watched
+    uint64_t hosts;             // of a synchronisation: see correct_owed.c
+    CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
+    bool flies;                 // likewise
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
@@ -66,11 +69,17 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
     ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
                                                         : door_real(HOOK_##symbol)))
 
-// Whether the driver found no memory, and more was made free: it is to be asked again.
+// Asks the driver, and once more where it found no memory and some could be made free. A call that
+// is refused is not made.
 bool call_lacks_memory(CUresult result);
-#define CALLED_AGAIN(result, called) \
-    if (call_lacks_memory(result))   \
-    (result) = (called)
+#define CALLED_WITH(call, result, called)                                \
+    do {                                                                 \
+        (result) = (call).refused;                                       \
+        if ((result) == CUDA_SUCCESS)                                    \
+            (result) = (called);                                         \
+        if (call_lacks_memory(result) && (call).refused == CUDA_SUCCESS) \
+            (result) = (called);                                         \
+    } while (0)
 
 #define HOOKED(symbol, params, args, stream, before, ...)               \
     CUresult symbol params                                              \
@@ -80,8 +89,8 @@ bool call_lacks_memory(CUresult result);
             return REAL(symbol) args;                                   \
         before;                                                         \
         call_start(&call);                                              \
-        CUresult result = CALLED(symbol) args;                          \
-        CALLED_AGAIN(result, CALLED(symbol) args);                      \
+        CUresult result;                                                \
+        CALLED_WITH(call, result, CALLED(symbol) args);                 \
         call_stop(&call, result);                                       \
         __VA_ARGS__;                                                    \
         return call_end(&call);                                         \

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "correct_ask.h"
+#include "correct_back.h"
+#include "correct_inner.h"
 #include "correct_pool.h"
 
 bool correct_on;
@@ -132,7 +134,7 @@ static void refuse(const char *path, const struct base_error *error)
     state_note(EVENT_ERROR, text);
 }
 
-void correct_start(const struct door_driver *driver)
+void correct_start(void)
 {
     correct_on = false;
     memset(call_stands, 0, sizeof(call_stands));
@@ -152,10 +154,14 @@ void correct_start(const struct door_driver *driver)
         refuse(path, &error);
         return;
     }
-    correct_on = true;
-    (void)driver;
+    correct_owed_start();
+    correct_sync_start();
+    correct_copy_start();
     correct_pool_start();
+    correct_back_start();
+    correct_uses_start();
     correct_ask_start();
+    correct_on = true;
 }
 
 // --- The row of a call ---------------------------------------------------------------------------

@@ -5,7 +5,9 @@
 // does.
 //
 //   correct.c        the plan, the row for a call, what was done
-//   correct_owed.c   what is owed: waits that were left out, data that was not delivered yet
+//   correct_owed.c   what is owed, and which calls have to pay it
+//   correct_marks.c  how far the GPU has come, as anybody can see
+//   correct_staging.c  pinned memory that data passes through
 //   correct_memory.c memory of the program's that is closed meanwhile, and its first touch
 //   correct_sync.c   synchronisations that are left out
 //   correct_copy.c   synchronous copies that do not wait
@@ -21,7 +23,7 @@
 extern bool correct_on; // there is a plan; changes only at the start
 
 // Reads the plan, and puts the functions of all files in place. Alone, as state.c's start() is.
-void correct_start(const struct door_driver *driver);
+void correct_start(void);
 // Before the process ends, while the driver still answers; and in it nothing of the layer's is
 // left.
 void correct_finish(void);
@@ -60,6 +62,32 @@ bool correct_owe(struct stream *stream);
 // Waits for all that is owed, whoever owes it, and delivers all data. Any thread, at a call, and
 // not in a signal handler.
 void correct_settle(void);
+
+// Something outside of the process, or of CUDA, may come to look at what the GPU does: nothing is
+// left out from now on.
+void correct_never(const char *why);
+
+// --- For the rest of libglint.so -----------------------------------------------------------------
+
+// Around fork: nothing is owed in the child.
+void correct_before_fork(void);
+void correct_after_fork(void); // in the parent
+void correct_forked(void);     // in the child
+
+// The memory is about to be touched, or a thread has touched it: waits for what is owed there, and
+// delivers it. Whether anything was. Any thread, also in a signal handler.
+bool correct_touch(uint64_t low, uint64_t high);
+// It goes, with what is owed there.
+void correct_memory_gone(uint64_t low, uint64_t high);
+void correct_block_gone(uint64_t start); // of malloc's, all of which is data from there on
+
+// An event was recorded on the call's stream.
+void correct_recorded_slowly(const struct call *call, CUevent event);
+static inline void correct_recorded(const struct call *call, CUevent event)
+{
+    if (correct_on)
+        correct_recorded_slowly(call, event);
+}
 
 // Before every call's driver function: pays what the call could notice. And behind it.
 void correct_before_slowly(struct call *call);

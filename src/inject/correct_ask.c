@@ -4,6 +4,7 @@
 #include "correct_ask.h"
 
 #include "correct.h"
+#include "correct_back.h"
 #include "correct_pool.h"
 
 static CUresult tells_free(size_t *free_bytes, size_t *total)
@@ -11,7 +12,9 @@ static CUresult tells_free(size_t *free_bytes, size_t *total)
     const struct call *call = correct_call();
     const CUresult result = REAL(cuMemGetInfo_v2)(free_bytes, total);
     if (result == CUDA_SUCCESS && free_bytes && call->current)
-        *free_bytes += correct_pool_kept_bytes(call->current->device);
+        *free_bytes = (size_t)((int64_t)*free_bytes +
+                               (int64_t)correct_pool_kept_bytes(call->current->device) +
+                               correct_back_more_bytes(call->current->device));
     return result;
 }
 
@@ -19,15 +22,23 @@ static CUresult tells_free(size_t *free_bytes, size_t *total)
 // in what is kept is nothing, and so is what lies behind the bytes that were asked for.
 struct view {
     CUdeviceptr address;
-    uint64_t bytes; // 0: what the driver says
+    uint64_t bytes;    // 0: what the driver says
+    CUcontext context; // NULL: likewise
 };
 
 static struct view view_of(CUdeviceptr address)
 {
     static const CUdeviceptr nothing = 1;
-    struct view view = {address, 0};
-    if (correct_pool_view(address, &view.bytes) && !view.bytes)
+    struct view view = {.address = address};
+    struct correct_back_view backed;
+    if (correct_back_view(address, &backed)) {
+        view.bytes = backed.bytes;
+        view.context = backed.context;
+        if (!view.bytes)
+            view.address = nothing;
+    } else if (correct_pool_view(address, &view.bytes) && !view.bytes) {
         view.address = nothing;
+    }
     return view;
 }
 
@@ -44,6 +55,8 @@ static void tell_attribute(void *data, CUpointer_attribute attribute, struct vie
 {
     if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE && view.bytes)
         *(size_t *)data = view.bytes;
+    if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT && view.context)
+        *(CUcontext *)data = view.context;
 }
 
 static CUresult tells_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)

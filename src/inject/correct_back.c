@@ -17,10 +17,10 @@
 #include "correct_pool.h"
 
 enum {
-    NEAR_BYTES = 4096,      // a pointer so far beside an object may be meant for it
+    NEAR_BYTES = 4096, // a pointer so far beside an object may be meant for it
     LEAST_GRANULARITIES = 2,
     MOST_SPARE = 8,
-    UNIT_BYTES = 512,        // of what the driver gives natively
+    UNIT_BYTES = 512,         // of what the driver gives natively
     MOST_WAIT_NS = 500000000, // for the device, before an object goes
 };
 
@@ -79,8 +79,7 @@ static uint64_t native_bytes(const struct backing *backing)
 
 static void count_peaks(void)
 {
-    const int64_t now =
-        (int64_t)backs.total_bytes - backs.saved_bytes + (int64_t)backs.spare_bytes;
+    const int64_t now = (int64_t)backs.total_bytes - backs.saved_bytes + (int64_t)backs.spare_bytes;
     correct_count(NULL, EVENT_CORRECTION_PEAK_BYTES, now > 0 ? (uint64_t)now : 0);
     correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, backs.total_bytes);
 }
@@ -156,8 +155,7 @@ static bool prepare(void)
     backs.unfit = true;
     if (REAL(cuDeviceGetCount)(&devices) != CUDA_SUCCESS || devices != 1 ||
         REAL(cuCtxGetDevice)(&backs.device) != CUDA_SUCCESS ||
-        REAL(cuDeviceGetAttribute)(&able,
-                                   CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+        REAL(cuDeviceGetAttribute)(&able, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
                                    backs.device) != CUDA_SUCCESS ||
         !able)
         return false;
@@ -662,8 +660,7 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view)
         struct call *call = correct_call();
         back(call, backing);
         *view = (struct correct_back_view){
-            backing->address,
-            address - backing->address < backing->bytes ? backing->bytes : 0,
+            backing->address, address - backing->address < backing->bytes ? backing->bytes : 0,
             backing->context->handle};
     }
     correct_back_unlock();

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "correct.h"
+#include "correct_back.h"
 #include "correct_fence.h"
 
 struct pool {
@@ -217,7 +218,13 @@ static bool may_ask(const struct call *call)
 static CUresult allocates(CUdeviceptr *address, size_t bytes)
 {
     const struct call *call = correct_call();
-    const struct plan_row *row = correct_row(PLAN_POOL);
+    const struct plan_row *row = correct_row(PLAN_BACK);
+    CUresult backed;
+    if (row && correct_back_allocates(row, address, bytes, &backed))
+        return backed;
+    if (!correct_back_makes_room(bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    row = correct_row(PLAN_POOL);
     if (!row || !address || !bytes || !may_ask(call))
         return REAL(cuMemAlloc_v2)(address, bytes);
     const uint64_t kept = take_kept(call->current, bytes);
@@ -286,8 +293,7 @@ bool correct_pool_give_back(void)
     return atomic_load(&pools.any) && give_back(never);
 }
 
-// Whether all work of the process is this context's.
-static bool is_alone(const struct context *context)
+bool correct_pool_is_alone(const struct context *context)
 {
     bool alone = true;
     pthread_mutex_lock(&state.lock);
@@ -310,8 +316,8 @@ static enum freed keep(const struct call *call, uint64_t address, bool wanted)
         return FREED_UNKNOWN;
     if (block->kept || block->address != address)
         return FREED_ALREADY;
-    if (wanted && !block->shared && pool->context == call->current && is_alone(call->current) &&
-        fences_put(&pool->fences, block)) {
+    if (wanted && !block->shared && pool->context == call->current &&
+        correct_pool_is_alone(call->current) && fences_put(&pool->fences, block)) {
         const bool pending = block->fence_count;
         if (blocks_keep(&pool->blocks, block))
             return pending ? FREED_PENDING : FREED_IDLE;
@@ -324,6 +330,9 @@ static enum freed keep(const struct call *call, uint64_t address, bool wanted)
 static CUresult frees(CUdeviceptr address)
 {
     struct call *call = correct_call();
+    CUresult backed;
+    if (address && correct_back_frees(address, &backed))
+        return backed;
     if (!atomic_load(&pools.any) || !address || !call->current)
         return REAL(cuMemFree_v2)(address);
     const struct plan_row *row = correct_row(PLAN_POOL);

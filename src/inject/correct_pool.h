@@ -19,6 +19,9 @@ bool correct_pool_give_back(void);
 // The context is gone, and its memory with it.
 void correct_pool_context_gone(const struct context *context);
 
+// Whether all work of the process is this context's.
+bool correct_pool_is_alone(const struct context *context);
+
 // Bytes that are kept on the device, which the program has freed.
 uint64_t correct_pool_kept_bytes(uint32_t device);
 

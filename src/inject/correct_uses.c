@@ -25,8 +25,8 @@ static struct {
     struct base_map kernels; // handle to struct params; forgotten when modules come or go
     bool host_known;         // where memory of the host lies, as of host_changes
     uint64_t host_changes, host_from, host_to;
-    _Atomic bool host_seen;  // kernels can read memory of the host that no parameter names
-    _Atomic int pageable;    // 0: not asked yet, 1: kernels see only memory they are told of, 2: all
+    _Atomic bool host_seen; // kernels can read memory of the host that no parameter names
+    _Atomic int pageable;   // 0: not asked yet, 1: kernels see only memory they are told of, 2: all
 } uses;
 
 void correct_uses_start(void)
@@ -55,7 +55,8 @@ static bool sees_pageable(const struct call *call)
     if (!known) {
         int pageable = 1;
         REAL(cuDeviceGetAttribute)
-        (&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, (CUdevice)call->current->device - 1);
+        (&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
+         (CUdevice)call->current->device - 1);
         known = pageable ? 2 : 1;
         atomic_store(&uses.pageable, known);
     }
@@ -181,8 +182,7 @@ static const struct params *params_of(CUfunction function)
     uint64_t *place = base_map_put(&uses.kernels, (uint64_t)(uintptr_t)function, NULL);
     if (place && !*place)
         *place = (uint64_t)(uintptr_t)ask_params(function);
-    const struct params *params =
-        place ? (const struct params *)(uintptr_t)*place : NULL; // NOLINT
+    const struct params *params = place ? (const struct params *)(uintptr_t)*place : NULL; // NOLINT
     pthread_mutex_unlock(&uses.lock);
     return params;
 }
@@ -208,7 +208,8 @@ void correct_uses_launch(struct call *call, CUfunction function, void **pointers
     const struct params *params = correct_back_is_wanting() && !extra ? params_of(function) : NULL;
     const char *buffer;
     size_t bytes;
-    bool all = atomic_load(&uses.host_seen) || (call->stream && call->stream->context != call->current);
+    bool all =
+        atomic_load(&uses.host_seen) || (call->stream && call->stream->context != call->current);
     if (!correct_back_is_wanting() || all) {
         // nothing to look for
     } else if (extra && find_packed(extra, &buffer, &bytes)) {

@@ -23,6 +23,7 @@ struct use_range {
     bool managed; // of no copy
     bool boxes;   // it has more than two dimensions: nothing of it is watched
     bool block;   // all of a block of malloc's that has pages of its own
+    bool owed;    // closed because something is owed there, and told of nothing: correct_memory.c
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
     uint64_t low, high;                 // pages that are closed, all of them; high 0: none can be
@@ -45,6 +46,7 @@ struct use_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // on all of this; when it began
     uint64_t locked_ns;          // when the lock was taken
+    uint64_t signals;            // that its holder had blocked, where something may be owed
     uint64_t left_out;           // data that was not watched because that took too long
     // Anybody may look.
     _Atomic uint32_t pending;     // ranges
@@ -116,9 +118,14 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
 
 // --- The rest ------------------------------------------------------------------------------------
 
+bool use_devices_have(CUdevice_attribute which); // some device does
+
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);
 void use_memory_start(void);
+// From now on glibc's malloc gives large blocks pages of their own. By itself it stops to do so
+// when the first are freed, as the driver does with some at its start.
+void use_map_blocks(void);
 void *use_own_free(void); // first_use_libc.c: what it stands before free() with
 uint64_t use_page_bytes(void);
 // Why nothing can be watched in this process; NULL: it can.

@@ -8,12 +8,15 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "first_use_inner.h"
+
+enum { LEAST_MAPPED = 64 << 10 };
 
 static struct {
     uint64_t page_bytes;
@@ -60,6 +63,13 @@ void use_memory_start(void)
         memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     }
     memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void use_map_blocks(void)
+{
+    const char *tunables = getenv("GLIBC_TUNABLES");
+    if (!getenv("MALLOC_MMAP_THRESHOLD_") && !(tunables && strstr(tunables, "mmap_threshold")))
+        mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED);
 }
 
 // --- Blocks --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "correct_back.h"
 #include "correct_pool.h"
 #include "probe.h"
 #include "state.h"
@@ -240,6 +241,7 @@ void context_end(struct context *context, uint64_t call)
     if (state.probes)
         shadow_context_gone(context, call);
     correct_pool_context_gone(context);
+    correct_back_context_gone(context);
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
     atomic_fetch_add(&state.context_changes, 1);

@@ -129,7 +129,7 @@ static bool start(const struct door_driver *driver)
         announce(driver);
         probe_start();
         first_use_start(driver);
-        correct_start(driver);
+        correct_start();
     }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
     static bool registered; // children inherit it
@@ -146,6 +146,7 @@ static bool start(const struct door_driver *driver)
 
 static void forked(void)
 {
+    correct_forked();
     first_use_forked();
     atomic_store(state.phase, PHASE_NEW);
 }
@@ -166,7 +167,7 @@ static void make_phase(void)
 #ifdef MADV_WIPEONFORK
     madvise(page, bytes, MADV_WIPEONFORK);
 #endif
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(correct_before_fork, correct_after_fork, forked);
 }
 
 bool state_on_slowly(void)

@@ -63,6 +63,17 @@ static void reads(void)
     free(words);
 }
 
+// A block of pages of its own that is freed makes malloc map only larger ones by itself.
+static void after_free(void)
+{
+    unsigned *large = malloc(4 * BYTES);
+    memset(large, 0, 4 * BYTES);
+    free(large);
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    printf("%u\n", read_word(words, 0));
+}
+
 static void writes(void)
 {
     unsigned *words = block();
@@ -627,6 +638,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {
         {"reads", reads},
+        {"after_free", after_free},
         {"writes", writes},
         {"asynchronous", asynchronous},
         {"events", events},

@@ -166,7 +166,7 @@ endif()
 # Not with sanitizers, which have an allocator of their own, and SIGSEGV.
 if(NOT GLINT_SANITIZE)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/first_use.c)
-    inject_test(first_use.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads writes asynchronous
+    inject_test(first_use.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads after_free writes asynchronous
         events stream_waits never_used overwritten on_stack in_heap in_variable aligned registered edges part_of_block rows columns often)
     inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside
         other_thread many_threads host_function managed graphs forks vforks)
