@@ -18,11 +18,13 @@ enum use_state { USE_FREE = 0, USE_PENDING, USE_ARMED };
 struct use_range {
     enum use_state state;
     bool open;    // of an armed one: pages of it are open, and are closed again at the next call
+    bool whole;   // all of them are, as far as it is this one that has them closed
     bool told;    // that it may have been used, or was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
     bool managed; // of no copy
     bool boxes;   // it has more than two dimensions: nothing of it is watched
     bool block;   // all of a block of malloc's that has pages of its own
+    bool owed;    // closed because something is owed there, and told of nothing: correct_memory.c
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
     uint64_t low, high;                 // pages that are closed, all of them; high 0: none can be
@@ -35,6 +37,10 @@ struct use_range {
         const struct stream *stream;
         uint64_t enqueued; // the stream's work, with this
     } streams[USE_STREAMS];
+    // Of a pending one, for its hash; bytes 0: there will be none.
+    struct event_copy what;
+    uint64_t holder;         // object that it lies in
+    struct call_hash before; // of what was there
 };
 
 struct use_table {
@@ -45,6 +51,7 @@ struct use_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // on all of this; when it began
     uint64_t locked_ns;          // when the lock was taken
+    uint64_t signals;            // that its holder had blocked, where something may be owed
     uint64_t left_out;           // data that was not watched because that took too long
     // Anybody may look.
     _Atomic uint32_t pending;     // ranges
@@ -114,11 +121,40 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
            high > atomic_load_explicit(&use_table.low, memory_order_relaxed);
 }
 
+// first_use_libc.c: nothing is closed there until it is given back.
+struct use_guard *use_take_guard(uint64_t low, uint64_t high);
+void use_give_guard(struct use_guard *guard);
+
+// --- What copies move (first_use_hash.c) ---------------------------------------------------------
+
+// Before a copy to the host, and before anything is known of it: whether it matters what is there.
+// If so, that is looked at as soon as it is known to be open.
+bool use_hash_wants_before(const struct call *call);
+void use_hash_before(struct call *call);
+// At the end of a call that was good: of a copy from the host; of one to it that has waited.
+void use_hash_source(const struct call *call, const struct event_copy *copy);
+void use_hash_destination(const struct call *call);
+// With the lock, of a copy to the host that is pending: it began; other work will change what is
+// there; the call has made it safe.
+void use_hash_begin(struct use_range *range, const struct event_copy *copy);
+void use_hash_disturb(uint64_t low, uint64_t high);
+void use_hash_safe(const struct call *call, struct use_range *range);
+// A stream is given a function of the program's, or something else that may write to the host's
+// memory; how many were so far; and that so many are over.
+void use_hash_host_work(void);
+uint64_t use_hash_host_calls(void);
+void use_hash_host_done(uint64_t calls);
+
 // --- The rest ------------------------------------------------------------------------------------
+
+bool use_devices_have(CUdevice_attribute which); // some device does
 
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);
 void use_memory_start(void);
+// From now on glibc's malloc gives large blocks pages of their own. By itself it stops to do so
+// when the first are freed, as the driver does with some at its start.
+void use_map_blocks(void);
 void *use_own_free(void); // first_use_libc.c: what it stands before free() with
 uint64_t use_page_bytes(void);
 // Why nothing can be watched in this process; NULL: it can.

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,12 +16,20 @@
 
 #include "first_use_inner.h"
 
+enum { LEAST_MAPPED = 64 << 10 };
+
 static struct {
+    bool started;
     uint64_t page_bytes;
     uint64_t heap;     // where the program's break began; 0: not known
     bool sees_free;    // the program's free() is ours
     uint64_t exe, end; // the executable
 } memory;              // written once, by the first to start
+
+__attribute__((constructor)) static void ask_page_bytes(void)
+{
+    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+}
 
 uint64_t use_page_bytes(void)
 {
@@ -48,7 +57,7 @@ static uint64_t break_began(void)
 
 void use_memory_start(void)
 {
-    if (memory.page_bytes)
+    if (memory.started)
         return;
     struct dl_find_object object;
     void *(*find)(void *, const char *) = (void *(*)(void *, const char *))door_next_dlsym();
@@ -59,7 +68,14 @@ void use_memory_start(void)
         memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
         memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     }
-    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    memory.started = true;
+}
+
+void use_map_blocks(void)
+{
+    const char *tunables = getenv("GLIBC_TUNABLES");
+    if (!getenv("MALLOC_MMAP_THRESHOLD_") && !(tunables && strstr(tunables, "mmap_threshold")))
+        mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED);
 }
 
 // --- Blocks --------------------------------------------------------------------------------------

@@ -110,7 +110,11 @@ static int set_action(const struct sigaction *action, struct sigaction *old)
     if (action) {
         signals.action = wanted;
         const struct sigaction ours = ours_for(&wanted);
+        struct sigaction now;
         next_sigaction(SIGSEGV, &ours, NULL);
+        // On some machines the C library adds a flag, and the program sees it when it asks.
+        if (next_sigaction(SIGSEGV, NULL, &now) == 0)
+            signals.action.sa_flags |= now.sa_flags & ~ours.sa_flags;
     }
     unlock_signals(&before);
     if (old)

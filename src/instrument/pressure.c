@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many registers a kernel needs, by an estimate: the most 32-bit words that are alive at one
-// place. The clone is held to what the driver's compiler would give a kernel of that kind, so that
-// about as many of its warps are on a multiprocessor at a time: what its probes need more than the
-// next step has they keep in memory, on the ways that are seldom taken.
+// place. The clone of a kernel of few is held to few, so that as many of its warps are on a
+// multiprocessor at a time: what its probes need more they keep in memory, on the ways that are
+// seldom taken. One that needs more itself, or whose probes look addresses up, has fewer warps
+// anyway; it gains more by registers than it loses, up to half of the warps that there can be.
 #include <string.h>
 
 #include "work.h"
 
 // Registers a thread up to which a multiprocessor of 64 Ki registers holds so many warps more.
-enum { STEPS = 5 };
+enum { HALF = 4, STEPS };
 static const uint32_t steps[STEPS + 1] = {32, 40, 48, 56, 64, 72};
 
 enum {
     WORDS_MOST = 1 << 20, // of sets: larger functions are left as they are
     ROUNDS_MOST = 64,
-    BESIDE = 14,    // that the compiler needs besides, for addresses and the like
+    BESIDE = 15,    // that the compiler needs besides, for addresses and the like
     REFS_MOST = 24, // of one instruction: those with more want registers next to each other
 };
 
@@ -163,10 +164,12 @@ uint32_t instrument_register_limit(struct instrument_work *work, const struct in
         ;
     uint32_t alive = 0;
     go_through(&sets, cfg, &alive);
-    // A word more is within what the estimate is wrong by.
-    const uint32_t own = step_for(alive + BESIDE),
-                   all = step_for(alive + BESIDE + kept_words(body) - 1);
-    if (own == STEPS)
+    const uint32_t need = alive + BESIDE, with_probes = need + kept_words(body);
+    if (step_for(need) == STEPS)
         return 0;
-    return steps[all > own && !works_in_tiles(body) ? own + 1 : own];
+    if (works_in_tiles(body))
+        return steps[step_for(need - 1)]; // a word is within what the estimate is wrong by
+    if (step_for(need) == 0 && !body->looks_up)
+        return steps[0];
+    return steps[step_for(with_probes) <= HALF ? HALF : STEPS];
 }

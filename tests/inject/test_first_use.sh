@@ -1,11 +1,12 @@
 #!/bin/sh
-# First uses of what the GPU gave a program, case by case: test_first_use.sh PROGRAM SOURCE CASE...
+# First uses of what the GPU gave a program, case by case: test_first_use.sh PROGRAM [SOURCE [CASE...]], all without.
 # What the program prints and how it ends is the same whether it is watched or not; who used what
 # first, where and how, is exact. A use is told as "sync < copy: how offset word", where the word is
 # what the line of the source says that used it. GLINT_TEST_DEVICE: where it runs.
 set -eu
-program=$1 source=$2
-shift 2
+program=$1 source=${2:-$(dirname "$0")/first_use.c}
+[ $# -ge 2 ] && shift 2 || shift
+[ $# -gt 0 ] || set -- $(sed -n 's/^        {"\([a-z_]*\)", .*/\1/p' "$source")
 device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,6 +25,7 @@ expected() {
     both=cuMemcpyDtoH_v2
     case $1 in
     reads) echo "$both < $both: read 4000 of 1048576, read" ;;
+    after_free) echo "$both < $both: read 0 of 1048576, read" ;;
     writes) echo "$both < $both: write 0 of 1048576, write" ;;
     asynchronous) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 1048572 of 1048576, read" ;;
     events) echo "cuEventSynchronize < cuMemcpyDtoHAsync_v2: read 20 of 1048576, read"
@@ -45,6 +47,7 @@ expected() {
     neighbours) echo "$both < $both: read 8 of 1000, read"
         echo "$both < $both: read 4 of 1000, read" ;;
     touched_beside) echo "$both < $both: unknown 0 of 1000" ;;
+    handed_beside) echo "$both < $both: unknown 0 of 12160" ;;
     other_thread) echo "$both < $both: read 36 of 1048576, another thread, read" ;;
     host_function) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 12 of 1048576, read" ;;
     system_writes) echo "$both < $both: system 100 of 1048576, handed" ;;

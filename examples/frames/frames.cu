@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// frames: a row of frames that the host draws, the GPU filters and the host looks at, each way
+// through memory that is not pinned.
+//
+// What comes back is looked at only when the next frame is on its way, so that the GPU could filter
+// a frame while the host draws the next one. But cudaMemcpy returns when the data is there
+// (synchronous-transfer): the host waits for every frame when it copies it back. frames_fixed.cu
+// has pinned memory, copies asynchronously, and waits for a frame when it looks at it.
+//
+// The host looks at every frame, at all of it; what it finds is the result.
+#include "frames.h"
+
+int main(int argc, char **argv)
+{
+    const waits_problem problem = waits_arguments(argc, argv, {1 << 16, 6, 2, 1});
+    const size_t bytes = problem.count * sizeof(uint32_t);
+    const int blocks = example_blocks(problem.count, block);
+    const double began = waits_begin();
+
+    std::vector<uint32_t> in(problem.count), out[2];
+    for (std::vector<uint32_t> &frame : out)
+        frame.resize(problem.count);
+    uint32_t *in_gpu, *out_gpu;
+    CHECK(cudaMalloc(&in_gpu, bytes));
+    CHECK(cudaMalloc(&out_gpu, bytes));
+
+    uint32_t state = first_state;
+    uint64_t checksum = waits_checksum_start;
+    for (int step = 0; step < problem.steps; ++step) {
+        draw_frame(problem, &state, in.data());
+        CHECK(cudaMemcpy(in_gpu, in.data(), bytes, cudaMemcpyHostToDevice));
+        filter<<<blocks, block>>>(problem.count, (uint32_t)step, problem.rounds, in_gpu, out_gpu);
+        CHECK(cudaMemcpy(out[step % 2].data(), out_gpu, bytes, cudaMemcpyDeviceToHost));
+        if (step > 0)
+            checksum = waits_checksum(checksum, out[(step - 1) % 2].data(), problem.count);
+    }
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    const std::vector<uint32_t> &last = out[(problem.steps - 1) % 2];
+    checksum = waits_checksum(checksum, last.data(), problem.count);
+    CHECK(cudaFree(in_gpu));
+    CHECK(cudaFree(out_gpu));
+    waits_done(began);
+
+    bool ok = true; // of the last frame, since the others are gone
+    for (int i = 0; i < problem.count; i += waits_stride(problem.count))
+        ok = ok && last[i] == waits_mix(in[i], (uint32_t)problem.steps - 1, problem.rounds);
+    return waits_end("frames", checksum, ok);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// vectors: a program over a small library of vectors that synchronises with the GPU at the end of
+// every call, so that its callers need not know that it works asynchronously.
+//
+// They need not: what is computed stays on the GPU, the calls come one after the other on one
+// stream, and what the host does in between, drawing the next factor, needs none of it. So the
+// synchronisations in scale() and add() are in vain (unnecessary-sync), and the host and the GPU
+// take turns. That of sum() is needed: the caller looks at the number that it returns.
+// vectors_fixed.cu has no other.
+#include "vectors.h"
+
+namespace library
+{
+
+static void scale(int count, uint32_t by, int rounds, uint32_t *vector)
+{
+    scale_kernel<<<example_blocks(count, block), block>>>(count, by, rounds, vector);
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void add(int count, const uint32_t *from, uint32_t *to)
+{
+    add_kernel<<<example_blocks(count, block), block>>>(count, from, to);
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+}
+
+// sum_pinned is memory of the host that copies can write to asynchronously.
+static uint32_t sum(int count, const uint32_t *vector, uint32_t *sum_gpu, uint32_t *sum_pinned)
+{
+    CHECK(cudaMemsetAsync(sum_gpu, 0, sizeof(*sum_gpu)));
+    sum_kernel<<<example_blocks(count, block), block>>>(count, vector, sum_gpu);
+    CHECK(cudaMemcpyAsync(sum_pinned, sum_gpu, sizeof(*sum_gpu), cudaMemcpyDeviceToHost));
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    return *sum_pinned;
+}
+
+} // namespace library
+
+int main(int argc, char **argv)
+{
+    const waits_problem problem = waits_arguments(argc, argv, {1 << 15, 8, 8, 1000});
+    const size_t bytes = problem.count * sizeof(uint32_t);
+    const double began = waits_begin();
+
+    std::vector<uint32_t> x(problem.count);
+    for (int i = 0; i < problem.count; ++i)
+        x[i] = (uint32_t)i;
+    uint32_t *x_gpu, *y_gpu, *sum_gpu, *sum_pinned;
+    CHECK(cudaMalloc(&x_gpu, bytes));
+    CHECK(cudaMalloc(&y_gpu, bytes));
+    CHECK(cudaMalloc(&sum_gpu, sizeof(*sum_gpu)));
+    CHECK(cudaMallocHost(&sum_pinned, sizeof(*sum_pinned)));
+    CHECK(cudaMemcpy(x_gpu, x.data(), bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemset(y_gpu, 0, bytes));
+
+    uint32_t state = first_state;
+    for (int step = 0; step < problem.steps; ++step) {
+        const uint32_t first = waits_draw(&state, problem.work);
+        library::scale(problem.count, first, problem.rounds, x_gpu);
+        library::add(problem.count, x_gpu, y_gpu);
+        const uint32_t second = waits_draw(&state, problem.work);
+        library::scale(problem.count, second, problem.rounds, y_gpu);
+        library::add(problem.count, y_gpu, x_gpu);
+    }
+    const uint32_t sum = library::sum(problem.count, x_gpu, sum_gpu, sum_pinned);
+    CHECK(cudaMemcpy(x.data(), x_gpu, bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(x_gpu));
+    CHECK(cudaFree(y_gpu));
+    CHECK(cudaFree(sum_gpu));
+    CHECK(cudaFreeHost(sum_pinned));
+    waits_done(began);
+
+    uint32_t expected = 0;
+    for (uint32_t element : x)
+        expected += element;
+    const uint64_t checksum = waits_checksum(waits_checksum_start, x.data(), x.size());
+    return waits_end("vectors", checksum, sum == expected && is_vector(problem, x));
+}

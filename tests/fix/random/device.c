@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the device: pieces of four kinds, and kernels over them. Kernels take their time, so
+// that what did not wait for them finds what was there before.
+#include "random.h"
+
+#include <string.h>
+
+// Every kernel begins with a number of nanoseconds that pass before it reads or writes.
+#define WAITING                                                                              \
+    "    .reg .b64 %t<3>;\n    .reg .pred %q;\n    ld.param.u32 %r1, [words];\n"             \
+    "    mov.u64 %t0, %globaltimer;\n    ld.param.u64 %t2, [wait_ns];\n"                     \
+    "again:\n    mov.u64 %t1, %globaltimer;\n    sub.u64 %t1, %t1, %t0;\n"                   \
+    "    setp.lt.u64 %q, %t1, %t2;\n    @%q bra again;\n"                                    \
+    "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n    mov.u32 %r4, %tid.x;\n"      \
+    "    mad.lo.u32 %r5, %r2, %r3, %r4;\n    setp.ge.u32 %q, %r5, %r1;\n    @%q bra done;\n" \
+    "    mul.wide.u32 %rd9, %r5, 4;\n"
+#define REGISTERS "    .reg .b32 %r<12>;\n    .reg .b64 %rd<12>;\n"
+// to[i] = from[i] * 1664525 + key + i, %rd1 from, %rd2 to, %r6 the key
+#define MIX                                                                \
+    "    add.u64 %rd3, %rd1, %rd9;\n    ld.global.u32 %r7, [%rd3];\n"      \
+    "    mad.lo.u32 %r7, %r7, 1664525, %r6;\n    add.u32 %r7, %r7, %r5;\n" \
+    "    add.u64 %rd4, %rd2, %rd9;\n    st.global.u32 [%rd4], %r7;\n"
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry fill(.param .u64 to, .param .u32 words, .param .u32 key, .param .u64 "
+    "wait_ns)\n{\n" //
+    REGISTERS WAITING "    ld.param.u64 %rd2, [to];\n    ld.param.u32 %r6, [key];\n"
+    "    mul.lo.u32 %r7, %r5, 2654435761;\n    xor.b32 %r7, %r7, %r6;\n"
+    "    add.u64 %rd4, %rd2, %rd9;\n    st.global.u32 [%rd4], %r7;\n"
+    "done:\n    ret;\n}\n"
+    ".visible .entry mix(.param .u64 from, .param .u64 to, .param .u32 words, .param .u32 key, "
+    ".param .u64 wait_ns)\n"
+    "{\n" REGISTERS WAITING "    ld.param.u64 %rd1, [from];\n    ld.param.u64 %rd2, [to];\n    "
+    "ld.param.u32 %r6, [key];\n" MIX "done:\n    ret;\n}\n"
+    // Its pointers, from and to, are in memory.
+    ".visible .entry follow(.param .u64 pointers, .param .u32 words, .param .u32 key, .param .u64 "
+    "wait_ns)\n"
+    "{\n" REGISTERS WAITING "    ld.param.u64 %rd5, [pointers];\n    ld.global.u64 %rd1, [%rd5];\n "
+    "   ld.global.u64 %rd2, [%rd5+8];\n"
+    "    ld.param.u32 %r6, [key];\n" MIX //
+    "done:\n    ret;\n}\n";
+
+void load_kernels(struct world *world)
+{
+    CHECK(cuModuleLoadData(&world->module, ptx));
+    CHECK(cuModuleGetFunction(&world->fill, world->module, "fill"));
+    CHECK(cuModuleGetFunction(&world->mix, world->module, "mix"));
+    CHECK(cuModuleGetFunction(&world->follow, world->module, "follow"));
+}
+
+// Long enough to be overtaken, now and then.
+static uint64_t some_ns(struct world *world)
+{
+    return below(world, 4) ? 0 : 20000 + below(world, 200000);
+}
+
+static void launch(CUfunction function, unsigned words, CUstream stream, void **params)
+{
+    CHECK(cuLaunchKernel(function, (words + 255) / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL));
+}
+
+void fill_words(struct world *world, CUdeviceptr to, unsigned words, uint32_t key, CUstream stream)
+{
+    uint64_t wait_ns = some_ns(world);
+    launch(world->fill, words, stream, (void *[]){&to, &words, &key, &wait_ns});
+}
+
+void mix_words(struct world *world, CUdeviceptr from, CUdeviceptr to, unsigned words, uint32_t key,
+               CUstream stream)
+{
+    uint64_t wait_ns = some_ns(world);
+    launch(world->mix, words, stream, (void *[]){&from, &to, &words, &key, &wait_ns});
+}
+
+void follow_words(struct world *world, CUdeviceptr pointers, unsigned words, uint32_t key,
+                  CUstream stream)
+{
+    uint64_t wait_ns = some_ns(world);
+    launch(world->follow, words, stream, (void *[]){&pointers, &words, &key, &wait_ns});
+}
+
+uint32_t filled(unsigned i, uint32_t key)
+{
+    return i * 2654435761u ^ key;
+}
+
+uint32_t mixed(uint32_t word, unsigned i, uint32_t key)
+{
+    return word * 1664525u + key + i;
+}
+
+// Those of the last kind have several of a GPU's pages to themselves, and are used somewhere in
+// their midst.
+static void allocate_device(struct world *world, struct device_piece *piece, unsigned stream)
+{
+    piece->words = 256 + below(world, 6000);
+    piece->model = malloc(4 * (size_t)piece->words);
+    if (!piece->model)
+        exit(1);
+    piece->defined = false;
+    piece->last = (struct work){0};
+    size_t bytes = 4 * (size_t)piece->words, before = 0;
+    switch (piece->kind) {
+    case DEVICE_POOL:
+        CHECK(cuMemAllocAsync(&piece->start, bytes, handle_of(world, stream)));
+        issued(world, &piece->last, stream);
+        break;
+    case DEVICE_MANAGED:
+        CHECK(cuMemAllocManaged(&piece->start, bytes, CU_MEM_ATTACH_GLOBAL));
+        break;
+    case DEVICE_LARGE:
+        before = 4 * (size_t)below(world, (6u << 20) / 4 - piece->words);
+        bytes = 6 << 20;
+        // fall through
+    default: CHECK(cuMemAlloc_v2(&piece->start, bytes));
+    }
+    piece->address = piece->start + before;
+}
+
+struct device_piece *device_piece(struct world *world, unsigned index, bool defined,
+                                  unsigned stream)
+{
+    struct device_piece *piece = &world->devices[index];
+    if (!piece->address)
+        allocate_device(world, piece, stream);
+    if (defined && !piece->defined)
+        launch_fill(world, piece, stream);
+    return piece;
+}
+
+void free_device(struct world *world, struct device_piece *piece)
+{
+    if (!piece->address)
+        return;
+    if (piece->kind == DEVICE_POOL) {
+        CHECK(cuMemFreeAsync(piece->start, handle_of(world, piece->last.stream)));
+    } else {
+        // It waits for what is on the memory, so that is known to be done.
+        CHECK(cuMemFree_v2(piece->start));
+        if (is_pending(world, &piece->last))
+            world->streams[piece->last.stream].done = piece->last.number;
+    }
+    free(piece->model);
+    piece->address = 0;
+    piece->last = (struct work){0};
+}
+
+void launch_fill(struct world *world, struct device_piece *to, unsigned stream)
+{
+    uint32_t key = next_random(world);
+    order_after(world, &to->last, stream);
+    fill_words(world, to->address, to->words, key, handle_of(world, stream));
+    issued(world, &to->last, stream);
+    for (unsigned i = 0; i < to->words; i++)
+        to->model[i] = filled(i, key);
+    to->defined = true;
+}
+
+void launch_mix(struct world *world, struct device_piece *from, struct device_piece *to,
+                unsigned stream)
+{
+    uint32_t key = next_random(world);
+    unsigned words = from->words < to->words ? from->words : to->words;
+    order_after(world, &from->last, stream);
+    order_after(world, &to->last, stream);
+    mix_words(world, from->address, to->address, words, key, handle_of(world, stream));
+    issued(world, &from->last, stream);
+    issued(world, &to->last, stream);
+    for (unsigned i = 0; i < words; i++)
+        to->model[i] = mixed(from->model[i], i, key);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that does what a number, its seed, says: memory of all kinds, copies, kernels, streams,
+// events, graphs and threads, in an order that differs from seed to seed. It is always a correct
+// program: what it finds in memory follows from the seed alone, and it knows what that is.
+//
+//   main.c        worlds, the sites that statements are called from, and the end
+//   statements.c  what a statement does
+//   device.c      memory of the device, and kernels
+//   host.c        memory of the host, and the ways in which it is looked at
+//   order.c       streams: what must be waited for, and ways to wait for it
+//
+// A *world* is all that one thread works with; worlds share nothing but the context. Statements
+// stand at *sites*, each a call path of its own, and a site has the same kind of statement whatever
+// the seed; so what was learned of a call path from one seed holds for the calls of another, but
+// not for what these are for.
+//
+// A model of every piece of memory is kept on the host, and written when work is issued: order.c
+// sees to it that work on a piece happens in the order in which it was issued. A piece that is
+// found to differ from its model ends the program with status 3. What was seen is summed up in a
+// digest, which is printed.
+#ifndef GLINT_TESTS_FIX_RANDOM_H
+#define GLINT_TESTS_FIX_RANDOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../inject/program.h"
+
+enum {
+    STREAM_COUNT = 4, // the legacy stream, two that order with it, and one that does not
+    DEVICE_COUNT = 6,
+    HOST_COUNT = 12,
+    LATER_COUNT = 16,
+    PAGE = 4096,
+};
+
+// The last work on a piece of memory: the nth on a stream; n is 0 where there is none.
+struct work {
+    unsigned stream;
+    uint64_t number;
+};
+
+struct stream {
+    CUstream handle;
+    uint64_t issued, done; // done is what the program may know to be done
+};
+
+enum device_kind { DEVICE_PLAIN, DEVICE_POOL, DEVICE_MANAGED, DEVICE_LARGE, DEVICE_KINDS };
+
+struct device_piece {
+    enum device_kind kind;
+    CUdeviceptr start;   // of the allocation
+    CUdeviceptr address; // within it, of the words that are used; 0: there is none now
+    unsigned words;
+    bool defined; // all of it was written
+    uint32_t *model;
+    struct work last;
+};
+
+enum host_kind {
+    HOST_HEAP,       // small: its pages have other things too
+    HOST_BLOCK,      // large: pages of its own
+    HOST_MAPPED,     // by mmap
+    HOST_STATIC,     // a variable of the executable
+    HOST_PINNED,     // by the driver
+    HOST_REGISTERED, // large, and registered with the driver
+    HOST_KINDS,
+};
+
+struct host_piece {
+    enum host_kind kind;
+    uint32_t *data;
+    unsigned words;
+    uint32_t *model;
+    struct work last; // of copies that may still write it, or read it
+};
+
+struct later {
+    unsigned host, offset, words;
+};
+
+struct world {
+    unsigned number; // 0 is the main thread's
+    uint32_t random;
+    uint64_t digest;
+    const char *doing; // for messages
+    int file;          // what it writes, by all means that there are
+    struct stream streams[STREAM_COUNT];
+    struct device_piece devices[DEVICE_COUNT];
+    struct host_piece hosts[HOST_COUNT];
+    struct later later[LATER_COUNT];
+    unsigned later_count;
+    unsigned round;
+    CUmodule module;
+    CUfunction fill, mix, follow;
+};
+
+// A statement: what the seed has chosen for its site.
+struct statement {
+    unsigned device[2], host, stream, choice;
+    enum { USE_NEVER, USE_LATER, USE_NOW } use[2]; // in the first rounds, and in the last
+};
+typedef void statement_function(struct world *world, const struct statement *statement);
+struct kind {
+    const char *name;
+    statement_function *run;
+};
+extern const struct kind kinds[];
+extern const unsigned kind_count;
+
+// --- Numbers -------------------------------------------------------------------------------------
+
+uint32_t next_random(struct world *world);
+static inline uint32_t below(struct world *world, uint32_t limit)
+{
+    return (uint32_t)(((uint64_t)next_random(world) * limit) >> 32);
+}
+// Says what is wrong, and ends the process with status 3.
+_Noreturn void wrong(const struct world *world, const char *what);
+void digest_words(uint64_t *digest, const uint32_t *words, size_t count);
+
+// --- order.c -------------------------------------------------------------------------------------
+
+void open_streams(struct world *world);
+void close_streams(struct world *world);
+CUstream handle_of(const struct world *world, unsigned stream);
+bool is_pending(const struct world *world, const struct work *work);
+// Sees to it that what is next issued on the stream comes after this work.
+void order_after(struct world *world, const struct work *work, unsigned stream);
+// Work on the stream was issued that is about a piece.
+void issued(struct world *world, struct work *work, unsigned stream);
+// Waits until the work is done, in one of many ways.
+void wait_for(struct world *world, const struct work *work);
+void wait_for_all(struct world *world);
+
+// --- device.c ------------------------------------------------------------------------------------
+
+void load_kernels(struct world *world);
+// The piece, allocated; with `defined`, also written.
+struct device_piece *device_piece(struct world *world, unsigned index, bool defined,
+                                  unsigned stream);
+void free_device(struct world *world, struct device_piece *piece);
+void launch_fill(struct world *world, struct device_piece *to, unsigned stream);
+void launch_mix(struct world *world, struct device_piece *from, struct device_piece *to,
+                unsigned stream);
+// The kernels themselves, over plain addresses, with models that may be NULL.
+void fill_words(struct world *world, CUdeviceptr to, unsigned words, uint32_t key, CUstream stream);
+void mix_words(struct world *world, CUdeviceptr from, CUdeviceptr to, unsigned words, uint32_t key,
+               CUstream stream);
+void follow_words(struct world *world, CUdeviceptr pointers, unsigned words, uint32_t key,
+                  CUstream stream);
+uint32_t filled(unsigned i, uint32_t key);
+uint32_t mixed(uint32_t word, unsigned i, uint32_t key);
+
+// --- host.c --------------------------------------------------------------------------------------
+
+void allocate_host(struct world *world, unsigned index, enum host_kind kind);
+void free_host(struct world *world, unsigned index);
+bool is_pinned(const struct host_piece *piece);
+// Writes a part of it, after what is pending there.
+void write_host(struct world *world, struct host_piece *piece, unsigned offset, unsigned words);
+// Looks at a part of it, in one of many ways, after what is pending there.
+void look(struct world *world, struct host_piece *piece, unsigned offset, unsigned words);
+// Looks at words that need not be waited for.
+void look_at(struct world *world, const uint32_t *words, const uint32_t *model, unsigned count);
+void look_later(struct world *world, unsigned host, unsigned offset, unsigned words);
+void look_at_some(struct world *world, unsigned most); // of what was put off
+
+#endif
