@@ -11,8 +11,8 @@
 // Adding an analysis is a file and a row here.
 static const struct {
     const char *word;
-    analyze_analysis *look;
-    bool needs_all; // it rests on no call, access or object being missing
+    analyze_analysis *look; // NULL: sync.c finds it, with those that it is replayed with
+    bool needs_all;         // it rests on no call, access or object being missing
 } analyses[ANALYZE_PATTERNS] = {
     [ANALYZE_EARLY_ALLOCATION] = {"early-allocation", analyze_early_allocation, true},
     [ANALYZE_LATE_DEALLOCATION] = {"late-deallocation", analyze_late_deallocation, true},
@@ -108,8 +108,15 @@ static bool rank(struct analysis *analysis)
     analysis->ranking = calloc(count + 1, sizeof(*analysis->ranking));
     if (!analysis->ranking)
         return false;
-    for (size_t i = 0; i < count; i++)
-        analysis->ranking[i] = &analysis->findings[i];
+    double peak = analysis->peak_count ? (double)analysis->peaks[0].bytes : 0;
+    double run = (double)analysis->run_time.recorded_ns;
+    for (size_t i = 0; i < count; i++) {
+        struct analyze_finding *finding = &analysis->findings[i];
+        finding->share = finding->host_ns && run > 0 ? (double)finding->host_ns / run
+                         : peak > 0                  ? (double)finding->peak_bytes / peak
+                                                     : 0;
+        analysis->ranking[i] = finding;
+    }
     if (count)
         qsort(analysis->ranking, count, sizeof(*analysis->ranking), analyze_by_rank);
     return true;
@@ -144,6 +151,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run.failed |= !run.replay;
     if (!run.failed)
         look(&run);
+    run.failed = run.failed || !analyze_synchronisation(analysis, &run);
     analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
     if (!run.failed && !model->dropped)
         run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
@@ -247,6 +255,11 @@ bool analyze_is_incomplete(const struct analysis *analysis)
 uint64_t analyze_unseen_launches(const struct analysis *analysis)
 {
     return analysis->unseen_launches;
+}
+
+const struct analyze_run_time *analyze_run_time(const struct analysis *analysis)
+{
+    return &analysis->run_time;
 }
 
 size_t analyze_wait_path_count(const struct analysis *analysis)

@@ -47,6 +47,11 @@ struct analyze_thresholds {
     uint32_t slices;                // least number of launches that touch a slice of their own
     uint32_t retouched_percent;     // most elements of such an object that are touched again
     uint32_t peaks;                 // how many of the highest are looked at
+    uint32_t late_use_us;           // least time from a wait to the first use of what it protects,
+    uint32_t late_use_percent;      // and of the time waited, from which on the wait is misplaced
+    uint32_t wait_us;               // least time that the calls of a remedy have waited, in all,
+    uint32_t wait_percent;          // and of the run
+    uint32_t churns;                // least number of allocations and frees that are alike
 };
 
 struct analyze_thresholds analyze_default_thresholds(void);
@@ -138,6 +143,7 @@ struct analyze_finding {
     uint64_t peak_bytes;    // off the highest peak
     uint64_t traffic_bytes; // that need not be moved
     uint64_t gpu_ns;        // that the GPU need not work
+    double share;           // of the highest peak, or of the run time: what findings are ranked by
 
     // Of elements.
     uint64_t bytes;         // overallocation: enough; structured-access: of the largest slice
@@ -150,6 +156,21 @@ struct analyze_finding {
     uint64_t largest_count; // and how many there are
     double variation;       // coefficient of variation of how often elements are touched
     const struct profile_counts *counts; // of that launch; NULL: none
+
+    // Of synchronisation: `times` of the calls of one call path.
+    uint64_t host_ns;     // that the run takes less when it is fixed, and nothing else, by replay
+    bool host_is_bound;   // too many were found to replay each: host_ns is not more than this
+    uint64_t waited_ns;   // by these calls: of copies, and of what a pool does, their own time too
+    uint64_t calls;       // of the call path
+    uint64_t moved_bytes; // by copies
+    bool to_host;         // they copy to the host, not from it
+    enum profile_memory memory; // that they use there; NONE: various, or not a copy
+    // The first use that comes soonest after such a wait; 0: what it protects is never used.
+    uint64_t use_ns;    // after it
+    uint64_t use_calls; // calls in between
+    uint32_t use_path;
+    // Of transfers: where the host memory is allocated and freed; 0: not known.
+    uint32_t allocated_path, freed_path;
 };
 
 struct analysis;
@@ -173,7 +194,8 @@ enum base_code analyze_profile_beside(struct profile *profile,
                                       const struct analyze_listener *listener,
                                       struct analysis **analysis, struct base_error *error);
 
-// Those on objects of a peak come first, then by worth.
+// Those on objects of a peak come first, then by worth; those on synchronisation come among them,
+// by the share that they take off the run time.
 size_t analyze_finding_count(const struct analysis *analysis);
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
 
@@ -196,6 +218,17 @@ bool analyze_is_incomplete(const struct analysis *analysis);
 uint64_t analyze_unseen_launches(const struct analysis *analysis);
 
 // --- Waits ---------------------------------------------------------------------------------------
+
+// The run: how long it took, and what is left of it when all findings on synchronisation are
+// followed together, by replay.
+struct analyze_run_time {
+    bool tracked;      // first uses were watched for: else nothing is found on synchronisation
+    bool is_estimated; // from waits, because GPU times are missing or not on the host's clock
+    uint64_t recorded_ns, after_ns;
+    uint64_t waited_ns;   // by all calls that waited
+    uint64_t unneeded_ns; // of it, by those whose wait was not needed
+};
+const struct analyze_run_time *analyze_run_time(const struct analysis *analysis);
 
 // What the calls of one call path, that wait for the GPU or could have, were good for. A wait is
 // judged by the CPU's first use of what it made safe (docs/patterns.md, "Waits").

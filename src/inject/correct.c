@@ -12,7 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "correct_ask.h"
+#include "correct_back.h"
 #include "correct_inner.h"
+#include "correct_pool.h"
 
 bool correct_on;
 
@@ -154,6 +157,10 @@ void correct_start(void)
     correct_owed_start();
     correct_sync_start();
     correct_copy_start();
+    correct_pool_start();
+    correct_back_start();
+    correct_uses_start();
+    correct_ask_start();
     correct_on = true;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings.h"
 #include "units.h"
 
 // --- Suppressions --------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ static bool judge_findings(const struct report_check *check, const struct report
             rule->kind == REPORT_RULE_TRAFFIC
                 ? finding->traffic_bytes > rule->limit
                 : (rule->pattern == ANALYZE_PATTERNS || rule->pattern == finding->pattern) &&
-                      is_above(check, rule, finding->peak_bytes, finding->gpu_ns);
+                      is_above(check, rule, finding->peak_bytes, report_saved_ns(finding));
         if (breaks && !check->suppressed_by[i])
             good = add_finding(verdict, finding);
     }
@@ -213,12 +214,15 @@ static const char *needed_for(enum analyze_pattern pattern)
     case ANALYZE_OVERALLOCATION:
     case ANALYZE_STRUCTURED_ACCESS: return "elements";
     case ANALYZE_NON_UNIFORM_ACCESS: return "counts";
-    default: return NULL;
+    default: return report_is_about_sync(pattern) ? "sync" : NULL;
     }
 }
 
 static bool was_recorded(const struct report_data *data, const char *analysis)
 {
+    if (strcmp(analysis, "sync") == 0)
+        return analyze_run_time(data->analysis)->tracked ||
+               analyze_is_incomplete(data->analysis); // which is another reason
     for (size_t i = 0; i < data->settings.count; i++) {
         if (strcmp(data->settings.items[i].name, "analyses") == 0)
             return strstr(data->settings.items[i].value, analysis) != NULL;
