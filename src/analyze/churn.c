@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // alloc-free-churn: memory of about one size is allocated at one call path and freed at another
-// over and over, and each free waits for the GPU in vain. Memory that is all there at once is none:
-// only an allocation that comes behind a free of the same kind could have had its memory.
+// over and over, and each free synchronises with the GPU in vain: also one that found nothing pending
+// because another was right before it, which else would wait. Memory that is all there at once is
+// none: only an allocation that comes behind a free of the same kind could have had its memory.
 #include <stdlib.h>
 
 #include "remedies.h"
@@ -97,7 +98,7 @@ void analyze_find_churn(struct analyze_remedies *remedies)
                                   *freed = &model->calls.items[object->end];
         const struct analyze_wait_path *path =
             analyze_find_wait_path(remedies->analysis, freed->path, PROFILE_CALL_FREE);
-        if (!made->path || !path || !path->safe || path->waited == 0)
+        if (!made->path || !path || !path->safe)
             continue;
         const struct analyze_remedy *remedy = analyze_remedy_at(
             remedies, ANALYZE_ALLOC_FREE_CHURN, freed->path, made->path, size_class(object->bytes));

@@ -36,6 +36,8 @@ struct judging {
         uint32_t seen;     // uses so far
         bool own;          // the last use needed the wait that made the data safe
         uint8_t judgement; // of it
+        uint32_t thread;   // that used it
+        int64_t least_ns;  // from the wait's end to the use, of those whose wait could be put off
     } * pairs_seen;
     size_t pair_count, pair_capacity;
     bool failed;
@@ -60,6 +62,8 @@ static void set_first(struct judging *judging, uint32_t wait, uint32_t use)
     struct analyze_wait *row = &judging->waits->waits.items[wait];
     if (row->first == ANALYZE_NONE || uses[use].time_ns < uses[row->first].time_ns)
         row->first = use;
+    row->use_ns = uses[row->first].time_ns;
+    row->thread = uses[row->first].thread;
 }
 
 static struct pair *pair_of(struct judging *judging, uint32_t sync, uint32_t copy)
@@ -95,6 +99,11 @@ static void take_use(struct judging *judging, uint32_t index)
     if (use->copy != ANALYZE_NONE) {
         struct analyze_work work = analyze_work_of(waits, use->copy);
         wait = analyze_last_wait(waits, &work, own, use->time_ns);
+        // A synchronous copy waits for its own data. That of another, before it, has had its own
+        // wait, and may have it where the data is used.
+        if (wait != own && use->sync == use->copy &&
+            waits->model->calls.items[waits->waits.items[wait].call].kind == PROFILE_CALL_COPY)
+            wait = own;
     } else if (is_seen(use)) {
         struct analyze_work work = {use->sync, ANALYZE_NONE,
                                     analyze_work_of(waits, use->sync).context};
@@ -113,6 +122,11 @@ static void take_use(struct judging *judging, uint32_t index)
         pair->seen++;
         pair->own = wait == own;
         pair->judgement = (uint8_t)judgement;
+        pair->thread = use->thread;
+        const int64_t end_ns = waits->model->host.times.items[waits->waits.items[wait].call].end_ns;
+        if (judgement == ANALYZE_LATE &&
+            (!pair->least_ns || use->time_ns - end_ns < pair->least_ns))
+            pair->least_ns = use->time_ns - end_ns;
     }
 }
 
@@ -128,8 +142,14 @@ static void take_unused(struct judging *judging, uint32_t call)
     if (wait == ANALYZE_NONE)
         return;
     const struct pair *pair = pair_of(judging, waits->waits.items[wait].call, call);
-    if (pair && pair->seen >= SAMPLED_FROM && pair->own)
-        analyze_judge_wait(waits, wait, (enum analyze_judgement)pair->judgement);
+    if (!pair || pair->seen < SAMPLED_FROM || !pair->own)
+        return;
+    analyze_judge_wait(waits, wait, (enum analyze_judgement)pair->judgement);
+    struct analyze_wait *row = &waits->waits.items[wait];
+    if (pair->judgement == ANALYZE_LATE && !row->use_ns) {
+        row->use_ns = waits->model->host.times.items[row->call].end_ns + pair->least_ns;
+        row->thread = pair->thread;
+    }
 }
 
 static void take_uses(struct judging *judging)

@@ -24,6 +24,8 @@ struct analyze_wait {
     uint32_t stream;   // index, of the one that is waited for; NONE: all of the context
     uint32_t upto;     // index: of an event, the call that recorded it; else that of the wait
     uint32_t first;    // index of the first use of what it protects; NONE: none
+    int64_t use_ns;    // when that is, or, of what was not looked at, would be as with others; or 0
+    uint32_t thread;   // that uses it
     uint8_t judgement; // enum analyze_judgement
     bool legacy;       // what it waits for includes all streams that block
     bool is_event;

@@ -462,11 +462,9 @@ static bool list_late_uses(struct making *making)
         return false;
     for (size_t i = 0; i < waits->waits.count; i++) {
         const struct analyze_wait *wait = &waits->waits.items[i];
-        if (wait->judgement != ANALYZE_LATE || wait->first == ANALYZE_NONE)
-            continue;
-        const struct analyze_first_use *use = &waits->model->host.first_uses.items[wait->first];
-        making->uses[making->use_count++] =
-            (struct late_use){use->time_ns, use->thread, (uint32_t)i};
+        if (wait->judgement == ANALYZE_LATE && wait->use_ns)
+            making->uses[making->use_count++] =
+                (struct late_use){wait->use_ns, wait->thread, (uint32_t)i};
     }
     qsort(making->uses, making->use_count, sizeof(*making->uses), by_thread);
     return true;

@@ -540,6 +540,27 @@ static void memory_that_comes_and_goes_is_churn(void **state)
     analyze_free(analysis);
 }
 
+// The second free finds nothing pending, because the first has waited: without that it would wait.
+static void frees_behind_frees_are_churn_too(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (int i = 0; i < 6; i++) {
+        uint32_t first = timed_allocate(&run, 1000), second = timed_allocate(&run, 64000);
+        timed_launch(&run, LEGACY, MS);
+        timed_release(&run, first);
+        uint32_t freed = timed_release(&run, second);
+        run.model.calls.items[freed].flags &= (uint16_t)~ANALYZE_WAITED;
+        works(&run, MS / 2);
+    }
+    struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+    const struct analyze_finding *first = NULL;
+    assert_int_equal(count_found(analysis, &first), 2);
+    assert_int_equal(first->pattern, ANALYZE_ALLOC_FREE_CHURN);
+    analyze_free(analysis);
+}
+
 static void memory_that_is_all_there_at_once_is_none(void **state)
 {
     (void)state;
@@ -555,10 +576,10 @@ static void memory_that_is_all_there_at_once_is_none(void **state)
     expect_none(&run);
 }
 
-static void few_frees_that_wait_for_nothing_or_are_needed_are_none(void **state)
+static void few_frees_or_of_many_sizes_or_needed_are_none(void **state)
 {
     (void)state;
-    enum { FEW, SIZES, NEEDED, DOES_NOT_WAIT, CASES };
+    enum { FEW, SIZES, NEEDED, CASES };
     for (int which = 0; which < CASES; which++) {
         struct timed run;
         timed_begin(&run);
@@ -567,8 +588,6 @@ static void few_frees_that_wait_for_nothing_or_are_needed_are_none(void **state)
                 timed_allocate(&run, which == SIZES ? UINT64_C(1000) << i : UINT64_C(1000));
             uint32_t copy = async_copy(&run, object, true);
             uint32_t freed = timed_release(&run, object);
-            if (which == DOES_NOT_WAIT)
-                run.model.calls.items[freed].flags &= (uint16_t)~ANALYZE_WAITED;
             if (which == NEEDED && i == 5)
                 first_use(&run, freed, copy, PROFILE_USE_READ);
         }
@@ -769,8 +788,9 @@ int main(void)
         cmocka_unit_test(a_copy_whose_data_is_used_at_once_stays),
         cmocka_unit_test(what_takes_too_little_time_is_not_told),
         cmocka_unit_test(memory_that_comes_and_goes_is_churn),
+        cmocka_unit_test(frees_behind_frees_are_churn_too),
         cmocka_unit_test(memory_that_is_all_there_at_once_is_none),
-        cmocka_unit_test(few_frees_that_wait_for_nothing_or_are_needed_are_none),
+        cmocka_unit_test(few_frees_or_of_many_sizes_or_needed_are_none),
         cmocka_unit_test(the_same_bytes_again_are_a_duplicate_unless_something_wrote_there),
         cmocka_unit_test(bytes_that_the_host_has_already_are_a_duplicate),
         cmocka_unit_test(remedies_are_worth_more_together),
