@@ -162,14 +162,21 @@ void use_hash_host_work(void)
     atomic_fetch_add(&hashes.host_calls, 1);
 }
 
-uint64_t use_hash_host_calls(void)
+void use_hash_start(void)
 {
-    return atomic_load(&hashes.host_calls);
+    atomic_store(&hashes.host_done, atomic_load(&hashes.host_calls));
 }
 
-void use_hash_host_done(uint64_t calls)
+void use_hash_sync(struct call *call)
 {
-    atomic_store(&hashes.host_done, calls);
+    call->host_calls = atomic_load(&hashes.host_calls);
+}
+
+void use_hash_idle(const struct call *call, bool sync)
+{
+    if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
+        state.contexts_made == 1)
+        atomic_store(&hashes.host_done, call->host_calls);
 }
 
 static bool is_host_at_work(void)
@@ -241,7 +248,7 @@ void use_hash_source(const struct call *call, const struct event_copy *copy)
     tell(call, call->number, copy, &hash, NULL);
 }
 
-void use_hash_destination(const struct call *call)
+static void hash_destination(const struct call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy))
@@ -251,6 +258,15 @@ void use_hash_destination(const struct call *call)
     const struct call_hash hash =
         compute(copy, &end, trust_of(copy, &end, call->flags & EVENT_CALL_ASYNC, &holder));
     tell(call, call->number, copy, &hash, &call->before);
+}
+
+void use_hash_after(const struct call *call, bool sync)
+{
+    if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
+        return;
+    use_hash_source(call, &call->detail.copy);
+    if (sync)
+        hash_destination(call);
 }
 
 // --- Copies that are pending ---------------------------------------------------------------------
@@ -264,6 +280,14 @@ void use_hash_begin(struct use_range *range, const struct event_copy *copy)
         trust_of(copy, &end, true, &holder) != TRUST_NOT) {
         range->what = *copy;
         range->holder = holder;
+    }
+}
+
+void use_hash_keep_before(const struct call *call)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_PENDING && range->about.copy == call->number)
+            range->before = call->before;
     }
 }
 

@@ -313,3 +313,17 @@ uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
     const struct node *node = told_node(table, ring, &path);
     return node ? node->number : 0;
 }
+
+uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint64_t *frames,
+                  uint32_t depth, bool truncated)
+{
+    const int saved = errno;
+    struct unwind_path path = {.depth = depth, .truncated = truncated};
+    for (uint32_t i = 0; i < depth; i++) {
+        path.pc[i] = frames[i];
+        path.image[i] = (uint16_t)images_find(&table->unwind.images, frames[i] - 1);
+    }
+    const struct node *node = told_node(table, ring, &path);
+    errno = saved;
+    return node ? node->number : 0;
+}
