@@ -423,8 +423,7 @@ static void make_safe(const struct call *call, struct use_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
-    if (range->about.copy != call->number) // else it was when the call ended
-        use_hash_safe(call, range);
+    use_hash_safe(call, range);
     if (range->boxes || watch.off) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;

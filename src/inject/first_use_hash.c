@@ -209,13 +209,39 @@ static bool is_to_host(const struct event_copy *copy)
     return copy->direction == EVENT_DEVICE_TO_HOST && is_host(copy->to_memory) && copy->bytes;
 }
 
-bool use_hash_wants_before(const struct call *call)
+// Whether it is still what a copy of the same shape has left there: all of it is closed, and only
+// the CPU could touch it.
+static bool is_untouched(const struct event_copy *copy, const struct use_range *range)
+{
+    return range->state == USE_ARMED && range->after.known && !range->open && !range->told &&
+           !range->held && !range->about.unwatched_bytes && range->start == copy->to &&
+           range->about.bytes == copy->bytes && range->width == copy->bytes && range->rows == 1;
+}
+
+static bool recall(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    if (copy->to_memory != EVENT_MEMORY_PAGEABLE ||
+        !use_may_be_closed(copy->to, copy->to + copy->bytes))
+        return false;
+    use_lock();
+    for (EACH_USE_RANGE(range)) {
+        if (is_untouched(copy, range)) {
+            call->before = range->after;
+            call->before.took_ns = 0;
+        }
+    }
+    use_unlock();
+    return call->before.known;
+}
+
+bool use_hash_wants_before(struct call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy) || !was_seen(key_of(copy)) || is_host_at_work())
         return false;
     const struct end end = end_of(copy);
-    return !is_in_flight(&end);
+    return !is_in_flight(&end) && !recall(call);
 }
 
 void use_hash_before(struct call *call)
@@ -248,19 +274,19 @@ void use_hash_source(const struct call *call, const struct event_copy *copy)
     tell(call, call->number, copy, &hash, NULL);
 }
 
-static void hash_destination(const struct call *call)
+static void hash_destination(struct call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy))
         return;
     const struct end end = end_of(copy);
     uint64_t holder;
-    const struct call_hash hash =
+    call->after =
         compute(copy, &end, trust_of(copy, &end, call->flags & EVENT_CALL_ASYNC, &holder));
-    tell(call, call->number, copy, &hash, &call->before);
+    tell(call, call->number, copy, &call->after, &call->before);
 }
 
-void use_hash_after(const struct call *call, bool sync)
+void use_hash_after(struct call *call, bool sync)
 {
     if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
         return;
@@ -303,6 +329,10 @@ void use_hash_disturb(uint64_t low, uint64_t high)
 void use_hash_safe(const struct call *call, struct use_range *range)
 {
     const struct event_copy *copy = &range->what;
+    if (range->about.copy == call->number) {
+        range->after = call->after;
+        return;
+    }
     if (!copy->bytes || is_host_at_work())
         return;
     const struct end end = end_of(copy);

@@ -39,6 +39,7 @@ struct use_range {
     struct event_copy what;
     uint64_t holder;         // object that it lies in
     struct call_hash before; // of what was there
+    struct call_hash after;  // of an armed one: what is there, if nobody has touched it
 };
 
 struct use_table {
@@ -126,11 +127,11 @@ void use_give_guard(struct use_guard *guard);
 
 void use_hash_start(void);
 // Before a copy to the host, and before anything is known of it: whether it matters what is there.
-// If so, that is looked at as soon as it is known to be open.
-bool use_hash_wants_before(const struct call *call);
+// If so, and it is not known anyway, that is looked at as soon as it is known to be open.
+bool use_hash_wants_before(struct call *call);
 void use_hash_before(struct call *call);
 // At the end of a copy; sync: it has waited for itself. And of one more that the call has made.
-void use_hash_after(const struct call *call, bool sync);
+void use_hash_after(struct call *call, bool sync);
 void use_hash_source(const struct call *call, const struct event_copy *copy);
 // With the lock, of a copy to the host that is pending: it begins; what was there is known; other
 // work will change what is there; the call has made it safe.
