@@ -56,6 +56,7 @@ enum event_kind {
     EVENT_BLOCK,       // struct event_block: memory of the host, before the first copy that is
                        // made from or to it
     EVENT_BLOCK_END,   // struct event_block_end
+    EVENT_CORRECTION,  // struct event_correction: how often a row of the plan was applied
     EVENT_NOTE,        // struct event_note, text for the report
     EVENT_FINISH,      // struct event_finish: the process leaves by exit or return
     EVENT_KINDS
@@ -457,6 +458,25 @@ struct event_block_end { // freed, unmapped or given to realloc
     uint64_t number;
     uint64_t time_ns;
     uint32_t thread, stack;
+};
+
+enum event_correction_count {
+    EVENT_CORRECTION_APPLIED,    // calls
+    EVENT_CORRECTION_LEFT,       // calls at which it was not, because that would not have been safe
+    EVENT_CORRECTION_BYTES,      // that were copied, or allocated
+    EVENT_CORRECTION_PAID,       // waits that were made up for later
+    EVENT_CORRECTION_PEAK_BYTES, // of device memory, as corrected
+    EVENT_CORRECTION_NATIVE_PEAK_BYTES, // and as the program believes it to be
+    EVENT_CORRECTION_COUNTS
+};
+
+// What was done by a row of the plan so far, in this process. A later record of the same row holds
+// instead of an earlier one.
+struct event_correction {
+    uint32_t row;    // of the plan, from 1; 0: of the process as a whole
+    uint32_t remedy; // enum plan_remedy
+    uint32_t stack;  // its call path; 0: it was not met
+    uint64_t counts[EVENT_CORRECTION_COUNTS];
 };
 
 enum event_severity { EVENT_INFO = 1, EVENT_WARNING, EVENT_ERROR };

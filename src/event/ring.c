@@ -454,6 +454,7 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_HASH] = "content of a copy",
         [EVENT_BLOCK] = "host memory",
         [EVENT_BLOCK_END] = "end of host memory",
+        [EVENT_CORRECTION] = "correction",
         [EVENT_NOTE] = "note",
         [EVENT_FINISH] = "finish",
     };

@@ -46,6 +46,9 @@ struct call {
     struct call_hash after;     // of one that has waited for itself: what is there now
     uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
+    uint64_t hosts;             // of a synchronisation: see correct_owed.c
+    CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
+    bool flies;                 // likewise
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
@@ -68,6 +71,24 @@ CUresult call_end(struct call *call);
 void call_tell(struct call *call);      // one of a hidden function, after all
 void call_put(const struct call *call); // writes a record, for hooks that make more than one
 
+// What a hook calls: the function of correct.h that stands before the driver's, or the driver's.
+extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
+#define CALLED(symbol)                                                               \
+    ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
+                                                        : door_real(HOOK_##symbol)))
+
+// Asks the driver, and once more where it found no memory and some could be made free. A call that
+// is refused is not made.
+bool call_lacks_memory(CUresult result);
+#define CALLED_WITH(call, result, called)                                \
+    do {                                                                 \
+        (result) = (call).refused;                                       \
+        if ((result) == CUDA_SUCCESS)                                    \
+            (result) = (called);                                         \
+        if (call_lacks_memory(result) && (call).refused == CUDA_SUCCESS) \
+            (result) = (called);                                         \
+    } while (0)
+
 #define HOOKED(symbol, params, args, stream, before, ...)               \
     CUresult symbol params                                              \
     {                                                                   \
@@ -76,7 +97,8 @@ void call_put(const struct call *call); // writes a record, for hooks that make 
             return REAL(symbol) args;                                   \
         before;                                                         \
         call_start(&call);                                              \
-        const CUresult result = REAL(symbol) args;                      \
+        CUresult result;                                                \
+        CALLED_WITH(call, result, CALLED(symbol) args);                 \
         call_stop(&call, result);                                       \
         __VA_ARGS__;                                                    \
         return call_end(&call);                                         \

@@ -13,6 +13,7 @@
 #include "first_use_inner.h"
 #include "graph_nodes.h"
 #include "host_memory.h"
+#include "plan/plan.h"
 
 bool first_use_on;
 
@@ -39,18 +40,19 @@ static struct {
 // What the program does before its first call of the driver must be known too.
 __attribute__((constructor)) static void ask(void)
 {
-    const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE);
-    if (state_wanted() && wanted && strcmp(wanted, "1") == 0) {
+    const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE), *plan = getenv(PLAN_VARIABLE);
+    if (state_wanted() && ((wanted && strcmp(wanted, "1") == 0) || (plan && *plan))) {
         atomic_store(&use_asked, true);
         use_map_blocks();
     }
 }
 
-static int attribute(CUdevice_attribute which)
+bool use_devices_have(CUdevice_attribute which)
 {
-    int count = 0, any = 0, value = 0;
+    int count = 0, value = 0;
+    bool any = false;
     if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
-        return 0;
+        return false;
     for (int i = 0; i < count; i++)
         any |= REAL(cuDeviceGetAttribute)(&value, which, i) == CUDA_SUCCESS && value;
     return any;
@@ -64,7 +66,8 @@ void first_use_start(const struct door_driver *driver)
     use_driver_asks = driver->at;
     use_hash_start();
     host_start();
-    first_use_on = atomic_load(&use_asked);
+    const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
+    first_use_on = atomic_load(&use_asked) && !(plan && *plan);
 }
 
 void first_use_managed(void)
@@ -108,10 +111,10 @@ static bool is_possible(void)
     if (!watch.taken) {
         watch.taken = true;
         use_memory_start();
-        watch.pageable_access = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        watch.pageable_access = use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         watch.host_tables =
-            attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
-        watch.managed_access = attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+            use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+        watch.managed_access = use_devices_have(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
         use_table.since_ns = now_ns();
         why = use_find_obstacle();
         if (!why && !use_take_signal())

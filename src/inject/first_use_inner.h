@@ -18,11 +18,13 @@ enum use_state { USE_FREE = 0, USE_PENDING, USE_ARMED };
 struct use_range {
     enum use_state state;
     bool open;    // of an armed one: pages of it are open, and are closed again at the next call
+    bool whole;   // all of them are, as far as it is this one that has them closed
     bool told;    // that it may have been used, or was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
     bool managed; // of no copy
     bool boxes;   // it has more than two dimensions: nothing of it is watched
     bool block;   // all of a block of malloc's that has pages of its own
+    bool owed;    // closed because something is owed there, and told of nothing: correct_memory.c
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
     uint64_t low, high;                 // pages that are closed, all of them; high 0: none can be
@@ -50,6 +52,7 @@ struct use_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // on all of this; when it began
     uint64_t locked_ns;          // when the lock was taken
+    uint64_t signals;            // that its holder had blocked, where something may be owed
     uint64_t left_out;           // data that was not watched because that took too long
     // Anybody may look.
     _Atomic uint32_t pending;     // ranges
@@ -146,6 +149,8 @@ void use_hash_sync(struct call *call);
 void use_hash_idle(const struct call *call, bool sync);
 
 // --- The rest ------------------------------------------------------------------------------------
+
+bool use_devices_have(CUdevice_attribute which); // some device does
 
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);

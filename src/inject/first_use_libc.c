@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "correct.h"
 #include "first_use_inner.h"
 #include "host_memory.h"
 #include "libc_next.h"
@@ -48,6 +49,8 @@ static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers
     } else if (inject_thread.tracking) {
         use_force_open(low & ~(use_page_bytes() - 1),
                        (high + use_page_bytes() - 1) & ~(use_page_bytes() - 1));
+    } else if (correct_on) {
+        correct_touch(low, high);
     } else {
         const uint32_t stack =
             state.stacks && !inject_thread.depth ? stack_from(state.stacks, state.ring, caller) : 0;
@@ -269,10 +272,12 @@ static void open_all(void)
         first_use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(0, UINT64_MAX);
+    } else if (correct_on) {
+        correct_touch(0, UINT64_MAX);
     } else {
         use_lock();
         for (EACH_USE_RANGE(range)) {
-            if (range->state == USE_ARMED && !range->open) {
+            if (range->state == USE_ARMED && !range->whole) {
                 use_tell_unknown(range, EVENT_USE_UNKNOWN);
                 use_open(range->low, range->high);
             }
@@ -330,6 +335,10 @@ static void forget(const void *pointer, size_t bytes, bool told)
         first_use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(low, high);
+    } else if (correct_on && told) {
+        correct_touch(low, high);
+    } else if (correct_on) {
+        correct_memory_gone(low, high);
     } else {
         use_lock();
         use_forget(low, high, told);
@@ -434,6 +443,15 @@ static size_t size_of_block(void *block)
     return size_of(block);
 }
 
+// The pages of a block that is all data: correct_memory.c knows how far they go.
+static void forget_owed(uint64_t start, bool told)
+{
+    if (told)
+        correct_touch(start, start + 1);
+    else
+        correct_block_gone(start);
+}
+
 // A block's head may be in a closed page, but then the data is all of the block, and begins it.
 static void forget_block(void *block, bool told)
 {
@@ -446,9 +464,11 @@ static void forget_block(void *block, bool told)
         use_lock();
         for (EACH_USE_RANGE(range))
             whole |= range->state == USE_ARMED && range->block && range->start == low;
-        if (whole)
+        if (whole && !correct_on)
             use_forget(low, low + 1, told);
         use_unlock();
+        if (whole && correct_on)
+            forget_owed(low, told);
     }
     if (!whole)
         forget(block, size_of_block(block), told);

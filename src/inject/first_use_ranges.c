@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "correct.h"
 #include "first_use_inner.h"
 
 struct use_table use_table;
@@ -74,9 +75,23 @@ static void set_open(struct use_range *range)
     range->open = true;
 }
 
+// A handler of the program's that interrupts the holder, and touches what is closed, would find it
+// opened by force: where data is owed there, that must not be.
+static uint64_t block_signals(void)
+{
+    const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
+    uint64_t before = 0;
+    if (correct_on)
+        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                   (long)(uintptr_t)&before, sizeof(before));
+    return before;
+}
+
 void use_lock(void)
 {
+    const uint64_t signals = block_signals();
     lock_take(&use_table.lock);
+    use_table.signals = signals;
     inject_thread.tracking = true;
     use_table.locked_ns = now_ns();
     if (!atomic_load_explicit(&use_table.forced_ns, memory_order_relaxed) ||
@@ -95,8 +110,11 @@ void use_unlock(void)
     enum { MOST_NS = 1000000 }; // more is time in which the thread was not running
     const uint64_t took_ns = now_ns() - use_table.locked_ns;
     use_table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
+    const uint64_t signals = use_table.signals;
     inject_thread.tracking = false;
     lock_give(&use_table.lock);
+    if (correct_on)
+        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0, sizeof(signals));
 }
 
 void use_force_open(uint64_t low, uint64_t high)
@@ -233,16 +251,22 @@ void use_open(uint64_t low, uint64_t high)
 {
     protect(low, high, PROT_READ | PROT_WRITE);
     for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && overlaps(range, low, high))
-            set_open(range);
+        if (range->state != USE_ARMED || !overlaps(range, low, high))
+            continue;
+        set_open(range);
+        range->whole |= low <= range->low && high >= range->high;
+        if (range->held && !range->whole) { // the GPU must not meet what is left of it
+            use_tell_open(range->low, range->high);
+            use_open(range->low, range->high);
+        }
     }
 }
 
+// Opened first: who finds that nothing is armed takes it that nothing is closed.
 void use_end(struct use_range *range)
 {
-    const uint64_t low = range->low, high = range->high;
+    use_open(range->low, range->high);
     use_drop(range);
-    use_open(low, high);
 }
 
 void use_end_used(struct use_range *range)
@@ -281,6 +305,7 @@ bool use_close(struct use_range *range)
         atomic_fetch_sub(&use_table.pending, 1);
         range->state = USE_ARMED;
         range->open = true;
+        range->whole = true;
         atomic_fetch_add(&use_table.armed, 1);
     }
     if (!atomic_load(&use_table.low) || range->low < atomic_load(&use_table.low))
@@ -296,6 +321,7 @@ bool use_close(struct use_range *range)
         set_open(range);
         return false;
     }
+    range->whole = false;
     if (protect(range->low, range->high, PROT_NONE))
         return true;
     use_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
@@ -357,7 +383,7 @@ void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
         use_end_used(range);
     }
     for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || range->open || !overlaps(range, low, high))
+        if (range->state != USE_ARMED || range->whole || !overlaps(range, low, high))
             continue;
         const uint64_t page = use_page_bytes(), from = low & ~(page - 1);
         const uint64_t to = (high + page - 1) & ~(page - 1);
@@ -378,7 +404,7 @@ void use_overwrite(uint64_t low, uint64_t high)
                 use_end(range);
             else
                 use_drop(range);
-        } else if (range->state == USE_ARMED && !range->open && overlaps(range, low, high)) {
+        } else if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high)) {
             use_open(range->low, range->high);
         }
     }
@@ -399,7 +425,7 @@ void use_replace(uint64_t low, uint64_t high, uint64_t bytes)
 void use_lend(uint64_t low, uint64_t high)
 {
     for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && !range->open && overlaps(range, low, high))
+        if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high))
             use_open(range->low, range->high);
     }
 }

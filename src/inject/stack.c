@@ -327,3 +327,13 @@ uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint
     errno = saved;
     return node ? node->number : 0;
 }
+
+void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path)
+{
+    unwind_from(&table->unwind, from, path);
+}
+
+const struct images *stack_images(const struct stack_table *table)
+{
+    return &table->unwind.images;
+}

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 // A reader takes files of its own major version, whatever their minor one.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 4 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 5 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -115,6 +115,13 @@ struct profile_path {
     const struct profile_frame *frames; // innermost first
     uint32_t frame_count;
     bool truncated; // there were more frames
+};
+
+struct profile_stack { // a path with all of its return addresses
+    uint32_t number;   // of the path
+    // Innermost first: the image's number, ':', the offset in hexadecimal, a blank between them;
+    // " ..." at the end where there were more. Image 0: none that is known, and an address.
+    const char *addresses;
 };
 
 enum {
@@ -478,6 +485,30 @@ struct profile_block_end { // freed, unmapped or given to realloc
     uint32_t thread, freed_path;
 };
 
+// --- Rows: corrections ---------------------------------------------------------------------------
+
+enum profile_remedy { // as in a plan
+    PROFILE_REMEDY_NONE = 0,
+    PROFILE_REMEDY_DROP_SYNC,
+    PROFILE_REMEDY_ASYNC_COPY,
+    PROFILE_REMEDY_POOL,
+    PROFILE_REMEDY_BACK,
+    PROFILE_REMEDY_LAST_USE,
+    PROFILE_REMEDIES
+};
+
+// What was done by a row of the plan that the program ran by. Row 0: by the plan as a whole.
+struct profile_correction {
+    uint32_t row;
+    enum profile_remedy remedy;
+    uint32_t path;       // at which it applies; 0: that was not met
+    uint64_t applied;    // calls
+    uint64_t left_alone; // calls at which it was not applied, because that would not have been safe
+    uint64_t bytes;      // that were copied, or allocated, by those that it was
+    uint64_t paid;       // waits that had to be made up for later
+    uint64_t peak_bytes, native_peak_bytes; // of device memory: so, and as the program has it
+};
+
 // Words of the views, for people and JSON: "graph-launch". "?" for a value that is none.
 const char *profile_call_kind_word(enum profile_call_kind kind);
 const char *profile_object_kind_word(enum profile_object_kind kind);
@@ -491,6 +522,7 @@ const char *profile_site_access_word(enum profile_site_access access);
 const char *profile_map_kind_word(enum profile_map_kind kind);
 const char *profile_use_kind_word(enum profile_use_kind kind);
 const char *profile_host_word(enum profile_host host);
+const char *profile_remedy_word(enum profile_remedy remedy);
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -529,6 +561,8 @@ enum base_code profile_add_kernel(struct profile_writer *writer,
                                   const struct profile_kernel *kernel, struct base_error *error);
 enum base_code profile_add_path(struct profile_writer *writer, const struct profile_path *path,
                                 struct base_error *error);
+enum base_code profile_add_stack(struct profile_writer *writer, const struct profile_stack *stack,
+                                 struct base_error *error);
 enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
                                  struct base_error *error);
 enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
@@ -575,6 +609,9 @@ enum base_code profile_add_block(struct profile_writer *writer, const struct pro
                                  struct base_error *error);
 enum base_code profile_add_block_end(struct profile_writer *writer,
                                      const struct profile_block_end *end, struct base_error *error);
+enum base_code profile_add_correction(struct profile_writer *writer,
+                                      const struct profile_correction *correction,
+                                      struct base_error *error);
 
 // Makes safe what is 50 ms old. To be called when the recorder has nothing else to write.
 enum base_code profile_tick(struct profile_writer *writer, struct base_error *error);
@@ -634,6 +671,8 @@ PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and syn
 PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed
+PROFILE_EACH(correction, correction);
+PROFILE_EACH(stack, stack);
 
 // The same accesses, taken one by one beside something else. The row is valid until the next; NULL
 // at the end, and where reading fails, which profile_accesses_end then returns. Both take NULL.

@@ -101,6 +101,12 @@ static const char *const hosts[PROFILE_HOST_KINDS] = {
     [PROFILE_HOST_MANAGED] = "managed",
 };
 
+static const char *const remedies[PROFILE_REMEDIES] = {
+    [PROFILE_REMEDY_DROP_SYNC] = "drop-sync", [PROFILE_REMEDY_ASYNC_COPY] = "async-copy",
+    [PROFILE_REMEDY_POOL] = "pool",           [PROFILE_REMEDY_BACK] = "back",
+    [PROFILE_REMEDY_LAST_USE] = "last-use",
+};
+
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
 const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
@@ -116,6 +122,7 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"map_kinds", map_kinds, COUNT(map_kinds)},
     {"use_kinds", use_kinds, COUNT(use_kinds)},
     {"hosts", hosts, COUNT(hosts)},
+    {"remedies", remedies, COUNT(remedies)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)
@@ -181,4 +188,9 @@ const char *profile_use_kind_word(enum profile_use_kind kind)
 const char *profile_host_word(enum profile_host host)
 {
     return word(hosts, COUNT(hosts), host);
+}
+
+const char *profile_remedy_word(enum profile_remedy remedy)
+{
+    return word(remedies, COUNT(remedies), remedy);
 }

@@ -640,6 +640,7 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
         [EVENT_HASH] = record_hash,
         [EVENT_BLOCK] = record_block,
         [EVENT_BLOCK_END] = record_block_end,
+        [EVENT_CORRECTION] = record_correction,
         [EVENT_NOTE] = write_note,
         [EVENT_FINISH] = write_finish,
     };

@@ -29,5 +29,6 @@ bool record_use(struct session *session, struct record_piece *piece);
 bool record_hash(struct session *session, struct record_piece *piece);
 bool record_block(struct session *session, struct record_piece *piece);
 bool record_block_end(struct session *session, struct record_piece *piece);
+bool record_correction(struct session *session, struct record_piece *piece);
 
 #endif
