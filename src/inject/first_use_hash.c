@@ -190,9 +190,9 @@ static bool is_in_flight(const struct end *end)
     if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed))
         return false;
     use_lock();
-    for (EACH_USE_RANGE(range))
+    for (EACH_USE_RANGE(range)) // whose pages end one behind the data, as yet
         found |= range->state == USE_PENDING && range->start < end->high &&
-                 range->start + (range->rows - 1) * range->pitch + range->width > end->low;
+                 range->high - use_page_bytes() > end->low;
     use_unlock();
     return found;
 }
