@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What watching for first uses costs: microseconds for a synchronous copy from the device and a use
-// of what it brought, or none, in a program by itself, recorded without first uses, and with them.
+// What watching for first uses, and telling what copies move, costs: microseconds for a synchronous
+// copy from the device and a use of what it brought, or none, or for one to the device ("sent"), in
+// a program by itself, recorded without first uses, and with them. With them what is sent is read
+// once more, and what is brought twice: before, because it is brought to the same place, and after.
 // On the simulated GPU, whose copies are the CPU's own. Runs itself under glint, which must be in
 // ../bin. Prints the median of the rounds.
 #include <dlfcn.h>
@@ -37,7 +39,7 @@ static void *allocate(CUresult (*pinned)(void **, size_t), const char *memory, s
     return host;
 }
 
-static int copies(const char *memory, size_t bytes, unsigned count, bool used)
+static int copies(const char *memory, size_t bytes, unsigned count, const char *what)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     CUcontext context;
@@ -50,6 +52,8 @@ static int copies(const char *memory, size_t bytes, unsigned count, bool used)
     DRIVER(cuMemAlloc_v2);
     DRIVER(cuMemAllocHost_v2);
     DRIVER(cuMemcpyDtoH_v2);
+    DRIVER(cuMemcpyHtoD_v2);
+    const bool used = strcmp(what, "used") == 0, sent = strcmp(what, "sent") == 0;
     if (real_cuInit(0) || real_cuDevicePrimaryCtxRetain(&context, 0) ||
         real_cuCtxSetCurrent(context) || real_cuMemAlloc_v2(&device, bytes))
         return 1;
@@ -59,7 +63,10 @@ static int copies(const char *memory, size_t bytes, unsigned count, bool used)
     unsigned sum = 0;
     const double start = now_us();
     for (unsigned i = 0; i < count; i++) {
-        real_cuMemcpyDtoH_v2((void *)host, device, bytes);
+        if (sent)
+            real_cuMemcpyHtoD_v2(device, (void *)host, bytes);
+        else
+            real_cuMemcpyDtoH_v2((void *)host, device, bytes);
         if (used)
             sum += (unsigned char)host[i % bytes];
     }
@@ -97,10 +104,12 @@ int main(int argc, char **argv)
     static const char *const cases[] = {
         "pinned 4096 20000 used",     "pinned 4096 20000 unused", "pinned 1048576 1000 used",
         "pinned 1048576 1000 unused", "malloc 1048576 1000 used", "malloc 1048576 1000 unused",
+        "malloc 4096 20000 sent",     "malloc 1048576 1000 sent", "malloc 67108864 20 sent",
+        "malloc 67108864 20 unused",
     };
     if (argc == 5)
         return copies(argv[1], strtoul(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10),
-                      strcmp(argv[4], "used") == 0);
+                      argv[4]);
     char folder[512], profile[] = "/tmp/glint-bench-XXXXXX", off[256], on[256];
     const ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
     const int file = mkstemp(profile);
@@ -111,7 +120,7 @@ int main(int argc, char **argv)
     *strrchr(folder, '/') = '\0';
     snprintf(off, sizeof(off), "record -q -f --device sim --sync-tracking off -o %s", profile);
     snprintf(on, sizeof(on), "record -q -f --device sim --sync-tracking on -o %s", profile);
-    printf("copy to the host, microseconds, median of %d rounds\n", ROUNDS);
+    printf("a copy, microseconds, median of %d rounds\n", ROUNDS);
     printf("%-28s %10s %10s %10s %8s\n", "memory bytes copies", "native", "off", "on", "on/off");
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const double native = measure(folder, "run --device sim", cases[i]);

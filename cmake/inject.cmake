@@ -37,6 +37,7 @@ if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     target_link_options(glint_inject_preload PRIVATE ${whole} -flto-partition=one)
     set_source_files_properties(
         ${PROJECT_SOURCE_DIR}/src/inject/pool.c ${PROJECT_SOURCE_DIR}/src/inject/first_use_libc.c
+        ${PROJECT_SOURCE_DIR}/src/inject/host_libc.c
         PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 if(TARGET glint)

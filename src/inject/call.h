@@ -43,6 +43,7 @@ struct call {
     struct stream *pending[CALL_MOST_STREAMS];
     CUevent event;              // that is waited for instead of streams
     struct call_hash before;    // of a copy to the host: what was there
+    struct call_hash after;     // of one that has waited for itself: what is there now
     uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
     uint64_t hosts;             // of a synchronisation: see correct_owed.c

@@ -12,6 +12,7 @@
 
 #include "first_use_inner.h"
 #include "graph_nodes.h"
+#include "host_memory.h"
 #include "plan/plan.h"
 
 bool first_use_on;
@@ -63,7 +64,8 @@ void first_use_start(const struct door_driver *driver)
         first_use_forked();
     memset(&watch, 0, sizeof(watch));
     use_driver_asks = driver->at;
-    use_hash_host_done(use_hash_host_calls());
+    use_hash_start();
+    host_start();
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
     first_use_on = atomic_load(&use_asked) && !(plan && *plan);
 }
@@ -290,7 +292,7 @@ void first_use_before_slowly(struct call *call)
         if (before)
             use_hash_before(call);
     } else if (call->kind == EVENT_CALL_SYNC) {
-        call->host_calls = use_hash_host_calls();
+        use_hash_sync(call);
     } else if (call->kind == EVENT_CALL_HOST) {
         use_hash_host_work();
     } else if (call->kind == EVENT_CALL_SET) {
@@ -424,8 +426,7 @@ static void make_safe(const struct call *call, struct use_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
-    if (range->about.copy != call->number) // else it was when the call ended
-        use_hash_safe(call, range);
+    use_hash_safe(call, range);
     if (range->boxes || watch.off) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;
@@ -548,32 +549,6 @@ static bool is_sync(const struct call *call)
             call->kind == EVENT_CALL_SYNC);
 }
 
-static void hash(struct call *call, bool sync)
-{
-    if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
-        return;
-    use_hash_source(call, &call->detail.copy);
-    if (sync)
-        use_hash_destination(call);
-}
-
-// What was there before an asynchronous copy, which is known only now that it is pending.
-static void keep_before(const struct call *call)
-{
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_PENDING && range->about.copy == call->number)
-            range->before = call->before;
-    }
-}
-
-// After all of the context was waited for, when all that this made safe is known.
-static void see_idle(const struct call *call, bool sync)
-{
-    if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
-        state.contexts_made == 1)
-        use_hash_host_done(call->host_calls);
-}
-
 static void drop_failed(const struct call *call)
 {
     for (EACH_USE_RANGE(range)) {
@@ -590,12 +565,12 @@ void first_use_after_slowly(struct call *call)
     }
     const bool sync = is_sync(call);
     if (call->kind == EVENT_CALL_COPY)
-        hash(call, sync);
+        use_hash_after(call, sync);
     // At the first such call it was not known yet that work has to be counted.
     const bool held = sync && has_held() && (call->submits || !is_work(call));
     if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed) &&
         !atomic_load_explicit(&use_table.armed, memory_order_relaxed) && !held) {
-        see_idle(call, sync);
+        use_hash_idle(call, sync);
         return;
     }
     const uint64_t submitted = atomic_load(&use_table.submitted);
@@ -608,11 +583,11 @@ void first_use_after_slowly(struct call *call)
     use_table.idle_at = idle ? submitted : UINT64_MAX;
     if (call->result != CUDA_SUCCESS)
         drop_failed(call);
-    if (call->kind == EVENT_CALL_COPY && call->before.known)
-        keep_before(call);
+    if (call->before.known)
+        use_hash_keep_before(call);
     if (sync && atomic_load(&use_table.pending))
         make_all_safe(call);
-    see_idle(call, sync);
+    use_hash_idle(call, sync);
     if (idle) {
         close_held();
         if (atomic_exchange(&watch.launched, false) && atomic_load(&watch.managed))

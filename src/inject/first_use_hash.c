@@ -162,14 +162,21 @@ void use_hash_host_work(void)
     atomic_fetch_add(&hashes.host_calls, 1);
 }
 
-uint64_t use_hash_host_calls(void)
+void use_hash_start(void)
 {
-    return atomic_load(&hashes.host_calls);
+    atomic_store(&hashes.host_done, atomic_load(&hashes.host_calls));
 }
 
-void use_hash_host_done(uint64_t calls)
+void use_hash_sync(struct call *call)
 {
-    atomic_store(&hashes.host_done, calls);
+    call->host_calls = atomic_load(&hashes.host_calls);
+}
+
+void use_hash_idle(const struct call *call, bool sync)
+{
+    if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
+        state.contexts_made == 1)
+        atomic_store(&hashes.host_done, call->host_calls);
 }
 
 static bool is_host_at_work(void)
@@ -183,9 +190,9 @@ static bool is_in_flight(const struct end *end)
     if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed))
         return false;
     use_lock();
-    for (EACH_USE_RANGE(range))
+    for (EACH_USE_RANGE(range)) // whose pages end one behind the data, as yet
         found |= range->state == USE_PENDING && range->start < end->high &&
-                 range->start + (range->rows - 1) * range->pitch + range->width > end->low;
+                 range->high - use_page_bytes() > end->low;
     use_unlock();
     return found;
 }
@@ -202,13 +209,39 @@ static bool is_to_host(const struct event_copy *copy)
     return copy->direction == EVENT_DEVICE_TO_HOST && is_host(copy->to_memory) && copy->bytes;
 }
 
-bool use_hash_wants_before(const struct call *call)
+// Whether it is still what a copy of the same shape has left there: all of it is closed, and only
+// the CPU could touch it.
+static bool is_untouched(const struct event_copy *copy, const struct use_range *range)
+{
+    return range->state == USE_ARMED && range->after.known && !range->open && !range->told &&
+           !range->held && !range->about.unwatched_bytes && range->start == copy->to &&
+           range->about.bytes == copy->bytes && range->width == copy->bytes && range->rows == 1;
+}
+
+static bool recall(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    if (copy->to_memory != EVENT_MEMORY_PAGEABLE ||
+        !use_may_be_closed(copy->to, copy->to + copy->bytes))
+        return false;
+    use_lock();
+    for (EACH_USE_RANGE(range)) {
+        if (is_untouched(copy, range)) {
+            call->before = range->after;
+            call->before.took_ns = 0;
+        }
+    }
+    use_unlock();
+    return call->before.known;
+}
+
+bool use_hash_wants_before(struct call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy) || !was_seen(key_of(copy)) || is_host_at_work())
         return false;
     const struct end end = end_of(copy);
-    return !is_in_flight(&end);
+    return !is_in_flight(&end) && !recall(call);
 }
 
 void use_hash_before(struct call *call)
@@ -241,16 +274,25 @@ void use_hash_source(const struct call *call, const struct event_copy *copy)
     tell(call, call->number, copy, &hash, NULL);
 }
 
-void use_hash_destination(const struct call *call)
+static void hash_destination(struct call *call)
 {
     const struct event_copy *copy = &call->detail.copy;
     if (!is_to_host(copy))
         return;
     const struct end end = end_of(copy);
     uint64_t holder;
-    const struct call_hash hash =
+    call->after =
         compute(copy, &end, trust_of(copy, &end, call->flags & EVENT_CALL_ASYNC, &holder));
-    tell(call, call->number, copy, &hash, &call->before);
+    tell(call, call->number, copy, &call->after, &call->before);
+}
+
+void use_hash_after(struct call *call, bool sync)
+{
+    if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
+        return;
+    use_hash_source(call, &call->detail.copy);
+    if (sync)
+        hash_destination(call);
 }
 
 // --- Copies that are pending ---------------------------------------------------------------------
@@ -267,6 +309,14 @@ void use_hash_begin(struct use_range *range, const struct event_copy *copy)
     }
 }
 
+void use_hash_keep_before(const struct call *call)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_PENDING && range->about.copy == call->number)
+            range->before = call->before;
+    }
+}
+
 void use_hash_disturb(uint64_t low, uint64_t high)
 {
     for (EACH_USE_RANGE(range)) {
@@ -279,6 +329,10 @@ void use_hash_disturb(uint64_t low, uint64_t high)
 void use_hash_safe(const struct call *call, struct use_range *range)
 {
     const struct event_copy *copy = &range->what;
+    if (range->about.copy == call->number) {
+        range->after = call->after;
+        return;
+    }
     if (!copy->bytes || is_host_at_work())
         return;
     const struct end end = end_of(copy);

@@ -41,6 +41,7 @@ struct use_range {
     struct event_copy what;
     uint64_t holder;         // object that it lies in
     struct call_hash before; // of what was there
+    struct call_hash after;  // of an armed one: what is there, if nobody has touched it
 };
 
 struct use_table {
@@ -127,23 +128,25 @@ void use_give_guard(struct use_guard *guard);
 
 // --- What copies move (first_use_hash.c) ---------------------------------------------------------
 
+void use_hash_start(void);
 // Before a copy to the host, and before anything is known of it: whether it matters what is there.
-// If so, that is looked at as soon as it is known to be open.
-bool use_hash_wants_before(const struct call *call);
+// If so, and it is not known anyway, that is looked at as soon as it is known to be open.
+bool use_hash_wants_before(struct call *call);
 void use_hash_before(struct call *call);
-// At the end of a call that was good: of a copy from the host; of one to it that has waited.
+// At the end of a copy; sync: it has waited for itself. And of one more that the call has made.
+void use_hash_after(struct call *call, bool sync);
 void use_hash_source(const struct call *call, const struct event_copy *copy);
-void use_hash_destination(const struct call *call);
-// With the lock, of a copy to the host that is pending: it began; other work will change what is
-// there; the call has made it safe.
+// With the lock, of a copy to the host that is pending: it begins; what was there is known; other
+// work will change what is there; the call has made it safe.
 void use_hash_begin(struct use_range *range, const struct event_copy *copy);
+void use_hash_keep_before(const struct call *call);
 void use_hash_disturb(uint64_t low, uint64_t high);
 void use_hash_safe(const struct call *call, struct use_range *range);
 // A stream is given a function of the program's, or something else that may write to the host's
-// memory; how many were so far; and that so many are over.
+// memory. Around a synchronisation, with that all of these may be over.
 void use_hash_host_work(void);
-uint64_t use_hash_host_calls(void);
-void use_hash_host_done(uint64_t calls);
+void use_hash_sync(struct call *call);
+void use_hash_idle(const struct call *call, bool sync);
 
 // --- The rest ------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@
 
 #include "correct.h"
 #include "first_use_inner.h"
+#include "host_memory.h"
 #include "libc_next.h"
 
 // --- Guards --------------------------------------------------------------------------------------
@@ -30,6 +31,14 @@
 static inline bool is_asked(void)
 {
     return __builtin_expect(atomic_load_explicit(&use_asked, memory_order_relaxed), 0);
+}
+
+// What lies in this library calls it too, with nothing of the program's.
+static bool is_own(const void *caller)
+{
+    extern const char __ehdr_start[] __attribute__((visibility("hidden"))); // NOLINT: the linker's
+    extern const char etext[] __attribute__((visibility("hidden")));
+    return (const char *)caller >= __ehdr_start && (const char *)caller < etext;
 }
 
 static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller)
@@ -298,14 +307,6 @@ int use_ioctl(int file, unsigned long request, ...)
     return result;
 }
 
-// What lies in this library calls it too, with nothing of the program's.
-static bool is_own(const void *caller)
-{
-    extern const char __ehdr_start[] __attribute__((visibility("hidden"))); // NOLINT: the linker's
-    extern const char etext[] __attribute__((visibility("hidden")));
-    return (const char *)caller >= __ehdr_start && (const char *)caller < etext;
-}
-
 long use_syscall(long number, ...) __asm__("syscall");
 long use_syscall(long number, ...)
 {
@@ -349,8 +350,11 @@ static void forget(const void *pointer, size_t bytes, bool told)
 int use_munmap(void *p, size_t bytes) __asm__("munmap");
 int use_munmap(void *p, size_t bytes)
 {
-    if (is_asked())
+    if (is_asked()) {
         forget(p, bytes, false);
+        if (!is_own(__builtin_return_address(0)))
+            host_unmapped(p, bytes, UNWIND_CALLER);
+    }
     return NEXT(munmap, int (*)(void *, size_t))(p, bytes);
 }
 
@@ -381,18 +385,46 @@ void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
         forget(p, bytes, true);
     if (is_asked() && flags & MREMAP_FIXED)
         forget(to, wanted, false);
-    return NEXT(mremap, void *(*)(void *, size_t, size_t, int, ...))(p, bytes, wanted, flags, to);
+    struct block known;
+    const bool left = is_asked() && host_leaves(p, &known);
+    if (is_asked() && flags & MREMAP_FIXED)
+        host_unmapped(to, wanted, UNWIND_CALLER);
+    void *moved =
+        NEXT(mremap, void *(*)(void *, size_t, size_t, int, ...))(p, bytes, wanted, flags, to);
+    if (left && moved != MAP_FAILED)
+        host_freed(&known, UNWIND_CALLER);
+    else if (left)
+        host_stays(&known);
+    if (left && moved != MAP_FAILED && wanted >= HOST_LEAST_BYTES)
+        host_allocated(moved, wanted, known.kind, UNWIND_CALLER);
+    return moved;
 }
 
-#define MAPS(name, offset)                                                                        \
-    void *use_##name(void *p, size_t bytes, int how, int flags, int file,                         \
-                     offset at) __asm__(#name);                                                   \
-    void *use_##name(void *p, size_t bytes, int how, int flags, int file, offset at)              \
-    {                                                                                             \
-        if (is_asked() && flags & MAP_FIXED)                                                      \
-            forget(p, bytes, false);                                                              \
-        return NEXT(name, void *(*)(void *, size_t, int, int, int, offset))(p, bytes, how, flags, \
-                                                                            file, at);            \
+// What lay there before is gone.
+static void map_block(const void *mapped, size_t bytes, int flags, struct unwind_registers caller)
+{
+    if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+        host_unmapped(mapped, bytes, caller);
+    if (bytes >= HOST_LEAST_BYTES && !inject_thread.depth)
+        host_allocated(mapped, bytes, flags & MAP_ANONYMOUS ? EVENT_HOST_MAPPED : EVENT_HOST_FILE,
+                       caller);
+}
+
+#define MAPS(name, offset)                                                           \
+    void *use_##name(void *p, size_t bytes, int how, int flags, int file,            \
+                     offset at) __asm__(#name);                                      \
+    void *use_##name(void *p, size_t bytes, int how, int flags, int file, offset at) \
+    {                                                                                \
+        void *(*const next)(void *, size_t, int, int, int, offset) =                 \
+            NEXT(name, void *(*)(void *, size_t, int, int, int, offset));            \
+        if (!is_asked() || is_own(__builtin_return_address(0)))                      \
+            return next(p, bytes, how, flags, file, at);                             \
+        if (flags & MAP_FIXED)                                                       \
+            forget(p, bytes, false);                                                 \
+        void *mapped = next(p, bytes, how, flags, file, at);                         \
+        if (mapped != MAP_FAILED)                                                    \
+            map_block(mapped, bytes, flags, UNWIND_CALLER);                          \
+        return mapped;                                                               \
     }
 MAPS(mmap, off_t)
 MAPS(mmap64, off64_t)
@@ -446,18 +478,38 @@ static void forget_block(void *block, bool told)
 void use_free(void *block) __asm__("free");
 void use_free(void *block)
 {
-    if (is_asked())
+    if (is_asked()) {
+        struct block known;
+        if (host_may_hold(block) && host_leaves(block, &known))
+            host_freed(&known, UNWIND_CALLER);
         forget_block(block, false);
+    }
     NEXT(free, void (*)(void *))(block);
 }
 
-void *use_realloc(void *block, size_t bytes) __asm__("realloc");
-void *use_realloc(void *block, size_t bytes)
-{
-    if (is_asked())
-        forget_block(block, true);
-    return NEXT(realloc, void *(*)(void *, size_t))(block, bytes);
-}
+// A block that was changed is another: where it was allocated is here. One that was not stays.
+#define REALLOCATES(name, params, args, size)                                     \
+    void *use_##name params __asm__(#name);                                       \
+    void *use_##name params                                                       \
+    {                                                                             \
+        void *(*const next)params = NEXT(name, void *(*)params);                  \
+        if (!is_asked())                                                          \
+            return next args;                                                     \
+        struct block known;                                                       \
+        const bool left = host_leaves(block, &known);                             \
+        forget_block(block, true);                                                \
+        void *changed = next args;                                                \
+        if (left && (changed || (size) == 0))                                     \
+            host_freed(&known, UNWIND_CALLER);                                    \
+        else if (left)                                                            \
+            host_stays(&known);                                                   \
+        if (changed && (size) >= HOST_LEAST_BYTES && !inject_thread.depth)        \
+            host_allocated(changed, (size), EVENT_HOST_ALLOCATED, UNWIND_CALLER); \
+        return changed;                                                           \
+    }
+REALLOCATES(realloc, (void *block, size_t bytes), (block, bytes), bytes)
+REALLOCATES(reallocarray, (void *block, size_t count, size_t each), (block, count, each),
+            count *each)
 #pragma GCC visibility pop
 
 void *use_own_free(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "first_use.h"
+#include "host_memory.h"
 
 // --- Details -------------------------------------------------------------------------------------
 
@@ -155,6 +156,7 @@ static bool is_on_device(uint8_t memory)
 
 static void copies(struct call *call, struct event_copy copy)
 {
+    host_look(call, &copy);
     call->detail.copy = copy;
     // The driver fills memory that it has not pinned before it returns, so it waits; and it waits
     // for nothing where both ends are the device's, or there is nothing to copy.
@@ -317,6 +319,7 @@ static void batch_rest(const struct call *call, struct event_copy copy)
 {
     struct call next = *call;
     next.number = next_number(&state.calls);
+    host_look(call, &copy);
     next.detail.copy = copy;
     call_put(&next);
     first_use_batch(&next, &copy);

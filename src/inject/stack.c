@@ -314,6 +314,20 @@ uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
     return node ? node->number : 0;
 }
 
+uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint64_t *frames,
+                  uint32_t depth, bool truncated)
+{
+    const int saved = errno;
+    struct unwind_path path = {.depth = depth, .truncated = truncated};
+    for (uint32_t i = 0; i < depth; i++) {
+        path.pc[i] = frames[i];
+        path.image[i] = (uint16_t)images_find(&table->unwind.images, frames[i] - 1);
+    }
+    const struct node *node = told_node(table, ring, &path);
+    errno = saved;
+    return node ? node->number : 0;
+}
+
 void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path)
 {
     unwind_from(&table->unwind, from, path);

@@ -31,6 +31,11 @@ uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
 uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
                            struct unwind_registers from, uint64_t link);
 
+// The same of return addresses that were taken before, innermost first: at most UNWIND_MOST. What
+// they lead through must be loaded still.
+uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint64_t *frames,
+                  uint32_t depth, bool truncated);
+
 // The path itself, walked anew, and the images that it leads through.
 void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path);
 const struct images *stack_images(const struct stack_table *table);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded behind libglint.so, it lets no more than SCARCE_MAPPINGS of its mappings succeed, and
-// all of everybody else's.
+// all of everybody else's, also where libglint.so's own mmap has passed them on.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -17,7 +17,9 @@ __attribute__((visibility("default"))) void *mmap(void *address, size_t bytes, i
     Dl_info caller;
     const char *most = getenv("SCARCE_MAPPINGS");
     if (most && dladdr(__builtin_return_address(0), &caller) &&
-        strstr(caller.dli_fname, "/libglint.so") && atomic_fetch_add(&made, 1) >= atoi(most)) {
+        strstr(caller.dli_fname, "/libglint.so") &&
+        !(caller.dli_sname && strcmp(caller.dli_sname, "mmap") == 0) &&
+        atomic_fetch_add(&made, 1) >= atoi(most)) {
         errno = ENOMEM;
         return MAP_FAILED;
     }

@@ -228,8 +228,13 @@ static void boxes(void)
                            .Height = ROWS,
                            .Depth = SLICES};
     CHECK(cuMemcpy3DAsync_v2(&copy, stream));
+    print_hash("from", hash_of_rows(bytes, SLICES), "-");
+    const unsigned last = (SLICES - 1) * SLICE_ROWS * PITCH;
+    CHECK(cuMemcpyHtoDAsync_v2(device + BYTES / 2, target + last, WIDTH, stream));
+    untold("to"); // what is to come there
+    CHECK(cuMemcpyHtoDAsync_v2(device + BYTES / 2, target + BYTES / 2, WIDTH, stream));
+    told("to", target + BYTES / 2, WIDTH, "-");
     CHECK(cuStreamSynchronize(stream));
-    print_hash("from", hash_of_rows(target, SLICES), "-");
 }
 
 // --- Memory that cannot be read, or should not be ------------------------------------------------

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who wants to read or change a block exchanges its key for 1 and puts the key, or 0, there last. A
+// key that stays 1, because its thread is in another process since a fork, is a place less.
+#include "blocks.h"
+
+#include <sched.h>
+#include <stddef.h>
+
+enum { FREE = 0, TAKEN = 1, TRIES = 1000 };
+
+static struct block *block_at(struct blocks *blocks, unsigned place)
+{
+    return &blocks->blocks[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
+}
+
+static _Atomic uint64_t *key_at(struct blocks *blocks, unsigned place)
+{
+    return &blocks->keys[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
+}
+
+static bool exchange(_Atomic uint64_t *key, uint64_t from)
+{
+    return atomic_compare_exchange_strong(key, &from, TAKEN);
+}
+
+static void mark_used(struct blocks *blocks, unsigned set)
+{
+    atomic_fetch_or(&blocks->used[set / 64], UINT64_C(1) << set % 64);
+}
+
+static bool is_empty(struct blocks *blocks, unsigned set)
+{
+    for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
+        if (atomic_load(&blocks->keys[set][way]))
+            return false;
+    }
+    return true;
+}
+
+// Who puts one there takes its place before the set is marked, so one of the two sees the other.
+static void leave(struct blocks *blocks, unsigned place)
+{
+    const unsigned set = place / BLOCKS_WAYS;
+    atomic_store(key_at(blocks, place), FREE);
+    if (!is_empty(blocks, set))
+        return;
+    atomic_fetch_and(&blocks->used[set / 64], ~(UINT64_C(1) << set % 64));
+    if (!is_empty(blocks, set))
+        mark_used(blocks, set);
+}
+
+// A place of the set that is now taken: the address's own, a free one, or another's.
+static int take_place(struct blocks *blocks, unsigned set, uint64_t address)
+{
+    for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
+        if (exchange(&blocks->keys[set][way], address))
+            return (int)way;
+    }
+    for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
+        if (exchange(&blocks->keys[set][way], FREE))
+            return (int)way;
+    }
+    for (unsigned i = 0; i < BLOCKS_WAYS; i++) {
+        const unsigned way = atomic_fetch_add(&blocks->turn, 1) % BLOCKS_WAYS;
+        const uint64_t key = atomic_load(&blocks->keys[set][way]);
+        if (key != TAKEN && exchange(&blocks->keys[set][way], key))
+            return (int)way;
+    }
+    return -1;
+}
+
+void blocks_put(struct blocks *blocks, const struct block *block)
+{
+    const unsigned set = blocks_set_of(block->address);
+    const int way = take_place(blocks, set, block->address);
+    if (way < 0)
+        return;
+    blocks->blocks[set][way] = *block;
+    atomic_store_explicit(&blocks->bytes[set][way], block->bytes, memory_order_relaxed);
+    mark_used(blocks, set);
+    atomic_fetch_add(&blocks->puts, 1);
+    atomic_store(&blocks->keys[set][way], block->address);
+}
+
+bool blocks_take(struct blocks *blocks, uint64_t address, struct block *taken)
+{
+    const unsigned set = blocks_set_of(address);
+    bool busy = true;
+    for (unsigned i = 0; busy && i < TRIES; i++) {
+        busy = false;
+        for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
+            _Atomic uint64_t *key = &blocks->keys[set][way];
+            const uint64_t now = atomic_load_explicit(key, memory_order_relaxed);
+            busy |= now == TAKEN;
+            if (now != address || !exchange(key, address))
+                continue;
+            *taken = blocks->blocks[set][way];
+            leave(blocks, set * BLOCKS_WAYS + way);
+            return true;
+        }
+    }
+    return false;
+}
+
+// The place of the innermost block that has something of the range; -1: none, -2: somebody is at
+// one that may be it.
+static int look(struct blocks *blocks, uint64_t low, uint64_t high)
+{
+    int found = -1;
+    bool busy = false;
+    uint64_t best = 0;
+    for (unsigned word = 0; word < BLOCKS_SETS / 64; word++) {
+        uint64_t used = atomic_load_explicit(&blocks->used[word], memory_order_relaxed);
+        for (; used; used &= used - 1) {
+            const unsigned set = word * 64 + (unsigned)__builtin_ctzll(used);
+            for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
+                const uint64_t key =
+                    atomic_load_explicit(&blocks->keys[set][way], memory_order_acquire);
+                busy |= key == TAKEN;
+                if (key > best && key < high &&
+                    key + atomic_load_explicit(&blocks->bytes[set][way], memory_order_relaxed) >
+                        low) {
+                    best = key;
+                    found = (int)(set * BLOCKS_WAYS + way);
+                }
+            }
+        }
+    }
+    return busy && found < 0 ? -2 : found;
+}
+
+bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, struct block *taken)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        const int place = look(blocks, low, high);
+        if (place == -1)
+            return false;
+        if (place < 0)
+            continue;
+        const uint64_t key = atomic_load(key_at(blocks, (unsigned)place));
+        if (key == TAKEN || !exchange(key_at(blocks, (unsigned)place), key))
+            continue;
+        *taken = *block_at(blocks, (unsigned)place);
+        if (taken->address < high && taken->address + taken->bytes > low) {
+            leave(blocks, (unsigned)place);
+            return true;
+        }
+        atomic_store(key_at(blocks, (unsigned)place), key); // another's by now
+    }
+    return false;
+}
+
+// --- Finding -------------------------------------------------------------------------------------
+
+static struct block *borrow_at(struct blocks *blocks, unsigned place, uint64_t address)
+{
+    const uint64_t key = atomic_load(key_at(blocks, place));
+    if (key <= TAKEN || !exchange(key_at(blocks, place), key))
+        return NULL;
+    struct block *block = block_at(blocks, place);
+    if (address - block->address < block->bytes)
+        return block;
+    atomic_store(key_at(blocks, place), key);
+    return NULL;
+}
+
+enum { PLACE_BITS = 16 };
+
+static uint64_t mix(uint64_t value)
+{
+    value *= UINT64_C(0x9FB21C651E98DF25);
+    return value ^ value >> 32;
+}
+
+struct block *blocks_borrow(struct blocks *blocks, uint64_t address)
+{
+    const unsigned recall = (unsigned)(mix(address) % BLOCKS_RECALLS);
+    _Atomic uint64_t *const found = &blocks->recalls[recall].found;
+    _Atomic uint64_t *const check = &blocks->recalls[recall].check;
+    const uint64_t last = atomic_load(found);
+    if (atomic_load(check) == (address ^ mix(last)) &&
+        last >> PLACE_BITS == atomic_load(&blocks->puts)) {
+        const unsigned place = last % (1u << PLACE_BITS);
+        struct block *block = place ? borrow_at(blocks, place - 1, address) : NULL;
+        if (block || !place)
+            return block;
+    }
+    for (unsigned i = 0; i < TRIES; i++) {
+        if (i > TRIES / 10) // who is at it has lost its processor
+            sched_yield();
+        const uint64_t puts = atomic_load(&blocks->puts);
+        const int place = look(blocks, address, address + 1);
+        struct block *block = place >= 0 ? borrow_at(blocks, (unsigned)place, address) : NULL;
+        if (!block && place != -1)
+            continue;
+        const uint64_t now = puts << PLACE_BITS | (uint64_t)(place + 1);
+        atomic_store(found, now);
+        atomic_store(check, address ^ mix(now));
+        return block;
+    }
+    return NULL;
+}
+
+void blocks_give_back(struct blocks *blocks, struct block *block)
+{
+    const ptrdiff_t place = block - &blocks->blocks[0][0];
+    atomic_store(key_at(blocks, (unsigned)place), block->address);
+}

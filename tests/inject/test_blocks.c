@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of blocks finds what was put in, by any address of it, exactly to the byte; forgets
+// what was taken out; keeps the newest where there is no more room; and threads do not lose each
+// other's.
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "inject/blocks.h"
+
+static struct blocks *table;
+
+static int make_table(void **state)
+{
+    (void)state;
+    table = aligned_alloc(64, (sizeof(*table) + 63) / 64 * 64);
+    if (table)
+        memset(table, 0, sizeof(*table));
+    return table == NULL;
+}
+
+static int free_table(void **state)
+{
+    (void)state;
+    free(table);
+    return 0;
+}
+
+static void put(uint64_t address, uint64_t bytes)
+{
+    const struct block block = {
+        .address = address, .bytes = bytes, .depth = 1, .frames = {address ^ bytes}};
+    blocks_put(table, &block);
+}
+
+static uint64_t start_of(uint64_t address)
+{
+    struct block *block = blocks_borrow(table, address);
+    if (!block)
+        return 0;
+    const uint64_t start = block->address;
+    assert_int_equal(block->frames[0], block->address ^ block->bytes);
+    blocks_give_back(table, block);
+    return start;
+}
+
+static void a_block_is_found_to_the_byte(void **state)
+{
+    (void)state;
+    struct block taken;
+    assert_false(blocks_may_hold(table, 0x10000));
+    assert_int_equal(start_of(0x10000), 0);
+    put(0x10000, 0x1000);
+    put(0x11000, 0x10);
+    assert_true(blocks_may_hold(table, 0x10000));
+    assert_int_equal(start_of(0xffff), 0);
+    assert_int_equal(start_of(0x10000), 0x10000);
+    assert_int_equal(start_of(0x10fff), 0x10000);
+    assert_int_equal(start_of(0x11000), 0x11000);
+    assert_int_equal(start_of(0x1100f), 0x11000);
+    assert_int_equal(start_of(0x11010), 0);
+    put(0x10000, 0x20); // in its place
+    assert_int_equal(start_of(0x10fff), 0);
+    assert_int_equal(start_of(0x1001f), 0x10000);
+    assert_false(blocks_take(table, 0x10001, &taken));
+    assert_true(blocks_take(table, 0x10000, &taken));
+    assert_int_equal(taken.bytes, 0x20);
+    assert_false(blocks_take(table, 0x10000, &taken));
+    assert_int_equal(start_of(0x10000), 0);
+    assert_false(blocks_may_hold(table, 0x10000));
+    assert_int_equal(start_of(0x11000), 0x11000);
+}
+
+static void the_innermost_of_several_is_found(void **state)
+{
+    (void)state;
+    put(0x100000, 0x100000);
+    put(0x140000, 0x1000);
+    assert_int_equal(start_of(0x140fff), 0x140000);
+    assert_int_equal(start_of(0x141000), 0x100000);
+    assert_int_equal(start_of(0x13ffff), 0x100000);
+}
+
+static void overlaps_are_taken_one_by_one(void **state)
+{
+    (void)state;
+    struct block taken;
+    uint64_t sum = 0;
+    put(0x1000, 0x1000);
+    put(0x3000, 0x1000);
+    put(0x5000, 0x1000);
+    assert_false(blocks_take_overlap(table, 0x2000, 0x3000, &taken));
+    while (blocks_take_overlap(table, 0x1fff, 0x3001, &taken))
+        sum += taken.address;
+    assert_int_equal(sum, 0x4000);
+    assert_int_equal(start_of(0x5000), 0x5000);
+}
+
+static void of_too_many_the_newest_are_kept(void **state)
+{
+    (void)state;
+    enum { ALL = 3 * BLOCKS_SETS * BLOCKS_WAYS };
+    unsigned found = 0, newest = 0;
+    for (uint64_t i = 1; i <= ALL; i++)
+        put(i << 16, 1 << 16);
+    for (uint64_t i = 1; i <= ALL; i++) {
+        struct block taken;
+        const bool there = blocks_take(table, i << 16, &taken);
+        found += there;
+        newest += there && i > ALL - BLOCKS_SETS;
+    }
+    assert_in_range(found, BLOCKS_SETS * BLOCKS_WAYS * 9 / 10, BLOCKS_SETS * BLOCKS_WAYS);
+    assert_in_range(newest, BLOCKS_SETS * 9 / 10, BLOCKS_SETS);
+}
+
+// Against a list that is searched.
+static void random_blocks_are_as_a_list_tells(void **state)
+{
+    (void)state;
+    enum { MOST = 200, STEPS = 20000 };
+    uint64_t bytes[MOST] = {0}; // of the block at (i + 1) * 65536
+    unsigned random = 1;
+    for (unsigned step = 0; step < STEPS; step++) {
+        random = random * 1664525 + 1013904223;
+        const uint64_t i = random >> 8 & 0xff, offset = random >> 16;
+        const uint64_t address = (i + 1) << 16;
+        struct block taken;
+        if (i >= MOST)
+            continue;
+        if (random % 3 == 0) {
+            bytes[i] = offset + 1;
+            put(address, bytes[i]);
+        } else if (random % 3 == 1) {
+            assert_int_equal(blocks_take(table, address, &taken), bytes[i] != 0);
+            bytes[i] = 0;
+        } else {
+            assert_int_equal(start_of(address + offset), offset < bytes[i] ? address : 0);
+        }
+    }
+}
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+// Each thread's own blocks, and one that all look at.
+static void *work(void *number)
+{
+    const uint64_t own = ((uint64_t)(uintptr_t)number + 1) << 40;
+    uintptr_t bad = 0;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        struct block taken;
+        const uint64_t address = own + (i % 64 << 16);
+        put(address, 1 << 16);
+        bad += start_of(address + i % 65536) != address;
+        bad += start_of(0x5555) != 0x5000;
+        bad += i % 3 && (!blocks_take(table, address, &taken) || taken.address != address);
+    }
+    return (void *)bad; // NOLINT(performance-no-int-to-ptr)
+}
+
+static void threads_do_not_lose_blocks(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    put(0x5000, 0x1000);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)i), 0); // NOLINT
+    for (unsigned i = 0; i < THREADS; i++) {
+        void *bad;
+        pthread_join(threads[i], &bad);
+        assert_null(bad);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_block_is_found_to_the_byte, make_table, free_table),
+        cmocka_unit_test_setup_teardown(the_innermost_of_several_is_found, make_table, free_table),
+        cmocka_unit_test_setup_teardown(overlaps_are_taken_one_by_one, make_table, free_table),
+        cmocka_unit_test_setup_teardown(of_too_many_the_newest_are_kept, make_table, free_table),
+        cmocka_unit_test_setup_teardown(random_blocks_are_as_a_list_tells, make_table, free_table),
+        cmocka_unit_test_setup_teardown(threads_do_not_lose_blocks, make_table, free_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
