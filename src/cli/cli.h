@@ -45,6 +45,7 @@ struct cli_verb {
 extern const struct cli_verb cli_check;
 extern const struct cli_verb cli_diff;
 extern const struct cli_verb cli_doctor;
+extern const struct cli_verb cli_fix;
 extern const struct cli_verb cli_generate;
 extern const struct cli_verb cli_ptx;
 extern const struct cli_verb cli_query;
