@@ -2,6 +2,7 @@
 // duplicate-transfer: a copy brings bytes to a place that has them already, from an earlier copy.
 // To the host the recorder tells it. To the device only what is known to have written the object in
 // between can: so nothing is found where a launch may have touched anything.
+#include <assert.h>
 #include <stdlib.h>
 
 #include "remedies.h"
@@ -115,6 +116,7 @@ static void overwrite(struct looking *looking, const struct analyze_touch *touch
     uint64_t from = object->address + touch->offset;
     uint64_t to = from + touch->row_bytes + (touch->rows - 1) * touch->pitch;
     for (uint32_t *at = &pieces->first; *at;) {
+        assert(looking->pieces.items);
         struct piece *piece = &looking->pieces.items[*at - 1];
         uint64_t start = piece->copy->device_address;
         uint64_t end = start + extent_of(piece->copy, piece->copy->shape[2]);

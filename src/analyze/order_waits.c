@@ -2,8 +2,8 @@
 // Waits by which the host brings work of different streams into order: it waits for the one and
 // then gives work to the other, which nothing on the device orders. Such a wait must stay, whether
 // the CPU uses anything or not. Where all touches are known, only work on the same objects counts.
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sync.h"
 
@@ -164,8 +164,10 @@ static void take_event(struct ordering *ordering, uint32_t index, uint32_t strea
     const uint64_t *slot = waits->record_of[index] == ANALYZE_NONE
                                ? NULL
                                : base_map_get(&ordering->records, waits->record_of[index]);
-    if (slot)
-        join(ordering, stream, &ordering->clocks.items[*slot - 1]);
+    if (!slot)
+        return;
+    assert(ordering->clocks.items); // the record's is there
+    join(ordering, stream, &ordering->clocks.items[*slot - 1]);
 }
 
 // What is unmapped must not be in use, and the driver does not wait for that.

@@ -2,14 +2,15 @@
 // What is found on synchronisation, from waits that were judged to findings with their worth: call
 // paths are summed up, remedies collected, those that concern too little time left out, and the
 // others replayed, each alone and all together.
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis.h"
 #include "remedies.h"
 
-// Replays of single remedies: so many at most, and so many steps in all, which is about a second.
-enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 100000000 };
+// Replays of single remedies: so many at most, and so many steps in all, which is about half a
+// second.
+enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
 
 // --- Call paths ----------------------------------------------------------------------------------
 
@@ -47,6 +48,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         good = slot && *slot;
         if (!good)
             break;
+        assert(paths.items);
         struct analyze_wait_path *row = &paths.items[*slot - 1];
         row->calls++;
         row->needed += wait->judgement == ANALYZE_NEEDED;
@@ -58,6 +60,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
     }
     base_map_fini(&rows);
     for (size_t i = 0; i < paths.count; i++) {
+        assert(paths.items);
         struct analyze_wait_path *row = &paths.items[i];
         row->deferrable = row->needed == 0 && row->unknown == 0;
         row->safe = row->deferrable && row->late == 0;

@@ -483,7 +483,8 @@ static bool want_findings(struct report_data *data)
     for (size_t i = 0; i < analyze_finding_count(data->analysis) && good; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
         good = want_path(data, finding->path) && want_path(data, finding->other_path) &&
-               want_path(data, finding->last_path);
+               want_path(data, finding->last_path) && want_path(data, finding->use_path) &&
+               want_path(data, finding->allocated_path) && want_path(data, finding->freed_path);
     }
     return good;
 }

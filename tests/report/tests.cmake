@@ -3,7 +3,7 @@
 # edges, for the command-line tests too, one that decodes traces, memory that runs out on demand, and
 # the tests that hold JSON and SARIF to their schemas and traces to their profiles.
 
-foreach(program IN ITEMS write_samples write_waste write_pairs write_page check_perfetto)
+foreach(program IN ITEMS write_samples write_waste write_waits write_pairs write_page check_perfetto)
     add_executable(report_${program} report/${program}.c)
     set_target_properties(report_${program} PROPERTIES
         OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
