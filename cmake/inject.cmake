@@ -3,7 +3,7 @@
 
 # The parts it uses are compiled anew: sanitizers have to be a program's own.
 file(GLOB sources CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/src/inject/*.c ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
+    ${PROJECT_SOURCE_DIR}/src/inject/*.c ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/plan/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
     ${PROJECT_SOURCE_DIR}/src/fatbin/*.c ${PROJECT_SOURCE_DIR}/src/ptx/*.c ${PROJECT_SOURCE_DIR}/src/instrument/*.c
     ${PROJECT_SOURCE_DIR}/src/device/*.c)
 add_library(glint_inject_preload SHARED ${sources})

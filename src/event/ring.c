@@ -451,6 +451,10 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_COUNTS] = "distribution of accesses",
         [EVENT_MAP] = "map of elements",
         [EVENT_USE] = "first use",
+        [EVENT_HASH] = "content of a copy",
+        [EVENT_BLOCK] = "host memory",
+        [EVENT_BLOCK_END] = "end of host memory",
+        [EVENT_CORRECTION] = "correction",
         [EVENT_NOTE] = "note",
         [EVENT_FINISH] = "finish",
     };

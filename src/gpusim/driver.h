@@ -68,8 +68,9 @@ struct driver_process {
     uint64_t host_ns;  // the host's place on the simulated clock: it never runs back
 
     struct driver_stream *ready, *ready_last; // streams a worker may take
-    unsigned workers, idle_workers, blocked;  // blocked: streams whose head waits for others
-    unsigned running;                         // commands being run now
+    uint64_t delay_ns; // that work waits for, to be noticed if the program does not wait for it
+    unsigned workers, idle_workers, blocked; // blocked: streams whose head waits for others
+    unsigned running;                        // commands being run now
 
     struct base_intervals memory; // every allocation by address, as the host sees it at call time
     uint64_t used_bytes;          // of the device's memory
@@ -279,6 +280,7 @@ struct driver_command {
     uint64_t sequence;          // in order of submission, in all streams
     uint64_t call;              // that submitted it, for the log
     uint64_t submit_ns, end_ns; // on the simulated clock; the end once done
+    uint64_t not_before_ns;     // by the real one, where nobody waits for it
     struct driver_stream *stream;
     struct driver_command *next;
     struct driver_command **waits; // held; all must be done before this one starts
@@ -296,6 +298,7 @@ struct driver_stream {
     int priority;
     unsigned references; // the handle, and each command not done
     bool destroyed, running, queued, is_blocked;
+    bool delayed; // a worker waits to begin its head
     struct driver_stream *next_ready;
     struct driver_command *current;     // begun and not done
     struct driver_command *head, *tail; // not begun

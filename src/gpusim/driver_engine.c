@@ -6,6 +6,7 @@
 // the order in which real threads came to run it, so that times do not depend on the machine's
 // load.
 #include <stdlib.h>
+#include <time.h>
 
 #include "driver.h"
 
@@ -74,7 +75,7 @@ static void start_worker(void)
 // Puts the stream on the ready list where it can go on; higher priorities (lower numbers) first.
 static void kick(struct driver_stream *stream)
 {
-    if (stream->running || stream->queued || !stream->head)
+    if (stream->running || stream->queued || stream->delayed || !stream->head)
         return;
     bool ready = can_start(stream->head);
     set_blocked(stream, !ready);
@@ -112,12 +113,48 @@ static void kick_blocked(void)
                 kick(stream);
 }
 
+// --- Delay ---------------------------------------------------------------------------------------
+
+// With GLINT_SIM_DELAY_US, work begins late unless somebody waits for it: so a program that does
+// not wait, where it has to, is seen to have its data too early.
+
+static uint64_t real_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// Whether a worker, for which nobody waits, may begin the stream's head.
+static bool is_time(const struct driver_stream *stream)
+{
+    return !driver.delay_ns || real_ns() >= stream->head->not_before_ns;
+}
+
+// Meanwhile others may do the work.
+static void wait_for_time(struct driver_stream *stream)
+{
+    stream->delayed = true;
+    stream->references++;
+    while (stream->head && !stream->running && !is_time(stream)) {
+        const uint64_t left = stream->head->not_before_ns - real_ns();
+        const struct timespec time = {0, left < 1000000 ? (long)left : 1000000};
+        driver_unlock();
+        nanosleep(&time, NULL);
+        driver_lock();
+    }
+    stream->delayed = false;
+    kick(stream);
+    forget_stream(stream);
+}
+
 // Runs the stream's commands one after the other, until none can start or `until` is done.
 static void drain(struct driver_stream *stream, const struct driver_command *until)
 {
     stream->running = true;
     stream->references++;
-    while (stream->head && can_start(stream->head) && !(until && until->done)) {
+    while (stream->head && can_start(stream->head) && !(until && until->done) &&
+           (until || is_time(stream))) {
         struct driver_command *command = stream->head;
         stream->current = command;
         stream->head = command->next;
@@ -182,7 +219,9 @@ static void *work(void *unused)
         if (stream) {
             driver.ready = stream->next_ready;
             stream->queued = false;
-            if (!stream->running)
+            if (!stream->running && stream->head && !is_time(stream))
+                wait_for_time(stream);
+            else if (!stream->running)
                 drain(stream, NULL);
         } else {
             driver.idle_workers++;
@@ -237,6 +276,7 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_op *op,
         command->references = 1;
         command->stream = stream;
         command->submit_ns = driver.host_ns;
+        command->not_before_ns = driver.delay_ns ? real_ns() + driver.delay_ns : 0;
         command->sequence = ++driver.sequence;
         command->call = driver_thread()->call;
         good = add_legacy_waits(command, stream);

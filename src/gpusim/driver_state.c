@@ -163,7 +163,8 @@ static CUresult start(void)
     struct base_error error = {0};
     char text[1000];
     DRIVER_TRY(driver_log_open());
-    const char *workers = getenv("GLINT_SIM_WORKERS");
+    const char *workers = getenv("GLINT_SIM_WORKERS"), *delay = getenv("GLINT_SIM_DELAY_US");
+    driver.delay_ns = delay ? strtoull(delay, NULL, 10) * 1000 : 0;
     unsigned long count = workers ? strtoul(workers, NULL, 10) : 0;
     if (sim_device_create(driver.preset, count > 1024 ? 1024 : (unsigned)count, driver.log,
                           &driver.device, &error) != BASE_OK) {

@@ -10,8 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "correct.h"
+#include "correct_back.h"
+#include "correct_pool.h"
 #include "first_use.h"
 #include "probe.h"
+
+void *call_stands[HOOK_COUNT];
 
 static uint32_t path_of(const struct call *call)
 {
@@ -24,6 +29,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
         return false;
     call->error = errno;
     inject_thread.depth = 1;
+    inject_thread.call = call;
     const struct hook_row *row = &hook_rows[hook];
     call->hook = hook;
     call->caller = caller;
@@ -38,7 +44,10 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     call->submits = false;
     call->pending_count = 0;
     call->event = NULL;
+    call->before.known = false;
     call->probe = NULL;
+    call->refused = CUDA_SUCCESS;
+    call->flies = false;
     call->replays = NULL;
     call->timing = (struct timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
@@ -150,8 +159,19 @@ void call_start(struct call *call)
     if (call->how & HOOK_TIMED && state.timestamps && !captured)
         gpu_time_before(call);
     first_use_before(call);
+    correct_before(call);
+    if (correct_on) {
+        correct_pool_before(call);
+        correct_uses_before(call);
+    }
     errno = call->error;
     call->start_ns = now_ns();
+}
+
+bool call_lacks_memory(CUresult result)
+{
+    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && correct_on &&
+           (correct_back_give_back() | correct_pool_give_back());
 }
 
 // Whether the call may leave work on its stream. A copy or a fill may even where it is called
@@ -268,6 +288,10 @@ CUresult call_end(struct call *call)
     if (state.probes)
         probe_call_end(call);
     first_use_after(call);
+    correct_after(call);
+    if (correct_on)
+        correct_back_after(call);
+    inject_thread.call = NULL;
     inject_thread.depth = 0;
     errno = call->error;
     return call->result;

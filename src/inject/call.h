@@ -16,6 +16,11 @@ enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call wa
 struct probe_launch;
 struct probe_exec;
 
+struct call_hash { // of what a copy moves: see first_use_hash.c
+    uint64_t high, low, took_ns;
+    bool known;
+};
+
 struct call {
     enum hook hook;
     struct unwind_registers caller;
@@ -37,7 +42,12 @@ struct call {
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
     CUevent event;              // that is waited for instead of streams
+    struct call_hash before;    // of a copy to the host: what was there
+    uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
+    uint64_t hosts;             // of a synchronisation: see correct_owed.c
+    CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
+    bool flies;                 // likewise
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
@@ -60,6 +70,24 @@ CUresult call_end(struct call *call);
 void call_tell(struct call *call);      // one of a hidden function, after all
 void call_put(const struct call *call); // writes a record, for hooks that make more than one
 
+// What a hook calls: the function of correct.h that stands before the driver's, or the driver's.
+extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
+#define CALLED(symbol)                                                               \
+    ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
+                                                        : door_real(HOOK_##symbol)))
+
+// Asks the driver, and once more where it found no memory and some could be made free. A call that
+// is refused is not made.
+bool call_lacks_memory(CUresult result);
+#define CALLED_WITH(call, result, called)                                \
+    do {                                                                 \
+        (result) = (call).refused;                                       \
+        if ((result) == CUDA_SUCCESS)                                    \
+            (result) = (called);                                         \
+        if (call_lacks_memory(result) && (call).refused == CUDA_SUCCESS) \
+            (result) = (called);                                         \
+    } while (0)
+
 #define HOOKED(symbol, params, args, stream, before, ...)               \
     CUresult symbol params                                              \
     {                                                                   \
@@ -68,7 +96,8 @@ void call_put(const struct call *call); // writes a record, for hooks that make 
             return REAL(symbol) args;                                   \
         before;                                                         \
         call_start(&call);                                              \
-        const CUresult result = REAL(symbol) args;                      \
+        CUresult result;                                                \
+        CALLED_WITH(call, result, CALLED(symbol) args);                 \
         call_stop(&call, result);                                       \
         __VA_ARGS__;                                                    \
         return call_end(&call);                                         \
@@ -95,7 +124,7 @@ struct copy_end {
     uint8_t memory; // CU_MEMORYTYPE_*; 0: as the address says
     uint64_t address;
     CUarray array;
-    uint64_t pitch;
+    uint64_t pitch, slice; // bytes from row to row, and from slice to slice
 };
 struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
                               uint64_t height, uint64_t depth);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "correct.h"
 #include "first_use_inner.h"
 
 int (*use_driver_asks)(void);
@@ -119,6 +120,11 @@ static bool take(uint64_t address, const ucontext_t *context)
         use_force_open(address & ~(page - 1), (address & ~(page - 1)) + page);
         ours = use_can_be_read(address);
     } else {
+        const uint64_t low = address & ~(page - 1);
+        if (correct_touch(low, low + page)) {
+            tried_pc = 0;
+            return true;
+        }
         use_lock();
         ours = handle(address, &touch);
         use_unlock();

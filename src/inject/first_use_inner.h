@@ -24,6 +24,7 @@ struct use_range {
     bool managed; // of no copy
     bool boxes;   // it has more than two dimensions: nothing of it is watched
     bool block;   // all of a block of malloc's that has pages of its own
+    bool owed;    // closed because something is owed there, and told of nothing: correct_memory.c
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
     uint64_t low, high;                 // pages that are closed, all of them; high 0: none can be
@@ -36,6 +37,10 @@ struct use_range {
         const struct stream *stream;
         uint64_t enqueued; // the stream's work, with this
     } streams[USE_STREAMS];
+    // Of a pending one, for its hash; bytes 0: there will be none.
+    struct event_copy what;
+    uint64_t holder;         // object that it lies in
+    struct call_hash before; // of what was there
 };
 
 struct use_table {
@@ -46,6 +51,7 @@ struct use_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // on all of this; when it began
     uint64_t locked_ns;          // when the lock was taken
+    uint64_t signals;            // that its holder had blocked, where something may be owed
     uint64_t left_out;           // data that was not watched because that took too long
     // Anybody may look.
     _Atomic uint32_t pending;     // ranges
@@ -115,7 +121,33 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
            high > atomic_load_explicit(&use_table.low, memory_order_relaxed);
 }
 
+// first_use_libc.c: nothing is closed there until it is given back.
+struct use_guard *use_take_guard(uint64_t low, uint64_t high);
+void use_give_guard(struct use_guard *guard);
+
+// --- What copies move (first_use_hash.c) ---------------------------------------------------------
+
+// Before a copy to the host, and before anything is known of it: whether it matters what is there.
+// If so, that is looked at as soon as it is known to be open.
+bool use_hash_wants_before(const struct call *call);
+void use_hash_before(struct call *call);
+// At the end of a call that was good: of a copy from the host; of one to it that has waited.
+void use_hash_source(const struct call *call, const struct event_copy *copy);
+void use_hash_destination(const struct call *call);
+// With the lock, of a copy to the host that is pending: it began; other work will change what is
+// there; the call has made it safe.
+void use_hash_begin(struct use_range *range, const struct event_copy *copy);
+void use_hash_disturb(uint64_t low, uint64_t high);
+void use_hash_safe(const struct call *call, struct use_range *range);
+// A stream is given a function of the program's, or something else that may write to the host's
+// memory; how many were so far; and that so many are over.
+void use_hash_host_work(void);
+uint64_t use_hash_host_calls(void);
+void use_hash_host_done(uint64_t calls);
+
 // --- The rest ------------------------------------------------------------------------------------
+
+bool use_devices_have(CUdevice_attribute which); // some device does
 
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);

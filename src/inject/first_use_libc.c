@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "correct.h"
 #include "first_use_inner.h"
 #include "libc_next.h"
 
@@ -39,6 +40,8 @@ static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers
     } else if (inject_thread.tracking) {
         use_force_open(low & ~(use_page_bytes() - 1),
                        (high + use_page_bytes() - 1) & ~(use_page_bytes() - 1));
+    } else if (correct_on) {
+        correct_touch(low, high);
     } else {
         const uint32_t stack =
             state.stacks && !inject_thread.depth ? stack_from(state.stacks, state.ring, caller) : 0;
@@ -50,7 +53,7 @@ static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers
 }
 
 // The place that is taken; NULL: none, and nothing is closed until it is given back.
-static struct use_guard *take_guard(uint64_t low, uint64_t high)
+struct use_guard *use_take_guard(uint64_t low, uint64_t high)
 {
     enum { TRIES = 16 };
     const uint64_t first = (uint64_t)(uintptr_t)&inject_thread >> 6;
@@ -67,7 +70,7 @@ static struct use_guard *take_guard(uint64_t low, uint64_t high)
     return NULL;
 }
 
-static void give_guard(struct use_guard *guard)
+void use_give_guard(struct use_guard *guard)
 {
     if (guard)
         atomic_store_explicit(&guard->low, 0, memory_order_release);
@@ -136,22 +139,22 @@ static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
 
 // Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
 // The compiler knows them by other names than the linker: not all are declared as they are.
-#define HANDS_OVER(type, name, params, args, handed)                 \
-    type use_##name params __asm__(#name);                           \
-    type use_##name params                                           \
-    {                                                                \
-        type(*const next) params = NEXT(name, type(*) params);       \
-        if (!is_asked())                                             \
-            return next args;                                        \
-        const struct memory given = (handed);                        \
-        if (!given.low)                                              \
-            return next args;                                        \
-        struct use_guard *guard = take_guard(given.low, given.high); \
-        if (use_may_be_closed(given.low, given.high))                \
-            open_for_system(given.low, given.high, UNWIND_CALLER);   \
-        const type result = next args;                               \
-        give_guard(guard);                                           \
-        return result;                                               \
+#define HANDS_OVER(type, name, params, args, handed)                     \
+    type use_##name params __asm__(#name);                               \
+    type use_##name params                                               \
+    {                                                                    \
+        type(*const next) params = NEXT(name, type(*) params);           \
+        if (!is_asked())                                                 \
+            return next args;                                            \
+        const struct memory given = (handed);                            \
+        if (!given.low)                                                  \
+            return next args;                                            \
+        struct use_guard *guard = use_take_guard(given.low, given.high); \
+        if (use_may_be_closed(given.low, given.high))                    \
+            open_for_system(given.low, given.high, UNWIND_CALLER);       \
+        const type result = next args;                                   \
+        use_give_guard(guard);                                           \
+        return result;                                                   \
     }
 
 #pragma GCC visibility push(default)
@@ -260,6 +263,8 @@ static void open_all(void)
         first_use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(0, UINT64_MAX);
+    } else if (correct_on) {
+        correct_touch(0, UINT64_MAX);
     } else {
         use_lock();
         for (EACH_USE_RANGE(range)) {
@@ -286,10 +291,10 @@ int use_ioctl(int file, unsigned long request, ...)
     // The driver knows what it does, and a terminal's are of a few bytes.
     if (inject_thread.depth || _IOC_TYPE(request) == 'T')
         return next(file, request, argument);
-    struct use_guard *guard = take_guard(1, UINT64_MAX);
+    struct use_guard *guard = use_take_guard(1, UINT64_MAX);
     open_all();
     const int result = next(file, request, argument);
-    give_guard(guard);
+    use_give_guard(guard);
     return result;
 }
 
@@ -329,6 +334,10 @@ static void forget(const void *pointer, size_t bytes, bool told)
         first_use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(low, high);
+    } else if (correct_on && told) {
+        correct_touch(low, high);
+    } else if (correct_on) {
+        correct_memory_gone(low, high);
     } else {
         use_lock();
         use_forget(low, high, told);
@@ -402,6 +411,15 @@ static size_t size_of_block(void *block)
     return size_of(block);
 }
 
+// The pages of a block that is all data: correct_memory.c knows how far they go.
+static void forget_owed(uint64_t start, bool told)
+{
+    if (told)
+        correct_touch(start, start + 1);
+    else
+        correct_block_gone(start);
+}
+
 // A block's head may be in a closed page, but then the data is all of the block, and begins it.
 static void forget_block(void *block, bool told)
 {
@@ -414,9 +432,11 @@ static void forget_block(void *block, bool told)
         use_lock();
         for (EACH_USE_RANGE(range))
             whole |= range->state == USE_ARMED && range->block && range->start == low;
-        if (whole)
+        if (whole && !correct_on)
             use_forget(low, low + 1, told);
         use_unlock();
+        if (whole && correct_on)
+            forget_owed(low, told);
     }
     if (!whole)
         forget(block, size_of_block(block), told);

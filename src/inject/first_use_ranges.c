@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "correct.h"
 #include "first_use_inner.h"
 
 struct use_table use_table;
@@ -74,9 +75,23 @@ static void set_open(struct use_range *range)
     range->open = true;
 }
 
+// A handler of the program's that interrupts the holder, and touches what is closed, would find it
+// opened by force: where data is owed there, that must not be.
+static uint64_t block_signals(void)
+{
+    const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
+    uint64_t before = 0;
+    if (correct_on)
+        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                   (long)(uintptr_t)&before, sizeof(before));
+    return before;
+}
+
 void use_lock(void)
 {
+    const uint64_t signals = block_signals();
     lock_take(&use_table.lock);
+    use_table.signals = signals;
     inject_thread.tracking = true;
     use_table.locked_ns = now_ns();
     if (!atomic_load_explicit(&use_table.forced_ns, memory_order_relaxed) ||
@@ -95,8 +110,11 @@ void use_unlock(void)
     enum { MOST_NS = 1000000 }; // more is time in which the thread was not running
     const uint64_t took_ns = now_ns() - use_table.locked_ns;
     use_table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
+    const uint64_t signals = use_table.signals;
     inject_thread.tracking = false;
     lock_give(&use_table.lock);
+    if (correct_on)
+        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0, sizeof(signals));
 }
 
 void use_force_open(uint64_t low, uint64_t high)

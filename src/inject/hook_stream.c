@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
 #include "call.h"
+#include "correct.h"
 #include "first_use.h"
 #include "shadow.h"
 
@@ -64,6 +65,7 @@ static void recorded(struct call *call, CUevent event)
               event_record_number(event, call->result == CUDA_SUCCESS &&
                                              !(call->flags & EVENT_CALL_CAPTURED)));
     first_use_recorded(call, event);
+    correct_recorded(call, event);
 }
 
 HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream), stream, {},
@@ -85,6 +87,12 @@ HOOKED_BOTH(
             call.flags |= EVENT_CALL_CAPTURED;
         first_use_waits(&call, event);
     })
+
+// For correct.h alone: it tells whether both have happened.
+HOOKED(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM, {},
+       {})
+HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
+       {}, {})
 
 // --- Waiting -------------------------------------------------------------------------------------
 

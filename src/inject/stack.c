@@ -313,3 +313,13 @@ uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
     const struct node *node = told_node(table, ring, &path);
     return node ? node->number : 0;
 }
+
+void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path)
+{
+    unwind_from(&table->unwind, from, path);
+}
+
+const struct images *stack_images(const struct stack_table *table)
+{
+    return &table->unwind.images;
+}

@@ -31,4 +31,8 @@ uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
 uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
                            struct unwind_registers from, uint64_t link);
 
+// The path itself, walked anew, and the images that it leads through.
+void stack_walk(struct stack_table *table, struct unwind_registers from, struct unwind_path *path);
+const struct images *stack_images(const struct stack_table *table);
+
 #endif

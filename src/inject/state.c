@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "correct.h"
 #include "first_use.h"
 #include "pool.h"
 #include "probe.h"
@@ -97,6 +98,7 @@ static void collect(void)
     if (atomic_load(state.phase) != PHASE_ON)
         return;
     inject_thread.depth++;
+    correct_finish();
     if (state.probes) // it may take a while, and so more has happened
         shadow_finish();
     if (state.timestamps)
@@ -127,10 +129,11 @@ static bool start(const struct door_driver *driver)
         announce(driver);
         probe_start();
         first_use_start(driver);
+        correct_start();
     }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
     static bool registered; // children inherit it
-    if (state.ring && (state.timestamps || state.probes) && !registered)
+    if (state.ring && (state.timestamps || state.probes || correct_on) && !registered)
         registered = atexit(collect) == 0;
     if (state.ring)
         state.stacks = stack_table_make(is_scarce());
@@ -143,6 +146,7 @@ static bool start(const struct door_driver *driver)
 
 static void forked(void)
 {
+    correct_forked();
     first_use_forked();
     atomic_store(state.phase, PHASE_NEW);
 }
@@ -163,7 +167,7 @@ static void make_phase(void)
 #ifdef MADV_WIPEONFORK
     madvise(page, bytes, MADV_WIPEONFORK);
 #endif
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(correct_before_fork, correct_after_fork, forked);
 }
 
 bool state_on_slowly(void)

@@ -125,6 +125,7 @@ struct stream {
     struct stream *next;       // of the context; or of those to be used again
     _Atomic uint64_t enqueued; // pieces of work that were given to it
     _Atomic uint64_t idle;     // value of enqueued at which it was known to be idle
+    _Atomic uint64_t fenced;   // see correct_pool.c
     struct stream_times times;
 };
 
@@ -244,6 +245,7 @@ struct thread_state {
     uint32_t number;
     uint32_t generation; // of the process that gave the number
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
+    struct call *call;   // the hook's; NULL: in none
     bool tracking;       // has the lock of first_use_inner.h
     bool segv_blocked;   // as the program sees it
     bool segv_pending;   // and one was sent to it meanwhile

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing and reading plans. The reader takes nothing that the writer would not have written, but
+// for blanks at the ends of lines: a plan that was cut off or changed must not half apply.
+#include "plan.h"
+
+#include <string.h>
+
+static const char *const names[PLAN_REMEDIES] = {
+    [PLAN_DROP_SYNC] = "drop-sync", [PLAN_ASYNC_COPY] = "async-copy", [PLAN_POOL] = "pool",
+    [PLAN_BACK] = "back",           [PLAN_LAST_USE] = "last-use",
+};
+
+static const unsigned char number_counts[PLAN_REMEDIES] = {[PLAN_BACK] = PLAN_NUMBERS};
+
+static const char head[] = "glint plan 1";
+static const char end[] = "end"; // the last line: nothing is missing
+
+const char *plan_remedy_name(enum plan_remedy remedy)
+{
+    return remedy > PLAN_NONE && remedy < PLAN_REMEDIES ? names[remedy] : "none";
+}
+
+void plan_fini(struct plan *plan)
+{
+    base_array_fini(&plan->images);
+    base_array_fini(&plan->frames);
+    base_array_fini(&plan->rows);
+    base_arena_fini(&plan->texts);
+}
+
+// --- Making --------------------------------------------------------------------------------------
+
+static bool is_id(struct base_str text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (!strchr("0123456789abcdef", text.text[i]) || !text.text[i])
+            return false;
+    return text.length && text.length % 2 == 0;
+}
+
+static enum base_code add_image(struct plan *plan, struct base_str id, struct base_str path,
+                                struct base_error *error)
+{
+    BASE_RETURN_IF(!is_id(id), error, BASE_INVALID, "'%.*s' is no build id", BASE_STR_ARG(id));
+    BASE_RETURN_IF(!path.length || memchr(path.text, '\n', path.length), error, BASE_INVALID,
+                   "the image %.*s has no path that a plan can have", BASE_STR_ARG(id));
+    struct plan_image *image = base_array_push(&plan->images);
+    BASE_RETURN_IF(!image, error, BASE_NO_MEMORY, "out of memory for a plan");
+    image->build_id = base_alloc_text(&plan->texts, id.text, id.length);
+    image->path = base_alloc_text(&plan->texts, path.text, path.length);
+    BASE_RETURN_IF(!image->build_id || !image->path, error, BASE_NO_MEMORY,
+                   "out of memory for a plan");
+    return BASE_OK;
+}
+
+enum base_code plan_add_image(struct plan *plan, const char *build_id, const char *path,
+                              uint32_t *index, struct base_error *error)
+{
+    for (size_t i = 0; i < plan->images.count; i++) {
+        if (strcmp(plan->images.items[i].build_id, build_id) == 0) {
+            *index = (uint32_t)i;
+            return BASE_OK;
+        }
+    }
+    *index = (uint32_t)plan->images.count;
+    return add_image(plan, base_str(build_id), base_str(path), error);
+}
+
+enum base_code plan_add_row(struct plan *plan, struct plan_row row, const struct plan_frame *frames,
+                            size_t *number, struct base_error *error)
+{
+    BASE_RETURN_IF(row.remedy <= PLAN_NONE || row.remedy >= PLAN_REMEDIES || !row.frame_count ||
+                       row.frame_count > PLAN_MOST_FRAMES,
+                   error, BASE_INVALID, "a plan can have no such row");
+    row.first = plan->frames.count;
+    for (size_t i = 0; i < row.frame_count; i++) {
+        struct plan_frame *frame = base_array_push(&plan->frames);
+        BASE_RETURN_IF(!frame, error, BASE_NO_MEMORY, "out of memory for a plan");
+        *frame = frames[i];
+        BASE_RETURN_IF(frame->image >= plan->images.count, error, BASE_INVALID,
+                       "a frame of a plan is in no image");
+    }
+    struct plan_row *place = base_array_push(&plan->rows);
+    BASE_RETURN_IF(!place, error, BASE_NO_MEMORY, "out of memory for a plan");
+    *place = row;
+    *number = plan->rows.count;
+    return BASE_OK;
+}
+
+void plan_write(const struct plan *plan, struct base_buf *out)
+{
+    base_buf_printf(out, "%s\n", head);
+    for (size_t i = 0; i < plan->images.count; i++)
+        base_buf_printf(out, "image %s %s\n", plan->images.items[i].build_id,
+                        plan->images.items[i].path);
+    for (size_t i = 0; i < plan->rows.count; i++) {
+        const struct plan_row *row = &plan->rows.items[i];
+        base_buf_puts(out, names[row->remedy]);
+        for (unsigned k = 0; k < number_counts[row->remedy]; k++)
+            base_buf_printf(out, " =%llu", (unsigned long long)row->numbers[k]);
+        for (size_t k = 0; k < row->frame_count; k++) {
+            const struct plan_frame *frame = &plan->frames.items[row->first + k];
+            base_buf_printf(out, " %u:%llx", frame->image, (unsigned long long)frame->offset);
+        }
+        base_buf_puts(out, row->truncated ? " ...\n" : "\n");
+    }
+    base_buf_printf(out, "%s\n", end);
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+// The next word of the line, which has single blanks between words; empty at its end.
+static struct base_str take_word(struct base_str *line)
+{
+    const char *blank = line->length ? memchr(line->text, ' ', line->length) : NULL;
+    struct base_str word = {line->text, blank ? (size_t)(blank - line->text) : line->length};
+    const size_t taken = word.length + (blank != NULL);
+    line->text += taken;
+    line->length -= taken;
+    return word;
+}
+
+// Takes a number off the front, in base 10 or 16. False: there is none, or it is too large.
+static bool take_number(struct base_str *text, unsigned base, uint64_t *value)
+{
+    static const char figures[] = "0123456789abcdef";
+    size_t taken = 0;
+    *value = 0;
+    for (; taken < text->length; taken++) {
+        const char *figure = memchr(figures, text->text[taken], base);
+        if (!figure)
+            break;
+        const uint64_t more = (uint64_t)(figure - figures);
+        if (*value > (UINT64_MAX - more) / base)
+            return false;
+        *value = *value * base + more;
+    }
+    text->text += taken;
+    text->length -= taken;
+    return taken;
+}
+
+static bool take_sign(struct base_str *text, char sign)
+{
+    if (!text->length || *text->text != sign)
+        return false;
+    text->text++;
+    text->length--;
+    return true;
+}
+
+static bool read_frame(struct base_str word, const struct plan *plan, struct plan_frame *frame)
+{
+    uint64_t image;
+    if (!take_number(&word, 10, &image) || image >= plan->images.count || !take_sign(&word, ':') ||
+        !take_number(&word, 16, &frame->offset) || word.length)
+        return false;
+    frame->image = (uint32_t)image;
+    return true;
+}
+
+static enum base_code read_row(struct base_str line, struct plan *plan, enum plan_remedy remedy,
+                               unsigned at, struct base_error *error)
+{
+    struct plan_row *row = base_array_push(&plan->rows);
+    BASE_RETURN_IF(!row, error, BASE_NO_MEMORY, "out of memory for a plan");
+    row->remedy = remedy;
+    row->first = plan->frames.count;
+    for (unsigned i = 0; i < number_counts[remedy]; i++) {
+        struct base_str word = take_word(&line);
+        BASE_RETURN_IF(!take_sign(&word, '=') || !take_number(&word, 10, &row->numbers[i]) ||
+                           word.length,
+                       error, BASE_SYNTAX, "line %u of the plan lacks a number", at);
+    }
+    while (line.length) {
+        const struct base_str word = take_word(&line);
+        if (base_str_is(word, "...") && !line.length) {
+            row->truncated = true;
+            break;
+        }
+        struct plan_frame frame;
+        BASE_RETURN_IF(!read_frame(word, plan, &frame), error, BASE_SYNTAX,
+                       "line %u of the plan: '%.*s' is no frame", at, BASE_STR_ARG(word));
+        struct plan_frame *place = base_array_push(&plan->frames);
+        BASE_RETURN_IF(!place, error, BASE_NO_MEMORY, "out of memory for a plan");
+        *place = frame;
+        row->frame_count++;
+    }
+    BASE_RETURN_IF(!row->frame_count || row->frame_count > PLAN_MOST_FRAMES, error, BASE_SYNTAX,
+                   "line %u of the plan has no call path", at);
+    return BASE_OK;
+}
+
+static enum base_code read_line(struct base_str line, struct plan *plan, unsigned at,
+                                struct base_error *error)
+{
+    const struct base_str word = take_word(&line);
+    if (base_str_is(word, "image")) {
+        const struct base_str id = take_word(&line);
+        BASE_RETURN_IF(plan->rows.count, error, BASE_SYNTAX,
+                       "line %u of the plan: an image after the first row", at);
+        const enum base_code code = add_image(plan, id, line, error);
+        BASE_RETURN_IF(code == BASE_INVALID, error, BASE_SYNTAX, "line %u of the plan is no image",
+                       at);
+        return code;
+    }
+    for (int i = PLAN_NONE + 1; i < PLAN_REMEDIES; i++)
+        if (base_str_is(word, names[i]))
+            return read_row(line, plan, (enum plan_remedy)i, at, error);
+    return base_fail(error, BASE_SYNTAX, "line %u of the plan: '%.*s' is no remedy", at,
+                     BASE_STR_ARG(word));
+}
+
+static bool rows_refer(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->rows.count; i++) {
+        const struct plan_row *row = &plan->rows.items[i];
+        const uint64_t last = row->numbers[0];
+        if (row->remedy == PLAN_BACK && last &&
+            (last > plan->rows.count || plan->rows.items[last - 1].remedy != PLAN_LAST_USE))
+            return false;
+    }
+    return true;
+}
+
+static enum base_code read_all(const char *text, size_t length, struct plan *plan,
+                               struct base_error *error)
+{
+    unsigned at = 0;
+    for (const char *next = text, *stop = text + length; next < stop;) {
+        const char *newline = memchr(next, '\n', (size_t)(stop - next));
+        BASE_RETURN_IF(!newline, error, BASE_SYNTAX, "the plan is cut off");
+        struct base_str line = {next, (size_t)(newline - next)};
+        next = newline + 1;
+        if (++at == 1) {
+            BASE_RETURN_IF(!base_str_is(line, head), error, BASE_SYNTAX,
+                           "it is no plan of this version of glint");
+            continue;
+        }
+        if (base_str_is(line, end)) {
+            BASE_RETURN_IF(next < stop, error, BASE_SYNTAX, "the plan goes on behind its end");
+            BASE_RETURN_IF(!rows_refer(plan), error, BASE_SYNTAX,
+                           "a row of the plan refers to one that is no last use");
+            return BASE_OK;
+        }
+        const enum base_code code = read_line(line, plan, at, error);
+        if (code != BASE_OK)
+            return code;
+    }
+    return base_fail(error, BASE_SYNTAX, "the plan is cut off");
+}
+
+enum base_code plan_read(const char *text, size_t length, struct plan *plan,
+                         struct base_error *error)
+{
+    const enum base_code code = read_all(text, length, plan, error);
+    if (code != BASE_OK)
+        plan_fini(plan);
+    return code;
+}
