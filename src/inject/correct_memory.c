@@ -286,8 +286,11 @@ static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct corre
 bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call)
 {
     struct use_range range = {0};
+    correct_lock();
+    const bool ready = correct_memory_ready(); // before anything is asked about pages
+    correct_unlock();
     describe(&range, to, bytes);
-    return find_pages(&range, 0, call);
+    return ready && find_pages(&range, 0, call);
 }
 
 bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_block *block,
