@@ -138,7 +138,8 @@ static void add_copy(struct analyze_host_loading *loading, const struct profile_
                   to_host ? copy->from_pitch : copy->to_pitch,
                   to_host ? copy->to_pitch : copy->from_pitch},
         .to_host = to_host,
-        .memory = (uint8_t)(to_host ? copy->to_memory : copy->from_memory)};
+        .memory = (uint8_t)(to_host ? copy->to_memory : copy->from_memory),
+        .block = copy->block};
 }
 
 void analyze_load_host_call(struct analyze_host_loading *loading, const struct profile_call *call)
@@ -180,6 +181,69 @@ static bool take_use(void *user, const struct profile_use *use)
     return true;
 }
 
+// --- Transfers -----------------------------------------------------------------------------------
+
+// Hashes come in the order of copies, as these do.
+struct hashes {
+    struct analyze_host_loading *loading;
+    size_t next;
+};
+
+static bool take_hash(void *user, const struct profile_hash *hash)
+{
+    struct hashes *hashes = user;
+    struct analyze_model *model = hashes->loading->model;
+    uint32_t call = analyze_find_call(model, hash->copy);
+    while (hashes->next < model->host.copies.count &&
+           model->host.copies.items[hashes->next].call < call)
+        hashes->next++;
+    if (call == ANALYZE_NONE || hashes->next == model->host.copies.count ||
+        model->host.copies.items[hashes->next].call != call)
+        return true;
+    struct analyze_copy *copy = &model->host.copies.items[hashes->next];
+    copy->hashed = true;
+    copy->hash[0] = hash->high;
+    copy->hash[1] = hash->low;
+    copy->same_before = hash->same == PROFILE_SAME_YES;
+    return true;
+}
+
+static bool take_block(void *user, const struct profile_block *block)
+{
+    struct analyze_host_loading *loading = user;
+    struct analyze_host_block *row = base_array_push(&loading->model->host.blocks);
+    loading->failed |= !row;
+    if (row)
+        *row = (struct analyze_host_block){
+            .number = block->number, .bytes = block->bytes, .allocated = block->allocated_path};
+    return row != NULL;
+}
+
+const struct analyze_host_block *analyze_find_block(const struct analyze_host *host,
+                                                    uint64_t number)
+{
+    const struct analyze_host_block *blocks = host->blocks.items;
+    size_t low = 0, high = host->blocks.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (blocks[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < host->blocks.count && blocks[low].number == number ? &blocks[low] : NULL;
+}
+
+static bool take_block_end(void *user, const struct profile_block_end *end)
+{
+    const struct analyze_host_loading *loading = user;
+    const struct analyze_host *host = &loading->model->host;
+    const struct analyze_host_block *block = analyze_find_block(host, end->number);
+    if (block)
+        host->blocks.items[block - host->blocks.items].freed = end->freed_path;
+    return true;
+}
+
 enum base_code analyze_load_host_end(struct analyze_host_loading *loading, struct profile *profile,
                                      struct base_error *error)
 {
@@ -188,7 +252,15 @@ enum base_code analyze_load_host_end(struct analyze_host_loading *loading, struc
         if (host->times.items[i].end_ns > host->end_ns)
             host->end_ns = host->times.items[i].end_ns;
     }
-    return profile_each_use(profile, take_use, loading, error);
+    struct hashes hashes = {.loading = loading};
+    enum base_code code = profile_each_use(profile, take_use, loading, error);
+    if (code == BASE_OK)
+        code = profile_each_hash(profile, take_hash, &hashes, error);
+    if (code == BASE_OK)
+        code = profile_each_block(profile, take_block, loading, error);
+    if (code == BASE_OK)
+        code = profile_each_block_end(profile, take_block_end, loading, error);
+    return code;
 }
 
 void analyze_host_fini(struct analyze_host *host)

@@ -211,6 +211,9 @@ void analyze_load_host_graph(struct analyze_host_loading *loading, uint32_t grap
 enum base_code analyze_load_host_end(struct analyze_host_loading *loading, struct profile *profile,
                                      struct base_error *error);
 void analyze_host_fini(struct analyze_host *host);
+// NULL: there is none.
+const struct analyze_host_block *analyze_find_block(const struct analyze_host *host,
+                                                    uint64_t number);
 
 static inline uint64_t analyze_uneven_key(uint32_t object, uint32_t kernel)
 {

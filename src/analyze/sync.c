@@ -8,8 +8,8 @@
 #include "analysis.h"
 #include "remedies.h"
 
-// Replays of single remedies: so many at most, and so many steps in all, which is about a second.
-enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 100000000 };
+// Replays of single remedies: so many at most, and so many steps in all, which is about half a second.
+enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
 
 // --- Call paths ----------------------------------------------------------------------------------
 

@@ -63,27 +63,11 @@ void analyze_find_syncs(struct analyze_remedies *remedies)
     }
 }
 
-static const struct analyze_host_block *find_block(const struct analyze_model *model,
-                                                   uint64_t number)
-{
-    const struct analyze_host_block *blocks = model->host.blocks.items;
-    size_t low = 0, high = model->host.blocks.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (blocks[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return number && low < model->host.blocks.count && blocks[low].number == number ? &blocks[low]
-                                                                                    : NULL;
-}
-
 // What is copied, from or to where.
 static void take_copy(const struct analyze_model *model, struct analyze_finding *finding,
                       const struct analyze_copy *copy)
 {
-    const struct analyze_host_block *block = find_block(model, copy->block);
+    const struct analyze_host_block *block = analyze_find_block(&model->host, copy->block);
     const bool first = finding->times == 1;
     finding->moved_bytes += copy->bytes;
     finding->to_host = copy->to_host;

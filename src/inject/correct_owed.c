@@ -370,9 +370,7 @@ void correct_before_slowly(struct call *call)
         correct_settle();
         break;
     default:
-        if (call->hook == HOOK_cuEventElapsedTime || call->hook == HOOK_cuEventElapsedTime_v2)
-            pay_waits();
-        else if (is_sharing(call->hook))
+        if (is_sharing(call->hook))
             correct_never("the GPU's work waits for another interface");
         else if (!call->quiet && call->hook != HOOK_cuEventCreate &&
                  call->hook != HOOK_cuEventDestroy && call->hook != HOOK_cuEventDestroy_v2)

@@ -88,12 +88,6 @@ HOOKED_BOTH(
         first_use_waits(&call, event);
     })
 
-// For correct.h alone: it tells whether both have happened.
-HOOKED(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM, {},
-       {})
-HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
-       {}, {})
-
 // --- Waiting -------------------------------------------------------------------------------------
 
 static void waits_for_event(struct call *call, CUevent event)
@@ -123,6 +117,11 @@ HOOKED_BOTH(cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_f
 HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
        {})
 HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})
+// A query, too: it fails where the second has not happened.
+HOOKED(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
+       { waits_for_event(&call, end); }, {})
+HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
+       { waits_for_event(&call, end); }, {})
 
 // --- Other work ----------------------------------------------------------------------------------
 

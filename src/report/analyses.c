@@ -67,14 +67,24 @@ static uint32_t facts_of(const struct report_data *data)
     return facts;
 }
 
+// Whether first uses were asked for.
+static bool was_tracked(const struct report_data *data)
+{
+    for (size_t i = 0; i < data->settings.count; i++) {
+        if (strcmp(data->settings.items[i].name, "sync_tracking") == 0)
+            return strcmp(data->settings.items[i].value, "on") == 0;
+    }
+    return false;
+}
+
 bool report_put_skipped(const struct report_data *data, size_t analysis, struct base_buf *out)
 {
     // What was not watched hides nothing where there was nothing to watch.
     if (analysis == SYNC && analyze_is_incomplete(data->analysis))
         base_buf_puts(out, "calls or objects are missing in the profile");
     else if (analysis == SYNC && !analyze_run_time(data->analysis)->tracked)
-        base_buf_puts(out, "first uses were not watched for: recorded without --analyses sync, or "
-                           "see the notes");
+        base_buf_puts(out, was_tracked(data) ? "first uses could not be watched for; see the notes"
+                                             : "recorded without --analyses sync");
     else if (analysis == SYNC)
         return false;
     else if (data->launches && !(facts_of(data) & analyses[analysis].facts))

@@ -40,6 +40,8 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
     report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
     report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
+    report_json_number(json, "run_ns", analyze_run_time(data->analysis)->recorded_ns);
+    report_json_number(json, "achievable_run_ns", analyze_run_time(data->analysis)->after_ns);
     report_json_number(json, "objects", data->objects.count);
     report_json_number(json, "calls", data->calls);
     report_json_number(json, "launches", data->launches);

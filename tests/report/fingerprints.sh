@@ -9,7 +9,7 @@ bad=0
 
 # record NAME PROGRAM: NAME.sarif, NAME.all (rule and fingerprint of each result) and NAME.lines.
 record() {
-    "$GLINT" record -q -f -o "$scratch/$1.glint" --no-cache --device sim -- "$2" || { echo "$2 failed"; exit 1; }
+    "$GLINT" record -q -f -o "$scratch/$1.glint" --no-cache --analyses objects --device sim -- "$2" || { echo "$2 failed"; exit 1; }
     "$GLINT" report --format sarif -o "$scratch/$1.sarif" "$scratch/$1.glint"
     jq -r '.runs[0].results[] | "\(.ruleId) \(.partialFingerprints[])"' "$scratch/$1.sarif" | sort >"$scratch/$1.all"
     jq -r '.runs[0].results[] | "\(.ruleId) \(.locations[0].physicalLocation.region.startLine)"' "$scratch/$1.sarif" |

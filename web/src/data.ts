@@ -10,6 +10,8 @@ export interface Finding {
   peak_bytes: number;
   traffic_bytes: number;
   gpu_ns: number;
+  host_ns: number; // that the run takes less
+  waited_ns: number;
   peak: number;
   times: number;
   count: number; // how many are alike; 1: it stands alone
@@ -24,6 +26,9 @@ export interface Finding {
   path: number;
   other_path: number;
   last_path: number;
+  use_path: number; // of the first use of what is waited for
+  allocated_path: number; // of host memory
+  freed_path: number;
   elements?: number;
   touched?: number;
   element_bytes?: number;
@@ -54,6 +59,8 @@ export interface Head {
   summary: {
     peak_bytes: number;
     achievable_peak_bytes: number;
+    run_ns: number;
+    achievable_run_ns: number;
     least_peak_bytes: number;
     objects: number;
     calls: number;

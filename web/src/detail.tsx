@@ -7,7 +7,7 @@ import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
 import { Heat } from "./heat";
 import { drawLife } from "./objects";
-import { CallLink, FindingLink, ObjectLink, Path, role, Words, worth, type ViewProps } from "./parts";
+import { CallLink, FindingLink, ObjectLink, Path, PLACES, role, Words, worth, type ViewProps } from "./parts";
 import { go, link } from "./state";
 
 function Life({ profile, object, theme }: { profile: Profile; object: number; theme: string }) {
@@ -86,10 +86,20 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
             <dd>{format.count(finding.count)}, of which this is the one that is worth most alone; worth is that of all together</dd>
           </>
         )}
-        <dt>object</dt>
-        <dd>
-          <ObjectLink number={finding.object} profile={profile} />
-        </dd>
+        {finding.waited_ns > 0 && (
+          <>
+            <dt>waited</dt>
+            <dd>{format.ns(finding.waited_ns)}</dd>
+          </>
+        )}
+        {finding.object > 0 && (
+          <>
+            <dt>object</dt>
+            <dd>
+              <ObjectLink number={finding.object} profile={profile} />
+            </dd>
+          </>
+        )}
         {finding.other_object > 0 && (
           <>
             <dt>could reuse</dt>
@@ -132,6 +142,15 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
                 {role(finding.pattern, which)}: <CallLink number={call} profile={profile} />
               </h3>
               <Path frames={profile.frames(path)} profile={profile} />
+            </section>
+          ),
+      )}
+      {PLACES.map(
+        ([key, title]) =>
+          finding[key] > 0 && (
+            <section>
+              <h3>{title}</h3>
+              <Path frames={profile.frames(finding[key])} profile={profile} />
             </section>
           ),
       )}

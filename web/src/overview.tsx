@@ -61,6 +61,7 @@ function Findings({ profile, state, search, theme }: ViewProps) {
   const of = (row: number) => profile.findings[row - 1];
   const hasTraffic = profile.findings.some((finding) => finding.traffic_bytes);
   const hasTime = profile.findings.some((finding) => finding.gpu_ns);
+  const hasRun = profile.findings.some((finding) => finding.host_ns);
   const dash = <span class="soft">-</span>;
   const columns: Column[] = [
     { key: "rank", title: "#", width: "3.2rem", numeric: true, value: (row) => row, sort: (row) => row },
@@ -117,6 +118,16 @@ function Findings({ profile, state, search, theme }: ViewProps) {
       descending: true,
       value: (row) => (of(row).gpu_ns ? format.ns(of(row).gpu_ns) : dash),
       sort: (row) => of(row).gpu_ns,
+    });
+  if (hasRun)
+    columns.push({
+      key: "run",
+      title: "run time",
+      width: "6rem",
+      numeric: true,
+      descending: true,
+      value: (row) => (of(row).host_ns ? format.ns(of(row).host_ns) : dash),
+      sort: (row) => of(row).host_ns,
     });
   const height = `min(${Math.max(1, rows.length) * 46 + 32}px, 65vh)`;
   return (
@@ -256,6 +267,9 @@ export function Overview(props: ViewProps) {
           Findings{" "}
           <span class="soft">
             {format.count(summary.findings)}, by worth
+            {summary.run_ns > summary.achievable_run_ns
+              ? `; all on synchronisation together: run time ${format.ns(summary.achievable_run_ns)}, was ${format.ns(summary.run_ns)}`
+              : ""}
             {profile.findings.length < summary.findings ? `; the first ${format.count(profile.findings.length)} are in this page` : ""}
           </span>
         </h2>

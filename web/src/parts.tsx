@@ -84,18 +84,31 @@ const ROLES: Record<string, [string, string, string]> = {
   overallocation: ["allocated", "", ""],
   "non-uniform-access": ["launched", "allocated", ""],
   "structured-access": ["first launched", "allocated", ""],
+  "unnecessary-sync": ["waits", "", ""],
+  "misplaced-sync": ["waits", "", ""],
+  "synchronous-transfer": ["copied", "", ""],
+  "duplicate-transfer": ["copied again", "copied before", ""],
+  "alloc-free-churn": ["freed", "allocated", ""],
 };
+
+// What is at call paths of a finding that are no call's.
+export const PLACES: ["use_path" | "allocated_path" | "freed_path", string][] = [
+  ["use_path", "first used by the CPU"],
+  ["allocated_path", "host memory allocated"],
+  ["freed_path", "host memory freed"],
+];
 
 export function role(pattern: string, which: number): string {
   return ROLES[pattern]?.[which] || ["call", "other call", "last call"][which];
 }
 
-export function worth(finding: { peak_bytes: number; traffic_bytes: number; gpu_ns: number }): string {
+export function worth(finding: { peak_bytes: number; traffic_bytes: number; gpu_ns: number; host_ns: number; waited_ns: number }): string {
   const parts: string[] = [];
+  if (finding.host_ns) parts.push(`${format.ns(finding.host_ns)} off the run time`);
   if (finding.peak_bytes) parts.push(`${format.bytes(finding.peak_bytes)} off the peak`);
   if (finding.traffic_bytes) parts.push(`${format.bytes(finding.traffic_bytes)} less to move`);
   if (finding.gpu_ns) parts.push(`${format.ns(finding.gpu_ns)} of GPU time`);
-  return parts.join(", ") || "nothing off the peak by itself";
+  return parts.join(", ") || (finding.waited_ns ? "nothing off the run time by itself" : "nothing off the peak by itself");
 }
 
 export const matches = (search: string, ...texts: (string | null | undefined)[]): boolean =>
