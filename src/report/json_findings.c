@@ -118,7 +118,10 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
         put_elements(json, finding);
         report_json_number(json, "slice_bytes", finding->bytes);
         break;
-    default: put_sync(json, data, paths, finding); break;
+    default:
+        if (report_is_about_sync(finding->pattern))
+            put_sync(json, data, paths, finding);
+        break;
     }
     base_json_end_object(json);
 }

@@ -64,7 +64,7 @@ static const struct report_pattern patterns[] = {
         {"Copies what is there already",
          "A copy brings the bytes that an earlier one has brought to the same place, where nothing "
          "has changed them since.",
-         "Leave the copy out."},
+         "Leave the copy out, or make it only when its source has changed."},
     [ANALYZE_ALLOC_FREE_CHURN] =
         {"Allocated and freed over and over",
          "Memory of one size is allocated and freed again and again, and each free waits for the "
