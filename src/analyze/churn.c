@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // alloc-free-churn: memory of about one size is allocated at one call path and freed at another
-// over and over, and each free waits for the GPU in vain, or would if another free just before it
-// did not. Memory that is all there at once is none: only an allocation that comes behind a free of
-// the same kind could have had its memory.
+// over and over, and each free waits for the GPU in vain. Memory that is all there at once is none:
+// only an allocation that comes behind a free of the same kind could have had its memory.
 #include <stdlib.h>
 
 #include "remedies.h"
@@ -21,19 +20,6 @@ static bool is_churned(const struct analyze_object *object)
     return (object->kind == PROFILE_OBJECT_DEVICE || object->kind == PROFILE_OBJECT_PITCHED) &&
            object->parent == ANALYZE_NONE && object->call != ANALYZE_NONE &&
            object->end != ANALYZE_NONE;
-}
-
-// Whether it finds nothing to wait for because frees just before it have waited: without these
-// it would.
-static bool follows_wait(const struct analyze_model *model, uint32_t call)
-{
-    enum { MOST = 64 }; // arrays that go together
-    const struct analyze_call *calls = model->calls.items;
-    for (uint32_t i = call; i-- > 0 && call - i <= MOST && calls[i].kind == PROFILE_CALL_FREE;) {
-        if (calls[i].flags & ANALYZE_WAITED)
-            return true;
-    }
-    return false;
 }
 
 // A remedy's pieces of memory, as they come and go.
@@ -111,16 +97,14 @@ void analyze_find_churn(struct analyze_remedies *remedies)
                                   *freed = &model->calls.items[object->end];
         const struct analyze_wait_path *path =
             analyze_find_wait_path(remedies->analysis, freed->path, PROFILE_CALL_FREE);
-        const bool follows = follows_wait(model, object->end);
-        if (!made->path || !path || !path->safe || (path->waited == 0 && !follows))
+        if (!made->path || !path || !path->safe || path->waited == 0)
             continue;
-        struct analyze_remedy *remedy = analyze_remedy_at(
+        const struct analyze_remedy *remedy = analyze_remedy_at(
             remedies, ANALYZE_ALLOC_FREE_CHURN, freed->path, made->path, size_class(object->bytes));
         if (!remedy)
             break;
         uint32_t index = (uint32_t)(remedy - remedies->remedies.items);
-        remedy->finding.calls++;
-        remedy->follows |= follows;
+        remedies->remedies.items[index].finding.calls++;
         changes[count++] = (struct change){object->call, (uint32_t)i, index, 0, false};
         changes[count++] = (struct change){object->end, (uint32_t)i, index, 0, true};
     }

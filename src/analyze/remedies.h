@@ -15,7 +15,6 @@ struct analyze_act {
 struct analyze_remedy {
     struct analyze_finding finding;
     uint64_t bound_ns; // that it can gain at most
-    bool follows;      // it waits only where what is just before it does not any more
     size_t first_act, act_count;
 };
 

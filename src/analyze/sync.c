@@ -8,8 +8,7 @@
 #include "analysis.h"
 #include "remedies.h"
 
-// Replays of single remedies: so many at most, and so many steps in all, which is about half a
-// second.
+// Replays of single remedies: so many at most, and so many steps in all, which is about half a second.
 enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
 
 // --- Call paths ----------------------------------------------------------------------------------
@@ -127,17 +126,16 @@ static bool sort_acts(struct analyze_remedies *remedies)
 }
 
 // Those that concern too little time go: their acts stay where they are, and nothing refers to
-// them. But not those to which the waits of others move.
+// them.
 static void leave_out_small(struct analyze_remedies *remedies, uint64_t run_ns)
 {
     const uint64_t least_ns = remedies->thresholds->wait_us * UINT64_C(1000);
     size_t kept = 0;
     for (size_t i = 0; i < remedies->remedies.count; i++) {
         const struct analyze_remedy *remedy = &remedies->remedies.items[i];
-        const bool large = remedy->bound_ns >= least_ns &&
-                           (double)remedy->bound_ns * 100 >=
-                               (double)run_ns * (double)remedies->thresholds->wait_percent;
-        if (remedy->finding.times && (large || remedy->follows))
+        if (remedy->finding.times && remedy->bound_ns >= least_ns &&
+            (double)remedy->bound_ns * 100 >=
+                (double)run_ns * (double)remedies->thresholds->wait_percent)
             remedies->remedies.items[kept++] = *remedy;
     }
     remedies->remedies.count = kept;

@@ -540,31 +540,6 @@ static void memory_that_comes_and_goes_is_churn(void **state)
     analyze_free(analysis);
 }
 
-// What the first does not wait for any more, the second would.
-static void frees_behind_one_that_waits_are_churn_too(void **state)
-{
-    (void)state;
-    enum { SECOND_PATH = 502 };
-    for (int apart = 0; apart < 2; apart++) {
-        struct timed run;
-        timed_begin(&run);
-        for (int i = 0; i < 6; i++) {
-            uint32_t first = timed_allocate(&run, 1000), second = timed_allocate(&run, 1000);
-            timed_launch(&run, LEGACY, MS);
-            timed_release(&run, first);
-            if (apart) // it would find nothing pending in any case
-                timed_sync(&run, LEGACY, 0);
-            uint32_t freed = release(&run.model, second);
-            from_path(&run, took(&run, 1000, 0), SECOND_PATH);
-            run.model.calls.items[freed].flags &= (uint16_t)~ANALYZE_WAITED;
-            works(&run, MS / 2);
-        }
-        struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
-        assert_int_equal(count_found(analysis, NULL), apart ? 1 : 2);
-        analyze_free(analysis);
-    }
-}
-
 static void memory_that_is_all_there_at_once_is_none(void **state)
 {
     (void)state;
@@ -794,7 +769,6 @@ int main(void)
         cmocka_unit_test(a_copy_whose_data_is_used_at_once_stays),
         cmocka_unit_test(what_takes_too_little_time_is_not_told),
         cmocka_unit_test(memory_that_comes_and_goes_is_churn),
-        cmocka_unit_test(frees_behind_one_that_waits_are_churn_too),
         cmocka_unit_test(memory_that_is_all_there_at_once_is_none),
         cmocka_unit_test(few_frees_that_wait_for_nothing_or_are_needed_are_none),
         cmocka_unit_test(the_same_bytes_again_are_a_duplicate_unless_something_wrote_there),
