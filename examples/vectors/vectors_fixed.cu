@@ -36,14 +36,11 @@ int main(int argc, char **argv)
     const size_t bytes = problem.count * sizeof(uint32_t);
     const double began = waits_begin();
 
-    std::vector<uint32_t> x(problem.count);
-    for (int i = 0; i < problem.count; ++i)
-        x[i] = (uint32_t)i;
     uint32_t *x_gpu, *y_gpu, *sum_gpu;
     CHECK(cudaMalloc(&x_gpu, bytes));
     CHECK(cudaMalloc(&y_gpu, bytes));
     CHECK(cudaMalloc(&sum_gpu, sizeof(*sum_gpu)));
-    CHECK(cudaMemcpy(x_gpu, x.data(), bytes, cudaMemcpyHostToDevice));
+    number_kernel<<<example_blocks(problem.count, block), block>>>(problem.count, x_gpu);
     CHECK(cudaMemset(y_gpu, 0, bytes));
 
     uint32_t state = first_state;
@@ -56,6 +53,7 @@ int main(int argc, char **argv)
         library::add(problem.count, y_gpu, x_gpu);
     }
     const uint32_t sum = library::sum(problem.count, x_gpu, sum_gpu);
+    std::vector<uint32_t> x(problem.count);
     CHECK(cudaMemcpy(x.data(), x_gpu, bytes, cudaMemcpyDeviceToHost));
     const uint64_t checksum = waits_checksum(waits_checksum_start, x.data(), x.size());
     CHECK(cudaFree(x_gpu));
