@@ -308,7 +308,7 @@ void correct_finish(void)
 {
     if (!correct_on)
         return;
-    correct_settle();
+    correct_end();
     for (size_t i = 0; i <= corrected.plan.rows.count; i++)
         tell(i);
 }

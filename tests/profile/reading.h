@@ -50,6 +50,7 @@ READING(use, at->offset + strlen(profile_use_kind_word(at->kind)))
 READING(hash, at->low + at->same)
 READING(block, at->bytes + strlen(profile_host_word(at->kind)))
 READING(block_end, (size_t)at->freed_ns + at->freed_path)
+READING(correction, at->applied + strlen(profile_remedy_word(at->remedy)))
 
 static inline bool reading_columns(void *user, unsigned count, const char *const *names)
 {

@@ -66,8 +66,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(corrections_are_read_back_and_seen_in_their_view,
-                                        test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(the_last_of_a_row_holds, test_setup, test_teardown),
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_last_of_a_row_holds, make_folder, remove_folder),
         cmocka_unit_test(remedies_have_the_names_of_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
