@@ -13,7 +13,7 @@
 
 #include "program.h"
 
-enum { WORDS = 1 << 16, BYTES = WORDS * 4 };
+enum { WORDS = 1 << 15, BYTES = WORDS * 4 };
 
 // Each of so many threads turns `rounds` times before it adds to its word; copy brings words over.
 static const char ptx[] =
@@ -100,7 +100,7 @@ static void streams(void)
     CHECK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
     CHECK(cuStreamCreate(&two, CU_STREAM_NON_BLOCKING));
     for (unsigned i = 0; i < 4; i++) {
-        launch_add(device, i + 1, 3000, one);
+        launch_add(device, i + 1, 400, one);
         CHECK(cuStreamSynchronize(one));
         launch_bring(other, device, two);
         CHECK(cuStreamSynchronize(two));
@@ -114,7 +114,7 @@ static void streams(void)
 static void new_stream(void)
 {
     CUstream two;
-    launch_add(device, 1, 3000, NULL);
+    launch_add(device, 1, 400, NULL);
     CHECK(cuStreamSynchronize(NULL));
     CHECK(cuStreamCreate(&two, CU_STREAM_NON_BLOCKING));
     launch_bring(other, device, two);
@@ -130,7 +130,7 @@ static void event_syncs(void)
     CHECK(cuStreamCreate(&two, CU_STREAM_NON_BLOCKING));
     CHECK(cuEventCreate(&event, 0));
     for (unsigned i = 0; i < 5; i++) {
-        launch_add(device, i + 1, 3000, one);
+        launch_add(device, i + 1, 400, one);
         CHECK(cuEventRecord(event, one));
         CHECK(cuEventSynchronize(event));
         launch_bring(other, device, two);
@@ -147,15 +147,15 @@ static void queries(void)
     CHECK(cuEventCreate(&before, 0));
     CHECK(cuEventCreate(&after, 0));
     CHECK(cuEventRecord(before, NULL));
-    launch_add(device, 1, 3000, NULL);
+    launch_add(device, 1, 400, NULL);
     CHECK(cuEventRecord(after, NULL));
     CHECK(cuCtxSynchronize());
     printf("%d\n", cuStreamQuery(NULL));
-    launch_add(device, 1, 3000, NULL);
+    launch_add(device, 1, 400, NULL);
     CHECK(cuEventRecord(after, NULL));
     CHECK(cuStreamSynchronize(NULL));
     printf("%d\n", cuEventQuery(after));
-    launch_add(device, 1, 3000, NULL);
+    launch_add(device, 1, 400, NULL);
     CHECK(cuEventRecord(after, NULL));
     CHECK(cuCtxSynchronize());
     CHECK(cuEventElapsedTime(&ms, before, after));
@@ -192,7 +192,7 @@ static void shared(void)
     CUdeviceptr managed;
     CHECK(cuMemAllocHost_v2((void **)&pinned, BYTES));
     memset(pinned, 0, BYTES);
-    launch_add((CUdeviceptr)(uintptr_t)pinned, 7, 3000, NULL);
+    launch_add((CUdeviceptr)(uintptr_t)pinned, 7, 400, NULL);
     CHECK(cuCtxSynchronize());
     printf("%u\n", pinned[WORDS - 1]);
     CHECK(cuMemcpyHtoDAsync_v2(device, pinned, BYTES, NULL));
@@ -202,15 +202,15 @@ static void shared(void)
     CHECK(cuMemcpyHtoD_v2(device, pinned, BYTES));
     pinned[5] = 2000;
     print_device(device);
-    launch_add(device, 1, 3000, NULL);
+    launch_add(device, 1, 400, NULL);
     CHECK(cuMemcpyDtoH_v2(pinned, device, BYTES));
     printf("%u %u\n", pinned[5], pinned[6]);
-    launch_add(device, 1, 3000, NULL);
+    launch_add(device, 1, 400, NULL);
     CHECK(cuCtxSynchronize());
     CHECK(cuMemFreeHost(pinned));
     CHECK(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
     memset((void *)(uintptr_t)managed, 0, BYTES);
-    launch_add(managed, 9, 3000, NULL);
+    launch_add(managed, 9, 400, NULL);
     CHECK(cuCtxSynchronize());
     printf("%u\n", ((unsigned *)(uintptr_t)managed)[WORDS - 1]);
 }
@@ -277,7 +277,7 @@ static void chains(void)
 static void memory_goes(void)
 {
     unsigned *words = block(BYTES);
-    launch_add(device, 1, 1000, NULL);
+    launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     free(words);
     words = block(BYTES); // most likely in the same place
@@ -290,7 +290,7 @@ static void memory_goes(void)
     printf("%llx\n", sum_of(words, WORDS / 2));
     free(words);
     words = block(BYTES);
-    launch_add(device, 1, 1000, NULL);
+    launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     const uintptr_t page = ((uintptr_t)words + 8191) & ~(uintptr_t)4095;
     madvise((void *)page, 4096, MADV_DONTNEED); // some of it
@@ -324,7 +324,7 @@ static void many(void)
 static void refused(void)
 {
     unsigned *words = block(BYTES);
-    launch_add(device, 1, 1000, NULL);
+    launch_add(device, 1, 200, NULL);
     printf("%d\n", cuMemcpyDtoH_v2(words, device, BYTES * 1000UL));
     printf("%d\n", cuMemcpyHtoD_v2(device + BYTES - 4, words, 4096));
     printf("%d\n", cuMemcpyDtoH_v2(words, 4096, BYTES));
@@ -445,7 +445,7 @@ static void signals(void)
 static void forks(void)
 {
     unsigned *words = block(BYTES);
-    launch_add(device, 1, 1000, NULL);
+    launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
     fflush(stdout);
     const pid_t child = fork();
@@ -469,7 +469,7 @@ static void ends(void)
 {
     kept = block(BYTES);
     atexit(at_end); // before glint's, so after it
-    launch_add(device, 1, 1000, NULL);
+    launch_add(device, 1, 200, NULL);
     CHECK(cuMemcpyDtoH_v2(kept, device, BYTES));
 }
 
@@ -481,7 +481,7 @@ static void contexts(void)
     for (unsigned i = 0; i < 3; i++) {
         CUcontext second;
         CUdeviceptr memory;
-        launch_add(device, 1, 1000, NULL);
+        launch_add(device, 1, 200, NULL);
         CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
         CHECK(cuCtxCreate_v2(&second, 0, 0));
         CHECK(cuMemAlloc_v2(&memory, BYTES));
@@ -493,6 +493,16 @@ static void contexts(void)
         CHECK(cuCtxSetCurrent(own));
         printf("%llx\n", sum_of(words, WORDS));
     }
+}
+
+// Wrong without being corrected: by this the test knows that a missing wait is seen.
+static void lacks_wait(void)
+{
+    unsigned *pinned;
+    CHECK(cuMemAllocHost_v2((void **)&pinned, BYTES));
+    memset(pinned, 0, BYTES);
+    launch_add((CUdeviceptr)(uintptr_t)pinned, 7, 1, NULL);
+    printf("%u\n", ((volatile unsigned *)pinned)[WORDS - 1]);
 }
 
 // The GPU fails: nobody waits for ever, and the program is told, if later.
@@ -530,6 +540,7 @@ int main(int count, char **arguments)
         {"forks", forks},
         {"ends", ends},
         {"contexts", contexts},
+        {"lacks_wait", lacks_wait},
         {"fails", fails},
     };
     CUmodule module;
