@@ -362,7 +362,10 @@ static void pay(struct call *call)
         call->hosts = atomic_load(&owed.hosts);
         break;
     case EVENT_CALL_STREAM: before_stream(call); break;
-    case EVENT_CALL_CONTEXT: leave_contexts(); break;
+    case EVENT_CALL_CONTEXT:
+        if (call->how & HOOK_WAITS) // one ends, or may
+            leave_contexts();
+        break;
     case EVENT_CALL_HOST:
     case EVENT_CALL_GRAPH_LAUNCH: // which may have such functions
         correct_settle();
