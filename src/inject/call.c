@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "correct.h"
+#include "correct_back.h"
+#include "correct_pool.h"
 #include "first_use.h"
 #include "probe.h"
 
@@ -44,6 +46,8 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     call->event = NULL;
     call->before.known = false;
     call->probe = NULL;
+    call->refused = CUDA_SUCCESS;
+    call->flies = false;
     call->replays = NULL;
     call->timing = (struct timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
@@ -156,8 +160,18 @@ void call_start(struct call *call)
         gpu_time_before(call);
     first_use_before(call);
     correct_before(call);
+    if (correct_on) {
+        correct_pool_before(call);
+        correct_uses_before(call);
+    }
     errno = call->error;
     call->start_ns = now_ns();
+}
+
+bool call_lacks_memory(CUresult result)
+{
+    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && correct_on &&
+           (correct_back_give_back() | correct_pool_give_back());
 }
 
 // Whether the call may leave work on its stream. A copy or a fill may even where it is called
@@ -275,6 +289,8 @@ CUresult call_end(struct call *call)
         probe_call_end(call);
     first_use_after(call);
     correct_after(call);
+    if (correct_on)
+        correct_back_after(call);
     inject_thread.call = NULL;
     inject_thread.depth = 0;
     errno = call->error;

@@ -48,6 +48,8 @@ struct call {
     uint64_t hosts;             // of a synchronisation: see correct_owed.c
     uint64_t signals;           // that the thread had blocked, if it holds_signals
     bool holds_signals;
+    CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
+    bool flies;                 // likewise
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
     struct timing timing;
     union call_detail {
@@ -76,6 +78,18 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
     ((__typeof__(&(symbol)))(call_stands[HOOK_##symbol] ? call_stands[HOOK_##symbol] \
                                                         : door_real(HOOK_##symbol)))
 
+// Asks the driver, and once more where it found no memory and some could be made free. A call that
+// is refused is not made.
+bool call_lacks_memory(CUresult result);
+#define CALLED_WITH(call, result, called)                                \
+    do {                                                                 \
+        (result) = (call).refused;                                       \
+        if ((result) == CUDA_SUCCESS)                                    \
+            (result) = (called);                                         \
+        if (call_lacks_memory(result) && (call).refused == CUDA_SUCCESS) \
+            (result) = (called);                                         \
+    } while (0)
+
 #define HOOKED(symbol, params, args, stream, before, ...)               \
     CUresult symbol params                                              \
     {                                                                   \
@@ -84,7 +98,8 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
             return REAL(symbol) args;                                   \
         before;                                                         \
         call_start(&call);                                              \
-        const CUresult result = CALLED(symbol) args;                    \
+        CUresult result;                                                \
+        CALLED_WITH(call, result, CALLED(symbol) args);                 \
         call_stop(&call, result);                                       \
         __VA_ARGS__;                                                    \
         return call_end(&call);                                         \

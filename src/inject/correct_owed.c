@@ -319,6 +319,8 @@ static void before_free(const struct call *call)
         order(call);
         return;
     }
+    if (correct_row(PLAN_POOL)) // which sees to it itself
+        return;
     pay_waits(); // the driver waits, too
     correct_touch(alloc->address, alloc->address + alloc->bytes);
 }

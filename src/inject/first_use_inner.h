@@ -18,6 +18,7 @@ enum use_state { USE_FREE = 0, USE_PENDING, USE_ARMED };
 struct use_range {
     enum use_state state;
     bool open;    // of an armed one: pages of it are open, and are closed again at the next call
+    bool whole;   // all of them are, as far as it is this one that has them closed
     bool told;    // that it may have been used, or was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
     bool managed; // of no copy

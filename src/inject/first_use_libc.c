@@ -268,7 +268,7 @@ static void open_all(void)
     } else {
         use_lock();
         for (EACH_USE_RANGE(range)) {
-            if (range->state == USE_ARMED && !range->open) {
+            if (range->state == USE_ARMED && !range->whole) {
                 use_tell_unknown(range, EVENT_USE_UNKNOWN);
                 use_open(range->low, range->high);
             }

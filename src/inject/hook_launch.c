@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of launches, in all the forms that the driver has had, and of host functions.
 #include "call.h"
+#include "correct.h"
+#include "correct_back.h"
 #include "probe.h"
 
 static void launches(struct call *call, CUfunction function, const unsigned grid[3],
@@ -33,11 +35,13 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
         before;                                                                  \
         if (state.probes)                                                        \
             probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
+        if (correct_on)                                                          \
+            correct_uses_launch(&call, f, (pointers), (extra));                  \
         call_start(&call);                                                       \
         if (probe.ticket)                                                        \
             refused = result = REAL(symbol) watched;                             \
         if (!probe.ticket || refused != CUDA_SUCCESS)                            \
-            result = CALLED(symbol) args;                                        \
+            CALLED_WITH(call, result, CALLED(symbol) args);                      \
         call_stop(&call, result);                                                \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \

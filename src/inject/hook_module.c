@@ -145,7 +145,7 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
                 probe_load_refused(&load, result);                                     \
         }                                                                              \
         if (!load.replacement)                                                         \
-            result = CALLED(symbol) args;                                              \
+            CALLED_WITH(call, result, CALLED(symbol) args);                            \
         call_stop(&call, result);                                                      \
         const uint32_t number = __VA_ARGS__;                                           \
         probe_load_end(&load, number);                                                 \

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "correct_back.h"
+#include "correct_pool.h"
 #include "probe.h"
 #include "state.h"
 
@@ -125,6 +127,7 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     stream->next = context->streams;
     atomic_store(&stream->enqueued, 0);
     atomic_store(&stream->idle, 0);
+    atomic_store(&stream->fenced, 0);
     context->streams = stream;
     struct event_stream record = {stream->number, context->number, flags, priority, thread};
     put(EVENT_STREAM, &record, sizeof(record), NULL, 0);
@@ -237,6 +240,8 @@ void context_end(struct context *context, uint64_t call)
     }
     if (state.probes)
         shadow_context_gone(context, call);
+    correct_pool_context_gone(context);
+    correct_back_context_gone(context);
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
     atomic_fetch_add(&state.context_changes, 1);

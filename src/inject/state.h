@@ -125,6 +125,7 @@ struct stream {
     struct stream *next;       // of the context; or of those to be used again
     _Atomic uint64_t enqueued; // pieces of work that were given to it
     _Atomic uint64_t idle;     // value of enqueued at which it was known to be idle
+    _Atomic uint64_t fenced;   // see correct_pool.c
     struct stream_times times;
 };
 

@@ -117,6 +117,13 @@ struct profile_path {
     bool truncated; // there were more frames
 };
 
+struct profile_stack { // a path with all of its return addresses
+    uint32_t number;   // of the path
+    // Innermost first: the image's number, ':', the offset in hexadecimal, a blank between them;
+    // " ..." at the end where there were more. Image 0: none that is known, and an address.
+    const char *addresses;
+};
+
 enum {
     PROFILE_LAUNCH_COOPERATIVE = 1,
     PROFILE_LAUNCH_WATCHED = 2, // with probes: objects without an access were not touched
@@ -554,6 +561,8 @@ enum base_code profile_add_kernel(struct profile_writer *writer,
                                   const struct profile_kernel *kernel, struct base_error *error);
 enum base_code profile_add_path(struct profile_writer *writer, const struct profile_path *path,
                                 struct base_error *error);
+enum base_code profile_add_stack(struct profile_writer *writer, const struct profile_stack *stack,
+                                 struct base_error *error);
 enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
                                  struct base_error *error);
 enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
@@ -663,6 +672,7 @@ PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed
 PROFILE_EACH(correction, correction);
+PROFILE_EACH(stack, stack);
 
 // The same accesses, taken one by one beside something else. The row is valid until the next; NULL
 // at the end, and where reading fails, which profile_accesses_end then returns. Both take NULL.

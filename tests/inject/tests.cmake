@@ -78,6 +78,7 @@ endfunction()
 inject_program(correct)
 inject_program(first_use)
 inject_program(nvtx)
+inject_program(pooled)
 inject_program(probed)
 inject_program(shared)
 inject_program(transfers)
@@ -118,6 +119,9 @@ foreach(name IN ITEMS objects arrays pools copies launches streams graphs contex
     inject_test(records.${name} test_records.sh ${name})
 endforeach()
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
+foreach(name IN ITEMS order destroyed several asks full contexts captures churn)
+    inject_test(pooled.${name} test_pooled.sh $<TARGET_FILE:inject_pooled> ${name})
+endforeach()
 inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx test_nvtx.sh $<TARGET_FILE:inject_nvtx>)
 inject_test(records.variables test_records.sh variables $<TARGET_FILE:inject_variables>
@@ -166,7 +170,7 @@ if(NOT GLINT_SANITIZE)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/first_use.c)
     inject_test(first_use.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads after_free writes asynchronous
         events stream_waits never_used overwritten on_stack in_heap in_variable aligned registered edges part_of_block rows columns often)
-    inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside
+    inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside handed_beside
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
         system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow)

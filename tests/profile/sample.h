@@ -496,6 +496,11 @@ static const struct profile_block_end sample_block_ends[] = {
     {.number = 1, .freed_ns = 800, .thread = 1, .freed_path = 2},
 };
 
+static const struct profile_stack sample_stacks[] = {
+    {1, "2:9c40 1:11a4 1:1240"},
+    {2, "0:7f0000001000 1:1250 ..."},
+};
+
 static const struct profile_correction sample_corrections[] = {
     {.row = 0, .paid = 7, .peak_bytes = 512, .native_peak_bytes = 864},
     {.row = 1,
@@ -556,6 +561,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_hashes, profile_add_hash);
     SAMPLE_ADD(sample_blocks, profile_add_block);
     SAMPLE_ADD(sample_block_ends, profile_add_block_end);
+    SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;
 }

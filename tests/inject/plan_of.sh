@@ -1,0 +1,20 @@
+#!/bin/sh
+# Writes a plan for calls of a profile: plan_of.sh PROFILE REMEDY CONDITION [REMEDY CONDITION]... > PLAN,
+# where a condition is SQL on v_calls. Tests of single remedies use it; glint fix decides for itself.
+set -eu
+profile=$1
+shift
+ask() { "$GLINT" query -f tabs "$profile" "$1" | tail -n +2; }
+
+echo "glint plan 1"
+ask "SELECT 'image ' || build_id || ' ' || path FROM v_images WHERE build_id IS NOT NULL GROUP BY build_id ORDER BY build_id"
+while [ $# -gt 1 ]; do
+    ask "WITH image AS (SELECT path, row_number() OVER (ORDER BY build_id) - 1 AS place
+            FROM v_images WHERE build_id IS NOT NULL GROUP BY build_id),
+        frame AS (SELECT p.id, ' ' || i.place || ':' || printf('%x', p.offset) AS text
+            FROM v_call_paths p JOIN image i ON i.path = p.module WHERE NOT p.inlined ORDER BY p.id, p.depth)
+        SELECT '$1' || group_concat(text, '') FROM frame
+        WHERE id IN (SELECT call_path FROM v_calls c WHERE $2) GROUP BY id"
+    shift 2
+done
+echo end

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Allocations and frees that are served from a pool: test_pooled.sh PROGRAM CASE. What the program
+# prints is the same as without, and memory that was freed is had again; where that is told too.
+# GLINT_TEST_DEVICE: where it runs.
+set -eu
+program=$1 case=$2
+device=${GLINT_TEST_DEVICE:-sim}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$GLINT" run --device "$device" -- "$program" "$case" > "$work/native" 2> /dev/null
+"$GLINT" record --device "$device" -o "$work/profile" -- "$program" "$case" > "$work/recorded" 2> /dev/null
+"$GLINT_SOURCE_DIR/tests/inject/plan_of.sh" "$work/profile" pool "c.name IN ('cuMemAlloc_v2', 'cuMemFree_v2') AND
+    EXISTS (SELECT 1 FROM v_call_paths p WHERE p.id = c.call_path AND p.depth = 0 AND p.function IN ('take', 'give'))" > "$work/plan"
+grep -c '^pool' "$work/plan" > /dev/null || { echo "no path of the plan"; exit 1; }
+GLINT_PLAN=$work/plan "$GLINT" record --device "$device" -o "$work/corrected" -- "$program" "$case" > "$work/found" 2> "$work/told"
+diff -u "$work/native" "$work/recorded"
+diff -u "$work/native" "$work/found" || { cat "$work/told"; exit 1; }
+case $case in
+order) least=8 ;; destroyed) least=2 ;; several) least=3 ;; asks | contexts | captures) least=1 ;; *) least=0 ;;
+esac
+if grep "of another context" "$work/told"; then exit 1; fi
+reused=$(grep -c '^reused' "$work/told" || true)
+[ "$reused" -ge "$least" ] || { cat "$work/told"; echo "only $reused were had again"; exit 1; }
+echo "$case: $reused were had again while their work was pending"
