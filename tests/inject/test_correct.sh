@@ -2,7 +2,7 @@
 # A program that is corrected does not notice: test_correct.sh PROGRAM CASE[:REMEDY...]... All of its
 # explicit synchronisations and copies are in the plan, needed or not, and the simulated GPU begins
 # its work late, so that whatever is not made up for in time is seen. What the case prints and how
-# it ends is what it is without a plan; the remedies named are applied, and no others.
+# it ends is what it is without a plan; the remedies named are applied.
 set -eu
 program=$1
 shift
@@ -21,22 +21,23 @@ run() { # PLAN DELAY PROFILE OUTPUT CASE
 
 for asked; do
     case=${asked%%:*} wanted=
-    [ "$case" = "$asked" ] || wanted=$(echo "${asked#*:}" | tr : '\n' | sort | tr '\n' ' ')
+    [ "$case" = "$asked" ] || wanted=$(echo "${asked#*:}" | tr : ' ')
     run '' 0 "$work/native.glint" "$work/native" "$case"
     "$here/make_plan.sh" "$work/native.glint" >"$work/plan"
-    run "$work/plan" 8000 "$work/corrected.glint" "$work/corrected" "$case"
+    run "$work/plan" 25000 "$work/corrected.glint" "$work/corrected" "$case"
     if ! cmp -s "$work/native" "$work/corrected"; then
         echo "$case: not as without a plan:"
         diff "$work/native" "$work/corrected" || bad=1
     fi
-    applied=$("$GLINT" query --format csv "$work/corrected.glint" \
-        'SELECT DISTINCT remedy FROM v_corrections WHERE row AND applied ORDER BY 1' | sed 1d | tr '\n' ' ')
-    [ "$applied" = "$wanted" ] || {
-        echo "$case: applied '$applied', not '$wanted'"
-        bad=1
-    }
-    waited=$("$GLINT" query --format csv "$work/corrected.glint" "SELECT count(*) FROM v_notes WHERE severity = 'error'" | sed 1d)
-    [ "$waited" = 0 ] || {
+    for remedy in $wanted; do
+        "$GLINT" query --format csv "$work/corrected.glint" "SELECT remedy FROM v_corrections WHERE row AND applied" |
+            grep -q "$remedy" || {
+            echo "$case: $remedy is not applied"
+            bad=1
+        }
+    done
+    errors=$("$GLINT" query --format csv "$work/corrected.glint" "SELECT count(*) FROM v_notes WHERE severity = 'error'" | sed 1d)
+    [ "$errors" = 0 ] || {
         echo "$case: errors are noted"
         bad=1
     }
