@@ -38,6 +38,16 @@ static const char ptx[] =
     ".visible .entry fault()\n{\n    .reg .b64 %rd1;\n    mov.u64 %rd1, 16;\n"
     "    st.global.u32 [%rd1], 1;\n    ret;\n}\n";
 
+static const char printing[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+    ".global .align 1 .b8 text[8] = {107, 101, 114, 110, 101, 108, 10, 0};\n"
+    ".visible .entry say()\n{\n    .reg .b64 %rd<4>;\n    .reg .b32 %r1;\n"
+    "    mov.u64 %rd1, text;\n    cvta.global.u64 %rd1, %rd1;\n    mov.u64 %rd2, 0;\n    {\n"
+    "    .param .b64 f;\n    st.param.b64 [f], %rd1;\n    .param .b64 a;\n"
+    "    st.param.b64 [a], %rd2;\n    .param .b32 r;\n"
+    "    call.uni (r), vprintf, (f, a);\n    ld.param.b32 %r1, [r];\n    }\n    ret;\n}\n";
+
 static CUfunction add, bring, fault;
 static CUdeviceptr device, other; // of BYTES
 
@@ -160,6 +170,21 @@ static void queries(void)
     CHECK(cuCtxSynchronize());
     CHECK(cuEventElapsedTime(&ms, before, after));
     printf("%d\n", ms > 0);
+}
+
+// What kernels print stands before what the program prints after the wait.
+static void prints(void)
+{
+    CUmodule module;
+    CUfunction say;
+    CHECK(cuModuleLoadData(&module, printing));
+    CHECK(cuModuleGetFunction(&say, module, "say"));
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(cuLaunchKernel(say, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+        CHECK(cuCtxSynchronize());
+        printf("program\n");
+        fflush(stdout);
+    }
 }
 
 static volatile unsigned called;
@@ -527,6 +552,7 @@ int main(int count, char **arguments)
         {"event_syncs", event_syncs},
         {"queries", queries},
         {"host_functions", host_functions},
+        {"prints", prints},
         {"shared", shared},
         {"copies", copies},
         {"never_read", never_read},
