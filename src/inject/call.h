@@ -46,6 +46,8 @@ struct call {
     uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
     uint64_t hosts;             // of a synchronisation: see correct_owed.c
+    uint64_t signals;           // that the thread had blocked, if it holds_signals
+    bool holds_signals;
     CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
     bool flies;                 // likewise
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
