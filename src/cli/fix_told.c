@@ -28,6 +28,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
         return true;
     const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
     told->left += row->left_alone;
+    told->met |= row->path != 0;
     if (!row->applied || row->remedy == PROFILE_REMEDY_LAST_USE)
         return true;
     told->places++;
@@ -139,7 +140,8 @@ void fix_told_put(const struct fix_told *told, const struct fix_times *times, st
             base_buf_puts(out, "it would not have been safe at ");
             put_counted(out, told->left, " call", " calls");
         } else {
-            base_buf_puts(out, "the program did not come to the places of the plan");
+            base_buf_puts(out, told->met ? "at the places of the plan there was nothing to wait for"
+                                         : "the program did not come to the places of the plan");
         }
     }
     put_times(out, times);

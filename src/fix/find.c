@@ -34,6 +34,18 @@ static struct fix_place *add_place(struct finding_all *all, struct fix_place pla
     return added;
 }
 
+// The finding of the pattern at the path; NULL: there is none, because it is worth too little.
+static const struct analyze_finding *finding_of(const struct finding_all *all,
+                                                enum analyze_pattern pattern, uint32_t path)
+{
+    for (size_t i = 0; i < analyze_finding_count(all->analysis); i++) {
+        const struct analyze_finding *finding = analyze_finding(all->analysis, i);
+        if (finding->pattern == pattern && finding->path == path)
+            return finding;
+    }
+    return NULL;
+}
+
 static void add_wait_path(struct finding_all *all, const struct analyze_wait_path *path)
 {
     const bool is_sync = path->kind == PROFILE_CALL_SYNC, is_copy = path->kind == PROFILE_CALL_COPY;
@@ -47,14 +59,17 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
     }
     if (!path->deferrable || (!is_sync && !is_copy))
         return;
-    const struct fix_place place = {.pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
-                                               : path->safe ? ANALYZE_UNNECESSARY_SYNC
-                                                            : ANALYZE_MISPLACED_SYNC,
+    const enum analyze_pattern pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
+                                         : path->safe ? ANALYZE_UNNECESSARY_SYNC
+                                                      : ANALYZE_MISPLACED_SYNC;
+    const struct analyze_finding *finding = finding_of(all, pattern, path->path);
+    const struct fix_place place = {.pattern = pattern,
                                     .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,
                                     .path = path->path,
                                     .kind = path->kind,
                                     .calls = path->calls,
-                                    .waited_ns = path->waited_ns};
+                                    .waited_ns = path->waited_ns,
+                                    .saved_ns = finding ? finding->host_ns : 0};
     add_place(all, place);
 }
 
@@ -74,6 +89,7 @@ static void add_churn(struct finding_all *all, const struct analyze_finding *fin
                                     .kind = PROFILE_CALL_FREE,
                                     .calls = waits ? waits->calls : finding->count,
                                     .waited_ns = waits ? waits->waited_ns : 0,
+                                    .saved_ns = finding->host_ns,
                                     .object = finding->object};
     add_place(all, place);
 }

@@ -43,7 +43,9 @@ struct fix_place {
     enum profile_call_kind kind;
     uint64_t calls;
     uint64_t waited_ns;
-    uint64_t peak_bytes; // what the finding is worth off the peak
+    // What the finding promises for the remedy alone; 0: nothing, or there is no finding.
+    uint64_t saved_ns;   // off the run time
+    uint64_t peak_bytes; // off the peak
     uint64_t object;     // the number of one; 0: the place is about none
     const char *name;    // of the object; the profile's
 };

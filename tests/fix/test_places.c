@@ -172,10 +172,17 @@ static void synchronisations_and_copies_that_were_never_needed_are_planned(void 
     of.waits[2] = wait_path(TRUNCATED, PROFILE_CALL_SYNC);
     of.waits[2].safe = false;
     of.wait_count = 3;
+    of.findings[0] = (struct analyze_finding){
+        .pattern = ANALYZE_MISPLACED_SYNC, .path = TRUNCATED, .host_ns = 700};
+    of.findings[1] = of.findings[0]; // of another pattern there
+    of.findings[1].pattern = ANALYZE_UNNECESSARY_SYNC;
+    of.finding_count = 2;
     find(&of);
     assert_int_equal(of.fix.places.count, 3);
     assert_int_equal(of.fix.places.items[0].pattern, ANALYZE_UNNECESSARY_SYNC);
     assert_int_equal(of.fix.places.items[0].waited_ns, 1000);
+    assert_int_equal(of.fix.places.items[0].saved_ns, 0); // is worth no finding
+    assert_int_equal(of.fix.places.items[1].saved_ns, 700);
     assert_int_equal(of.fix.places.items[1].pattern, ANALYZE_MISPLACED_SYNC);
     assert_int_equal(of.fix.places.items[2].pattern, ANALYZE_SYNCHRONOUS_TRANSFER);
     check_plan(&of, IMAGES "drop-sync 0:10" REST "drop-sync 0:10 0:100 1:900 ...\n"
