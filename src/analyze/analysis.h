@@ -24,9 +24,17 @@ struct analysis {
     size_t peak_count;
     uint64_t achievable, least;
     uint64_t unseen_launches;
+    struct analyze_run_time run_time;
+    struct analyze_wait_path *wait_paths; // by path, then by kind
+    size_t wait_path_count;
 };
 
 // Analyses a model that is there, with thresholds; analyze_free is needed also where this failed.
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error);
+
+// sync.c: finds what is to be found on synchronisation, and adds it to the run's findings. False
+// when memory ran out.
+struct analyze_run;
+bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run);
 
 #endif

@@ -11,8 +11,8 @@
 // Adding an analysis is a file and a row here.
 static const struct {
     const char *word;
-    analyze_analysis *look;
-    bool needs_all; // it rests on no call, access or object being missing
+    analyze_analysis *look; // NULL: sync.c finds it, with those that it is replayed with
+    bool needs_all;         // it rests on no call, access or object being missing
 } analyses[ANALYZE_PATTERNS] = {
     [ANALYZE_EARLY_ALLOCATION] = {"early-allocation", analyze_early_allocation, true},
     [ANALYZE_LATE_DEALLOCATION] = {"late-deallocation", analyze_late_deallocation, true},
@@ -24,6 +24,11 @@ static const struct {
     [ANALYZE_OVERALLOCATION] = {"overallocation", analyze_overallocation, true},
     [ANALYZE_NON_UNIFORM_ACCESS] = {"non-uniform-access", analyze_non_uniform_access, false},
     [ANALYZE_STRUCTURED_ACCESS] = {"structured-access", analyze_structured_access, true},
+    [ANALYZE_UNNECESSARY_SYNC] = {"unnecessary-sync", NULL, true},
+    [ANALYZE_MISPLACED_SYNC] = {"misplaced-sync", NULL, true},
+    [ANALYZE_SYNCHRONOUS_TRANSFER] = {"synchronous-transfer", NULL, true},
+    [ANALYZE_DUPLICATE_TRANSFER] = {"duplicate-transfer", NULL, true},
+    [ANALYZE_ALLOC_FREE_CHURN] = {"alloc-free-churn", NULL, true},
 };
 
 const char *analyze_pattern_word(enum analyze_pattern pattern)
@@ -79,7 +84,7 @@ static void look(struct analyze_run *run)
 {
     for (size_t i = 0; i < ANALYZE_PATTERNS && !run->failed; i++) {
         size_t first = run->findings.count;
-        if (run->model->dropped && analyses[i].needs_all)
+        if (!analyses[i].look || (run->model->dropped && analyses[i].needs_all))
             continue;
         analyses[i].look(run);
         analyze_end_pattern(run, first);
@@ -103,8 +108,15 @@ static bool rank(struct analysis *analysis)
     analysis->ranking = calloc(count + 1, sizeof(*analysis->ranking));
     if (!analysis->ranking)
         return false;
-    for (size_t i = 0; i < count; i++)
-        analysis->ranking[i] = &analysis->findings[i];
+    double peak = analysis->peak_count ? (double)analysis->peaks[0].bytes : 0;
+    double run = (double)analysis->run_time.recorded_ns;
+    for (size_t i = 0; i < count; i++) {
+        struct analyze_finding *finding = &analysis->findings[i];
+        finding->share = finding->host_ns && run > 0 ? (double)finding->host_ns / run
+                         : peak > 0                  ? (double)finding->peak_bytes / peak
+                                                     : 0;
+        analysis->ranking[i] = finding;
+    }
     if (count)
         qsort(analysis->ranking, count, sizeof(*analysis->ranking), analyze_by_rank);
     return true;
@@ -139,6 +151,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run.failed |= !run.replay;
     if (!run.failed)
         look(&run);
+    run.failed = run.failed || !analyze_synchronisation(analysis, &run);
     analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
     if (!run.failed && !model->dropped)
         run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
@@ -188,6 +201,7 @@ void analyze_free(struct analysis *analysis)
     free(analysis->ranking);
     free(analysis->places);
     free(analysis->peaks);
+    free(analysis->wait_paths);
     free(analysis);
 }
 
@@ -241,4 +255,36 @@ bool analyze_is_incomplete(const struct analysis *analysis)
 uint64_t analyze_unseen_launches(const struct analysis *analysis)
 {
     return analysis->unseen_launches;
+}
+
+const struct analyze_run_time *analyze_run_time(const struct analysis *analysis)
+{
+    return &analysis->run_time;
+}
+
+size_t analyze_wait_path_count(const struct analysis *analysis)
+{
+    return analysis->wait_path_count;
+}
+
+const struct analyze_wait_path *analyze_wait_path(const struct analysis *analysis, size_t index)
+{
+    return &analysis->wait_paths[index];
+}
+
+const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *analysis,
+                                                       uint32_t path, enum profile_call_kind kind)
+{
+    size_t low = 0, high = analysis->wait_path_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct analyze_wait_path *row = &analysis->wait_paths[middle];
+        if (row->path == path && row->kind == kind)
+            return row;
+        if (row->path < path || (row->path == path && row->kind < kind))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }

@@ -23,6 +23,11 @@ enum analyze_pattern {
     ANALYZE_OVERALLOCATION,
     ANALYZE_NON_UNIFORM_ACCESS,
     ANALYZE_STRUCTURED_ACCESS,
+    ANALYZE_UNNECESSARY_SYNC,
+    ANALYZE_MISPLACED_SYNC,
+    ANALYZE_SYNCHRONOUS_TRANSFER,
+    ANALYZE_DUPLICATE_TRANSFER,
+    ANALYZE_ALLOC_FREE_CHURN,
     ANALYZE_PATTERNS
 };
 
@@ -42,6 +47,11 @@ struct analyze_thresholds {
     uint32_t slices;                // least number of launches that touch a slice of their own
     uint32_t retouched_percent;     // most elements of such an object that are touched again
     uint32_t peaks;                 // how many of the highest are looked at
+    uint32_t late_use_us;           // least time from a wait to the first use of what it protects,
+    uint32_t late_use_percent;      // and of the time waited, from which on the wait is misplaced
+    uint32_t wait_us;               // least time that the calls of a remedy have waited, in all,
+    uint32_t wait_percent;          // and of the run
+    uint32_t churns;                // least number of allocations and frees that are alike
 };
 
 struct analyze_thresholds analyze_default_thresholds(void);
@@ -96,6 +106,11 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // overallocation         allocates               of a pool: most is in parts after it
 // non-uniform-access     launches                allocates
 // structured-access      first such launch       allocates
+// unnecessary-sync       waits
+// misplaced-sync         waits                   (other_path: the first use)
+// synchronous-transfer   copies                  allocates the host memory, where it is known
+// duplicate-transfer     copies again            copied the same before
+// alloc-free-churn       frees                   allocates
 enum { ANALYZE_MOST_OBJECTS = 100 };
 
 struct analyze_finding {
@@ -128,6 +143,7 @@ struct analyze_finding {
     uint64_t peak_bytes;    // off the highest peak
     uint64_t traffic_bytes; // that need not be moved
     uint64_t gpu_ns;        // that the GPU need not work
+    double share;           // of the highest peak, or of the run time: what findings are ranked by
 
     // Of elements.
     uint64_t bytes;         // overallocation: enough; structured-access: of the largest slice
@@ -140,6 +156,21 @@ struct analyze_finding {
     uint64_t largest_count; // and how many there are
     double variation;       // coefficient of variation of how often elements are touched
     const struct profile_counts *counts; // of that launch; NULL: none
+
+    // Of synchronisation: `times` of the calls of one call path.
+    uint64_t host_ns;     // that the run takes less when it is fixed, and nothing else, by replay
+    bool host_is_bound;   // too many were found to replay each: host_ns is not more than this
+    uint64_t waited_ns;   // by these calls: of copies, and of what a pool does, their own time too
+    uint64_t calls;       // of the call path
+    uint64_t moved_bytes; // by copies
+    bool to_host;         // they copy to the host, not from it
+    enum profile_memory memory; // that they use there; NONE: various, or not a copy
+    // The first use that comes soonest after such a wait; 0: what it protects is never used.
+    uint64_t use_ns;    // after it
+    uint64_t use_calls; // calls in between
+    uint32_t use_path;
+    // Of transfers: where the host memory is allocated and freed; 0: not known.
+    uint32_t allocated_path, freed_path;
 };
 
 struct analysis;
@@ -163,7 +194,8 @@ enum base_code analyze_profile_beside(struct profile *profile,
                                       const struct analyze_listener *listener,
                                       struct analysis **analysis, struct base_error *error);
 
-// Those on objects of a peak come first, then by worth.
+// Those on objects of a peak come first, then by worth; those on synchronisation come among them,
+// by the share that they take off the run time.
 size_t analyze_finding_count(const struct analysis *analysis);
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
 
@@ -184,5 +216,41 @@ uint64_t analyze_least_peak(const struct analysis *analysis);
 // could touch.
 bool analyze_is_incomplete(const struct analysis *analysis);
 uint64_t analyze_unseen_launches(const struct analysis *analysis);
+
+// --- Waits ---------------------------------------------------------------------------------------
+
+// The run: how long it took, and what is left of it when all findings on synchronisation are
+// followed together, by replay.
+struct analyze_run_time {
+    bool tracked;      // first uses were watched for: else nothing is found on synchronisation
+    bool is_estimated; // from waits, because GPU times are missing or not on the host's clock
+    uint64_t recorded_ns, after_ns;
+    uint64_t waited_ns;   // by all calls that waited
+    uint64_t unneeded_ns; // of it, by those whose wait was not needed
+};
+const struct analyze_run_time *analyze_run_time(const struct analysis *analysis);
+
+// What the calls of one call path, that wait for the GPU or could have, were good for. A wait is
+// judged by the CPU's first use of what it made safe (docs/patterns.md, "Waits").
+struct analyze_wait_path {
+    uint32_t path;               // of the profile, never 0: what has no path is in no row
+    enum profile_call_kind kind; // sync, copy, free, set, module, ...
+    uint64_t calls;              // that worked: the sum of the four below
+    uint64_t needed;             // what it protects was used soon after, before the next such wait
+    uint64_t late;               // it was used before the next such wait, but much later
+    uint64_t unneeded;           // nothing it protects was used before the next such wait
+    uint64_t unknown;            // nobody can tell
+    uint64_t waited;             // calls that found work pending
+    uint64_t waited_ns;          // by all of them
+    bool safe;                   // unneeded at least once; never needed, late or unknown
+    bool deferrable; // unneeded or late, never needed or unknown: may be put off to the first use
+};
+
+// By path, then by kind.
+size_t analyze_wait_path_count(const struct analysis *analysis);
+const struct analyze_wait_path *analyze_wait_path(const struct analysis *analysis, size_t index);
+// NULL: no call of that kind and path could have waited.
+const struct analyze_wait_path *analyze_find_wait_path(const struct analysis *analysis,
+                                                       uint32_t path, enum profile_call_kind kind);
 
 #endif

@@ -80,11 +80,13 @@ static uint64_t key_of(const struct analyze_run *run, const struct analyze_findi
 static int by_rank(const struct analyze_finding *a, const struct analyze_worth *a_worth,
                    const struct analyze_finding *b, const struct analyze_worth *b_worth)
 {
-    unsigned a_peak = a->peak - 1, b_peak = b->peak - 1; // none is the largest
+    // None is the largest. What takes something off the run time is as good as the highest peak.
+    unsigned a_peak = (a->host_ns ? 1 : a->peak) - 1, b_peak = (b->host_ns ? 1 : b->peak) - 1;
 #define COMPARE(first, second) \
     if ((first) != (second))   \
     return (first) > (second) ? -1 : 1
     COMPARE(b_peak, a_peak);
+    COMPARE(a->share, b->share);
     COMPARE(a_worth->peak_bytes, b_worth->peak_bytes);
     COMPARE(a_worth->traffic_bytes, b_worth->traffic_bytes);
     COMPARE(a_worth->gpu_ns, b_worth->gpu_ns);

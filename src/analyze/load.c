@@ -25,6 +25,7 @@ struct loading {
     bool ended;                    // the listener wants no more
     uint64_t run_first, run_count; // the run of untouched elements that goes on
     uint64_t map_next;             // element after the last piece
+    struct analyze_host_loading host;
 };
 
 // --- Definitions ---------------------------------------------------------------------------------
@@ -80,6 +81,8 @@ static bool take_graph(void *user, const struct profile_graph *graph)
     *row = (struct graph){nodes, graph->node_count, index};
     *slot = (uint64_t)(uintptr_t)row;
     loading->failed |= index == ANALYZE_NONE;
+    if (!loading->failed)
+        analyze_load_host_graph(&loading->host, index, graph);
     return !loading->failed;
 }
 
@@ -425,6 +428,7 @@ static bool take_call(void *user, const struct profile_call *call)
         row->flags |= ANALYZE_WORKS;
         take_details(loading, row, call);
     }
+    analyze_load_host_call(&loading->host, call);
     return !loading->failed && !loading->ended;
 }
 
@@ -547,7 +551,7 @@ static bool has_ended(const struct profile *profile)
 enum base_code analyze_load(struct analyze_model *model, struct profile *profile,
                             const struct analyze_listener *listener, struct base_error *error)
 {
-    struct loading loading = {.model = model, .listener = listener};
+    struct loading loading = {.model = model, .listener = listener, .host = {.model = model}};
     struct objects_loading objects = {.loading = &loading};
     const struct profile_program *program = profile_program(profile);
     enum base_code code = BASE_OK;
@@ -556,6 +560,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
 #define LOAD(what, user)                                      \
     if (code == BASE_OK && !loading.failed && !loading.ended) \
     code = profile_each_##what(profile, take_##what, user, error)
+    code = analyze_load_host(&loading.host, profile, error);
     LOAD(dropped, &loading);
     LOAD(stream, &loading);
     LOAD(probe, &loading);
@@ -582,6 +587,10 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
                                                program->objects_made > model->objects.count);
         loading.failed |= !analyze_index_uses(model);
     }
+    if (code == BASE_OK && !loading.failed && !loading.ended)
+        code = analyze_load_host_end(&loading.host, profile, error);
+    loading.failed |= loading.host.failed;
+    free(loading.host.functions);
     base_array_fini(&objects.numbers);
     base_map_fini(&loading.graphs);
     base_map_fini(&loading.blind);
@@ -602,6 +611,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->counted);
     base_array_fini(&model->counts);
     base_map_fini(&model->most_uneven);
+    analyze_host_fini(&model->host);
     free(model->uses);
     free(model->parts);
     free(model->unseen);

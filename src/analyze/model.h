@@ -16,6 +16,9 @@ enum {                    // of a call
     ANALYZE_ASYNC = 16,
     ANALYZE_HOST_END = 32,    // a copy that begins or ends in host memory
     ANALYZE_HOST_MEMORY = 64, // makes or ends host memory
+    ANALYZE_BATCH = 128,      // makes copies that are not told one by one
+    ANALYZE_SHARES = 256, // from here on others may use the GPU's memory: other processes or APIs
+    ANALYZE_TIMES = 512,  // asks how long it was between two events
 };
 
 struct analyze_call {
@@ -32,7 +35,7 @@ struct analyze_call {
     uint32_t order;
     uint32_t touches; // index of its first; they end where those of the next call begin
     uint8_t kind;     // enum profile_call_kind
-    uint8_t flags;
+    uint16_t flags;
 };
 
 enum { ANALYZE_READ = 1, ANALYZE_WRITE = 2 };
@@ -110,6 +113,54 @@ struct analyze_counted {
     double variation;              // its coefficient
 };
 
+// When a call was made, and how long of it was waiting, on the host's clock.
+struct analyze_time {
+    int64_t start_ns, end_ns;
+    uint64_t waited_ns;
+};
+
+// A copy between host and device.
+struct analyze_copy {
+    uint32_t call;   // index
+    uint32_t object; // index, of the device's end; NONE: not known
+    uint64_t host_address, device_address, bytes;
+    uint64_t shape[4]; // width and height, pitch on the device and on the host; 0: one row
+    bool to_host;
+    uint8_t memory;   // enum profile_memory, of the host's end
+    bool hashed;      // `hash` is known: of the bytes that were copied
+    bool same_before; // to the host: these very bytes were there before
+    uint64_t hash[2];
+    uint64_t block; // number of the host's block; 0: none is known
+};
+
+// Where host memory that copies use was allocated and freed. Call paths; 0: not known.
+struct analyze_host_block {
+    uint64_t number, bytes;
+    uint32_t allocated, freed;
+};
+
+// The CPU's first use of data that a call made safe.
+struct analyze_first_use {
+    uint32_t sync, copy; // indices of calls; copy NONE: managed memory
+    uint8_t kind;        // enum profile_use_kind
+    uint32_t thread, path;
+    int64_t time_ns;
+};
+
+// What is known of the host beside its calls; loaded by load_host.c.
+struct analyze_host {
+    BASE_ARRAY(struct analyze_time) times;           // by call; empty: nothing is known of waits
+    BASE_ARRAY(struct analyze_copy) copies;          // by call
+    BASE_ARRAY(struct analyze_first_use) first_uses; // by copy; managed memory's come first
+    BASE_ARRAY(struct analyze_host_block) blocks;    // by number
+    bool *host_graphs;   // by graph: it calls the host, or reads memory that the host may change
+    bool tracked;        // first uses were watched for, all the time
+    bool knows_timing;   // ANALYZE_TIMES is told
+    bool has_gpu_times;  // which are on the host's clock
+    int64_t end_ns;      // of the program, or of what is known of it
+    uint32_t end_thread; // number of the thread that ended it; 0: the one that called last
+};
+
 struct analyze_model {
     struct base_arena arena;
     BASE_ARRAY(struct analyze_call) calls; // by number
@@ -128,6 +179,7 @@ struct analyze_model {
     uint32_t *unseen;            // indices of calls that may touch anything
     uint32_t *launches;          // indices of calls that launch
     size_t unseen_count, launch_count;
+    struct analyze_host host;
     bool ended;   // the program came to its end: what is not freed is never freed
     bool dropped; // calls or objects are missing
 };
@@ -139,6 +191,26 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
 void analyze_model_fini(struct analyze_model *model);
 // Frees all but what findings point to.
 void analyze_model_empty(struct analyze_model *model);
+
+// load_host.c: what the host did, beside the rest. The loading begins as {.model = model}.
+struct analyze_host_loading {
+    struct analyze_model *model;
+    uint16_t *functions; // flags of calls, by number of the function
+    uint32_t function_count;
+    bool failed; // memory ran out
+};
+// Before any call is read.
+enum base_code analyze_load_host(struct analyze_host_loading *loading, struct profile *profile,
+                                 struct base_error *error);
+// Each call, which is the model's last.
+void analyze_load_host_call(struct analyze_host_loading *loading, const struct profile_call *call);
+// A graph that was added, with its nodes.
+void analyze_load_host_graph(struct analyze_host_loading *loading, uint32_t graph,
+                             const struct profile_graph *row);
+// After all calls and objects.
+enum base_code analyze_load_host_end(struct analyze_host_loading *loading, struct profile *profile,
+                                     struct base_error *error);
+void analyze_host_fini(struct analyze_host *host);
 
 static inline uint64_t analyze_uneven_key(uint32_t object, uint32_t kernel)
 {

@@ -19,6 +19,11 @@ static const struct {
     {"retouched-percent", offsetof(struct analyze_thresholds, retouched_percent), 10},
     {"slices", offsetof(struct analyze_thresholds, slices), 2},
     {"peaks", offsetof(struct analyze_thresholds, peaks), 2},
+    {"late-use-us", offsetof(struct analyze_thresholds, late_use_us), 100},
+    {"late-use-percent", offsetof(struct analyze_thresholds, late_use_percent), 50},
+    {"wait-us", offsetof(struct analyze_thresholds, wait_us), 100},
+    {"wait-percent", offsetof(struct analyze_thresholds, wait_percent), 1},
+    {"churns", offsetof(struct analyze_thresholds, churns), 4},
 };
 enum { COUNT = sizeof(table) / sizeof(table[0]) };
 

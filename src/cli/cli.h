@@ -29,7 +29,8 @@ struct cli_option {
 // The patterns of findings, for rows whose argument is a list of them; docs/patterns.md has them.
 #define CLI_PATTERNS                                                                         \
     "early-allocation late-deallocation redundant-allocation unused-allocation memory-leak " \
-    "temporary-idleness dead-write overallocation non-uniform-access structured-access"
+    "temporary-idleness dead-write overallocation non-uniform-access structured-access "     \
+    "unnecessary-sync misplaced-sync synchronous-transfer duplicate-transfer alloc-free-churn"
 
 struct cli_verb {
     const char *name;
@@ -44,6 +45,7 @@ struct cli_verb {
 extern const struct cli_verb cli_check;
 extern const struct cli_verb cli_diff;
 extern const struct cli_verb cli_doctor;
+extern const struct cli_verb cli_fix;
 extern const struct cli_verb cli_generate;
 extern const struct cli_verb cli_ptx;
 extern const struct cli_verb cli_query;

@@ -54,8 +54,7 @@ bool program_take_option(struct program_request *request, const struct cli_optio
     }
 }
 
-// Finds the program as a shell does, into path. Says why where there is none.
-static bool find_program(const char *name, struct base_buf *path)
+bool program_find(const char *name, struct base_buf *path)
 {
     if (strchr(name, '/')) {
         base_buf_puts(path, name);
@@ -329,7 +328,7 @@ bool program_prepare(struct program_request *request, const char *name, struct b
             access("/dev/nvidiactl", F_OK) == 0 ? PROGRAM_DEVICE_GPU : PROGRAM_DEVICE_SIM;
     if (request->device == PROGRAM_DEVICE_GPU && (request->workers || request->log))
         cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
-    bool good = find_program(name, path);
+    bool good = program_find(name, path);
     if (path->failed)
         cli_message("out of memory");
     good &= !path->failed;

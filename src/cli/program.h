@@ -31,6 +31,9 @@ bool program_take_option(struct program_request *request, const struct cli_optio
 // been moved to. False where the system does not say where that is, or memory ran out.
 bool program_library_folder(struct base_buf *folder);
 
+// Finds the program as a shell does. False after a message; where memory ran out, the path says so.
+bool program_find(const char *name, struct base_buf *path);
+
 // Finds the program in PATH as a shell does, decides on the device and changes this process's own
 // environment for the program. False after a message.
 bool program_prepare(struct program_request *request, const char *name, struct base_buf *path);

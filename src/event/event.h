@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 
-#define EVENT_VERSION 2u
+#define EVENT_VERSION 3u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -52,6 +52,10 @@ enum event_kind {
     EVENT_COUNTS,      // struct event_counts: how often it touched the object's elements
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of what the GPU gave it
+    EVENT_HASH,        // struct event_hash: what a copy between host and device has moved
+    EVENT_BLOCK,       // struct event_block: memory of the host, before the first copy that is
+                       // made from or to it
+    EVENT_BLOCK_END,   // struct event_block_end
     EVENT_CORRECTION,  // struct event_correction: how often a row of the plan was applied
     EVENT_NOTE,        // struct event_note, text for the report
     EVENT_FINISH,      // struct event_finish: the process leaves by exit or return
@@ -176,15 +180,33 @@ enum event_memory { // where an end of a copy is
     EVENT_MEMORY_UNKNOWN,
 };
 
+// What the host's end of a copy is. Pageable memory is told apart only where first uses are watched
+// for.
+enum event_host {
+    EVENT_HOST_PAGEABLE = 1, // of which no more is known
+    EVENT_HOST_ALLOCATED,    // by malloc and the like
+    EVENT_HOST_MAPPED,       // by mmap
+    EVENT_HOST_FILE,         // by mmap, of a file
+    EVENT_HOST_STACK,        // of the thread
+    EVENT_HOST_STATIC,       // variables of the executable or a library
+    EVENT_HOST_PINNED,
+    EVENT_HOST_REGISTERED,
+    EVENT_HOST_MANAGED,
+    EVENT_HOST_KINDS
+};
+
 struct event_copy {
     uint64_t bytes;                  // in all
     uint64_t from, to;               // addresses
     uint64_t from_object, to_object; // 0: none that glint knows
     uint64_t from_pitch, to_pitch;   // bytes from row to row; 0: one row
+    uint64_t from_slice, to_slice;   // bytes from slice to slice; 0: one slice
     uint64_t width_bytes, height, depth;
+    uint64_t block;                 // that the host's end lies in; 0: none is known
     uint8_t from_memory, to_memory; // enum event_memory
     uint8_t direction;              // enum event_direction
-    uint8_t padding[5];
+    uint8_t host;                   // enum event_host; 0: no end is the host's, or nobody looked
+    uint8_t padding[4];
 };
 enum event_direction {
     EVENT_HOST_TO_DEVICE = 1,
@@ -404,6 +426,38 @@ struct event_use {
     uint32_t thread, stack;
     uint8_t kind; // enum event_use_kind
     uint8_t padding[3];
+};
+
+// XXH3-128 of the bytes that a copy between host and device has moved, row by row: at the host's
+// end, before the program could change them.
+struct event_hash {
+    uint64_t copy;      // the call
+    uint64_t at;        // the call at whose end it was computed: the copy, or what made it safe
+    uint64_t high, low; // of the hash
+    uint64_t took_ns;   // by which everything after that call comes later than it would
+    uint8_t same;       // enum event_same
+    uint8_t padding[7];
+};
+enum event_same { // of a copy to the host: whether these very bytes were there before
+    EVENT_SAME_UNKNOWN,
+    EVENT_SAME_NO,
+    EVENT_SAME_YES
+};
+
+// Pageable memory that copies are made from or to.
+struct event_block {
+    uint64_t number;
+    uint64_t address, bytes;
+    uint64_t time_ns; // when it was allocated; may be before the process was first heard of
+    uint32_t stack;   // where; 0: not known
+    uint8_t kind;     // enum event_host: ALLOCATED, MAPPED or FILE
+    uint8_t padding[3];
+};
+
+struct event_block_end { // freed, unmapped or given to realloc
+    uint64_t number;
+    uint64_t time_ns;
+    uint32_t thread, stack;
 };
 
 enum event_correction_count {

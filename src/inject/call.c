@@ -44,6 +44,7 @@ bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwin
     call->submits = false;
     call->pending_count = 0;
     call->event = NULL;
+    call->before.known = false;
     call->probe = NULL;
     call->refused = CUDA_SUCCESS;
     call->flies = false;

@@ -16,6 +16,11 @@ enum { CALL_MOST_STREAMS = 32 }; // that are looked at to tell whether a call wa
 struct probe_launch;
 struct probe_exec;
 
+struct call_hash { // of what a copy moves: see first_use_hash.c
+    uint64_t high, low, took_ns;
+    bool known;
+};
+
 struct call {
     enum hook hook;
     struct unwind_registers caller;
@@ -37,6 +42,8 @@ struct call {
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
     CUevent event;              // that is waited for instead of streams
+    struct call_hash before;    // of a copy to the host: what was there
+    uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
     uint64_t hosts;             // of a synchronisation: see correct_owed.c
     CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
@@ -115,7 +122,7 @@ struct copy_end {
     uint8_t memory; // CU_MEMORYTYPE_*; 0: as the address says
     uint64_t address;
     CUarray array;
-    uint64_t pitch;
+    uint64_t pitch, slice; // bytes from row to row, and from slice to slice
 };
 struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
                               uint64_t height, uint64_t depth);

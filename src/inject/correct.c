@@ -207,6 +207,20 @@ static uint32_t find_image(uint32_t number)
     return UINT32_MAX;
 }
 
+// Where the path leaves CUDA's libraries.
+static uint32_t first_above(const struct unwind_path *path)
+{
+    uint32_t first = 0;
+    while (first < path->depth && path->image[first]) {
+        const struct images_image *image =
+            images_at(stack_images(state.stacks), path->image[first]);
+        if (!plan_is_below(image->path, image->path_bytes))
+            break;
+        first++;
+    }
+    return first;
+}
+
 // Number of the first row with the path that leads to the call; 0: none. Apart: its frame is large.
 static __attribute__((noinline)) uint32_t match(const struct call *call)
 {
@@ -214,22 +228,23 @@ static __attribute__((noinline)) uint32_t match(const struct call *call)
     struct plan_frame frames[UNWIND_MOST];
     stack_walk(state.stacks, call->caller, &path);
     uint64_t hash = path.truncated;
-    for (uint32_t i = 0; i < path.depth; i++) {
+    const uint32_t first = first_above(&path), depth = path.depth - first;
+    for (uint32_t i = first; i < path.depth; i++) {
         const uint32_t image = find_image(path.image[i]);
         if (image == UINT32_MAX)
             return 0;
-        frames[i] = (struct plan_frame){
+        frames[i - first] = (struct plan_frame){
             image, path.pc[i] - images_at(stack_images(state.stacks), path.image[i])->event.bias};
-        hash = hash_frame(hash, frames[i].image, frames[i].offset);
+        hash = hash_frame(hash, frames[i - first].image, frames[i - first].offset);
     }
     for (size_t i = 0; i < corrected.plan.rows.count; i++) {
         const struct plan_row *row = &corrected.plan.rows.items[i];
-        if (corrected.hashes[i] != hash || row->frame_count != path.depth ||
+        if (corrected.hashes[i] != hash || row->frame_count != depth ||
             row->truncated != path.truncated)
             continue;
         const struct plan_frame *own = &corrected.plan.frames.items[row->first];
         bool same = true;
-        for (uint32_t k = 0; same && k < path.depth; k++)
+        for (uint32_t k = 0; same && k < depth; k++)
             same = own[k].image == frames[k].image && own[k].offset == frames[k].offset;
         if (same)
             return (uint32_t)i + 1;

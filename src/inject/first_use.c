@@ -63,6 +63,7 @@ void first_use_start(const struct door_driver *driver)
         first_use_forked();
     memset(&watch, 0, sizeof(watch));
     use_driver_asks = driver->at;
+    use_hash_host_done(use_hash_host_calls());
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
     first_use_on = atomic_load(&use_asked) && !(plan && *plan);
 }
@@ -138,15 +139,33 @@ static uint8_t kind_of(uint64_t address)
     return object.number ? object.kind : 0;
 }
 
+static bool is_of_host(uint8_t kind)
+{
+    return kind == EVENT_OBJECT_PINNED || kind == EVENT_OBJECT_REGISTERED;
+}
+
 static bool is_host(uint8_t memory)
 {
     return memory == EVENT_MEMORY_PAGEABLE || memory == EVENT_MEMORY_PINNED;
 }
 
-static uint64_t end_of(uint64_t start, uint64_t pitch, const struct event_copy *copy)
+static uint64_t end_of(uint64_t start, uint64_t pitch, uint64_t slice,
+                       const struct event_copy *copy)
 {
-    const uint64_t rows = copy->height > 1 || copy->depth > 1 ? copy->height * copy->depth : 1;
-    return start + (rows > 1 && pitch ? (rows - 1) * pitch + copy->width_bytes : copy->bytes);
+    if ((copy->height <= 1 && copy->depth <= 1) || !pitch)
+        return start + copy->bytes;
+    return start + (copy->depth ? copy->depth - 1 : 0) * slice + (copy->height - 1) * pitch +
+           copy->width_bytes;
+}
+
+static uint64_t source_end(const struct event_copy *copy)
+{
+    return end_of(copy->from, copy->from_pitch, copy->from_slice, copy);
+}
+
+static uint64_t target_end(const struct event_copy *copy)
+{
+    return end_of(copy->to, copy->to_pitch, copy->to_slice, copy);
 }
 
 // The destination of a copy to the host: what was there is overwritten, and it is pending.
@@ -167,17 +186,20 @@ static void begin(const struct call *call, const struct event_copy *copy, uint32
         range->streams[0] = (struct use_place){
             call->stream, atomic_load_explicit(&call->stream->enqueued, memory_order_relaxed) + 1};
     range->boxes = !flat;
+    if (!node)
+        use_hash_begin(range, copy);
     range->held =
         watch.host_tables || (watch.pageable_access && kind_of(copy->to) != EVENT_OBJECT_PINNED);
     // Nothing of these is closed meanwhile. Which pages can be is known when the copy was good.
     range->low = copy->to & ~(use_page_bytes() - 1);
-    range->high = end_of(copy->to, copy->to_pitch, copy) + use_page_bytes();
+    range->high = target_end(copy) + use_page_bytes();
 }
 
 // What is between rows is not overwritten: of data there nothing ends but what begins and ends with
 // them.
 static void overwrite(uint64_t low, uint64_t high, uint64_t bytes)
 {
+    use_hash_disturb(low, high);
     if (high - low == bytes) {
         use_overwrite(low, high);
         return;
@@ -191,10 +213,10 @@ static void copies(const struct call *call, const struct event_copy *copy, uint3
     if (!copy->bytes)
         return;
     if (is_host(copy->from_memory))
-        use_hand_over(copy->from, end_of(copy->from, copy->from_pitch, copy), call->stack);
+        use_hand_over(copy->from, source_end(copy), call->stack);
     if (!is_host(copy->to_memory))
         return;
-    overwrite(copy->to, end_of(copy->to, copy->to_pitch, copy), copy->bytes);
+    overwrite(copy->to, target_end(copy), copy->bytes);
     if (copy->direction == EVENT_DEVICE_TO_HOST) {
         is_possible();
         begin(call, copy, node);
@@ -256,15 +278,27 @@ void first_use_before_slowly(struct call *call)
         }
     }
     const struct event_copy *copy = &call->detail.copy;
-    const bool busy = atomic_load_explicit(&use_table.armed, memory_order_relaxed);
+    const bool armed = atomic_load_explicit(&use_table.armed, memory_order_relaxed);
+    const bool busy = armed || atomic_load_explicit(&use_table.pending, memory_order_relaxed);
     if (call->kind == EVENT_CALL_COPY) {
-        if (is_host(copy->to_memory) || (busy && is_host(copy->from_memory))) {
+        const bool before = use_hash_wants_before(call);
+        if (is_host(copy->to_memory) || (armed && is_host(copy->from_memory))) {
             use_lock();
             copies(call, copy, 0);
             use_unlock();
         }
-    } else if (busy && call->kind == EVENT_CALL_SET) {
+        if (before)
+            use_hash_before(call);
+    } else if (call->kind == EVENT_CALL_SYNC) {
+        call->host_calls = use_hash_host_calls();
+    } else if (call->kind == EVENT_CALL_HOST) {
+        use_hash_host_work();
+    } else if (call->kind == EVENT_CALL_SET) {
         const struct event_set *set = &call->detail.set;
+        if (is_of_host(kind_of(set->address)))
+            use_hash_host_work();
+        if (!busy)
+            return;
         use_lock();
         overwrite(set->address,
                   set->address + (set->height > 1 && set->pitch
@@ -295,6 +329,8 @@ void first_use_graph(struct call *call, const struct graph *graph)
     use_lock();
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         const struct node *node = &graph->nodes.items[i];
+        if (node->told.kind == EVENT_NODE_HOST)
+            use_hash_host_work();
         if (node->told.kind == EVENT_NODE_COPY && !node->disabled)
             copies(call, &node->told.copy, (uint32_t)i + 1);
     }
@@ -388,6 +424,8 @@ static void make_safe(const struct call *call, struct use_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
+    if (range->about.copy != call->number) // else it was when the call ended
+        use_hash_safe(call, range);
     if (range->boxes || watch.off) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;
@@ -510,6 +548,32 @@ static bool is_sync(const struct call *call)
             call->kind == EVENT_CALL_SYNC);
 }
 
+static void hash(struct call *call, bool sync)
+{
+    if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
+        return;
+    use_hash_source(call, &call->detail.copy);
+    if (sync)
+        use_hash_destination(call);
+}
+
+// What was there before an asynchronous copy, which is known only now that it is pending.
+static void keep_before(const struct call *call)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_PENDING && range->about.copy == call->number)
+            range->before = call->before;
+    }
+}
+
+// After all of the context was waited for, when all that this made safe is known.
+static void see_idle(const struct call *call, bool sync)
+{
+    if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
+        state.contexts_made == 1)
+        use_hash_host_done(call->host_calls);
+}
+
 static void drop_failed(const struct call *call)
 {
     for (EACH_USE_RANGE(range)) {
@@ -525,11 +589,15 @@ void first_use_after_slowly(struct call *call)
         atomic_store_explicit(&watch.launched, true, memory_order_relaxed);
     }
     const bool sync = is_sync(call);
+    if (call->kind == EVENT_CALL_COPY)
+        hash(call, sync);
     // At the first such call it was not known yet that work has to be counted.
     const bool held = sync && has_held() && (call->submits || !is_work(call));
     if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed) &&
-        !atomic_load_explicit(&use_table.armed, memory_order_relaxed) && !held)
+        !atomic_load_explicit(&use_table.armed, memory_order_relaxed) && !held) {
+        see_idle(call, sync);
         return;
+    }
     const uint64_t submitted = atomic_load(&use_table.submitted);
     const bool idle = held && is_all_idle(call);
     use_lock();
@@ -540,8 +608,11 @@ void first_use_after_slowly(struct call *call)
     use_table.idle_at = idle ? submitted : UINT64_MAX;
     if (call->result != CUDA_SUCCESS)
         drop_failed(call);
+    if (call->kind == EVENT_CALL_COPY && call->before.known)
+        keep_before(call);
     if (sync && atomic_load(&use_table.pending))
         make_all_safe(call);
+    see_idle(call, sync);
     if (idle) {
         close_held();
         if (atomic_exchange(&watch.launched, false) && atomic_load(&watch.managed))
@@ -553,7 +624,10 @@ void first_use_after_slowly(struct call *call)
 
 void first_use_batch(const struct call *call, const struct event_copy *copy)
 {
-    if (!first_use_on || copy->direction != EVENT_DEVICE_TO_HOST)
+    if (!first_use_on)
+        return;
+    use_hash_source(call, copy);
+    if (copy->direction != EVENT_DEVICE_TO_HOST)
         return;
     struct event_use use = {.sync = call->number,
                             .copy = call->number,

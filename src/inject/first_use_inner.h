@@ -18,6 +18,7 @@ enum use_state { USE_FREE = 0, USE_PENDING, USE_ARMED };
 struct use_range {
     enum use_state state;
     bool open;    // of an armed one: pages of it are open, and are closed again at the next call
+    bool whole;   // all of them are, as far as it is this one that has them closed
     bool told;    // that it may have been used, or was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
     bool managed; // of no copy
@@ -36,6 +37,10 @@ struct use_range {
         const struct stream *stream;
         uint64_t enqueued; // the stream's work, with this
     } streams[USE_STREAMS];
+    // Of a pending one, for its hash; bytes 0: there will be none.
+    struct event_copy what;
+    uint64_t holder;         // object that it lies in
+    struct call_hash before; // of what was there
 };
 
 struct use_table {
@@ -115,6 +120,30 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
            low < atomic_load_explicit(&use_table.high, memory_order_relaxed) &&
            high > atomic_load_explicit(&use_table.low, memory_order_relaxed);
 }
+
+// first_use_libc.c: nothing is closed there until it is given back.
+struct use_guard *use_take_guard(uint64_t low, uint64_t high);
+void use_give_guard(struct use_guard *guard);
+
+// --- What copies move (first_use_hash.c) ---------------------------------------------------------
+
+// Before a copy to the host, and before anything is known of it: whether it matters what is there.
+// If so, that is looked at as soon as it is known to be open.
+bool use_hash_wants_before(const struct call *call);
+void use_hash_before(struct call *call);
+// At the end of a call that was good: of a copy from the host; of one to it that has waited.
+void use_hash_source(const struct call *call, const struct event_copy *copy);
+void use_hash_destination(const struct call *call);
+// With the lock, of a copy to the host that is pending: it began; other work will change what is
+// there; the call has made it safe.
+void use_hash_begin(struct use_range *range, const struct event_copy *copy);
+void use_hash_disturb(uint64_t low, uint64_t high);
+void use_hash_safe(const struct call *call, struct use_range *range);
+// A stream is given a function of the program's, or something else that may write to the host's
+// memory; how many were so far; and that so many are over.
+void use_hash_host_work(void);
+uint64_t use_hash_host_calls(void);
+void use_hash_host_done(uint64_t calls);
 
 // --- The rest ------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers
 }
 
 // The place that is taken; NULL: none, and nothing is closed until it is given back.
-static struct use_guard *take_guard(uint64_t low, uint64_t high)
+struct use_guard *use_take_guard(uint64_t low, uint64_t high)
 {
     enum { TRIES = 16 };
     const uint64_t first = (uint64_t)(uintptr_t)&inject_thread >> 6;
@@ -70,7 +70,7 @@ static struct use_guard *take_guard(uint64_t low, uint64_t high)
     return NULL;
 }
 
-static void give_guard(struct use_guard *guard)
+void use_give_guard(struct use_guard *guard)
 {
     if (guard)
         atomic_store_explicit(&guard->low, 0, memory_order_release);
@@ -139,22 +139,22 @@ static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
 
 // Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
 // The compiler knows them by other names than the linker: not all are declared as they are.
-#define HANDS_OVER(type, name, params, args, handed)                 \
-    type use_##name params __asm__(#name);                           \
-    type use_##name params                                           \
-    {                                                                \
-        type(*const next) params = NEXT(name, type(*) params);       \
-        if (!is_asked())                                             \
-            return next args;                                        \
-        const struct memory given = (handed);                        \
-        if (!given.low)                                              \
-            return next args;                                        \
-        struct use_guard *guard = take_guard(given.low, given.high); \
-        if (use_may_be_closed(given.low, given.high))                \
-            open_for_system(given.low, given.high, UNWIND_CALLER);   \
-        const type result = next args;                               \
-        give_guard(guard);                                           \
-        return result;                                               \
+#define HANDS_OVER(type, name, params, args, handed)                     \
+    type use_##name params __asm__(#name);                               \
+    type use_##name params                                               \
+    {                                                                    \
+        type(*const next) params = NEXT(name, type(*) params);           \
+        if (!is_asked())                                                 \
+            return next args;                                            \
+        const struct memory given = (handed);                            \
+        if (!given.low)                                                  \
+            return next args;                                            \
+        struct use_guard *guard = use_take_guard(given.low, given.high); \
+        if (use_may_be_closed(given.low, given.high))                    \
+            open_for_system(given.low, given.high, UNWIND_CALLER);       \
+        const type result = next args;                                   \
+        use_give_guard(guard);                                           \
+        return result;                                                   \
     }
 
 #pragma GCC visibility push(default)
@@ -268,7 +268,7 @@ static void open_all(void)
     } else {
         use_lock();
         for (EACH_USE_RANGE(range)) {
-            if (range->state == USE_ARMED && !range->open) {
+            if (range->state == USE_ARMED && !range->whole) {
                 use_tell_unknown(range, EVENT_USE_UNKNOWN);
                 use_open(range->low, range->high);
             }
@@ -291,10 +291,10 @@ int use_ioctl(int file, unsigned long request, ...)
     // The driver knows what it does, and a terminal's are of a few bytes.
     if (inject_thread.depth || _IOC_TYPE(request) == 'T')
         return next(file, request, argument);
-    struct use_guard *guard = take_guard(1, UINT64_MAX);
+    struct use_guard *guard = use_take_guard(1, UINT64_MAX);
     open_all();
     const int result = next(file, request, argument);
-    give_guard(guard);
+    use_give_guard(guard);
     return result;
 }
 

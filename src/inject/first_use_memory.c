@@ -19,11 +19,17 @@
 enum { LEAST_MAPPED = 64 << 10 };
 
 static struct {
+    bool started;
     uint64_t page_bytes;
     uint64_t heap;     // where the program's break began; 0: not known
     bool sees_free;    // the program's free() is ours
     uint64_t exe, end; // the executable
 } memory;              // written once, by the first to start
+
+__attribute__((constructor)) static void ask_page_bytes(void)
+{
+    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+}
 
 uint64_t use_page_bytes(void)
 {
@@ -51,7 +57,7 @@ static uint64_t break_began(void)
 
 void use_memory_start(void)
 {
-    if (memory.page_bytes)
+    if (memory.started)
         return;
     struct dl_find_object object;
     void *(*find)(void *, const char *) = (void *(*)(void *, const char *))door_next_dlsym();
@@ -62,7 +68,7 @@ void use_memory_start(void)
         memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
         memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     }
-    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    memory.started = true;
 }
 
 void use_map_blocks(void)

@@ -251,16 +251,22 @@ void use_open(uint64_t low, uint64_t high)
 {
     protect(low, high, PROT_READ | PROT_WRITE);
     for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && overlaps(range, low, high))
-            set_open(range);
+        if (range->state != USE_ARMED || !overlaps(range, low, high))
+            continue;
+        set_open(range);
+        range->whole |= low <= range->low && high >= range->high;
+        if (range->held && !range->whole) { // the GPU must not meet what is left of it
+            use_tell_open(range->low, range->high);
+            use_open(range->low, range->high);
+        }
     }
 }
 
+// Opened first: who finds that nothing is armed takes it that nothing is closed.
 void use_end(struct use_range *range)
 {
-    const uint64_t low = range->low, high = range->high;
+    use_open(range->low, range->high);
     use_drop(range);
-    use_open(low, high);
 }
 
 void use_end_used(struct use_range *range)
@@ -299,6 +305,7 @@ bool use_close(struct use_range *range)
         atomic_fetch_sub(&use_table.pending, 1);
         range->state = USE_ARMED;
         range->open = true;
+        range->whole = true;
         atomic_fetch_add(&use_table.armed, 1);
     }
     if (!atomic_load(&use_table.low) || range->low < atomic_load(&use_table.low))
@@ -314,6 +321,7 @@ bool use_close(struct use_range *range)
         set_open(range);
         return false;
     }
+    range->whole = false;
     if (protect(range->low, range->high, PROT_NONE))
         return true;
     use_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
@@ -375,7 +383,7 @@ void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
         use_end_used(range);
     }
     for (EACH_USE_RANGE(range)) {
-        if (range->state != USE_ARMED || range->open || !overlaps(range, low, high))
+        if (range->state != USE_ARMED || range->whole || !overlaps(range, low, high))
             continue;
         const uint64_t page = use_page_bytes(), from = low & ~(page - 1);
         const uint64_t to = (high + page - 1) & ~(page - 1);
@@ -396,7 +404,7 @@ void use_overwrite(uint64_t low, uint64_t high)
                 use_end(range);
             else
                 use_drop(range);
-        } else if (range->state == USE_ARMED && !range->open && overlaps(range, low, high)) {
+        } else if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high)) {
             use_open(range->low, range->high);
         }
     }
@@ -417,7 +425,7 @@ void use_replace(uint64_t low, uint64_t high, uint64_t bytes)
 void use_lend(uint64_t low, uint64_t high)
 {
     for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && !range->open && overlaps(range, low, high))
+        if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high))
             use_open(range->low, range->high);
     }
 }

@@ -12,6 +12,7 @@ struct side {
     uint64_t object;
     uint8_t memory; // enum event_memory
     bool host;
+    uint8_t kind; // of its object, where it has one
 };
 
 static uint8_t memory_of_object(uint8_t kind)
@@ -40,7 +41,7 @@ static struct side side_of(const struct copy_end *end)
     struct object object;
     if (end->array) {
         objects_find_array(&state.objects, (uint64_t)(uintptr_t)end->array, &object);
-        return (struct side){object.number, EVENT_MEMORY_ARRAY, false};
+        return (struct side){object.number, EVENT_MEMORY_ARRAY, false, object.kind};
     }
     if (objects_find(&state.objects, OBJECTS_PARTS, end->address, &object)) {
         struct object whole;
@@ -55,7 +56,16 @@ static struct side side_of(const struct copy_end *end)
                                                            : ask_driver(end->address);
     bool host = end->memory == CU_MEMORYTYPE_HOST || memory == EVENT_MEMORY_PAGEABLE ||
                 memory == EVENT_MEMORY_PINNED;
-    return (struct side){object.number, memory, host};
+    return (struct side){object.number, memory, host, object.kind};
+}
+
+static uint8_t host_of(const struct side *side)
+{
+    return side->memory == EVENT_MEMORY_PAGEABLE   ? EVENT_HOST_PAGEABLE
+           : side->kind == EVENT_OBJECT_REGISTERED ? EVENT_HOST_REGISTERED
+           : side->memory == EVENT_MEMORY_PINNED   ? EVENT_HOST_PINNED
+           : side->memory == EVENT_MEMORY_MANAGED  ? EVENT_HOST_MANAGED
+                                                   : 0;
 }
 
 struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
@@ -63,7 +73,7 @@ struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t
 {
     const struct side source = side_of(&from), target = side_of(&to);
     const bool rows = height > 1 || depth > 1;
-    return (struct event_copy){
+    struct event_copy copy = {
         .bytes = width_bytes * height * depth,
         .from = from.address,
         .to = to.address,
@@ -71,6 +81,8 @@ struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t
         .to_object = target.object,
         .from_pitch = rows ? from.pitch : 0,
         .to_pitch = rows ? to.pitch : 0,
+        .from_slice = depth > 1 ? from.slice : 0,
+        .to_slice = depth > 1 ? to.slice : 0,
         .width_bytes = width_bytes,
         .height = height,
         .depth = depth,
@@ -80,6 +92,11 @@ struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t
                      : target.host ? EVENT_DEVICE_TO_HOST
                                    : EVENT_DEVICE_TO_DEVICE,
     };
+    if (first_use_on && copy.direction == EVENT_HOST_TO_DEVICE)
+        copy.host = host_of(&source);
+    else if (first_use_on && copy.direction == EVENT_DEVICE_TO_HOST)
+        copy.host = host_of(&target);
+    return copy;
 }
 
 // One end of a copy of a box: where in it the copy begins.
@@ -87,7 +104,7 @@ static struct copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr 
                                CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
                                uint64_t y, uint64_t z)
 {
-    struct copy_end end = {.pitch = pitch};
+    struct copy_end end = {.pitch = pitch, .slice = pitch * height};
     if (type == CU_MEMORYTYPE_ARRAY) {
         end.array = array;
         return end;
@@ -359,7 +376,9 @@ static struct copy_end batch_end(const CUmemcpy3DOperand *operand, const CUexten
     if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
         return array(operand->op.array.array);
     uint64_t row = operand->op.ptr.rowLength ? operand->op.ptr.rowLength : extent->width;
-    return (struct copy_end){.address = operand->op.ptr.ptr, .pitch = row * element};
+    uint64_t rows = operand->op.ptr.layerHeight ? operand->op.ptr.layerHeight : extent->height;
+    return (struct copy_end){
+        .address = operand->op.ptr.ptr, .pitch = row * element, .slice = row * element * rows};
 }
 
 static struct event_copy batch_box(const CUDA_MEMCPY3D_BATCH_OP *op)

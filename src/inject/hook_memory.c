@@ -43,16 +43,33 @@ HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (d
        NO_STREAM, {}, { memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
 HOOKED(cuMemAllocHost_v2, (void **pp, size_t bytes), (pp, bytes), NO_STREAM, {},
        { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
+// Memory that the host has too. unread: of the flags, that the CPU should not read it.
+static void begin_host(struct call *call, uint8_t kind, uint64_t address, uint64_t bytes,
+                       unsigned unread)
+{
+    if (memory_begin(call, kind, address, bytes) && unread)
+        objects_unread(&state.objects, address);
+}
+
 HOOKED(cuMemHostAlloc, (void **pp, size_t bytes, unsigned flags), (pp, bytes, flags), NO_STREAM, {},
-       { memory_begin(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes); })
+       {
+           begin_host(&call, EVENT_OBJECT_PINNED, result ? 0 : ADDRESS(pp), bytes,
+                      flags & CU_MEMHOSTALLOC_WRITECOMBINED);
+       })
 HOOKED(
     cuMemHostRegister, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
     { call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
-    { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
+    {
+        begin_host(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes,
+                   flags & CU_MEMHOSTREGISTER_IOMEMORY);
+    })
 HOOKED(
     cuMemHostRegister_v2, (void *p, size_t bytes, unsigned flags), (p, bytes, flags), NO_STREAM,
     { call_alloc(&call, (uint64_t)(uintptr_t)p, bytes, 0); },
-    { memory_begin(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes); })
+    {
+        begin_host(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes,
+                   flags & CU_MEMHOSTREGISTER_IOMEMORY);
+    })
 HOOKED_BOTH(cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytes, CUstream stream),
             (dptr, bytes, stream), stream, {},
             { memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })

@@ -155,6 +155,16 @@ bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t ad
     return range != NULL;
 }
 
+void objects_unread(struct objects *objects, uint64_t start)
+{
+    lock_take(&objects->lock);
+    const struct base_interval *range =
+        base_intervals_find(&objects->layers[OBJECTS_MEMORY], start);
+    if (range && pointer(range->value)->start == start)
+        pointer(range->value)->unread = true;
+    lock_give(&objects->lock);
+}
+
 bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found)
 {
     lock_take(&objects->lock);

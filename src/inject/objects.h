@@ -20,6 +20,7 @@ struct object {
     uint32_t opened;     // of memory of another process: how often, beside the first time
     uint8_t kind;        // enum event_object_kind
     bool alias;          // another handle of the object: a level of an array with levels
+    bool unread;         // it is slow to read for the CPU, or does something then
     struct object *next; // of those to be used again
 };
 
@@ -63,6 +64,8 @@ bool objects_find(struct objects *objects, enum objects_layer layer, uint64_t ad
 bool objects_find_array(struct objects *objects, uint64_t handle, struct object *found);
 // The piece that holds the address. False: there is none, and *found is zeroed.
 bool objects_find_piece(struct objects *objects, uint64_t address, struct objects_piece *found);
+// The object that starts at the address is one that the CPU should not read.
+void objects_unread(struct objects *objects, uint64_t start);
 // All pieces, in the order of addresses: up to `room` of them. Returns how many there are, and in
 // *changes the value that objects->changes had then.
 size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, size_t room,

@@ -28,6 +28,19 @@ void plan_fini(struct plan *plan)
     base_arena_fini(&plan->texts);
 }
 
+bool plan_is_below(const char *path, size_t length)
+{
+    static const char *const below[] = {"libcudart.so", "libcuda.so", "libglint"};
+    const char *slash = memrchr(path, '/', length);
+    const char *name = slash ? slash + 1 : path;
+    const size_t rest = length - (size_t)(name - path);
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        if (rest >= strlen(below[i]) && memcmp(name, below[i], strlen(below[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 // --- Making --------------------------------------------------------------------------------------
 
 static bool is_id(struct base_str text)

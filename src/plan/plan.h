@@ -51,8 +51,7 @@ struct plan_row {
     enum plan_remedy remedy;
     bool truncated; // the path had more frames
     uint64_t numbers[PLAN_NUMBERS];
-    size_t first, frame_count; // in plan.frames, innermost first. Of a profile's path those that
-                               // are not inlined
+    size_t first, frame_count; // in plan.frames, innermost first
 };
 
 struct plan { // begins as {0}
@@ -63,6 +62,10 @@ struct plan { // begins as {0}
 };
 
 void plan_fini(struct plan *plan);
+
+// Whether the image is CUDA's own, or glint's in its place. Paths of a plan begin where they leave
+// such images: what is called in them is nobody's concern, and NVIDIA's have no build ids.
+bool plan_is_below(const char *path, size_t length);
 
 const char *plan_remedy_name(enum plan_remedy remedy); // "drop-sync"
 

@@ -43,6 +43,12 @@ static int fill(sqlite3 *db)
         result = sqlite3_exec(db, profile_probes_schema, NULL, NULL, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_exec(db, profile_uses_schema, NULL, NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(db, profile_transfers_schema, NULL, NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(db, profile_corrections_schema, NULL, NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(db, profile_stacks_schema, NULL, NULL, NULL);
     if (result != SQLITE_OK)
         return result;
     char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, NULL);"

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 // A reader takes files of its own major version, whatever their minor one.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 3 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 5 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -117,6 +117,13 @@ struct profile_path {
     bool truncated; // there were more frames
 };
 
+struct profile_stack { // a path with all of its return addresses
+    uint32_t number;   // of the path
+    // Innermost first: the image's number, ':', the offset in hexadecimal, a blank between them;
+    // " ..." at the end where there were more. Image 0: none that is known, and an address.
+    const char *addresses;
+};
+
 enum {
     PROFILE_LAUNCH_COOPERATIVE = 1,
     PROFILE_LAUNCH_WATCHED = 2, // with probes: objects without an access were not touched
@@ -148,6 +155,20 @@ enum profile_direction {
     PROFILE_PEER_TO_PEER,
 };
 
+enum profile_host {         // what the host's end of a copy is
+    PROFILE_HOST_NONE = 0,  // none is, or nobody looked
+    PROFILE_HOST_PAGEABLE,  // of which no more is known
+    PROFILE_HOST_ALLOCATED, // by malloc and the like
+    PROFILE_HOST_MAPPED,    // by mmap
+    PROFILE_HOST_FILE,      // by mmap, of a file
+    PROFILE_HOST_STACK,     // of the thread
+    PROFILE_HOST_STATIC,    // variables of the executable or a library
+    PROFILE_HOST_PINNED,
+    PROFILE_HOST_REGISTERED,
+    PROFILE_HOST_MANAGED,
+    PROFILE_HOST_KINDS
+};
+
 struct profile_copy {
     uint64_t bytes;
     uint64_t from, to; // addresses
@@ -156,6 +177,8 @@ struct profile_copy {
     uint64_t width_bytes, height, depth;
     enum profile_memory from_memory, to_memory;
     enum profile_direction direction;
+    enum profile_host host; // of graph nodes, and in files of before version 1.4: none
+    uint64_t block;         // that the host's end lies in; 0: none is known
 };
 
 struct profile_set {
@@ -433,6 +456,59 @@ struct profile_use {
     uint32_t thread, path;
 };
 
+// --- Rows: transfers -----------------------------------------------------------------------------
+
+enum profile_same { PROFILE_SAME_UNKNOWN, PROFILE_SAME_NO, PROFILE_SAME_YES };
+
+// What a copy between host and device has moved: XXH3-128 of its bytes. A copy without one was not
+// looked at.
+struct profile_hash {
+    uint64_t copy;          // the call
+    uint64_t at;            // the call at whose end it was computed
+    uint64_t high, low;     // of the hash
+    uint64_t took_ns;       // by which everything after that call comes later than it would
+    enum profile_same same; // of a copy to the host: these very bytes were there before
+};
+
+// Pageable memory that copies were made from or to.
+struct profile_block {
+    uint64_t number;
+    uint64_t address, bytes;
+    int64_t allocated_ns;
+    uint32_t allocated_path;
+    enum profile_host kind; // ALLOCATED, MAPPED or FILE
+};
+
+struct profile_block_end { // freed, unmapped or given to realloc
+    uint64_t number;
+    int64_t freed_ns;
+    uint32_t thread, freed_path;
+};
+
+// --- Rows: corrections ---------------------------------------------------------------------------
+
+enum profile_remedy { // as in a plan
+    PROFILE_REMEDY_NONE = 0,
+    PROFILE_REMEDY_DROP_SYNC,
+    PROFILE_REMEDY_ASYNC_COPY,
+    PROFILE_REMEDY_POOL,
+    PROFILE_REMEDY_BACK,
+    PROFILE_REMEDY_LAST_USE,
+    PROFILE_REMEDIES
+};
+
+// What was done by a row of the plan that the program ran by. Row 0: by the plan as a whole.
+struct profile_correction {
+    uint32_t row;
+    enum profile_remedy remedy;
+    uint32_t path;       // at which it applies; 0: that was not met
+    uint64_t applied;    // calls
+    uint64_t left_alone; // calls at which it was not applied, because that would not have been safe
+    uint64_t bytes;      // that were copied, or allocated, by those that it was
+    uint64_t paid;       // waits that had to be made up for later
+    uint64_t peak_bytes, native_peak_bytes; // of device memory: so, and as the program has it
+};
+
 // Words of the views, for people and JSON: "graph-launch". "?" for a value that is none.
 const char *profile_call_kind_word(enum profile_call_kind kind);
 const char *profile_object_kind_word(enum profile_object_kind kind);
@@ -445,6 +521,8 @@ const char *profile_ending_word(enum profile_ending ending);
 const char *profile_site_access_word(enum profile_site_access access);
 const char *profile_map_kind_word(enum profile_map_kind kind);
 const char *profile_use_kind_word(enum profile_use_kind kind);
+const char *profile_host_word(enum profile_host host);
+const char *profile_remedy_word(enum profile_remedy remedy);
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -483,6 +561,8 @@ enum base_code profile_add_kernel(struct profile_writer *writer,
                                   const struct profile_kernel *kernel, struct base_error *error);
 enum base_code profile_add_path(struct profile_writer *writer, const struct profile_path *path,
                                 struct base_error *error);
+enum base_code profile_add_stack(struct profile_writer *writer, const struct profile_stack *stack,
+                                 struct base_error *error);
 enum base_code profile_add_graph(struct profile_writer *writer, const struct profile_graph *graph,
                                  struct base_error *error);
 enum base_code profile_add_edge(struct profile_writer *writer, const struct profile_edge *edge,
@@ -522,6 +602,16 @@ enum base_code profile_add_map(struct profile_writer *writer, const struct profi
 // Of the same sync, copy, node and object the last one holds.
 enum base_code profile_add_use(struct profile_writer *writer, const struct profile_use *use,
                                struct base_error *error);
+// Of the same copy, or block, the first one holds.
+enum base_code profile_add_hash(struct profile_writer *writer, const struct profile_hash *hash,
+                                struct base_error *error);
+enum base_code profile_add_block(struct profile_writer *writer, const struct profile_block *block,
+                                 struct base_error *error);
+enum base_code profile_add_block_end(struct profile_writer *writer,
+                                     const struct profile_block_end *end, struct base_error *error);
+enum base_code profile_add_correction(struct profile_writer *writer,
+                                      const struct profile_correction *correction,
+                                      struct base_error *error);
 
 // Makes safe what is 50 ms old. To be called when the recorder has nothing else to write.
 enum base_code profile_tick(struct profile_writer *writer, struct base_error *error);
@@ -576,8 +666,13 @@ PROFILE_EACH(probe, probe);
 PROFILE_EACH(kernel_site, kernel_site);
 PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects; likewise counts
 PROFILE_EACH(counts, counts);
-PROFILE_EACH(map, map); // in the order of objects; the bits are lent until the callback returns
-PROFILE_EACH(use, use); // in the order of copies, then nodes, objects and synchronisations
+PROFILE_EACH(map, map);   // in the order of objects; the bits are lent until the callback returns
+PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronisations
+PROFILE_EACH(hash, hash); // in the order of copies
+PROFILE_EACH(block, block);
+PROFILE_EACH(block_end, block_end); // of those that were freed
+PROFILE_EACH(correction, correction);
+PROFILE_EACH(stack, stack);
 
 // The same accesses, taken one by one beside something else. The row is valid until the next; NULL
 // at the end, and where reading fails, which profile_accesses_end then returns. Both take NULL.

@@ -58,7 +58,7 @@ static enum base_code take_site(struct profile *profile, sqlite3_stmt *at, void 
 
 // --- Tables side by side -------------------------------------------------------------------------
 
-enum side { SIDE_TIMES, SIDE_COPIES, SIDE_SETS, SIDE_RANGES, SIDE_SYNCS, SIDES };
+enum side { SIDE_TIMES, SIDE_COPIES, SIDE_SETS, SIDE_RANGES, SIDE_SYNCS, SIDE_HOSTS, SIDES };
 
 static const char *const side_sql[SIDES] = {
     "SELECT call, start, duration, estimated FROM gpu_times ORDER BY call",
@@ -68,6 +68,7 @@ static const char *const side_sql[SIDES] = {
     "ORDER BY call",
     "SELECT call, address, bytes, object FROM ranges ORDER BY call",
     "SELECT call, event, stream, record FROM syncs ORDER BY call",
+    "SELECT call, host, block FROM copy_hosts ORDER BY call",
 };
 
 struct walk {
@@ -123,6 +124,11 @@ static void read_detail(struct walk *walk, struct profile_call *call)
                                            .direction = U64(13) <= PROFILE_PEER_TO_PEER
                                                             ? (enum profile_direction)U64(13)
                                                             : PROFILE_DIRECTION_NONE};
+        if ((at = row_of(walk, SIDE_HOSTS, number))) {
+            call->copy.host = (enum profile_host)profile_known(
+                at, 1, PROFILE_HOST_PAGEABLE, PROFILE_HOST_KINDS, PROFILE_HOST_NONE);
+            call->copy.block = U64(2);
+        }
         break;
     case PROFILE_CALL_SET:
         if (!(at = row_of(walk, SIDE_SETS, number)))
@@ -200,8 +206,10 @@ PROFILE_EACH(call, call)
                             "FROM sites ORDER BY id",
                             take_site, NULL, error);
     for (unsigned i = 0; i < SIDES && code == BASE_OK; i++) {
-        walk.calls[i] = INT64_MIN;
-        code = profile_read_prepare(profile, side_sql[i], &walk.sides[i], error);
+        const bool is_there = i != SIDE_HOSTS || profile_has(profile, PROFILE_TABLE_COPY_HOSTS);
+        walk.calls[i] = is_there ? INT64_MIN : INT64_MAX;
+        if (is_there)
+            code = profile_read_prepare(profile, side_sql[i], &walk.sides[i], error);
     }
     if (code == BASE_OK)
         code = profile_walk(profile,

@@ -60,7 +60,13 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(DISTRIBUTION_RANGES, distribution_ranges, PROFILE_ONCE, 5, 1) \
     X(ACCESS_COUNTS, access_counts, PROFILE_LAST, 4, 1)             \
     X(MAPS, maps, PROFILE_LAST, 6, 1)                               \
-    X(USES, uses, PROFILE_LAST, 12, 3)
+    X(USES, uses, PROFILE_LAST, 12, 3)                              \
+    X(COPY_HOSTS, copy_hosts, PROFILE_ONCE, 3, 4)                   \
+    X(HASHES, hashes, PROFILE_ONCE, 6, 4)                           \
+    X(BLOCKS, blocks, PROFILE_ONCE, 6, 4)                           \
+    X(BLOCK_ENDS, block_ends, PROFILE_ONCE, 4, 4)                   \
+    X(CORRECTIONS, corrections, PROFILE_LAST, 9, 5)                 \
+    X(STACKS, stacks, PROFILE_LAST, 2, 5)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -80,8 +86,9 @@ struct profile_table_info {
 extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 
 // All of it, to be run one after the other on an empty database that has the words' tables: what
-// every profile has, what probes tell, and first uses.
-extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[];
+// every profile has, what probes tell, first uses, transfers, corrections, and stacks.
+extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[],
+    profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[];
 
 // A small table of words by which views tell kinds: "CREATE TABLE name(value, word)".
 struct profile_words {
@@ -90,7 +97,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 11 };
+enum { PROFILE_WORDS_TABLES = 13 };
 
 // Fails with what SQLite says of the last thing that failed on db, in words for people. errno was 0
 // before that, or is what it left.

@@ -93,6 +93,20 @@ static const char *const use_kinds[PROFILE_USE_KINDS] = {
     [PROFILE_USE_UNWATCHED] = "unwatched",
 };
 
+static const char *const hosts[PROFILE_HOST_KINDS] = {
+    [PROFILE_HOST_PAGEABLE] = "pageable", [PROFILE_HOST_ALLOCATED] = "allocated",
+    [PROFILE_HOST_MAPPED] = "mapped",     [PROFILE_HOST_FILE] = "file",
+    [PROFILE_HOST_STACK] = "stack",       [PROFILE_HOST_STATIC] = "static",
+    [PROFILE_HOST_PINNED] = "pinned",     [PROFILE_HOST_REGISTERED] = "registered",
+    [PROFILE_HOST_MANAGED] = "managed",
+};
+
+static const char *const remedies[PROFILE_REMEDIES] = {
+    [PROFILE_REMEDY_DROP_SYNC] = "drop-sync", [PROFILE_REMEDY_ASYNC_COPY] = "async-copy",
+    [PROFILE_REMEDY_POOL] = "pool",           [PROFILE_REMEDY_BACK] = "back",
+    [PROFILE_REMEDY_LAST_USE] = "last-use",
+};
+
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
 const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
@@ -107,6 +121,8 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"site_accesses", site_accesses, COUNT(site_accesses)},
     {"map_kinds", map_kinds, COUNT(map_kinds)},
     {"use_kinds", use_kinds, COUNT(use_kinds)},
+    {"hosts", hosts, COUNT(hosts)},
+    {"remedies", remedies, COUNT(remedies)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)
@@ -167,4 +183,14 @@ const char *profile_map_kind_word(enum profile_map_kind kind)
 const char *profile_use_kind_word(enum profile_use_kind kind)
 {
     return word(use_kinds, COUNT(use_kinds), kind);
+}
+
+const char *profile_host_word(enum profile_host host)
+{
+    return word(hosts, COUNT(hosts), host);
+}
+
+const char *profile_remedy_word(enum profile_remedy remedy)
+{
+    return word(remedies, COUNT(remedies), remedy);
 }

@@ -27,13 +27,17 @@ static enum base_code intern_launch(struct profile_writer *writer,
 static enum base_code put_copy(struct profile_writer *writer, uint64_t call,
                                const struct profile_copy *copy, struct base_error *error)
 {
-    return profile_put(
+    const enum base_code code = profile_put(
         writer, PROFILE_TABLE_COPIES,
         (int64_t[]){(int64_t)call, (int64_t)copy->bytes, (int64_t)copy->from, (int64_t)copy->to,
                     (int64_t)copy->from_object, (int64_t)copy->to_object, (int64_t)copy->from_pitch,
                     (int64_t)copy->to_pitch, (int64_t)copy->width_bytes, (int64_t)copy->height,
                     (int64_t)copy->depth, copy->from_memory, copy->to_memory, copy->direction},
         error);
+    if (code != BASE_OK || copy->host == PROFILE_HOST_NONE)
+        return code;
+    return profile_put(writer, PROFILE_TABLE_COPY_HOSTS,
+                       (int64_t[]){(int64_t)call, copy->host, (int64_t)copy->block}, error);
 }
 
 static enum base_code put_set(struct profile_writer *writer, uint64_t call,

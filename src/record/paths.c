@@ -193,6 +193,22 @@ static bool open_images(struct paths *paths)
     return true;
 }
 
+// The path as it was.
+static void write_stack(struct session *session, const struct session_stack *stack)
+{
+    struct base_buf addresses = {0};
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        const struct session_frame *frame = &session->frames.items[stack->first + i];
+        base_buf_printf(&addresses, "%s%u:%llx", i ? " " : "", frame->image,
+                        (unsigned long long)frame->offset);
+    }
+    base_buf_puts(&addresses, stack->truncated ? " ..." : "");
+    const struct profile_stack row = {stack->number, addresses.text};
+    if (!addresses.failed)
+        profile_add_stack(session->writer, &row, &session->error);
+    base_buf_fini(&addresses);
+}
+
 static int by_number(const void *a, const void *b)
 {
     const struct session_stack *one = a, *other = b;
@@ -213,6 +229,7 @@ static void write_all(struct paths *paths)
         const struct profile_path row = {stack->number, paths->rows.items,
                                          (uint32_t)paths->rows.count, stack->truncated};
         profile_add_path(session->writer, &row, &session->error);
+        write_stack(session, stack);
         while (object < session->objects_made.count &&
                session->objects_made.items[object].stack < stack->number)
             object++;

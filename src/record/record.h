@@ -31,9 +31,11 @@ struct record_profile {
 };
 
 struct record_outcome {
-    int status; // of the program, as waitpid gives it
+    int status;     // of the program, as waitpid gives it
+    int64_t ran_ns; // the program, from its start to its end
     struct record_profile *profiles;
     uint32_t profile_count;
+    bool interrupted;     // somebody asked the recorder to end, or the terminal all
     uint32_t left_behind; // processes that live on, and had not used CUDA when recording ended
 };
 
@@ -44,6 +46,11 @@ struct record_outcome {
 enum base_code record_run(const struct record_request *request, struct record_outcome *outcome,
                           struct base_error *error);
 void record_outcome_fini(struct record_outcome *outcome);
+
+// The build id of an executable or library, in hexadecimal as profiles have it; false: it has none,
+// or cannot be read.
+enum { RECORD_BUILD_ID_TEXT = 65 };
+bool record_build_id(const char *path, char hex[RECORD_BUILD_ID_TEXT]);
 
 // A C++ name as people write it, else the name itself. The caller frees it; NULL when memory ran
 // out.

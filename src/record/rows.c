@@ -284,19 +284,22 @@ static struct profile_launch launch_of(const struct event_launch *event)
 
 static struct profile_copy copy_of(const struct event_copy *event)
 {
-    return (struct profile_copy){.bytes = event->bytes,
-                                 .from = event->from,
-                                 .to = event->to,
-                                 .from_object = event->from_object,
-                                 .to_object = event->to_object,
-                                 .from_pitch = event->from_pitch,
-                                 .to_pitch = event->to_pitch,
-                                 .width_bytes = event->width_bytes,
-                                 .height = event->height,
-                                 .depth = event->depth,
-                                 .from_memory = (enum profile_memory)event->from_memory,
-                                 .to_memory = (enum profile_memory)event->to_memory,
-                                 .direction = (enum profile_direction)event->direction};
+    return (struct profile_copy){
+        .bytes = event->bytes,
+        .from = event->from,
+        .to = event->to,
+        .from_object = event->from_object,
+        .to_object = event->to_object,
+        .from_pitch = event->from_pitch,
+        .to_pitch = event->to_pitch,
+        .width_bytes = event->width_bytes,
+        .height = event->height,
+        .depth = event->depth,
+        .from_memory = (enum profile_memory)event->from_memory,
+        .to_memory = (enum profile_memory)event->to_memory,
+        .direction = (enum profile_direction)event->direction,
+        .host = event->host < EVENT_HOST_KINDS ? (enum profile_host)event->host : PROFILE_HOST_NONE,
+        .block = event->block};
 }
 
 static struct profile_set set_of(const struct event_set *event)
@@ -634,6 +637,10 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
         [EVENT_COUNTS] = record_counts,
         [EVENT_MAP] = record_map,
         [EVENT_USE] = record_use,
+        [EVENT_HASH] = record_hash,
+        [EVENT_BLOCK] = record_block,
+        [EVENT_BLOCK_END] = record_block_end,
+        [EVENT_CORRECTION] = record_correction,
         [EVENT_NOTE] = write_note,
         [EVENT_FINISH] = write_finish,
     };

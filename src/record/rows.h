@@ -25,5 +25,10 @@ bool record_map(struct session *session, struct record_piece *piece);
 
 // use_rows.c: the same of a first use.
 bool record_use(struct session *session, struct record_piece *piece);
+// transfer_rows.c: of what a copy has moved, and of host memory.
+bool record_hash(struct session *session, struct record_piece *piece);
+bool record_block(struct session *session, struct record_piece *piece);
+bool record_block_end(struct session *session, struct record_piece *piece);
+bool record_correction(struct session *session, struct record_piece *piece);
 
 #endif

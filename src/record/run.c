@@ -36,7 +36,8 @@ struct recorder {
     struct sockaddr_un address;
     int listener;
     pid_t program;
-    int program_fd; // readable when it has ended
+    int64_t started_ns; // by CLOCK_MONOTONIC
+    int program_fd;     // readable when it has ended
     bool program_ended;
     int status;
     int waited_ms;                      // for processes that the program left behind
@@ -115,6 +116,13 @@ static enum base_code open_socket(struct recorder *recorder, struct base_error *
     return BASE_OK;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 // In the child: becomes the program, or writes why not to the pipe.
 static void become_program(const struct recorder *recorder, const struct sigaction old[HANDLED],
                            int report)
@@ -132,6 +140,7 @@ static enum base_code start_program(struct recorder *recorder, const struct siga
     int report[2], why = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
         return base_fail(error, BASE_IO, "cannot make a pipe: %s", strerror(errno));
+    recorder->started_ns = now_ns();
     recorder->program = fork();
     if (recorder->program == 0)
         become_program(recorder, old, report[1]);
@@ -295,6 +304,7 @@ static void look_for_ends(struct recorder *recorder)
     if (!recorder->program_ended &&
         waitpid(recorder->program, &recorder->status, WNOHANG) == recorder->program) {
         recorder->program_ended = true;
+        recorder->outcome->ran_ns = now_ns() - recorder->started_ns;
         forward_to = 0;
     }
     accept_all(recorder); // what the program offered before it ended
@@ -378,6 +388,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
         record_all(recorder);
     }
     outcome->status = recorder->status;
+    outcome->interrupted = asked_to_end != 0;
     put_back_handlers(old);
     if (recorder->listener >= 0)
         close(recorder->listener);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings.h"
 #include "units.h"
 
 // --- Suppressions --------------------------------------------------------------------------------
@@ -25,21 +26,29 @@ static bool is_function(const char *glob, const char *function)
     return fnmatch(glob, plain, 0) == 0;
 }
 
-// The path as a whole, or its end behind any slash.
-static bool is_file(const char *glob, const char *file)
+// The path as a whole, or its end behind any slash; with the line or without.
+static bool is_file(const char *glob, const char *file, uint32_t line)
 {
-    for (; file; file = strchr(file, '/') ? strchr(file, '/') + 1 : NULL) {
-        if (fnmatch(glob, file, 0) == 0)
-            return true;
+    struct base_buf place = {0};
+    bool found = false;
+    if (file)
+        base_buf_printf(&place, "%s:%u", file, line);
+    for (size_t at = 0; file && !place.failed && !found; at++) {
+        found = fnmatch(glob, file + at, 0) == 0 || fnmatch(glob, place.text + at, 0) == 0;
+        at += strcspn(file + at, "/");
+        if (!file[at])
+            break;
     }
-    return false;
+    base_buf_fini(&place);
+    return found;
 }
 
-static bool is_on_path(const struct report_data *data, const char *glob, uint32_t number)
+bool report_is_on_path(const struct report_data *data, const char *glob, uint32_t number)
 {
     const struct report_path *path = report_path_of(data, number);
     for (uint32_t i = 0; path && i < path->frame_count; i++) {
-        if (is_function(glob, path->frames[i].function) || is_file(glob, path->frames[i].file))
+        const struct profile_frame *frame = &path->frames[i];
+        if (is_function(glob, frame->function) || is_file(glob, frame->file, frame->line))
             return true;
     }
     return false;
@@ -52,9 +61,9 @@ static bool matches(const struct report_data *data, const struct report_suppress
     const char *name = object && object->name ? object->name : "";
     return (row->pattern == ANALYZE_PATTERNS || row->pattern == finding->pattern) &&
            (!row->object || fnmatch(row->object, name, 0) == 0) &&
-           (!row->path || is_on_path(data, row->path, finding->path) ||
-            is_on_path(data, row->path, finding->other_path) ||
-            is_on_path(data, row->path, finding->last_path));
+           (!row->path || report_is_on_path(data, row->path, finding->path) ||
+            report_is_on_path(data, row->path, finding->other_path) ||
+            report_is_on_path(data, row->path, finding->last_path));
 }
 
 // The first that matches suppresses it; others that would are in use all the same.
@@ -124,7 +133,7 @@ static bool judge_findings(const struct report_check *check, const struct report
             rule->kind == REPORT_RULE_TRAFFIC
                 ? finding->traffic_bytes > rule->limit
                 : (rule->pattern == ANALYZE_PATTERNS || rule->pattern == finding->pattern) &&
-                      is_above(check, rule, finding->peak_bytes, finding->gpu_ns);
+                      is_above(check, rule, finding->peak_bytes, report_saved_ns(finding));
         if (breaks && !check->suppressed_by[i])
             good = add_finding(verdict, finding);
     }
@@ -205,12 +214,15 @@ static const char *needed_for(enum analyze_pattern pattern)
     case ANALYZE_OVERALLOCATION:
     case ANALYZE_STRUCTURED_ACCESS: return "elements";
     case ANALYZE_NON_UNIFORM_ACCESS: return "counts";
-    default: return NULL;
+    default: return report_is_about_sync(pattern) ? "sync" : NULL;
     }
 }
 
 static bool was_recorded(const struct report_data *data, const char *analysis)
 {
+    if (strcmp(analysis, "sync") == 0)
+        return analyze_run_time(data->analysis)->tracked ||
+               analyze_is_incomplete(data->analysis); // which is another reason
     for (size_t i = 0; i < data->settings.count; i++) {
         if (strcmp(data->settings.items[i].name, "analyses") == 0)
             return strstr(data->settings.items[i].value, analysis) != NULL;

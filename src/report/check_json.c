@@ -22,7 +22,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     report_json_number(json, "peak_bytes", finding->peak_bytes);
     report_json_number(json, "traffic_bytes", finding->traffic_bytes);
     base_json_key(json, "ms");
-    base_json_double(json, (double)finding->gpu_ns / 1e6);
+    base_json_double(json, (double)report_saved_ns(finding) / 1e6);
     base_json_end_object(json);
     report_json_string(json, "message", message.text ? message.text : "");
     report_json_string(json, "suggestion", suggestion.text ? suggestion.text : "");

@@ -99,6 +99,15 @@ static bool take_dropped(void *user, const struct profile_dropped *dropped)
     return row != NULL;
 }
 
+static bool take_correction(void *user, const struct profile_correction *row)
+{
+    struct loading *loading = user;
+    struct report_correction *of = &loading->data->corrections[row->remedy];
+    of->places += row->applied > 0;
+    of->calls += row->applied;
+    return true;
+}
+
 static bool take_graph(void *user, const struct profile_graph *graph)
 {
     struct loading *loading = user;
@@ -441,17 +450,14 @@ static bool take_node_time(void *user, const struct profile_time *time)
     return true;
 }
 
-static bool take_path(void *user, const struct profile_path *path)
+bool report_keep_path(struct report_data *data, const struct profile_path *path)
 {
-    struct loading *loading = user;
-    struct report_data *data = loading->data;
     uint64_t *slot = base_map_get(&data->paths, path->number);
     if (!slot)
         return true;
     struct report_path *row = base_new(&data->arena, struct report_path);
     struct profile_frame *frames =
         row ? base_new_array(&data->arena, struct profile_frame, path->frame_count + 1u) : NULL;
-    loading->failed |= !frames;
     if (!frames)
         return false;
     if (path->frame_count)
@@ -459,6 +465,13 @@ static bool take_path(void *user, const struct profile_path *path)
     *row = (struct report_path){frames, path->frame_count};
     *slot = (uint64_t)(uintptr_t)row;
     return true;
+}
+
+static bool take_path(void *user, const struct profile_path *path)
+{
+    struct loading *loading = user;
+    loading->failed |= !report_keep_path(loading->data, path);
+    return !loading->failed;
 }
 
 // --- All together --------------------------------------------------------------------------------
@@ -494,6 +507,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     LOAD(kernel);
     LOAD(note);
     LOAD(dropped);
+    LOAD(correction);
     LOAD(graph);
     if (code == BASE_OK && !loading.failed)
         code = report_load_probes(data, error);

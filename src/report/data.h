@@ -64,6 +64,10 @@ struct report_note {
     const char *text;
 };
 
+struct report_correction { // by one remedy
+    uint64_t places, calls;
+};
+
 struct report_dropped {
     const char *kind;
     uint64_t count;
@@ -109,9 +113,11 @@ struct report_data {
     uint64_t calls, failed_calls, launches, dropped_count;
     uint64_t accesses;            // of kernels to objects
     bool has_moved, has_elements; // some of them tell bytes, and elements
-    uint64_t sample;              // every so many launches were to be watched; 0: all
-    const char *kernels_wanted;   // only those that match; NULL: all
-    int64_t last_ns;              // when the last call returned
+    bool corrected;               // by glint fix: waits and memory are not the program's own
+    struct report_correction corrections[PROFILE_REMEDIES];
+    uint64_t sample;            // every so many launches were to be watched; 0: all
+    const char *kernels_wanted; // only those that match; NULL: all
+    int64_t last_ns;            // when the last call returned
     struct analysis *analysis;
     const struct analyze_peak *peaks; // the analysis's
     size_t peak_count;
@@ -123,6 +129,9 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
                                 const struct analyze_thresholds *thresholds,
                                 struct base_error *error);
 void report_data_fini(struct report_data *data);
+
+// Keeps a path that is wanted; false when memory ran out.
+bool report_keep_path(struct report_data *data, const struct profile_path *path);
 
 // use.c: adds what kernels did. Settings and probes come after kernels, accesses after objects.
 enum base_code report_load_probes(struct report_data *data, struct base_error *error);

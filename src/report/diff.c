@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings.h"
+
 struct group {
     enum report_diff_kind kind;
     struct report_diff_side side;
@@ -297,7 +299,7 @@ static void add_findings(struct matching *matching, unsigned which)
             .count = finding->count > finding->times ? finding->count : finding->times,
             .peak_bytes = finding->peak_bytes,
             .traffic_bytes = finding->traffic_bytes,
-            .ns = finding->gpu_ns,
+            .ns = report_saved_ns(finding),
             .timed = true,
             .name = object ? object->name : NULL,
             .path = finding->path,

@@ -30,7 +30,7 @@ static uint64_t size_of(const struct report_data *data, uint64_t object)
     return row ? row->bytes : 0;
 }
 
-static void put_name_and_size(const struct report_data *data, uint64_t object, struct base_buf *out)
+void report_put_object_size(const struct report_data *data, uint64_t object, struct base_buf *out)
 {
     put_name(data, object, out);
     base_buf_puts(out, " (");
@@ -39,7 +39,7 @@ static void put_name_and_size(const struct report_data *data, uint64_t object, s
 }
 
 // " (2mm.cu:187)", without folders; else " (call 12)". Beside another place, 0: none.
-static void put_where(const struct report_data *data, uint32_t path, uint32_t beside, uint64_t call,
+void report_put_where(const struct report_data *data, uint32_t path, uint32_t beside, uint64_t call,
                       struct base_buf *out)
 {
     struct base_buf place = {0};
@@ -93,7 +93,7 @@ static void put_call(const struct report_data *data, struct named_call call, uin
     case PROFILE_CALL_FREE: base_buf_puts(out, "the free"); break;
     default: base_buf_puts(out, "the call"); break;
     }
-    put_where(data, call.path, beside, call.number, out);
+    report_put_where(data, call.path, beside, call.number, out);
 }
 
 static void put_apis(uint64_t count, struct base_buf *out)
@@ -102,7 +102,7 @@ static void put_apis(uint64_t count, struct base_buf *out)
 }
 
 // 2160640 as "2,160,640".
-static void put_count(uint64_t count, struct base_buf *out)
+void report_put_count(uint64_t count, struct base_buf *out)
 {
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
@@ -131,7 +131,7 @@ static void put_kernel(const struct report_data *data, const struct analyze_find
 static void put_idle(const struct report_data *data, const struct analyze_finding *finding,
                      struct base_buf *out)
 {
-    put_name_and_size(data, finding->object, out);
+    report_put_object_size(data, finding->object, out);
     base_buf_puts(out, " is idle while ");
     put_apis(finding->distance - 1, out);
     base_buf_puts(out, finding->distance == 2 ? " runs, between " : " run, between ");
@@ -161,7 +161,7 @@ static void put_over(const struct report_data *data, const struct analyze_findin
 {
     if (finding->is_pool) {
         base_buf_puts(out, "of the pool ");
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_puts(out, " at most ");
         report_put_bytes(out, finding->touched);
         base_buf_puts(out, " are in parts at once, after ");
@@ -174,7 +174,7 @@ static void put_over(const struct report_data *data, const struct analyze_findin
     base_buf_puts(out, "kernels touch only ");
     report_put_share(out, finding->touched, finding->elements);
     base_buf_puts(out, " of the elements of ");
-    put_name_and_size(data, finding->object, out);
+    report_put_object_size(data, finding->object, out);
     if (finding->has_fragmentation)
         base_buf_printf(out, "; what they do not is fragmented by %.1f%%",
                         finding->fragmentation * 100);
@@ -185,29 +185,29 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
 {
     switch (finding->pattern) {
     case ANALYZE_EARLY_ALLOCATION:
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_puts(out, " is allocated ");
         put_apis(finding->distance, out);
         base_buf_puts(out, " before its first use");
         break;
     case ANALYZE_LATE_DEALLOCATION:
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_puts(out, " is freed ");
         put_apis(finding->distance, out);
         base_buf_puts(out, " after its last use");
         break;
     case ANALYZE_REDUNDANT_ALLOCATION:
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_puts(out, " is first used when ");
-        put_name_and_size(data, finding->other_object, out);
+        report_put_object_size(data, finding->other_object, out);
         base_buf_puts(out, " is not needed any more, and could lie in its memory");
         break;
     case ANALYZE_UNUSED_ALLOCATION:
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_puts(out, " is allocated, and nothing ever accesses it");
         break;
     case ANALYZE_MEMORY_LEAK:
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_puts(out, finding->is_heap ? ", which a kernel has allocated, is never freed"
                                             : " is never freed");
         break;
@@ -217,7 +217,7 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
     case ANALYZE_NON_UNIFORM_ACCESS:
         put_kernel(data, finding, out);
         base_buf_puts(out, " touches some elements of ");
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         base_buf_printf(out, " much more often than others: the coefficient of variation is %.0f%%",
                         finding->variation * 100);
         break;
@@ -227,13 +227,13 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
         base_buf_puts(out, "launches of ");
         put_kernel(data, finding, out);
         base_buf_puts(out, " each touch a slice of their own of ");
-        put_name_and_size(data, finding->object, out);
+        report_put_object_size(data, finding->object, out);
         break;
-    default: break;
+    default: report_put_sync_message(data, finding, out); break;
     }
     if (finding->count > 1) {
         base_buf_puts(out, " (one of ");
-        put_count(finding->count, out);
+        report_put_count(finding->count, out);
         base_buf_puts(out, " alike)");
     }
 }
@@ -290,11 +290,11 @@ static void suggest_over(const struct report_data *data, const struct analyze_fi
     base_buf_puts(out, ": elements ");
     if (end >= finding->elements) {
         base_buf_puts(out, "beyond ");
-        put_count(finding->largest_first, out);
+        report_put_count(finding->largest_first, out);
     } else {
-        put_count(finding->largest_first, out);
+        report_put_count(finding->largest_first, out);
         base_buf_puts(out, " to ");
-        put_count(end - 1, out);
+        report_put_count(end - 1, out);
     }
     base_buf_puts(out, " are never touched");
     // The paper's table 2: only where both are low is it easy and worth it. Others are told only
@@ -317,9 +317,9 @@ static void suggest_shared(const struct report_data *data, const struct analyze_
     if (counts && counts->hottest[0].elements && counts->sum) {
         const struct profile_hot_range *hottest = &counts->hottest[0];
         base_buf_puts(out, ": elements ");
-        put_count(hottest->first, out);
+        report_put_count(hottest->first, out);
         base_buf_puts(out, " to ");
-        put_count(hottest->first + hottest->elements - 1, out);
+        report_put_count(hottest->first + hottest->elements - 1, out);
         base_buf_puts(out, " take ");
         report_put_share(out, hottest->sum, counts->sum);
         base_buf_puts(out, " of its accesses");
@@ -333,7 +333,7 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
     case ANALYZE_EARLY_ALLOCATION:
         base_buf_puts(out, "move the allocation of ");
         put_name(data, finding->object, out);
-        put_where(data, finding->path, 0, finding->call, out);
+        report_put_where(data, finding->path, 0, finding->call, out);
         base_buf_puts(out, " to just before ");
         put_call(data, other_of(finding), finding->path, out);
         break;
@@ -349,7 +349,7 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
         base_buf_puts(out, "let ");
         put_name(data, finding->object, out);
         if (finding->call)
-            put_where(data, finding->path, 0, finding->call, out);
+            report_put_where(data, finding->path, 0, finding->call, out);
         base_buf_puts(out, " reuse ");
         put_name(data, finding->other_object, out);
         base_buf_puts(out, ", which nothing uses after ");
@@ -361,7 +361,7 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
         base_buf_puts(out, "do without ");
         put_name(data, finding->object, out);
         if (finding->call)
-            put_where(data, finding->path, 0, finding->call, out);
+            report_put_where(data, finding->path, 0, finding->call, out);
         break;
     case ANALYZE_MEMORY_LEAK: suggest_leak(data, finding, out); break;
     case ANALYZE_TEMPORARY_IDLENESS: suggest_idle(data, finding, out); break;
@@ -380,7 +380,7 @@ void report_put_suggestion(const struct report_data *data, const struct analyze_
         report_put_bytes(out, size_of(data, finding->object));
         base_buf_puts(out, ", and use it again for each launch");
         break;
-    default: break;
+    default: report_put_sync_suggestion(data, finding, out); break;
     }
 }
 
@@ -395,5 +395,6 @@ void report_put_advice(const struct report_data *data, const struct analyze_find
 
 bool report_is_worth_it(const struct analyze_finding *finding)
 {
-    return finding->peak || finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns;
+    return finding->peak || finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns ||
+           finding->host_ns;
 }

@@ -117,8 +117,10 @@ static void put_row(struct github *github, const struct analyze_finding *finding
     if (finding->traffic_bytes)
         report_put_bytes(text, finding->traffic_bytes);
     put_cell(github, row);
-    if (finding->gpu_ns)
-        report_put_ns(text, finding->gpu_ns);
+    if (report_saved_ns(finding))
+        report_put_ns(text, report_saved_ns(finding));
+    if (finding->host_ns)
+        base_buf_puts(text, " of the run");
     put_cell(github, row);
     base_buf_putc(row, '\n');
 }

@@ -13,6 +13,9 @@ static void put_calls(struct base_json *json, const struct analyze_finding *find
     report_json_number(json, "path", finding->path);
     report_json_number(json, "other_path", finding->other_path);
     report_json_number(json, "last_path", finding->last_path);
+    report_json_number(json, "use_path", finding->use_path);
+    report_json_number(json, "allocated_path", finding->allocated_path);
+    report_json_number(json, "freed_path", finding->freed_path);
 }
 
 static void put_elements(struct base_json *json, const struct analyze_finding *finding)
@@ -42,6 +45,8 @@ static void put_finding(struct page *page, struct base_json *json,
     report_json_number(json, "peak_bytes", finding->peak_bytes);
     report_json_number(json, "traffic_bytes", finding->traffic_bytes);
     report_json_number(json, "gpu_ns", finding->gpu_ns);
+    report_json_number(json, "host_ns", finding->host_ns);
+    report_json_number(json, "waited_ns", finding->waited_ns);
     report_json_number(json, "peak", finding->peak);
     report_json_number(json, "times", finding->times);
     report_json_number(json, "count", finding->count);
@@ -67,6 +72,9 @@ static void put_finding(struct page *page, struct base_json *json,
     page_want_path(page, finding->path, 2);
     page_want_path(page, finding->other_path, 2);
     page_want_path(page, finding->last_path, 2);
+    page_want_path(page, finding->use_path, 2);
+    page_want_path(page, finding->allocated_path, 2);
+    page_want_path(page, finding->freed_path, 2);
 }
 
 void page_put_findings(struct page *page)

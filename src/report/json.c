@@ -78,6 +78,16 @@ static void put_devices(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
+static void put_run_time(struct base_json *json, const struct analyze_run_time *time)
+{
+    const bool known = time->tracked;
+    report_json_number_or_null(json, "run_ns", time->recorded_ns, time->recorded_ns);
+    report_json_number_or_null(json, "achievable_run_ns", time->after_ns, known);
+    report_json_number_or_null(json, "waited_ns", time->waited_ns, time->recorded_ns);
+    report_json_number_or_null(json, "unneeded_wait_ns", time->unneeded_ns, known);
+    report_json_bool(json, "run_estimated", time->is_estimated);
+}
+
 static void put_summary(struct base_json *json, const struct report_data *data)
 {
     report_json_key(json, "summary");
@@ -111,6 +121,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
     report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
+    put_run_time(json, analyze_run_time(data->analysis));
     base_json_end_object(json);
 }
 
@@ -136,8 +147,8 @@ void report_json_frames(struct base_json *json, const struct report_data *data,
     base_json_end_array(json);
 }
 
-void report_json_call_path(struct base_json *json, const struct report_data *data,
-                           struct report_json_paths *paths, uint32_t number)
+void report_json_path(struct base_json *json, struct base_str name, const struct report_data *data,
+                      struct report_json_paths *paths, uint32_t number)
 {
     uint64_t *slot = base_map_put(&paths->made, number, NULL);
     if (slot && *slot == 0) {
@@ -158,11 +169,17 @@ void report_json_call_path(struct base_json *json, const struct report_data *dat
     }
     const struct base_str *kept = slot ? (const struct base_str *)(uintptr_t)*slot : NULL;
     paths->failed |= !kept;
-    report_json_key(json, "call_path");
+    base_json_name(json, name);
     if (kept)
         base_json_raw(json, *kept);
     else
         base_json_null(json);
+}
+
+void report_json_call_path(struct base_json *json, const struct report_data *data,
+                           struct report_json_paths *paths, uint32_t number)
+{
+    report_json_path(json, BASE_JSON_NAME("call_path"), data, paths, number);
 }
 
 struct writing {

@@ -51,8 +51,38 @@ static void put_fragmentation(struct base_json *json, const struct analyze_findi
     report_json_number_or_null(json, "enough_bytes", finding->bytes, known || finding->is_pool);
 }
 
+static void put_sync(struct base_json *json, const struct report_data *data,
+                     struct report_json_paths *paths, const struct analyze_finding *finding)
+{
+    report_json_number(json, "waited_ns", finding->waited_ns);
+    report_json_number(json, "calls", finding->calls);
+    report_json_bool(json, "upper_bound", finding->host_is_bound);
+    if (finding->pattern == ANALYZE_MISPLACED_SYNC ||
+        finding->pattern == ANALYZE_SYNCHRONOUS_TRANSFER) {
+        report_json_number_or_null(json, "use_ns", finding->use_ns, finding->use_ns);
+        report_json_number_or_null(json, "use_calls", finding->use_calls, finding->use_ns);
+        report_json_path(json, BASE_JSON_NAME("use_call_path"), data, paths, finding->use_path);
+    }
+    if (finding->pattern == ANALYZE_ALLOC_FREE_CHURN)
+        PUT_CALL(json, "allocated_by", finding->other_call);
+    if (finding->pattern == ANALYZE_DUPLICATE_TRANSFER)
+        PUT_CALL(json, "copied_before", finding->other_call);
+    if (finding->pattern == ANALYZE_SYNCHRONOUS_TRANSFER ||
+        finding->pattern == ANALYZE_DUPLICATE_TRANSFER) {
+        report_json_number(json, "bytes", finding->moved_bytes);
+        report_json_string(json, "direction",
+                           profile_direction_word(finding->to_host ? PROFILE_DEVICE_TO_HOST
+                                                                   : PROFILE_HOST_TO_DEVICE));
+        report_json_string(json, "host_memory",
+                           finding->memory ? profile_memory_word(finding->memory) : NULL);
+        report_json_path(json, BASE_JSON_NAME("allocated_call_path"), data, paths,
+                         finding->allocated_path);
+        report_json_path(json, BASE_JSON_NAME("freed_call_path"), data, paths, finding->freed_path);
+    }
+}
+
 static void put_evidence(struct base_json *json, const struct report_data *data,
-                         const struct analyze_finding *finding)
+                         struct report_json_paths *paths, const struct analyze_finding *finding)
 {
     report_json_key(json, "evidence");
     base_json_begin_object(json);
@@ -88,7 +118,7 @@ static void put_evidence(struct base_json *json, const struct report_data *data,
         put_elements(json, finding);
         report_json_number(json, "slice_bytes", finding->bytes);
         break;
-    default: break;
+    default: put_sync(json, data, paths, finding); break;
     }
     base_json_end_object(json);
 }
@@ -99,6 +129,7 @@ void report_json_worth(struct base_json *json, const struct analyze_finding *fin
     report_json_number(json, "peak_bytes", finding->peak_bytes);
     report_json_number(json, "traffic_bytes", finding->traffic_bytes);
     PUT_REAL(json, "ms", (double)finding->gpu_ns / 1e6);
+    report_json_number(json, "run_ns", finding->host_ns);
     base_json_end_object(json);
 }
 
@@ -112,7 +143,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     report_put_suggestion(data, finding, &suggestion);
     base_json_begin_object(json);
     report_json_string(json, "pattern", analyze_pattern_word(finding->pattern));
-    report_json_number(json, "object", finding->object);
+    PUT_CALL(json, "object", finding->object);
     PUT_CALL(json, "call", finding->call);
     report_json_string(json, "kernel",
                        about_kernel ? report_kernel_name(data, finding->kernel) : NULL);
@@ -122,7 +153,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     report_json_string(json, "message", message.text ? message.text : "");
     report_json_string(json, "suggestion", suggestion.text ? suggestion.text : "");
     report_json_call_path(json, data, paths, finding->path);
-    put_evidence(json, data, finding);
+    put_evidence(json, data, paths, finding);
     report_json_number(json, "count", finding->count);
     report_json_key(json, "objects");
     base_json_begin_array(json);

@@ -122,6 +122,25 @@ static bool add_use_notes(struct report_data *data)
     return good;
 }
 
+static bool add_correction_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    unsigned told = 0;
+    if (!data->corrected)
+        return true;
+    base_buf_puts(&text, "this run was corrected by glint fix: ");
+    for (unsigned i = 0; i < PROFILE_REMEDIES; i++) {
+        const struct report_correction *of = &data->corrections[i];
+        if (of->calls)
+            base_buf_printf(&text, "%s%s at %llu place%s (%llu call%s)", told++ ? ", " : "",
+                            profile_remedy_word((enum profile_remedy)i),
+                            (unsigned long long)of->places, of->places == 1 ? "" : "s",
+                            (unsigned long long)of->calls, of->calls == 1 ? "" : "s");
+    }
+    base_buf_puts(&text, told ? "" : "nothing was applied");
+    return add_note(data, PROFILE_WARNING, &text);
+}
+
 // Why there may be more to find.
 static bool add_finding_notes(struct report_data *data)
 {
@@ -146,7 +165,7 @@ bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
     struct base_buf text = {0};
-    bool good = true;
+    bool good = add_correction_note(data);
     if (!profile_meta(data->profile)->complete) {
         base_buf_puts(&text, "this profile is not complete: its recorder was killed or could not "
                              "write on, or is still writing");

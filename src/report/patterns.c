@@ -47,6 +47,29 @@ static const struct report_pattern patterns[] = {
         {"Used one slice after the other",
          "Launches of a kernel each touch a slice of their own of an object, one after the other.",
          "Allocate memory for one slice, and use it again for each launch."},
+    [ANALYZE_UNNECESSARY_SYNC] =
+        {"Waits for nothing",
+         "A synchronisation waits for the GPU, and nothing that it protects is used before the "
+         "next one.",
+         "Leave the synchronisation out."},
+    [ANALYZE_MISPLACED_SYNC] =
+        {"Waits too early",
+         "A synchronisation waits for the GPU long before anything that it protects is used.",
+         "Move the synchronisation to just before that use."},
+    [ANALYZE_SYNCHRONOUS_TRANSFER] =
+        {"Copies while the program waits",
+         "A copy waits for the GPU, and the program does not need it to be over when it returns.",
+         "Make the copy asynchronous, and pin the host memory that it uses."},
+    [ANALYZE_DUPLICATE_TRANSFER] =
+        {"Copies what is there already",
+         "A copy brings the bytes that an earlier one has brought to the same place, where nothing "
+         "has changed them since.",
+         "Leave the copy out."},
+    [ANALYZE_ALLOC_FREE_CHURN] =
+        {"Allocated and freed over and over",
+         "Memory of one size is allocated and freed again and again, and each free waits for the "
+         "GPU.",
+         "Allocate the memory once, or take it from a pool (cudaMallocAsync, cudaFreeAsync)."},
 };
 
 static_assert(sizeof(patterns) / sizeof(patterns[0]) == ANALYZE_PATTERNS, "a pattern has no words");

@@ -71,6 +71,24 @@ enum base_code report_github(struct profile *profile, const struct analyze_thres
                              const char *source_root, report_write *write, void *user,
                              const struct report_summary *summary, struct base_error *error);
 
+// --- Call paths, for who prints lines of his own -------------------------------------------------
+
+struct report_paths;
+
+// Those of the numbers, of which some may be 0 or come twice; they need the profile open.
+// BASE_CORRUPT, BASE_NO_MEMORY.
+enum base_code report_paths_read(struct profile *profile, const uint32_t *numbers, size_t count,
+                                 struct report_paths **paths, struct base_error *error);
+void report_paths_free(struct report_paths *paths);
+// "solve 2mm.cu:31 < main 2mm.cu:60"; nothing where nothing is known.
+void report_paths_put(const struct report_paths *paths, uint32_t path, struct base_buf *out);
+// A function or file of the path matches the glob, as `path` of a suppression does (docs/check.md).
+bool report_paths_lead_through(const struct report_paths *paths, uint32_t path, const char *glob);
+
+// Numbers as reports have them: "64.0 KiB", "1.5 ms".
+void report_put_bytes(struct base_buf *out, uint64_t bytes);
+void report_put_ns(struct base_buf *out, uint64_t ns);
+
 // --- Two profiles --------------------------------------------------------------------------------
 
 struct report_diff_request {

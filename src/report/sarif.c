@@ -182,6 +182,7 @@ static const char *words_of_other_call(enum analyze_pattern pattern)
     case ANALYZE_TEMPORARY_IDLENESS: return "the next access";
     case ANALYZE_DEAD_WRITE: return "what overwrites it";
     case ANALYZE_OVERALLOCATION: return "when most of it is in use";
+    case ANALYZE_DUPLICATE_TRANSFER: return "the copy that has brought it before";
     default: return "the allocation";
     }
 }
@@ -206,6 +207,9 @@ static void put_related_locations(struct sarif *sarif, const struct analyze_find
     base_json_begin_array(&sarif->json);
     put_related(sarif, finding->other_path, words_of_other_call(finding->pattern));
     put_related(sarif, finding->last_path, "the last access to the memory that it could lie in");
+    put_related(sarif, finding->use_path, "the first use of what is waited for");
+    put_related(sarif, finding->allocated_path, "the allocation of the host memory");
+    put_related(sarif, finding->freed_path, "the free of the host memory");
     if (object && object->path != finding->path && object->path != finding->other_path)
         put_related(sarif, object->path, "the allocation");
     base_json_end_array(&sarif->json);

@@ -47,7 +47,7 @@ static bool is_chosen(const struct report_text *text, const struct analyze_findi
 
 static bool has_worth(const struct analyze_finding *finding)
 {
-    return finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns;
+    return finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns || finding->host_ns;
 }
 
 // --- One of them ---------------------------------------------------------------------------------
@@ -56,7 +56,12 @@ static void put_worth(const struct report_data *data, const struct analyze_findi
                       struct base_buf *out)
 {
     const char *before = "";
+    if (finding->host_ns) {
+        report_put_run_worth(data, finding, out);
+        before = ", ";
+    }
     if (finding->peak_bytes) {
+        base_buf_puts(out, before);
         report_put_bytes(out, finding->peak_bytes);
         base_buf_puts(out, " off the peak (");
         report_put_share(out, finding->peak_bytes, data->peak_count ? data->peaks[0].bytes : 0);
@@ -76,9 +81,10 @@ static void put_worth(const struct report_data *data, const struct analyze_findi
         before = ", ";
     }
     if (!before[0])
-        base_buf_puts(out, finding->pattern == ANALYZE_NON_UNIFORM_ACCESS
-                               ? "time that is not foretold"
-                               : "nothing off the peak alone");
+        base_buf_puts(out,
+                      finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ? "time that is not foretold"
+                      : report_is_about_sync(finding->pattern) ? "nothing off the run time alone"
+                                                               : "nothing off the peak alone");
 }
 
 static void put_finding(struct report_text *text, const struct analyze_finding *finding,
@@ -114,15 +120,15 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
 // --- All of them ---------------------------------------------------------------------------------
 
 // What is not shown: others of worth, and those that are left out because they have none alone.
-static void put_rest(struct report_text *text, size_t worthy, size_t others)
+static void put_rest(struct report_text *text, size_t worthy, size_t others, bool sync)
 {
     const struct report_data *data = text->data;
     struct base_buf line = {0};
     if (worthy)
         base_buf_printf(&line, "... and %zu more", worthy);
     if (others)
-        base_buf_printf(&line, "%s%zu %s nothing off the peak alone", worthy ? "; " : "", others,
-                        others == 1 ? "takes" : "take");
+        base_buf_printf(&line, "%s%zu %s nothing off the peak%s alone", worthy ? "; " : "", others,
+                        others == 1 ? "takes" : "take", sync ? ", or the run time," : "");
     if (others && data->peak_count &&
         analyze_achievable_peak(data->analysis) < data->peaks[0].bytes) {
         base_buf_puts(&line, ", but all together leave ");
@@ -133,14 +139,34 @@ static void put_rest(struct report_text *text, size_t worthy, size_t others)
     base_buf_fini(&line);
 }
 
+// What all remedies on synchronisation bring together.
+static void put_run_time(struct report_text *text)
+{
+    const struct analyze_run_time *time = analyze_run_time(text->data->analysis);
+    struct base_buf line = {0};
+    if (time->after_ns >= time->recorded_ns)
+        return;
+    base_buf_puts(&line, "all remedies on synchronisation together: run time ");
+    report_put_ns(&line, time->after_ns);
+    base_buf_puts(&line, ", was ");
+    report_put_ns(&line, time->recorded_ns);
+    base_buf_puts(&line, " (");
+    report_put_share(&line, time->recorded_ns - time->after_ns, time->recorded_ns);
+    base_buf_puts(&line, time->is_estimated ? " less; without GPU times, from waits)" : " less)");
+    report_text_lines(text, "  ", &line);
+    base_buf_fini(&line);
+}
+
 void report_text_findings(struct report_text *text)
 {
     const struct analysis *analysis = text->data->analysis;
     const struct report_choice *choice = text->choice;
     const size_t all = analyze_finding_count(analysis);
     size_t count = 0, worthy = 0;
+    bool sync = false; // some are about it
     for (size_t i = 0; i < all; i++) {
         const bool chosen = is_chosen(text, analyze_finding(analysis, i));
+        sync |= chosen && report_is_about_sync(analyze_finding(analysis, i)->pattern);
         count += chosen;
         worthy += chosen && has_worth(analyze_finding(analysis, i));
     }
@@ -164,9 +190,11 @@ void report_text_findings(struct report_text *text)
         shown_worthy += has_worth(finding);
     }
     if (only_worthy && shown < count)
-        put_rest(text, worthy - shown_worthy, count - worthy);
+        put_rest(text, worthy - shown_worthy, count - worthy, sync);
     else if (shown < count)
         base_buf_printf(&text->out, "  ... and %zu more\n", count - shown);
+    if (sync)
+        put_run_time(text);
 }
 
 // --- What was looked for -------------------------------------------------------------------------

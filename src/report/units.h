@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "report.h" // report_put_bytes, report_put_ns
 
-void report_put_bytes(struct base_buf *out, uint64_t bytes);
-void report_put_ns(struct base_buf *out, uint64_t ns);
 // "12.3%", rounded down: only all of it is 100%, and only nothing 0%. The whole is not 0.
 void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole);
 

@@ -267,6 +267,19 @@ static void touched_beside(void)
     CHECK(cuCtxSynchronize());
 }
 
+// A page is opened alone; the system may be given another one of the same data's after that.
+static void handed_beside(void)
+{
+    unsigned *words = pinned_bytes(4 * PAGE);
+    int ends[2];
+    CHECK(cuMemcpyDtoH_v2(words + 16, device, 3 * PAGE - 128));
+    printf("%u\n", read_word(words, 0));
+    CHECK(pipe(ends) != 0);
+    printf("%zd\n", write(ends[1], "beside", 6));
+    printf("%zd\n", read(ends[0], (char *)words + 3 * PAGE - 16, 6));
+    printf("%.6s\n", (char *)words + 3 * PAGE - 16);
+}
+
 // --- Other threads -------------------------------------------------------------------------------
 
 static void *read_there(void *words)
@@ -656,6 +669,7 @@ int main(int argc, char **argv)
         {"columns", columns},
         {"neighbours", neighbours},
         {"touched_beside", touched_beside},
+        {"handed_beside", handed_beside},
         {"other_thread", other_thread},
         {"many_threads", many_threads},
         {"host_function", host_function},

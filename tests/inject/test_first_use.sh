@@ -47,6 +47,7 @@ expected() {
     neighbours) echo "$both < $both: read 8 of 1000, read"
         echo "$both < $both: read 4 of 1000, read" ;;
     touched_beside) echo "$both < $both: unknown 0 of 1000" ;;
+    handed_beside) echo "$both < $both: unknown 0 of 12160" ;;
     other_thread) echo "$both < $both: read 36 of 1048576, another thread, read" ;;
     host_function) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 12 of 1048576, read" ;;
     system_writes) echo "$both < $both: system 100 of 1048576, handed" ;;

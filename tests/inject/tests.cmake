@@ -81,6 +81,7 @@ inject_program(nvtx)
 inject_program(pooled)
 inject_program(probed)
 inject_program(shared)
+inject_program(transfers)
 inject_program(variables)
 inject_program(waited)
 
@@ -172,10 +173,12 @@ if(NOT GLINT_SANITIZE)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/first_use.c)
     inject_test(first_use.copies test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} reads after_free writes asynchronous
         events stream_waits never_used overwritten on_stack in_heap in_variable aligned registered edges part_of_block rows columns often)
-    inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside
+    inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside handed_beside
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
         system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow)
+    inject_test(transfers test_transfers.sh $<TARGET_FILE:inject_transfers> synchronous small asynchronous in_flight
+        host_function rows boxes unreadable slow_to_read managed closed threads)
 endif()
 foreach(name IN ITEMS full header threads)
     inject_test(${name} test_${name}.sh)

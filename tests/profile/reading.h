@@ -47,6 +47,11 @@ READING(counts, (size_t)profile_counts_variation(at) + (size_t)at->hottest[0].su
 READING(map,
         (at->bit_bytes ? at->bits[at->bit_bytes - 1] : 0) + strlen(profile_map_kind_word(at->kind)))
 READING(use, at->offset + strlen(profile_use_kind_word(at->kind)))
+READING(hash, at->low + at->same)
+READING(block, at->bytes + strlen(profile_host_word(at->kind)))
+READING(block_end, (size_t)at->freed_ns + at->freed_path)
+READING(correction, at->applied + strlen(profile_remedy_word(at->remedy)))
+READING(stack, reading_text(at->addresses))
 
 static inline bool reading_columns(void *user, unsigned count, const char *const *names)
 {
@@ -100,12 +105,18 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
     READING_EACH(counts, counts);
     READING_EACH(map, map);
     READING_EACH(use, use);
+    READING_EACH(hash, hash);
+    READING_EACH(block, block);
+    READING_EACH(block_end, block_end);
+    READING_EACH(correction, correction);
+    READING_EACH(stack, stack);
     sum += reading_text(profile_meta(profile)->glint);
     for (uint32_t i = 0; i < profile_program(profile)->argument_count; i++)
         sum += reading_text(profile_program(profile)->arguments[i]);
-    static const char *const views[] = {"v_calls",       "v_objects",         "v_call_paths",
-                                        "v_node_runs",   "v_touches",         "v_maps",
-                                        "v_access_bins", "v_object_elements", "v_first_uses"};
+    static const char *const views[] = {
+        "v_calls",       "v_objects",     "v_call_paths",      "v_node_runs",  "v_touches",
+        "v_maps",        "v_access_bins", "v_object_elements", "v_first_uses", "v_copies",
+        "v_host_blocks", "v_corrections", "v_stacks"};
     struct profile_sink sink = {reading_columns, reading_row, &sum};
     // Older ones have the first four.
     unsigned count = profile_meta(profile)->minor ? sizeof(views) / sizeof(views[0]) : 4;

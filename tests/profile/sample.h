@@ -145,7 +145,9 @@ static const struct profile_call sample_calls[] = {
               .to_object = 1,
               .from_memory = PROFILE_MEMORY_PAGEABLE,
               .to_memory = PROFILE_MEMORY_DEVICE,
-              .direction = PROFILE_HOST_TO_DEVICE}},
+              .direction = PROFILE_HOST_TO_DEVICE,
+              .host = PROFILE_HOST_ALLOCATED,
+              .block = 1}},
     {.number = 2,
      .start_ns = 52000,
      .end_ns = 60000,
@@ -476,6 +478,39 @@ static const struct profile_use sample_uses[] = {
      .path = 2},
 };
 
+static const struct profile_hash sample_hashes[] = {
+    {.copy = 3, .at = 5, .high = UINT64_MAX, .low = 0xabc, .took_ns = 70, .same = PROFILE_SAME_NO},
+};
+
+static const struct profile_block sample_blocks[] = {
+    {.number = 1,
+     .address = 0x7000,
+     .bytes = 65536,
+     .allocated_ns = -100,
+     .allocated_path = 1,
+     .kind = PROFILE_HOST_ALLOCATED},
+    {.number = 2, .address = 0x9000, .bytes = 4096, .kind = PROFILE_HOST_FILE},
+};
+
+static const struct profile_block_end sample_block_ends[] = {
+    {.number = 1, .freed_ns = 800, .thread = 1, .freed_path = 2},
+};
+
+static const struct profile_stack sample_stacks[] = {
+    {1, "2:9c40 1:11a4 1:1240"},
+    {2, "0:7f0000001000 1:1250 ..."},
+};
+
+static const struct profile_correction sample_corrections[] = {
+    {.row = 0, .paid = 7, .peak_bytes = 512, .native_peak_bytes = 864},
+    {.row = 1,
+     .remedy = PROFILE_REMEDY_ASYNC_COPY,
+     .path = 2,
+     .applied = 300,
+     .left_alone = 4,
+     .bytes = 1 << 20},
+};
+
 static const struct profile_map sample_maps[] = {
     {1, PROFILE_MAP_TOUCHED, 4, 1000, 0, sample_bits, 125},
     {1, PROFILE_MAP_SHARED, 4, 1000, 0, sample_bits, 125},
@@ -523,6 +558,11 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_counts, profile_add_counts);
     SAMPLE_ADD(sample_maps, profile_add_map);
     SAMPLE_ADD(sample_uses, profile_add_use);
+    SAMPLE_ADD(sample_hashes, profile_add_hash);
+    SAMPLE_ADD(sample_blocks, profile_add_block);
+    SAMPLE_ADD(sample_block_ends, profile_add_block_end);
+    SAMPLE_ADD(sample_stacks, profile_add_stack);
+    SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;
 }
 

@@ -136,11 +136,20 @@ static void an_older_minor_version_is_read(void **state)
                                        "map_kinds",
                                        "graph_edges",
                                        "uses",
-                                       "use_kinds"};
-    static const char *const gone_views[] = {"v_settings",    "v_probes",      "v_kernel_sites",
-                                             "v_accesses",    "v_touches",     "v_access_counts",
-                                             "v_access_bins", "v_hot_ranges",  "v_object_elements",
-                                             "v_maps",        "v_graph_edges", "v_first_uses"};
+                                       "use_kinds",
+                                       "copy_hosts",
+                                       "hashes",
+                                       "blocks",
+                                       "block_ends",
+                                       "hosts",
+                                       "corrections",
+                                       "remedies",
+                                       "stacks"};
+    static const char *const gone_views[] = {
+        "v_settings",        "v_probes",        "v_kernel_sites", "v_accesses",
+        "v_touches",         "v_access_counts", "v_access_bins",  "v_hot_ranges",
+        "v_object_elements", "v_maps",          "v_graph_edges",  "v_first_uses",
+        "v_copies",          "v_host_blocks",   "v_corrections",  "v_stacks"};
     char sql[128];
     for (unsigned i = 0; i < SAMPLE_COUNT(gone_views); i++) {
         snprintf(sql, sizeof(sql), "DROP VIEW %s", gone_views[i]);

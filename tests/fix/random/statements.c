@@ -290,7 +290,9 @@ static void write_pinned(struct world *world, const struct statement *statement)
 static void touch_managed(struct world *world, const struct statement *statement)
 {
     struct device_piece *piece = &world->devices[DEVICE_MANAGED];
-    piece = device_piece(world, DEVICE_MANAGED, true, statement->stream);
+    if (piece->kind != DEVICE_MANAGED)
+        return;
+    device_piece(world, DEVICE_MANAGED, true, statement->stream);
     if (statement->choice % 2)
         launch_mix(world, piece, piece, statement->stream);
     if (statement->use[world->round > 1] == USE_NEVER)
@@ -361,7 +363,8 @@ static void timing(struct world *world, const struct statement *statement)
 // A kernel and a copy to pinned memory, captured once and launched twice.
 static void graph(struct world *world, const struct statement *statement)
 {
-    unsigned stream = statement->stream ? statement->stream : 1;
+    // While one is captured that orders with the legacy stream, nobody may use that.
+    unsigned stream = STREAM_COUNT - 1;
     struct device_piece *from = device_piece(world, statement->device[0], true, stream);
     struct host_piece *to = &world->hosts[statement->host];
     if (!is_pinned(to) || to->last.stream != stream)

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// alloc-free-churn: memory of about one size is allocated at one call path and freed at another
+// over and over, and each free waits for the GPU in vain. Memory that is all there at once is none:
+// only an allocation that comes behind a free of the same kind could have had its memory.
+#include <stdlib.h>
+
+#include "remedies.h"
+
+// Sizes of one class differ by less than a factor of two.
+static uint64_t size_class(uint64_t bytes)
+{
+    uint64_t class = 0;
+    while (bytes >>= 1)
+        class ++;
+    return class;
+}
+
+static bool is_churned(const struct analyze_object *object)
+{
+    return (object->kind == PROFILE_OBJECT_DEVICE || object->kind == PROFILE_OBJECT_PITCHED) &&
+           object->parent == ANALYZE_NONE && object->call != ANALYZE_NONE &&
+           object->end != ANALYZE_NONE;
+}
+
+// A remedy's pieces of memory, as they come and go.
+struct churn {
+    uint32_t free; // index + 1 of the last free whose memory nothing has taken yet
+};
+
+struct change {
+    uint32_t call, object;
+    uint32_t remedy;
+    uint32_t before; // of a free: the one before of those whose memory nothing has taken yet
+    bool is_free;
+};
+
+static int by_call(const void *one, const void *other)
+{
+    const struct change *a = one, *b = other;
+    return (a->call > b->call) - (a->call < b->call);
+}
+
+static uint64_t took_beyond(const struct analyze_model *model, uint32_t call)
+{
+    const struct analyze_time *time = &model->host.times.items[call];
+    uint64_t took_ns = (uint64_t)(time->end_ns - time->start_ns);
+    return took_ns > ANALYZE_POOL_NS ? took_ns - ANALYZE_POOL_NS : 0;
+}
+
+static void pool(struct analyze_remedies *remedies, const struct change *change)
+{
+    analyze_add_act(remedies, &remedies->remedies.items[change->remedy], change->call,
+                    ANALYZE_FROM_POOL, took_beyond(remedies->model, change->call));
+}
+
+// An allocation takes the memory of the last free, if there is one: both then need not be made.
+static void take_change(struct analyze_remedies *remedies, struct change *changes, uint32_t index,
+                        struct churn *churn)
+{
+    const struct analyze_model *model = remedies->model;
+    struct change *change = &changes[index];
+    if (change->is_free) {
+        change->before = churn->free;
+        churn->free = index + 1;
+        return;
+    }
+    if (!churn->free)
+        return;
+    const struct change *freed = &changes[churn->free - 1];
+    churn->free = freed->before;
+    struct analyze_finding *finding = &remedies->remedies.items[change->remedy].finding;
+    if (finding->times++ == 0) {
+        const struct analyze_object *object = &model->objects.items[freed->object];
+        finding->object = object->number;
+        finding->call = model->calls.items[object->end].number;
+        finding->kind = PROFILE_CALL_FREE;
+        finding->other_call = model->calls.items[object->call].number;
+        finding->other_kind = PROFILE_CALL_ALLOC;
+    }
+    finding->moved_bytes += model->objects.items[change->object].bytes;
+    pool(remedies, freed);
+    pool(remedies, change);
+}
+
+void analyze_find_churn(struct analyze_remedies *remedies)
+{
+    const struct analyze_model *model = remedies->model;
+    const size_t first = remedies->remedies.count;
+    struct change *changes = calloc(2 * model->objects.count + 1, sizeof(*changes));
+    size_t count = 0;
+    remedies->failed |= !changes;
+    for (size_t i = 0; i < model->objects.count && !remedies->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!is_churned(object))
+            continue;
+        const struct analyze_call *made = &model->calls.items[object->call],
+                                  *freed = &model->calls.items[object->end];
+        const struct analyze_wait_path *path =
+            analyze_find_wait_path(remedies->analysis, freed->path, PROFILE_CALL_FREE);
+        if (!made->path || !path || !path->safe || path->waited == 0)
+            continue;
+        const struct analyze_remedy *remedy = analyze_remedy_at(
+            remedies, ANALYZE_ALLOC_FREE_CHURN, freed->path, made->path, size_class(object->bytes));
+        if (!remedy)
+            break;
+        uint32_t index = (uint32_t)(remedy - remedies->remedies.items);
+        remedies->remedies.items[index].finding.calls++;
+        changes[count++] = (struct change){object->call, (uint32_t)i, index, 0, false};
+        changes[count++] = (struct change){object->end, (uint32_t)i, index, 0, true};
+    }
+    struct churn *churns = calloc(remedies->remedies.count - first + 1, sizeof(*churns));
+    remedies->failed |= !churns;
+    if (count && changes)
+        qsort(changes, count, sizeof(*changes), by_call);
+    for (uint32_t i = 0; i < count && !remedies->failed; i++)
+        take_change(remedies, changes, i, &churns[changes[i].remedy - first]);
+    for (size_t i = first; i < remedies->remedies.count; i++) {
+        struct analyze_finding *finding = &remedies->remedies.items[i].finding;
+        if (finding->times < remedies->thresholds->churns)
+            finding->times = 0; // it is none
+    }
+    free(changes);
+    free(churns);
+}

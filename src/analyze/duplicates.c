@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// duplicate-transfer: a copy brings bytes to a place that has them already, from an earlier copy.
+// To the host the recorder tells it. To the device only what is known to have written the object in
+// between can: so nothing is found where a launch may have touched anything.
+#include <stdlib.h>
+
+#include "remedies.h"
+
+enum { MOST_PIECES = 256 }; // of one object that are kept: then it begins anew
+
+struct piece {
+    const struct analyze_copy *copy;
+    uint32_t next; // index + 1, of the same object
+};
+
+struct looking {
+    struct analyze_remedies *remedies;
+    BASE_ARRAY(struct piece) pieces;
+    struct object_pieces {
+        uint32_t first; // index + 1
+        uint32_t count;
+    } * objects;
+    uint32_t from;           // index of a call: pieces of before are worth nothing
+    struct base_map on_host; // place to index + 1 of the last copy to it
+};
+
+static uint64_t extent_of(const struct analyze_copy *copy, uint64_t pitch)
+{
+    return copy->shape[1] > 1 && pitch ? (copy->shape[1] - 1) * pitch + copy->shape[0]
+                                       : copy->bytes;
+}
+
+static bool is_same_place(const struct analyze_copy *a, const struct analyze_copy *b)
+{
+    return a->device_address == b->device_address && a->bytes == b->bytes &&
+           a->shape[0] == b->shape[0] && a->shape[1] == b->shape[1] && a->shape[2] == b->shape[2];
+}
+
+static bool is_same(const struct analyze_copy *a, const struct analyze_copy *b)
+{
+    return a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
+}
+
+static void add(struct looking *looking, const struct analyze_copy *copy,
+                const struct analyze_copy *before)
+{
+    struct analyze_remedies *remedies = looking->remedies;
+    const struct analyze_model *model = remedies->model;
+    const struct analyze_call *call = &model->calls.items[copy->call],
+                              *other = &model->calls.items[before->call];
+    if (!call->path || !other->path)
+        return;
+    struct analyze_remedy *remedy =
+        analyze_remedy_at(remedies, ANALYZE_DUPLICATE_TRANSFER, call->path, other->path, 0);
+    if (!remedy)
+        return;
+    struct analyze_finding *finding = &remedy->finding;
+    if (finding->times++ == 0) {
+        finding->call = call->number;
+        finding->other_call = other->number;
+        finding->kind = finding->other_kind = PROFILE_CALL_COPY;
+        finding->to_host = copy->to_host;
+        finding->memory = (enum profile_memory)copy->memory;
+        if (copy->object != ANALYZE_NONE)
+            finding->object = model->objects.items[copy->object].number;
+    }
+    const struct analyze_time *time = &model->host.times.items[copy->call];
+    finding->moved_bytes += copy->bytes;
+    finding->traffic_bytes += copy->bytes;
+    finding->gpu_ns += call->gpu_ns;
+    finding->calls++;
+    uint64_t took_ns = (uint64_t)(time->end_ns - time->start_ns);
+    analyze_add_act(remedies, remedy, copy->call, ANALYZE_LEAVE_OUT,
+                    call->flags & ANALYZE_ASYNC ? took_ns + call->gpu_ns : took_ns);
+}
+
+// --- To the host ---------------------------------------------------------------------------------
+
+static void take_to_host(struct looking *looking, const struct analyze_copy *copy)
+{
+    const struct analyze_copy *copies = looking->remedies->model->host.copies.items;
+    const uint64_t key[] = {copy->host_address, copy->bytes, copy->shape[0], copy->shape[1],
+                            copy->shape[3]};
+    uint64_t *slot = base_map_put(&looking->on_host, base_hash(key, sizeof(key)), NULL);
+    looking->remedies->failed |= !slot;
+    if (!slot)
+        return;
+    if (*slot && copy->same_before && copies[*slot - 1].hashed && is_same(copy, &copies[*slot - 1]))
+        add(looking, copy, &copies[*slot - 1]);
+    *slot = (uint64_t)(copy - copies) + 1;
+}
+
+// --- To the device -------------------------------------------------------------------------------
+
+static bool is_known(const struct analyze_object *object)
+{
+    return !object->elsewhere && !object->is_host && !object->blurred && !object->has_parts;
+}
+
+static void forget(struct looking *looking, uint32_t object)
+{
+    looking->objects[object].first = looking->objects[object].count = 0;
+}
+
+// What is written by a copy or set overwrites pieces that it overlaps, but for the copy's own.
+static void overwrite(struct looking *looking, const struct analyze_touch *touch,
+                      const struct analyze_copy *own)
+{
+    const struct analyze_object *object = &looking->remedies->model->objects.items[touch->object];
+    struct object_pieces *pieces = &looking->objects[touch->object];
+    if (touch->is_kernel || touch->rows == 0) {
+        forget(looking, touch->object);
+        return;
+    }
+    uint64_t from = object->address + touch->offset;
+    uint64_t to = from + touch->row_bytes + (touch->rows - 1) * touch->pitch;
+    for (uint32_t *at = &pieces->first; *at;) {
+        struct piece *piece = &looking->pieces.items[*at - 1];
+        uint64_t start = piece->copy->device_address;
+        uint64_t end = start + extent_of(piece->copy, piece->copy->shape[2]);
+        const bool overlaps = start < to && from < end;
+        if (overlaps && !(own && is_same_place(own, piece->copy))) {
+            *at = piece->next;
+            pieces->count--;
+        } else {
+            at = &piece->next;
+        }
+    }
+}
+
+static void take_to_device(struct looking *looking, const struct analyze_copy *copy)
+{
+    const struct analyze_model *model = looking->remedies->model;
+    if (!is_known(&model->objects.items[copy->object]))
+        return;
+    struct object_pieces *pieces = &looking->objects[copy->object];
+    for (uint32_t at = pieces->first; at; at = looking->pieces.items[at - 1].next) {
+        struct piece *piece = &looking->pieces.items[at - 1];
+        if (!is_same_place(piece->copy, copy))
+            continue;
+        if (piece->copy->call >= looking->from && is_same(piece->copy, copy))
+            add(looking, copy, piece->copy);
+        piece->copy = copy;
+        return;
+    }
+    if (pieces->count == MOST_PIECES)
+        forget(looking, copy->object);
+    struct piece *piece = base_array_push(&looking->pieces);
+    looking->remedies->failed |= !piece;
+    if (!piece)
+        return;
+    *piece = (struct piece){copy, pieces->first};
+    pieces->first = (uint32_t)looking->pieces.count;
+    pieces->count++;
+}
+
+// A copy that waits is left out with its wait, which must not be needed for something else.
+static bool may_go(const struct analyze_remedies *remedies, const struct analyze_copy *copy)
+{
+    uint32_t wait = analyze_wait_of(&remedies->waits, copy->call);
+    return wait == ANALYZE_NONE || remedies->waits.waits.items[wait].judgement == ANALYZE_UNNEEDED;
+}
+
+static void take_call(struct looking *looking, uint32_t index, const struct analyze_copy *copy)
+{
+    const struct analyze_model *model = looking->remedies->model;
+    const struct analyze_call *call = &model->calls.items[index];
+    const bool compared = copy && copy->hashed && copy->object != ANALYZE_NONE;
+    if (copy && copy->to_host && copy->hashed) {
+        take_to_host(looking, copy);
+        return;
+    }
+    if (call->flags & (ANALYZE_UNSEEN | ANALYZE_BATCH)) {
+        looking->from = index;
+        return;
+    }
+    const bool same_place = compared && !copy->to_host;
+    for (uint32_t i = call->touches, end = analyze_touches_end(model, index); i < end; i++) {
+        if (model->touches.items[i].how & ANALYZE_WRITE)
+            overwrite(looking, &model->touches.items[i], same_place ? copy : NULL);
+    }
+    if (same_place && may_go(looking->remedies, copy))
+        take_to_device(looking, copy);
+    else if (same_place)
+        forget(looking, copy->object);
+}
+
+void analyze_find_duplicates(struct analyze_remedies *remedies)
+{
+    const struct analyze_model *model = remedies->model;
+    struct looking looking = {.remedies = remedies};
+    looking.objects = calloc(model->objects.count + 1, sizeof(*looking.objects));
+    remedies->failed |= !looking.objects;
+    size_t next = 0;
+    for (uint32_t i = 0; i < model->calls.count && !remedies->failed; i++) {
+        const struct analyze_copy *copy = NULL;
+        if (next < model->host.copies.count && model->host.copies.items[next].call == i)
+            copy = &model->host.copies.items[next++];
+        if (model->calls.items[i].flags & ANALYZE_WORKS)
+            take_call(&looking, i, copy);
+    }
+    free(looking.objects);
+    base_array_fini(&looking.pieces);
+    base_map_fini(&looking.on_host);
+}

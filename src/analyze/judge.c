@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether waits were needed. What came from the GPU and was used by the CPU needs one wait, the
+// last that came before the use: those before it protect it in vain. What cannot be seen to be
+// used, or not, is charged to the first wait that makes it safe, which then stays, so that no other
+// needs to.
+#include <stdlib.h>
+
+#include "sync.h"
+
+// Of data that was used so often, from one call path to another, only samples are watched.
+enum { SAMPLED_FROM = 32 };
+
+uint64_t analyze_waited_ns(const struct analyze_model *model, uint32_t call)
+{
+    const struct analyze_call *row = &model->calls.items[call];
+    const struct analyze_time *time = &model->host.times.items[call];
+    if (row->kind != PROFILE_CALL_COPY)
+        return time->waited_ns;
+    uint64_t took_ns = (uint64_t)(time->end_ns - time->start_ns);
+    return took_ns > ANALYZE_ASYNC_NS ? took_ns - ANALYZE_ASYNC_NS : 0;
+}
+
+// --- Uses ----------------------------------------------------------------------------------------
+
+static bool is_seen(const struct analyze_first_use *use)
+{
+    return use->kind == PROFILE_USE_READ || use->kind == PROFILE_USE_WRITE ||
+           use->kind == PROFILE_USE_SYSTEM;
+}
+
+struct judging {
+    struct analyze_waits *waits;
+    const struct analyze_thresholds *thresholds;
+    struct base_map pairs; // call paths of wait and copy, to index + 1
+    struct pair {
+        uint32_t seen;     // uses so far
+        bool own;          // the last use needed the wait that made the data safe
+        uint8_t judgement; // of it
+    } * pairs_seen;
+    size_t pair_count, pair_capacity;
+    bool failed;
+};
+
+// The use comes so long after the wait that it could have been put off.
+static bool is_late(const struct judging *judging, uint32_t wait,
+                    const struct analyze_first_use *use)
+{
+    const struct analyze_model *model = judging->waits->model;
+    uint32_t call = judging->waits->waits.items[wait].call;
+    int64_t later_ns = use->time_ns - model->host.times.items[call].end_ns;
+    uint64_t least_ns = judging->thresholds->late_use_us * UINT64_C(1000);
+    double waited = (double)analyze_waited_ns(model, call);
+    return later_ns > 0 && (uint64_t)later_ns >= least_ns &&
+           (double)later_ns * 100 >= waited * judging->thresholds->late_use_percent;
+}
+
+static void set_first(struct judging *judging, uint32_t wait, uint32_t use)
+{
+    const struct analyze_first_use *uses = judging->waits->model->host.first_uses.items;
+    struct analyze_wait *row = &judging->waits->waits.items[wait];
+    if (row->first == ANALYZE_NONE || uses[use].time_ns < uses[row->first].time_ns)
+        row->first = use;
+}
+
+static struct pair *pair_of(struct judging *judging, uint32_t sync, uint32_t copy)
+{
+    const struct analyze_call *calls = judging->waits->model->calls.items;
+    uint64_t key = (uint64_t)calls[sync].path << 32 | calls[copy].path;
+    uint64_t *slot = base_map_put(&judging->pairs, key, NULL);
+    if (slot && *slot == 0) {
+        if (judging->pair_count == judging->pair_capacity) {
+            size_t capacity = judging->pair_capacity * 2 + 16;
+            struct pair *grown = realloc(judging->pairs_seen, capacity * sizeof(*grown));
+            if (grown) {
+                judging->pairs_seen = grown;
+                judging->pair_capacity = capacity;
+            }
+        }
+        if (judging->pair_count < judging->pair_capacity) {
+            judging->pairs_seen[judging->pair_count++] = (struct pair){0};
+            *slot = judging->pair_count;
+        }
+    }
+    judging->failed |= !slot || *slot == 0;
+    return judging->failed ? NULL : &judging->pairs_seen[*slot - 1];
+}
+
+// Charges a use to the wait that it needs.
+static void take_use(struct judging *judging, uint32_t index)
+{
+    struct analyze_waits *waits = judging->waits;
+    const struct analyze_first_use *use = &waits->model->host.first_uses.items[index];
+    uint32_t own = analyze_wait_of(waits, use->sync), wait = own;
+    // Managed memory may be any stream's: only what waits for all of the context is surely for it.
+    if (use->copy != ANALYZE_NONE) {
+        struct analyze_work work = analyze_work_of(waits, use->copy);
+        wait = analyze_last_wait(waits, &work, own, use->time_ns);
+    } else if (is_seen(use)) {
+        struct analyze_work work = {use->sync, ANALYZE_NONE,
+                                    analyze_work_of(waits, use->sync).context};
+        wait = analyze_last_wait(waits, &work, own, use->time_ns);
+    }
+    if (wait == ANALYZE_NONE) // a query has told that it is done
+        return;
+    enum analyze_judgement judgement = ANALYZE_UNKNOWN;
+    if (is_seen(use)) {
+        judgement = is_late(judging, wait, use) ? ANALYZE_LATE : ANALYZE_NEEDED;
+        set_first(judging, wait, index);
+    }
+    analyze_judge_wait(waits, wait, judgement);
+    struct pair *pair = use->copy == ANALYZE_NONE ? NULL : pair_of(judging, use->sync, use->copy);
+    if (pair && is_seen(use)) {
+        pair->seen++;
+        pair->own = wait == own;
+        pair->judgement = (uint8_t)judgement;
+    }
+}
+
+// A copy of which no use is told: it was not used, or was not looked at because others like it
+// were used so often. Then it is taken to be as the last one.
+static void take_unused(struct judging *judging, uint32_t call)
+{
+    struct analyze_waits *waits = judging->waits;
+    struct analyze_work work = analyze_work_of(waits, call);
+    uint32_t wait = analyze_wait_of(waits, call);
+    if (wait == ANALYZE_NONE)
+        wait = analyze_first_wait(waits, &work);
+    if (wait == ANALYZE_NONE)
+        return;
+    const struct pair *pair = pair_of(judging, waits->waits.items[wait].call, call);
+    if (pair && pair->seen >= SAMPLED_FROM && pair->own)
+        analyze_judge_wait(waits, wait, (enum analyze_judgement)pair->judgement);
+}
+
+static void take_uses(struct judging *judging)
+{
+    const struct analyze_host *host = &judging->waits->model->host;
+    size_t next = 0;
+    while (next < host->first_uses.count && host->first_uses.items[next].copy == ANALYZE_NONE)
+        take_use(judging, (uint32_t)next++);
+    for (size_t i = 0; i < host->copies.count && !judging->failed; i++) {
+        const struct analyze_copy *copy = &host->copies.items[i];
+        // Those of graphs' launches come between.
+        while (next < host->first_uses.count && host->first_uses.items[next].copy < copy->call)
+            take_use(judging, (uint32_t)next++);
+        if (next == host->first_uses.count || host->first_uses.items[next].copy != copy->call) {
+            if (copy->to_host)
+                take_unused(judging, copy->call);
+            continue;
+        }
+        while (next < host->first_uses.count && host->first_uses.items[next].copy == copy->call)
+            take_use(judging, (uint32_t)next++);
+    }
+    while (next < host->first_uses.count && !judging->failed)
+        take_use(judging, (uint32_t)next++);
+}
+
+// --- What nobody sees ----------------------------------------------------------------------------
+
+// The work uses memory that the host, too, may write, or calls it: only a wait tells when it may.
+static bool touches_host(const struct analyze_model *model, uint32_t index, size_t host_objects)
+{
+    const struct analyze_call *call = &model->calls.items[index];
+    if (call->kind == PROFILE_CALL_HOST || call->flags & ANALYZE_BATCH)
+        return true;
+    if (call->kind == PROFILE_CALL_GRAPH_LAUNCH &&
+        (!call->graph || (model->host.host_graphs && model->host.host_graphs[call->graph - 1])))
+        return true;
+    if (host_objects == 0)
+        return false;
+    if (call->flags & ANALYZE_UNSEEN)
+        return true;
+    for (uint32_t i = call->touches, end = analyze_touches_end(model, index); i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->is_kernel && model->objects.items[touch->object].is_host)
+            return true;
+    }
+    return false;
+}
+
+// An asynchronous copy reads what the host may write as soon as it is done; pageable memory is read
+// at once.
+static bool reads_host(const struct analyze_model *model, const struct analyze_copy *copy)
+{
+    return !copy->to_host && model->calls.items[copy->call].flags & ANALYZE_ASYNC &&
+           copy->memory != PROFILE_MEMORY_PAGEABLE;
+}
+
+static void charge_first(struct analyze_waits *waits, uint32_t call)
+{
+    struct analyze_work work = analyze_work_of(waits, call);
+    analyze_judge_wait(waits, analyze_first_wait(waits, &work), ANALYZE_UNKNOWN);
+}
+
+// The time that an event happened at is asked for: then it must have.
+static void take_timing(struct analyze_waits *waits, uint32_t call)
+{
+    uint32_t record = waits->record_of[call];
+    if (record == ANALYZE_NONE)
+        return;
+    struct analyze_work work = analyze_work_of(waits, record);
+    if (work.call)
+        work.call--; // a wait for just that record is one
+    uint32_t wait = analyze_last_wait(waits, &work, ANALYZE_NONE,
+                                      waits->model->host.times.items[call].start_ns);
+    if (wait != ANALYZE_NONE && waits->waits.items[wait].call > record)
+        analyze_judge_wait(waits, wait, ANALYZE_NEEDED);
+}
+
+static bool take_unseen(struct judging *judging)
+{
+    struct analyze_waits *waits = judging->waits;
+    const struct analyze_model *model = waits->model;
+    int32_t *changes = calloc(model->calls.count + 1, sizeof(*changes)); // of host objects in life
+    size_t host_objects = 0, next_copy = 0;
+    bool shares = false;
+    if (!changes)
+        return false;
+    for (size_t i = 0; i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!object->is_host || object->parent != ANALYZE_NONE)
+            continue;
+        host_objects += object->call == ANALYZE_NONE;
+        if (object->call != ANALYZE_NONE)
+            changes[object->call]++;
+        if (object->end != ANALYZE_NONE)
+            changes[object->end]--;
+    }
+    for (uint32_t i = 0; i < model->calls.count; i++) {
+        const struct analyze_call *call = &model->calls.items[i];
+        const struct analyze_copy *copy = NULL;
+        while (next_copy < model->host.copies.count && model->host.copies.items[next_copy].call < i)
+            next_copy++;
+        if (next_copy < model->host.copies.count && model->host.copies.items[next_copy].call == i)
+            copy = &model->host.copies.items[next_copy];
+        host_objects = (size_t)((int64_t)host_objects + changes[i]);
+        if (!(call->flags & ANALYZE_WORKS))
+            continue;
+        shares |= call->flags & ANALYZE_SHARES;
+        if (call->flags & ANALYZE_TIMES)
+            take_timing(waits, i);
+        if (touches_host(model, i, host_objects) || (copy && reads_host(model, copy)))
+            charge_first(waits, i);
+        if (shares)
+            analyze_judge_wait(waits, analyze_wait_of(waits, i), ANALYZE_UNKNOWN);
+    }
+    free(changes);
+    return true;
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds *thresholds)
+{
+    struct judging judging = {.waits = waits, .thresholds = thresholds};
+    const struct analyze_host *host = &waits->model->host;
+    const struct analyze_call *calls = waits->model->calls.items;
+    for (size_t i = 0; i < waits->waits.count; i++) {
+        struct analyze_wait *wait = &waits->waits.items[i];
+        // An event may be waited for to be asked for its time, which older profiles do not tell.
+        if (!host->tracked ||
+            (wait->is_event && (!host->knows_timing || wait->upto == ANALYZE_NONE)))
+            wait->judgement = ANALYZE_UNKNOWN;
+        // The modules that are loaded and unloaded, and contexts that end, are needed for
+        // themselves.
+        if (calls[wait->call].kind == PROFILE_CALL_MODULE ||
+            calls[wait->call].kind == PROFILE_CALL_CONTEXT)
+            wait->judgement = ANALYZE_NEEDED;
+    }
+    take_uses(&judging);
+    bool good = !judging.failed && take_unseen(&judging) && analyze_judge_order(waits);
+    free(judging.pairs_seen);
+    base_map_fini(&judging.pairs);
+    return good;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads of a profile what the host did beside its calls: when it made them and waited, what it
+// copied from and to its own memory, and where it first used what came from the GPU.
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+// --- How it was recorded -------------------------------------------------------------------------
+
+static bool take_function(void *user, const struct profile_function *function)
+{
+    // By what their names begin with, or contain: versions and forms for streams follow.
+    static const struct {
+        const char *word;
+        uint16_t flags;
+        bool within;
+    } words[] = {{"cuEventElapsedTime", ANALYZE_TIMES, false},
+                 {"cuMemcpyBatch", ANALYZE_BATCH, false},
+                 {"cuMemcpy3DBatch", ANALYZE_BATCH, false},
+                 {"cuIpc", ANALYZE_SHARES, false},
+                 {"Export", ANALYZE_SHARES, true},
+                 {"Import", ANALYZE_SHARES, true},
+                 {"External", ANALYZE_SHARES, true},
+                 {"cuMemGetHandleForAddressRange", ANALYZE_SHARES, false}};
+    struct analyze_host_loading *loading = user;
+    if (!function->name || function->number >= 1u << 16)
+        return true;
+    if (function->number >= loading->function_count) {
+        uint32_t count = function->number * 2 + 64;
+        uint16_t *grown = realloc(loading->functions, count * sizeof(*grown));
+        loading->failed |= !grown;
+        if (!grown)
+            return false;
+        memset(grown + loading->function_count, 0,
+               (count - loading->function_count) * sizeof(*grown));
+        loading->functions = grown;
+        loading->function_count = count;
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const char *at = strstr(function->name, words[i].word);
+        if (at && (words[i].within || at == function->name))
+            loading->functions[function->number] |= words[i].flags;
+    }
+    loading->model->host.knows_timing |=
+        (loading->functions[function->number] & ANALYZE_TIMES) != 0;
+    return true;
+}
+
+static bool take_setting(void *user, const struct profile_setting *setting)
+{
+    struct analyze_host_loading *loading = user;
+    if (strcmp(setting->name, "sync_tracking") == 0)
+        loading->model->host.tracked = strcmp(setting->value, "on") == 0;
+    return true;
+}
+
+// What was not watched for has no rows, and would look unused.
+static bool take_note(void *user, const struct profile_note *note)
+{
+    static const char given_up[] = "first uses ";
+    struct analyze_host_loading *loading = user;
+    if (note->severity >= PROFILE_WARNING && note->text &&
+        strncmp(note->text, given_up, sizeof(given_up) - 1) == 0)
+        loading->model->host.tracked = false;
+    return true;
+}
+
+struct ending {
+    int32_t tid;
+    uint32_t number;
+};
+
+static bool take_thread(void *user, const struct profile_thread *thread)
+{
+    struct ending *ending = user;
+    if (thread->tid == ending->tid)
+        ending->number = thread->number;
+    return true;
+}
+
+enum base_code analyze_load_host(struct analyze_host_loading *loading, struct profile *profile,
+                                 struct base_error *error)
+{
+    const struct profile_program *program = profile_program(profile);
+    struct analyze_host *host = &loading->model->host;
+    struct ending ending = {.tid = program->pid};
+    host->has_gpu_times = program->timestamps && !program->simulated;
+    host->end_ns = program->has_end ? program->end_ns : 0;
+    enum base_code code = profile_each_function(profile, take_function, loading, error);
+    if (code == BASE_OK)
+        code = profile_each_setting(profile, take_setting, loading, error);
+    if (code == BASE_OK)
+        code = profile_each_note(profile, take_note, loading, error);
+    if (code == BASE_OK)
+        code = profile_each_thread(profile, take_thread, &ending, error);
+    host->end_thread = ending.number;
+    return code;
+}
+
+// --- Graphs and calls ----------------------------------------------------------------------------
+
+void analyze_load_host_graph(struct analyze_host_loading *loading, uint32_t graph,
+                             const struct profile_graph *row)
+{
+    struct analyze_host *host = &loading->model->host;
+    bool *grown = realloc(host->host_graphs, (graph + 1) * sizeof(*grown));
+    loading->failed |= !grown;
+    if (!grown)
+        return;
+    host->host_graphs = grown;
+    grown[graph] = false;
+    for (uint32_t i = 0; i < row->node_count; i++) {
+        const struct profile_node *node = &row->nodes[i];
+        grown[graph] |=
+            node->kind == PROFILE_NODE_HOST || node->kind == PROFILE_NODE_OTHER ||
+            (node->kind == PROFILE_NODE_COPY && node->copy.direction == PROFILE_HOST_TO_DEVICE);
+    }
+}
+
+static void add_copy(struct analyze_host_loading *loading, const struct profile_copy *copy)
+{
+    const struct analyze_model *model = loading->model;
+    const bool to_host = copy->direction == PROFILE_DEVICE_TO_HOST;
+    if (!to_host && copy->direction != PROFILE_HOST_TO_DEVICE)
+        return;
+    struct analyze_copy *row = base_array_push(&loading->model->host.copies);
+    loading->failed |= !row;
+    if (!row)
+        return;
+    *row = (struct analyze_copy){
+        .call = (uint32_t)model->calls.count - 1,
+        .object = analyze_find_object(model, to_host ? copy->from_object : copy->to_object),
+        .host_address = to_host ? copy->to : copy->from,
+        .device_address = to_host ? copy->from : copy->to,
+        .bytes = copy->bytes,
+        .shape = {copy->width_bytes, copy->height * (copy->depth ? copy->depth : 1),
+                  to_host ? copy->from_pitch : copy->to_pitch,
+                  to_host ? copy->to_pitch : copy->from_pitch},
+        .to_host = to_host,
+        .memory = (uint8_t)(to_host ? copy->to_memory : copy->from_memory)};
+}
+
+void analyze_load_host_call(struct analyze_host_loading *loading, const struct profile_call *call)
+{
+    struct analyze_model *model = loading->model;
+    struct analyze_time *time = base_array_push(&model->host.times);
+    loading->failed |= !time;
+    if (!time)
+        return;
+    int64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns;
+    uint64_t took_ns = (uint64_t)(end_ns - call->start_ns);
+    *time = (struct analyze_time){call->start_ns, end_ns,
+                                  call->waited_ns < took_ns ? call->waited_ns : took_ns};
+    struct analyze_call *row = &model->calls.items[model->calls.count - 1];
+    if (call->function < loading->function_count && row->flags & ANALYZE_WORKS)
+        row->flags |= loading->functions[call->function];
+    if (call->kind == PROFILE_CALL_COPY && row->flags & ANALYZE_WORKS)
+        add_copy(loading, &call->copy);
+}
+
+// --- First uses ----------------------------------------------------------------------------------
+
+static bool take_use(void *user, const struct profile_use *use)
+{
+    struct analyze_host_loading *loading = user;
+    struct analyze_model *model = loading->model;
+    struct analyze_first_use *row = base_array_push(&model->host.first_uses);
+    loading->failed |= !row;
+    if (!row)
+        return false;
+    *row = (struct analyze_first_use){.sync = analyze_find_call(model, use->sync),
+                                      .copy = analyze_find_call(model, use->copy),
+                                      .kind = (uint8_t)use->kind,
+                                      .thread = use->thread,
+                                      .path = use->path,
+                                      .time_ns = use->time_ns};
+    if (row->sync == ANALYZE_NONE)
+        model->host.first_uses.count--;
+    return true;
+}
+
+enum base_code analyze_load_host_end(struct analyze_host_loading *loading, struct profile *profile,
+                                     struct base_error *error)
+{
+    struct analyze_host *host = &loading->model->host;
+    for (size_t i = 0; i < host->times.count; i++) {
+        if (host->times.items[i].end_ns > host->end_ns)
+            host->end_ns = host->times.items[i].end_ns;
+    }
+    return profile_each_use(profile, take_use, loading, error);
+}
+
+void analyze_host_fini(struct analyze_host *host)
+{
+    base_array_fini(&host->times);
+    base_array_fini(&host->copies);
+    base_array_fini(&host->first_uses);
+    base_array_fini(&host->blocks);
+    free(host->host_graphs);
+    host->host_graphs = NULL;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is found on synchronisation, from waits that were judged to findings with their worth: call
+// paths are summed up, remedies collected, those that concern too little time left out, and the
+// others replayed, each alone and all together.
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis.h"
+#include "remedies.h"
+
+// Replays of single remedies: so many at most, and so many steps in all, which is about a second.
+enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 100000000 };
+
+// --- Call paths ----------------------------------------------------------------------------------
+
+static int by_path(const void *one, const void *other)
+{
+    const struct analyze_wait_path *a = one, *b = other;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *waits)
+{
+    const struct analyze_model *model = waits->model;
+    struct base_map rows = {0}; // path and kind to index + 1
+    BASE_ARRAY(struct analyze_wait_path) paths = {0};
+    bool good = true;
+    for (size_t i = 0; i < waits->waits.count && good; i++) {
+        const struct analyze_wait *wait = &waits->waits.items[i];
+        const struct analyze_call *call = &model->calls.items[wait->call];
+        uint64_t waited_ns = model->host.times.items[wait->call].waited_ns;
+        analysis->run_time.waited_ns += waited_ns;
+        analysis->run_time.unneeded_ns += wait->judgement == ANALYZE_UNNEEDED ? waited_ns : 0;
+        if (call->path == 0)
+            continue;
+        uint64_t *slot = base_map_put(&rows, (uint64_t)call->path << 8 | call->kind, NULL);
+        if (slot && *slot == 0) {
+            struct analyze_wait_path *made = base_array_push(&paths);
+            if (made) {
+                made->path = call->path;
+                made->kind = (enum profile_call_kind)call->kind;
+                *slot = paths.count;
+            }
+        }
+        good = slot && *slot;
+        if (!good)
+            break;
+        struct analyze_wait_path *row = &paths.items[*slot - 1];
+        row->calls++;
+        row->needed += wait->judgement == ANALYZE_NEEDED;
+        row->late += wait->judgement == ANALYZE_LATE;
+        row->unneeded += wait->judgement == ANALYZE_UNNEEDED;
+        row->unknown += wait->judgement == ANALYZE_UNKNOWN;
+        row->waited += (call->flags & ANALYZE_WAITED) != 0;
+        row->waited_ns += waited_ns;
+    }
+    base_map_fini(&rows);
+    for (size_t i = 0; i < paths.count; i++) {
+        struct analyze_wait_path *row = &paths.items[i];
+        row->deferrable = row->needed == 0 && row->unknown == 0;
+        row->safe = row->deferrable && row->late == 0;
+    }
+    if (good && paths.count)
+        qsort(paths.items, paths.count, sizeof(*paths.items), by_path);
+    analysis->wait_paths = paths.items;
+    analysis->wait_path_count = paths.count;
+    return good;
+}
+
+// --- Remedies ------------------------------------------------------------------------------------
+
+struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
+                                         enum analyze_pattern pattern, uint32_t path,
+                                         uint32_t other_path, uint64_t size_class)
+{
+    const uint64_t key[] = {(uint64_t)pattern, path, other_path, size_class};
+    uint64_t *slot = base_map_put(&remedies->keys, base_hash(key, sizeof(key)), NULL);
+    if (slot && *slot == 0) {
+        struct analyze_remedy *made = base_array_push(&remedies->remedies);
+        if (made) {
+            made->finding = (struct analyze_finding){
+                .pattern = pattern, .path = path, .other_path = other_path, .count = 1};
+            *slot = remedies->remedies.count;
+        }
+    }
+    remedies->failed |= !slot || *slot == 0;
+    return remedies->failed ? NULL : &remedies->remedies.items[*slot - 1];
+}
+
+void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
+                     uint32_t call, enum analyze_action action, uint64_t bound_ns)
+{
+    uint32_t index = (uint32_t)(remedy - remedies->remedies.items);
+    struct analyze_act *act = base_array_push(&remedies->acts);
+    remedies->failed |= !act;
+    if (!act)
+        return;
+    *act = (struct analyze_act){index, call, (uint8_t)action};
+    struct analyze_remedy *row = &remedies->remedies.items[index];
+    row->bound_ns += bound_ns;
+    row->act_count++;
+}
+
+// Acts by remedy, those of each in the order in which they were added.
+static bool sort_acts(struct analyze_remedies *remedies)
+{
+    struct analyze_act *sorted = calloc(remedies->acts.count + 1, sizeof(*sorted));
+    if (!sorted)
+        return false;
+    size_t next = 0;
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        remedies->remedies.items[i].first_act = next;
+        next += remedies->remedies.items[i].act_count;
+        remedies->remedies.items[i].act_count = 0;
+    }
+    for (size_t i = 0; i < remedies->acts.count; i++) {
+        struct analyze_remedy *remedy = &remedies->remedies.items[remedies->acts.items[i].remedy];
+        sorted[remedy->first_act + remedy->act_count++] = remedies->acts.items[i];
+    }
+    free(remedies->acts.items);
+    remedies->acts.items = sorted;
+    remedies->acts.capacity = remedies->acts.count + 1;
+    return true;
+}
+
+// Those that concern too little time go: their acts stay where they are, and nothing refers to
+// them.
+static void leave_out_small(struct analyze_remedies *remedies, uint64_t run_ns)
+{
+    const uint64_t least_ns = remedies->thresholds->wait_us * UINT64_C(1000);
+    size_t kept = 0;
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        if (remedy->finding.times && remedy->bound_ns >= least_ns &&
+            (double)remedy->bound_ns * 100 >=
+                (double)run_ns * (double)remedies->thresholds->wait_percent)
+            remedies->remedies.items[kept++] = *remedy;
+    }
+    remedies->remedies.count = kept;
+}
+
+// What can gain most first; then as they were found, by path.
+static int by_bound(const void *one, const void *other)
+{
+    const struct analyze_remedy *a = one, *b = other;
+    if (a->bound_ns != b->bound_ns)
+        return a->bound_ns > b->bound_ns ? -1 : 1;
+    return (a->first_act > b->first_act) - (a->first_act < b->first_act);
+}
+
+// --- What they are worth -------------------------------------------------------------------------
+
+static void act(const struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
+                uint8_t *actions, bool undo)
+{
+    for (size_t i = 0; i < remedy->act_count; i++) {
+        const struct analyze_act *row = &remedies->acts.items[remedy->first_act + i];
+        uint8_t *action = &actions[row->call];
+        *action = undo ? ANALYZE_KEEP : *action > row->action ? *action : row->action;
+    }
+}
+
+static uint64_t gain(int64_t before_ns, int64_t after_ns, uint64_t bound_ns)
+{
+    uint64_t gain_ns = before_ns > after_ns ? (uint64_t)(before_ns - after_ns) : 0;
+    return gain_ns < bound_ns ? gain_ns : bound_ns;
+}
+
+static bool replay(struct analysis *analysis, struct analyze_remedies *remedies)
+{
+    struct analyze_timeline *timeline = analyze_timeline_new(&remedies->waits);
+    uint8_t *actions = calloc(remedies->model->calls.count + 1, sizeof(*actions));
+    if (timeline && actions) {
+        size_t steps = analyze_timeline_steps(timeline), most = MOST_STEPS / (steps + 1);
+        most = most > MOST_ALONE ? MOST_ALONE : most < LEAST_ALONE ? LEAST_ALONE : most;
+        int64_t before_ns = analyze_timeline_replay(timeline, actions);
+        uint64_t bound_ns = 0;
+        for (size_t i = 0; i < remedies->remedies.count; i++) {
+            struct analyze_remedy *remedy = &remedies->remedies.items[i];
+            bound_ns += remedy->bound_ns;
+            remedy->finding.host_is_bound = i >= most;
+            remedy->finding.host_ns = remedy->bound_ns;
+            if (i >= most)
+                continue;
+            act(remedies, remedy, actions, false);
+            remedy->finding.host_ns =
+                gain(before_ns, analyze_timeline_replay(timeline, actions), remedy->bound_ns);
+            act(remedies, remedy, actions, true);
+        }
+        for (size_t i = 0; i < remedies->remedies.count; i++)
+            act(remedies, &remedies->remedies.items[i], actions, false);
+        int64_t after_ns = analyze_timeline_replay(timeline, actions);
+        analysis->run_time.is_estimated = analyze_timeline_is_estimated(timeline);
+        analysis->run_time.after_ns =
+            analysis->run_time.recorded_ns - gain(before_ns, after_ns, bound_ns);
+    }
+    bool good = timeline && actions;
+    analyze_timeline_free(timeline);
+    free(actions);
+    return good;
+}
+
+// --- All of it -----------------------------------------------------------------------------------
+
+static void add_findings(struct analyze_run *run, const struct analyze_remedies *remedies)
+{
+    for (size_t i = 0; i < remedies->remedies.count && !run->failed; i++) {
+        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        struct analyze_finding *finding = base_array_push(&run->findings);
+        struct analyze_worth *best = finding ? base_array_push(&run->best) : NULL;
+        run->failed |= !best;
+        if (!best)
+            return;
+        *finding = remedy->finding;
+        finding->waited_ns = remedy->bound_ns;
+    }
+}
+
+static bool find_all(struct analysis *analysis, struct analyze_run *run,
+                     struct analyze_remedies *remedies)
+{
+    if (!analyze_find_waits(&remedies->waits, remedies->model) ||
+        !analyze_judge(&remedies->waits, remedies->thresholds) ||
+        !sum_up_paths(analysis, &remedies->waits))
+        return false;
+    if (!analysis->run_time.tracked)
+        return true;
+    analyze_find_syncs(remedies);
+    analyze_find_transfers(remedies);
+    analyze_find_churn(remedies);
+    analyze_find_duplicates(remedies);
+    if (remedies->failed || !sort_acts(remedies))
+        return false;
+    leave_out_small(remedies, analysis->run_time.recorded_ns);
+    if (remedies->remedies.count)
+        qsort(remedies->remedies.items, remedies->remedies.count, sizeof(*remedies->remedies.items),
+              by_bound);
+    if (remedies->remedies.count && !replay(analysis, remedies))
+        return false;
+    add_findings(run, remedies);
+    return !run->failed;
+}
+
+bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_host *host = &model->host;
+    struct analyze_remedies remedies = {
+        .model = model, .thresholds = run->thresholds, .analysis = analysis};
+    // Without times, and where calls or objects are missing, nothing can be told.
+    if (host->times.count != model->calls.count || host->times.count == 0 || model->dropped)
+        return true;
+    analysis->run_time = (struct analyze_run_time){.tracked = host->tracked,
+                                                   .recorded_ns = (uint64_t)host->end_ns,
+                                                   .after_ns = (uint64_t)host->end_ns};
+    bool good = find_all(analysis, run, &remedies);
+    analyze_waits_fini(&remedies.waits);
+    base_map_fini(&remedies.keys);
+    base_array_fini(&remedies.remedies);
+    base_array_fini(&remedies.acts);
+    return good;
+}

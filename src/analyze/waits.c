@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls wait for the GPU, and for what of it: all of a context, a stream, or what a stream
+// had before an event. Lists of them by stream and by context answer which wait comes first behind
+// a piece of work, and which last before a moment.
+#include <stdlib.h>
+
+#include "sync.h"
+
+// Waits for events that were recorded too early are passed over, so many at most: then another wait
+// is held to be the one, which is safe.
+enum { MOST_PASSED = 64 };
+
+// --- Names ---------------------------------------------------------------------------------------
+
+uint32_t analyze_stream_index(const struct analyze_model *model, uint32_t number)
+{
+    const struct analyze_stream *streams = model->streams.items;
+    size_t low = 0, high = model->streams.count;
+    if (number && number <= high && streams[number - 1].number == number) // mostly none is missing
+        return number - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (streams[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return number && low < model->streams.count && streams[low].number == number ? (uint32_t)low
+                                                                                 : ANALYZE_NONE;
+}
+
+uint32_t analyze_context_index(const struct analyze_waits *waits, uint32_t number)
+{
+    const uint64_t *slot = base_map_get(&waits->contexts, number);
+    return slot ? (uint32_t)*slot - 1 : ANALYZE_NONE;
+}
+
+static bool add_context(struct analyze_waits *waits, uint32_t number)
+{
+    uint64_t *slot = base_map_put(&waits->contexts, number, NULL);
+    if (slot && *slot == 0)
+        *slot = ++waits->context_count;
+    return slot != NULL;
+}
+
+static bool is_legacy(const struct analyze_model *model, uint32_t stream)
+{
+    return stream != ANALYZE_NONE && model->streams.items[stream].flags & PROFILE_STREAM_LEGACY;
+}
+
+static bool blocks(const struct analyze_model *model, uint32_t stream)
+{
+    return stream != ANALYZE_NONE &&
+           !(model->streams.items[stream].flags & PROFILE_STREAM_NON_BLOCKING);
+}
+
+// --- Which calls ---------------------------------------------------------------------------------
+
+static bool end_waits(enum profile_object_kind kind)
+{
+    return kind == PROFILE_OBJECT_DEVICE || kind == PROFILE_OBJECT_PITCHED ||
+           kind == PROFILE_OBJECT_ARRAY || kind == PROFILE_OBJECT_MANAGED ||
+           kind == PROFILE_OBJECT_PINNED || kind == PROFILE_OBJECT_REGISTERED;
+}
+
+// A call that would wait if there were work.
+static bool could_wait(const struct analyze_call *call, bool ends)
+{
+    if (!(call->flags & ANALYZE_WORKS))
+        return false;
+    if (call->flags & ANALYZE_WAITED || ends)
+        return true;
+    if (call->flags & ANALYZE_ASYNC)
+        return false;
+    return call->kind == PROFILE_CALL_SYNC ||
+           (call->kind == PROFILE_CALL_COPY && call->flags & ANALYZE_HOST_END);
+}
+
+struct event_state {
+    uint32_t record, call; // the last: counted from 1, and its index
+};
+
+struct finding_waits {
+    struct analyze_waits *waits;
+    struct base_map events; // number to index + 1
+    BASE_ARRAY(struct event_state) states;
+};
+
+// The call that recorded what the call refers to; NONE: not known.
+static bool find_record(struct finding_waits *finding, uint32_t index, uint32_t *record)
+{
+    const struct analyze_call *call = &finding->waits->model->calls.items[index];
+    *record = ANALYZE_NONE;
+    if (!call->event ||
+        (call->kind != PROFILE_CALL_SYNC && call->kind != PROFILE_CALL_EVENT_RECORD &&
+         call->kind != PROFILE_CALL_EVENT_WAIT) ||
+        !(call->flags & ANALYZE_WORKS))
+        return true;
+    uint64_t *slot = base_map_put(&finding->events, call->event, NULL);
+    if (slot && *slot == 0) {
+        struct event_state *made = base_array_push(&finding->states);
+        if (made)
+            *slot = finding->states.count;
+    }
+    if (!slot || *slot == 0)
+        return false;
+    struct event_state *state = &finding->states.items[*slot - 1];
+    if (call->kind == PROFILE_CALL_EVENT_RECORD)
+        *state = (struct event_state){state->record + 1, index};
+    // Of a record that another has followed since, nothing is known any more.
+    if (state->record && (call->record == 0 || call->record == state->record))
+        *record = state->call;
+    return true;
+}
+
+static bool put(struct analyze_wait_list *list, uint32_t wait)
+{
+    uint32_t *slot = base_array_push(&list->waits);
+    if (slot)
+        *slot = wait;
+    return slot != NULL;
+}
+
+static bool add_wait(struct analyze_waits *waits, uint32_t index, uint32_t record)
+{
+    const struct analyze_model *model = waits->model;
+    const struct analyze_call *call = &model->calls.items[index];
+    const bool is_sync = call->kind == PROFILE_CALL_SYNC;
+    struct analyze_wait row = {
+        .call = index,
+        .context = analyze_context_index(waits, call->context),
+        .stream = analyze_stream_index(model, is_sync ? call->sync_stream : call->stream),
+        .upto = index,
+        .first = ANALYZE_NONE};
+    if (is_sync && call->event) {
+        row.is_event = true;
+        row.upto = record;
+        row.stream = record == ANALYZE_NONE
+                         ? ANALYZE_NONE
+                         : analyze_stream_index(model, model->calls.items[record].stream);
+    }
+    row.legacy = is_legacy(model, row.stream) && !row.is_event;
+    struct analyze_wait *slot = base_array_push(&waits->waits);
+    if (!slot || waits->waits.count >= ANALYZE_NONE)
+        return false;
+    *slot = row;
+    uint32_t wait = (uint32_t)waits->waits.count - 1;
+    if (row.stream != ANALYZE_NONE && !put(&waits->by_stream[row.stream], wait))
+        return false;
+    if (row.context == ANALYZE_NONE)
+        return true;
+    if (row.legacy)
+        return put(&waits->by_legacy[row.context], wait);
+    // Of an event that is not known, nothing is known to be done.
+    return row.stream != ANALYZE_NONE || row.is_event || put(&waits->by_context[row.context], wait);
+}
+
+static bool find(struct finding_waits *finding)
+{
+    struct analyze_waits *waits = finding->waits;
+    const struct analyze_model *model = waits->model;
+    const size_t count = model->calls.count;
+    bool *ends = calloc(count + 1, sizeof(*ends)), good = ends != NULL;
+    waits->record_of = calloc(count + 1, sizeof(*waits->record_of));
+    for (size_t i = 0; good && i < count; i++)
+        good = add_context(waits, model->calls.items[i].context);
+    for (size_t i = 0; good && i < model->streams.count; i++)
+        good = add_context(waits, model->streams.items[i].context);
+    waits->by_stream = calloc(model->streams.count + 1, sizeof(*waits->by_stream));
+    waits->by_context = calloc(waits->context_count + 1, sizeof(*waits->by_context));
+    waits->by_legacy = calloc(waits->context_count + 1, sizeof(*waits->by_legacy));
+    good = good && waits->record_of && waits->by_stream && waits->by_context && waits->by_legacy;
+    for (size_t i = 0; good && i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (object->end != ANALYZE_NONE && object->parent == ANALYZE_NONE &&
+            end_waits((enum profile_object_kind)object->kind))
+            ends[object->end] = true;
+    }
+    for (uint32_t i = 0; good && i < count; i++) {
+        good = find_record(finding, i, &waits->record_of[i]);
+        if (good && could_wait(&model->calls.items[i], ends[i]))
+            good = add_wait(waits, i, waits->record_of[i]);
+    }
+    free(ends);
+    return good;
+}
+
+bool analyze_find_waits(struct analyze_waits *waits, const struct analyze_model *model)
+{
+    *waits = (struct analyze_waits){.model = model};
+    struct finding_waits finding = {.waits = waits};
+    bool good = find(&finding);
+    base_map_fini(&finding.events);
+    base_array_fini(&finding.states);
+    return good;
+}
+
+void analyze_waits_fini(struct analyze_waits *waits)
+{
+    for (size_t i = 0; waits->by_stream && i < waits->model->streams.count; i++)
+        base_array_fini(&waits->by_stream[i].waits);
+    for (size_t i = 0; i < waits->context_count; i++) {
+        if (waits->by_context)
+            base_array_fini(&waits->by_context[i].waits);
+        if (waits->by_legacy)
+            base_array_fini(&waits->by_legacy[i].waits);
+    }
+    free(waits->by_stream);
+    free(waits->by_context);
+    free(waits->by_legacy);
+    free(waits->record_of);
+    base_map_fini(&waits->contexts);
+    base_array_fini(&waits->waits);
+    *waits = (struct analyze_waits){.model = waits->model};
+}
+
+// --- Which wait ----------------------------------------------------------------------------------
+
+struct analyze_work analyze_work_of(const struct analyze_waits *waits, uint32_t call)
+{
+    const struct analyze_call *row = &waits->model->calls.items[call];
+    uint32_t stream = analyze_stream_index(waits->model, row->stream);
+    uint32_t context =
+        stream == ANALYZE_NONE ? row->context : waits->model->streams.items[stream].context;
+    return (struct analyze_work){call, stream, analyze_context_index(waits, context)};
+}
+
+// Index in the list of the first wait whose call comes behind `call`.
+static size_t behind(const struct analyze_waits *waits, const struct analyze_wait_list *list,
+                     uint32_t call)
+{
+    size_t low = 0, high = list->waits.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (waits->waits.items[list->waits.items[middle]].call <= call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct lists {
+    const struct analyze_wait_list *lists[3];
+    unsigned count;
+};
+
+static struct lists lists_of(const struct analyze_waits *waits, const struct analyze_work *work)
+{
+    struct lists lists = {0};
+    if (work->stream != ANALYZE_NONE)
+        lists.lists[lists.count++] = &waits->by_stream[work->stream];
+    if (work->context != ANALYZE_NONE)
+        lists.lists[lists.count++] = &waits->by_context[work->context];
+    if (work->context != ANALYZE_NONE && blocks(waits->model, work->stream) &&
+        !is_legacy(waits->model, work->stream))
+        lists.lists[lists.count++] = &waits->by_legacy[work->context];
+    return lists;
+}
+
+uint32_t analyze_first_wait(const struct analyze_waits *waits, const struct analyze_work *work)
+{
+    const struct lists lists = lists_of(waits, work);
+    uint32_t best = ANALYZE_NONE;
+    for (unsigned i = 0; i < lists.count; i++) {
+        const struct analyze_wait_list *list = lists.lists[i];
+        size_t at = behind(waits, list, work->call), last = at + MOST_PASSED;
+        while (at < list->waits.count && at < last &&
+               waits->waits.items[list->waits.items[at]].upto <= work->call)
+            at++;
+        if (at < list->waits.count && at < last && list->waits.items[at] < best)
+            best = list->waits.items[at];
+    }
+    return best;
+}
+
+uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analyze_work *work,
+                           uint32_t from, int64_t time_ns)
+{
+    const struct analyze_time *times = waits->model->host.times.items;
+    const struct lists lists = lists_of(waits, work);
+    uint32_t best = from;
+    for (unsigned i = 0; i < lists.count; i++) {
+        const struct analyze_wait_list *list = lists.lists[i];
+        size_t low = 0, high = list->waits.count;
+        while (low < high) { // calls of several threads need not end in order: nearly
+            size_t middle = low + (high - low) / 2;
+            const struct analyze_wait *wait = &waits->waits.items[list->waits.items[middle]];
+            if (times[wait->call].start_ns <= time_ns)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (unsigned passed = 0; low > 0 && passed < MOST_PASSED; passed++) {
+            uint32_t index = list->waits.items[--low];
+            const struct analyze_wait *wait = &waits->waits.items[index];
+            if (best != ANALYZE_NONE && index <= best)
+                break;
+            if (times[wait->call].end_ns <= time_ns && wait->upto != ANALYZE_NONE &&
+                wait->upto > work->call) {
+                best = index;
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+uint32_t analyze_wait_of(const struct analyze_waits *waits, uint32_t call)
+{
+    size_t low = 0, high = waits->waits.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (waits->waits.items[middle].call < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < waits->waits.count && waits->waits.items[low].call == call ? (uint32_t)low
+                                                                            : ANALYZE_NONE;
+}

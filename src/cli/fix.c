@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// glint fix: runs a program with the safe corrections applied that its profile suggests, and says
+// what they gained. The program's streams and exit status are its own, as with glint record.
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fix_choice.h"
+#include "fix_told.h"
+#include "runs.h"
+#include "verify.h"
+
+enum { DIFFERS = 1 };
+
+struct request {
+    struct program_request program;
+    struct fix_choice choice;
+    struct verify verify;
+    const char *profile; // NULL: recorded first
+    const char *output;  // the corrected run's profile; NULL: none is kept
+    bool force, quiet, dry_run, verifies;
+};
+
+static const struct cli_option options[] = {
+    {'p', "profile", "FILE", "what to correct by; default: the program is recorded first"},
+    {'o', "output", "FILE", "keep the corrected run's profile there"},
+    {'f', "force", NULL, "replace a profile that is there"},
+    {0, "only", "LIST", "these remedies or places alone; may be repeated", .list = FIX_PATTERNS},
+    {0, "except", "LIST", "all but these remedies or places; may be repeated",
+     .list = FIX_PATTERNS},
+    {'n', "dry-run", NULL, "print what would be done, and run nothing"},
+    {0, "verify", NULL, "run it natively too, and compare output and exit status"},
+    {'c', "compare", "FILE",
+     "with --verify, which it implies: a file that it writes; may be repeated"},
+    {'q', "quiet", NULL, "say nothing but errors"},
+    PROGRAM_OPTIONS,
+    {0, NULL, NULL, NULL},
+};
+
+static bool add_list(const char **lists, unsigned *count, const char *name, const char *list)
+{
+    if (*count == CHOICE_MOST_LISTS) {
+        cli_message("--%s can be given %d times", name, CHOICE_MOST_LISTS);
+        return false;
+    }
+    lists[(*count)++] = list;
+    return true;
+}
+
+static bool add_file(struct verify *verify, const char *file)
+{
+    if (verify->file_count == VERIFY_MOST_FILES) {
+        cli_message("--compare can be given %d times", VERIFY_MOST_FILES);
+        return false;
+    }
+    verify->files[verify->file_count++] = file;
+    return true;
+}
+
+static bool take_option(void *user, const struct cli_option *option, const char *argument)
+{
+    struct request *request = user;
+    switch (option->letter) {
+    case 'p': request->profile = argument; return true;
+    case 'o': request->output = argument; return true;
+    case 'f': request->force = true; return true;
+    case 'q': request->quiet = true; return true;
+    case 'n': request->dry_run = true; return true;
+    case 'c': request->verifies = true; return add_file(&request->verify, argument);
+    case 0: break;
+    default: return program_take_option(&request->program, option, argument);
+    }
+    if (strcmp(option->name, "only") == 0)
+        return add_list(request->choice.only, &request->choice.only_count, "only", argument);
+    if (strcmp(option->name, "except") == 0)
+        return add_list(request->choice.except, &request->choice.except_count, "except", argument);
+    request->verifies = true;
+    return true;
+}
+
+// --- Whether the profile is the program's --------------------------------------------------------
+
+struct executable {
+    const char *path;
+    const char *build_id; // NULL: none
+};
+
+static bool take_image(void *user, const struct profile_image *image)
+{
+    struct executable *executable = user;
+    if (!image->path || strcmp(image->path, executable->path) != 0)
+        return true;
+    executable->build_id = image->build_id;
+    return false;
+}
+
+// What a script starts is another program, of which the corrected process itself sees whether it is
+// the profile's.
+static bool is_script(const char *path)
+{
+    char head[2] = "";
+    FILE *file = fopen(path, "re");
+    const bool is = file && fread(head, 1, 2, file) == 2 && head[0] == '#' && head[1] == '!';
+    if (file)
+        fclose(file);
+    return is;
+}
+
+static bool is_of_program(struct profile *profile, const char *file, const char *path)
+{
+    struct base_error error = {0};
+    const char *ran = profile_program(profile)->executable;
+    struct executable executable = {ran ? ran : "", NULL};
+    char here[RECORD_BUILD_ID_TEXT];
+    if (profile_each_image(profile, take_image, &executable, &error) != BASE_OK) {
+        cli_error(&error);
+        return false;
+    }
+    if (is_script(path))
+        return true;
+    if (!record_build_id(path, here)) {
+        cli_message("%s has no build id, by which it would be known to be the program of %s; link "
+                    "it with -Wl,--build-id, and record again",
+                    path, file);
+        return false;
+    }
+    if (!executable.build_id || strcmp(executable.build_id, here) != 0) {
+        cli_message("%s is of another program or build: it has %s, build id %s, and %s has %s; "
+                    "record again",
+                    file, *executable.path ? executable.path : "no executable",
+                    executable.build_id ? executable.build_id : "none", path, here);
+        return false;
+    }
+    return true;
+}
+
+// --- Runs ----------------------------------------------------------------------------------------
+
+struct job {
+    const struct request *request;
+    struct runs runs;
+    struct verify verify;
+    struct fix_subject subject;
+    struct base_buf recorded, corrected, plan; // files
+    int status;                                // of the program, as waitpid gives it
+    int native_status;
+    int64_t native_ns;
+    bool has_output; // what the program has printed is kept, and not yet shown, as `shown`
+    const char *shown;
+};
+
+// The profile of the program itself, else that of the process that did most. NULL: none has used
+// CUDA. A profile that could not be written is told.
+static const struct record_profile *main_profile(const struct record_outcome *outcome,
+                                                 const char *output)
+{
+    const struct record_profile *most = NULL;
+    for (uint32_t i = 0; i < outcome->profile_count; i++) {
+        const struct record_profile *profile = &outcome->profiles[i];
+        if (profile->error.code != BASE_OK)
+            cli_error(&profile->error);
+        else if (strcmp(profile->path, output) == 0)
+            return profile;
+        else if (!most || profile->calls > most->calls)
+            most = profile;
+    }
+    return most;
+}
+
+static void say(const struct job *job, const struct base_buf *text)
+{
+    if (!job->request->quiet && !text->failed)
+        cli_message("%s", text->text);
+}
+
+// Whether a run came to its end, and nobody wants it to be the last.
+static bool may_go_on(const struct job *job, const struct record_outcome *outcome)
+{
+    return !job->runs.interrupted && !WIFSIGNALED(outcome->status);
+}
+
+enum step { FAILED, OVER, GO_ON };
+
+// Records the program, for want of a profile. What it prints is kept: it is shown only where the
+// corrected run does not print it too.
+static enum step record_first(struct job *job)
+{
+    struct watching_request watching = {0};
+    struct record_outcome outcome = {0};
+    enum step step = FAILED;
+    if (!runs_file(&job->runs, "recorded", ".glint", &job->recorded))
+        return FAILED;
+    const struct runs_request run = {.kept = "recorded",
+                                     .watched = true,
+                                     .watching = &watching,
+                                     .gpu_times = true,
+                                     .output = job->recorded.text};
+    if (!job->request->quiet)
+        cli_message("there is no --profile: the program is recorded first, and then run again");
+    if (runs_run(&job->runs, &run, &outcome)) {
+        const struct record_profile *profile = main_profile(&outcome, job->recorded.text);
+        job->status = outcome.status;
+        job->has_output = true;
+        job->shown = "recorded";
+        step = profile && may_go_on(job, &outcome) ? GO_ON : OVER;
+        if (!may_go_on(job, &outcome))
+            cli_message("the recorded run was ended: nothing is corrected");
+        else if (!profile && !job->request->quiet)
+            cli_message("nothing to correct: the program has not used CUDA");
+        if (profile) {
+            base_buf_clear(&job->recorded);
+            base_buf_puts(&job->recorded, profile->path);
+        }
+    }
+    record_outcome_fini(&outcome);
+    return step;
+}
+
+static enum step run_natively(struct job *job, const char *kept)
+{
+    struct record_outcome outcome = {0};
+    const struct runs_request run = {.kept = kept};
+    enum step step = FAILED;
+    if (runs_run(&job->runs, &run, &outcome)) {
+        job->status = job->native_status = outcome.status;
+        job->native_ns = outcome.ran_ns;
+        job->has_output = kept != NULL;
+        job->shown = kept;
+        step = job->runs.interrupted ? OVER : GO_ON;
+    }
+    record_outcome_fini(&outcome);
+    return step;
+}
+
+static bool write_plan(struct job *job)
+{
+    struct base_buf text = {0};
+    plan_write(&job->subject.plan, &text);
+    bool good = runs_file(&job->runs, "plan", "", &job->plan) && cli_write(job->plan.text, &text);
+    base_buf_fini(&text);
+    return good;
+}
+
+static void tell(const struct job *job, const char *file, const struct record_outcome *outcome)
+{
+    struct fix_told told = {0};
+    struct base_buf text = {0};
+    if (!fix_told_read(&told, &job->subject, file))
+        return;
+    const bool native = job->request->verifies;
+    const struct fix_times times = {.corrected_ns = native ? outcome->ran_ns : told.end_ns,
+                                    .before_ns =
+                                        native ? job->native_ns : fix_end_ns(job->subject.profile),
+                                    .recorded = !native};
+    fix_told_put(&told, &times, &text);
+    say(job, &text);
+    base_buf_fini(&text);
+}
+
+static enum step run_corrected(struct job *job)
+{
+    static const struct profile_setting corrected = {FIX_SETTING, "1"};
+    const struct request *request = job->request;
+    struct watching_request watching = {0};
+    struct record_outcome outcome = {0};
+    enum step step = FAILED;
+    const struct cli_option analyses = {.name = "analyses"};
+    watching_take_option(&watching, &analyses, "none");
+    if (!write_plan(job) || !runs_file(&job->runs, "corrected", ".glint", &job->corrected))
+        return FAILED;
+    const char *output = request->output ? request->output : job->corrected.text;
+    const struct runs_request run = {.kept = request->verifies ? "corrected" : NULL,
+                                     .watched = true,
+                                     .watching = &watching,
+                                     .plan = job->plan.text,
+                                     .output = output,
+                                     .overwrite = request->force,
+                                     .settings = &corrected,
+                                     .setting_count = 1};
+    if (runs_run(&job->runs, &run, &outcome)) {
+        const struct record_profile *profile = main_profile(&outcome, output);
+        job->status = outcome.status;
+        job->has_output = request->verifies;
+        job->shown = "corrected";
+        step = job->runs.interrupted ? OVER : GO_ON;
+        if (profile)
+            tell(job, profile->path, &outcome);
+        else if (!request->quiet)
+            cli_message("nothing was corrected: the program has not used CUDA this time");
+    }
+    record_outcome_fini(&outcome);
+    return step;
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+// Natively, or, where it was just recorded, as it ran then.
+static enum step run_as_it_is(struct job *job)
+{
+    struct base_buf why = {0};
+    fix_subject_why_nothing(&job->subject, &why);
+    base_buf_puts(&why, job->has_output ? "; this is what the recorded run has printed"
+                                        : "; the program is run as it is");
+    if (job->request->output)
+        base_buf_printf(&why, ", and there is no %s", job->request->output);
+    say(job, &why);
+    base_buf_fini(&why);
+    return job->has_output ? GO_ON : run_natively(job, NULL);
+}
+
+// Puts files back before the next run, where they are compared.
+static bool begin_alike(struct job *job)
+{
+    return !job->request->verifies || verify_put_back(&job->verify);
+}
+
+static enum step verify_all(struct job *job, bool *same)
+{
+    enum step step = begin_alike(job) ? run_natively(job, "native") : FAILED;
+    if (step != GO_ON)
+        return step;
+    if (!verify_keep_native(&job->verify) || !begin_alike(job))
+        return FAILED;
+    step = run_corrected(job);
+    if (step != GO_ON)
+        return step;
+    if (!verify_compare(&job->verify, job->native_status, job->status, same))
+        return FAILED;
+    if (!*same)
+        job->shown = "native";
+    return GO_ON;
+}
+
+// The steps up to the program's end. *same: no difference was found.
+static enum step fix_program(struct job *job, bool *same)
+{
+    const struct request *request = job->request;
+    enum step step = GO_ON;
+    if (request->verifies && !verify_keep(&job->verify))
+        return FAILED;
+    if (!request->profile)
+        step = record_first(job);
+    const char *profile = request->profile ? request->profile : job->recorded.text;
+    if (step != GO_ON)
+        return step;
+    if (!fix_subject_load(&job->subject, profile, &request->choice) ||
+        (request->profile && !is_of_program(job->subject.profile, profile, job->runs.path.text)))
+        return FAILED;
+    if (!fix_subject_places(&job->subject, ANALYZE_PATTERNS))
+        return run_as_it_is(job);
+    return request->verifies ? verify_all(job, same) : run_corrected(job);
+}
+
+// The exit status; or where the program's own is it, -1.
+static int fix(struct job *job)
+{
+    const struct request *request = job->request;
+    const unsigned times = !request->profile + 1u + request->verifies;
+    bool same = true;
+    job->verify = request->verify;
+    job->verify.runs = &job->runs;
+    enum step step = runs_begin(&job->runs, times, true) ? fix_program(job, &same) : FAILED;
+    if (step == FAILED && job->verify.kept)
+        verify_put_back(&job->verify);
+    signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
+    // What the program has printed is the user's, also where glint fails.
+    if (job->has_output && !runs_show(&job->runs, job->shown))
+        step = FAILED;
+    if (!same)
+        cli_message("the corrected run is not the native one: the program does not do the same "
+                    "twice, or this is a fault of glint's");
+    runs_end(&job->runs);
+    return step == FAILED ? CLI_OWN_FAILURE : same ? -1 : DIFFERS;
+}
+
+static int print_plan(struct job *job, char *program)
+{
+    const struct request *request = job->request;
+    struct base_buf text = {0};
+    struct base_buf path = {0};
+    bool good = fix_subject_load(&job->subject, request->profile, &request->choice);
+    if (good && program)
+        good = program_find(program, &path) &&
+               is_of_program(job->subject.profile, request->profile, path.text);
+    if (good) {
+        if (fix_subject_why_nothing(&job->subject, &text))
+            base_buf_puts(&text, "\n\n");
+        fix_subject_put(&job->subject, &text);
+        good = cli_write(NULL, &text);
+    }
+    base_buf_fini(&text);
+    base_buf_fini(&path);
+    return good ? 0 : CLI_OWN_FAILURE;
+}
+
+static int run(const struct cli_verb *verb, int argc, char **argv)
+{
+    struct request request = {0};
+    struct job job = {.request = &request};
+    int first = cli_options(verb, argc, argv, take_option, &request);
+    if (first == -2)
+        return 0;
+    if (first < 0)
+        return CLI_OWN_FAILURE;
+    if (request.dry_run && !request.profile) {
+        cli_message("--dry-run runs nothing, so it needs a --profile");
+        return CLI_OWN_FAILURE;
+    }
+    if (first == argc && !request.dry_run) {
+        cli_message("which program? Try 'glint fix --help'");
+        return CLI_OWN_FAILURE;
+    }
+    if (request.output && !request.force && access(request.output, F_OK) == 0) {
+        cli_message("%s is there already; -f replaces it", request.output);
+        return CLI_OWN_FAILURE;
+    }
+    job.runs.program = request.program;
+    job.runs.arguments = argv + first;
+    int status = request.dry_run ? print_plan(&job, first < argc ? argv[first] : NULL) : fix(&job);
+    fix_subject_fini(&job.subject);
+    base_buf_fini(&job.recorded);
+    base_buf_fini(&job.corrected);
+    base_buf_fini(&job.plan);
+    return status < 0 ? recording_end_as(job.status) : status;
+}
+
+const struct cli_verb cli_fix = {
+    .name = "fix",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .summary = "run a program with the safe corrections applied, and say what they gained",
+    .details =
+        "By a profile (glint record, with sync among its analyses, as by default), or recorded\n"
+        "first. Only call paths are corrected that were seen to wait in vain, and never for\n"
+        "something that was needed; everything else is native. The results are those of the\n"
+        "native run: docs/fixing.md says what is done, and when it is left alone.\n"
+        "\n"
+        "LIST has, with commas between, patterns (unnecessary-sync, misplaced-sync,\n"
+        "synchronous-transfer, alloc-free-churn, early-allocation, late-deallocation) and\n"
+        "places: globs for a function or file of a call path, solve.cu:21 with the line.\n"
+        "\n"
+        "The profile must be of the very build that is run; another is refused. The program's\n"
+        "streams, signals and exit status are its own; 125 is glint's own failure, and 1, with\n"
+        "--verify, that the corrected run differs. With --verify, and where it is recorded\n"
+        "first, the program runs more than once: it is given the same input each time, and\n"
+        "files that are compared are put back in between.\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places, choice and plan of a profile, and how they are told.
+#include "fix_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// In the order in which they are told.
+static const struct {
+    enum analyze_pattern pattern;
+    const char *remedy;
+} remedies[] = {
+    {ANALYZE_UNNECESSARY_SYNC, "the synchronisation is left out"},
+    {ANALYZE_MISPLACED_SYNC, "the synchronisation is put off until its data is used"},
+    {ANALYZE_SYNCHRONOUS_TRANSFER, "the copy does not wait; data comes when it is used"},
+    {ANALYZE_ALLOC_FREE_CHURN, "memory comes from a pool, and its free does not wait"},
+    {ANALYZE_EARLY_ALLOCATION, "it has memory from its first use on"},
+    {ANALYZE_LATE_DEALLOCATION, "its memory is others' after its last use"},
+};
+enum { REMEDIES = sizeof(remedies) / sizeof(remedies[0]) };
+
+// --- The choice ----------------------------------------------------------------------------------
+
+// The pattern of that name; ANALYZE_PATTERNS: there is none.
+static enum analyze_pattern find_pattern(const char *word)
+{
+    unsigned i = 0;
+    while (i < ANALYZE_PATTERNS && strcmp(analyze_pattern_word((enum analyze_pattern)i), word) != 0)
+        i++;
+    return (enum analyze_pattern)i;
+}
+
+static bool has_remedy(enum analyze_pattern pattern)
+{
+    for (unsigned i = 0; i < REMEDIES; i++) {
+        if (remedies[i].pattern == pattern)
+            return true;
+    }
+    return false;
+}
+
+// Adds 1 to the marks of places that the word means. False after a message.
+static bool mark_word(const struct fix_subject *subject, const char *option, const char *word,
+                      unsigned char *marks)
+{
+    const enum analyze_pattern pattern = find_pattern(word);
+    bool any = pattern != ANALYZE_PATTERNS; // of a pattern there need not be one
+    if (any && !has_remedy(pattern)) {
+        cli_message("--%s: glint fix has no remedy for %s; it has those for " FIX_PATTERNS, option,
+                    word);
+        return false;
+    }
+    for (size_t i = 0; i < subject->fix.places.count; i++) {
+        const struct fix_place *place = &subject->fix.places.items[i];
+        const bool meant =
+            pattern != ANALYZE_PATTERNS
+                ? place->pattern == pattern
+                : report_paths_lead_through(subject->paths, place->path, word) ||
+                      report_paths_lead_through(subject->paths, place->other_path, word);
+        marks[i] |= meant;
+        any |= meant;
+    }
+    if (!any)
+        cli_message("--%s: '%s' is neither a pattern that has a remedy nor a function or file of a "
+                    "place that could be corrected",
+                    option, word);
+    return any;
+}
+
+static bool mark_lists(const struct fix_subject *subject, const char *option,
+                       const char *const *lists, unsigned count, unsigned char *marks)
+{
+    bool good = true;
+    for (unsigned i = 0; i < count && good; i++) {
+        for (const char *at = lists[i]; at && good;) {
+            const size_t length = strcspn(at, ",");
+            char *word = strndup(at, length);
+            good = word && mark_word(subject, option, word, marks);
+            if (!word)
+                cli_message("out of memory");
+            free(word);
+            at = at[length] ? at + length + 1 : NULL;
+        }
+    }
+    return good;
+}
+
+static bool choose(struct fix_subject *subject, const struct fix_choice *choice)
+{
+    const size_t count = subject->fix.places.count;
+    unsigned char *only = calloc(count + 1, 1), *except = calloc(count + 1, 1);
+    bool good = only && except;
+    if (!good)
+        cli_message("out of memory");
+    good = good && mark_lists(subject, "only", choice->only, choice->only_count, only) &&
+           mark_lists(subject, "except", choice->except, choice->except_count, except);
+    for (size_t i = 0; i < count && good; i++) {
+        if (except[i] || (choice->only_count && !only[i]))
+            subject->fix.places.items[i].left = FIX_CHOSEN;
+    }
+    free(only);
+    free(except);
+    return good;
+}
+
+// --- Loading -------------------------------------------------------------------------------------
+
+static enum base_code read_paths(struct fix_subject *subject, struct base_error *error)
+{
+    const size_t count = subject->fix.places.count;
+    uint32_t *numbers = calloc(2 * count + 1, sizeof(*numbers));
+    BASE_RETURN_IF(!numbers, error, BASE_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        numbers[2 * i] = subject->fix.places.items[i].path;
+        numbers[2 * i + 1] = subject->fix.places.items[i].other_path;
+    }
+    const enum base_code code =
+        report_paths_read(subject->profile, numbers, 2 * count, &subject->paths, error);
+    free(numbers);
+    return code;
+}
+
+struct wanted_setting {
+    const char *name;
+    const char *value;
+};
+
+static bool take_setting(void *user, const struct profile_setting *setting)
+{
+    struct wanted_setting *wanted = user;
+    if (setting->name && strcmp(setting->name, wanted->name) == 0)
+        wanted->value = setting->value;
+    return !wanted->value;
+}
+
+// How the profile was recorded; NULL: it does not say.
+static const char *setting_of(const struct fix_subject *subject, const char *name)
+{
+    struct wanted_setting wanted = {name, NULL};
+    profile_each_setting(subject->profile, take_setting, &wanted, NULL);
+    return wanted.value;
+}
+
+// What would make a plan from it worthless.
+static enum base_code judge(const struct fix_subject *subject, const char *file,
+                            struct base_error *error)
+{
+    BASE_RETURN_IF(!profile_meta(subject->profile)->complete, error, BASE_INVALID,
+                   "%s is not complete: what it does not tell may have been needed; record again",
+                   file);
+    BASE_RETURN_IF(
+        setting_of(subject, FIX_SETTING), error, BASE_INVALID,
+        "%s is of a corrected run, in which waits were left out; record without glint fix", file);
+    return BASE_OK;
+}
+
+bool fix_subject_load(struct fix_subject *subject, const char *file,
+                      const struct fix_choice *choice)
+{
+    struct base_error error = {0};
+    const struct analyze_thresholds thresholds = analyze_default_thresholds();
+    enum base_code code = profile_open(file, &subject->profile, &error);
+    if (code == BASE_OK)
+        code = judge(subject, file, &error);
+    if (code == BASE_OK)
+        code = analyze_profile(subject->profile, &thresholds, &subject->analysis, &error);
+    if (code == BASE_OK && analyze_is_incomplete(subject->analysis))
+        code = base_fail(
+            &error, BASE_INVALID,
+            "%s lacks records: what it does not tell may have been needed; record again", file);
+    if (code == BASE_OK)
+        code = fix_find(subject->profile, subject->analysis, &subject->fix, &error);
+    if (code == BASE_OK)
+        code = read_paths(subject, &error);
+    if (code == BASE_OK && !choose(subject, choice))
+        return false;
+    if (code == BASE_OK)
+        code = fix_plan(subject->profile, &subject->fix, &subject->plan, &error);
+    if (code != BASE_OK)
+        cli_error(&error);
+    return code == BASE_OK;
+}
+
+void fix_subject_fini(struct fix_subject *subject)
+{
+    report_paths_free(subject->paths);
+    plan_fini(&subject->plan);
+    fix_fini(&subject->fix);
+    analyze_free(subject->analysis);
+    profile_close(subject->profile);
+}
+
+// --- In words ------------------------------------------------------------------------------------
+
+uint64_t fix_subject_places(const struct fix_subject *subject, enum analyze_pattern pattern)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < subject->fix.places.count; i++) {
+        const struct fix_place *place = &subject->fix.places.items[i];
+        count += !place->left && (pattern == ANALYZE_PATTERNS || place->pattern == pattern);
+    }
+    return count;
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void put_path(const struct fix_subject *subject, uint32_t path, struct base_buf *out)
+{
+    const size_t before = out->length;
+    report_paths_put(subject->paths, path, out);
+    if (out->length == before)
+        base_buf_puts(out, "a call path that is not known");
+}
+
+// "step solver.cu:31 < main solver.cu:60: 400 calls, waited 1.2 s".
+static void put_place(const struct fix_subject *subject, const struct fix_place *place,
+                      struct base_buf *out)
+{
+    base_buf_puts(out, "  ");
+    if (place->name)
+        base_buf_printf(out, "`%s`, ", place->name);
+    put_path(subject, place->path, out);
+    if (place->remedy == PLAN_POOL) {
+        base_buf_puts(out, ", allocated by ");
+        put_path(subject, place->other_path, out);
+    } else if (place->other_path) {
+        base_buf_puts(out, ", last used by ");
+        put_path(subject, place->other_path, out);
+    }
+    base_buf_printf(out, ": %llu call%s", (unsigned long long)place->calls, plural(place->calls));
+    if (place->waited_ns) {
+        base_buf_puts(out, ", waited ");
+        report_put_ns(out, place->waited_ns);
+    }
+    if (place->peak_bytes) {
+        base_buf_puts(out, ", ");
+        report_put_bytes(out, place->peak_bytes);
+        base_buf_puts(out, " off the peak");
+    }
+    base_buf_putc(out, '\n');
+}
+
+static void put_left(const struct fix_subject *subject, struct base_buf *out)
+{
+    static const char *const reasons[FIX_LEFT] = {
+        [FIX_CHOSEN] = "as --only and --except say",
+        [FIX_NEEDED] = "the wait was seen to be needed there, or nobody can tell",
+        [FIX_SMALL] = "the object is too small for memory of its own",
+        [FIX_NO_PEAK] = "the object is in no peak of memory",
+        [FIX_POOLED] = "the memory comes from the pool",
+        [FIX_UNSURE] = "the call path is not known for sure: code without a build id is on it",
+    };
+    const struct fix *fix = &subject->fix;
+    base_buf_puts(out, "left alone\n");
+    const size_t before = out->length;
+    for (unsigned left = FIX_CHOSEN; left < FIX_LEFT; left++) {
+        uint64_t count = 0;
+        for (size_t i = 0; i < fix->places.count; i++)
+            count += fix->places.items[i].left == left;
+        if (count)
+            base_buf_printf(out, "  %llu place%s: %s\n", (unsigned long long)count, plural(count),
+                            reasons[left]);
+    }
+    if (fix->needed_paths)
+        base_buf_printf(out, "  %llu call path%s that wait%s: data was needed there\n",
+                        (unsigned long long)fix->needed_paths, plural(fix->needed_paths),
+                        fix->needed_paths == 1 ? "s" : "");
+    if (fix->unknown_paths)
+        base_buf_printf(out,
+                        "  %llu call path%s that wait%s: nobody can tell whether data was "
+                        "needed there\n",
+                        (unsigned long long)fix->unknown_paths, plural(fix->unknown_paths),
+                        fix->unknown_paths == 1 ? "s" : "");
+    if (out->length == before)
+        base_buf_puts(out, "  nothing that waits\n");
+}
+
+void fix_subject_put(const struct fix_subject *subject, struct base_buf *out)
+{
+    uint64_t places = fix_subject_places(subject, ANALYZE_PATTERNS), patterns = 0;
+    for (unsigned i = 0; i < REMEDIES; i++)
+        patterns += fix_subject_places(subject, remedies[i].pattern) > 0;
+    base_buf_printf(out, "%llu remed%s at %llu place%s\n\n", (unsigned long long)patterns,
+                    patterns == 1 ? "y" : "ies", (unsigned long long)places, plural(places));
+    for (unsigned i = 0; i < REMEDIES; i++) {
+        if (!fix_subject_places(subject, remedies[i].pattern))
+            continue;
+        base_buf_printf(out, "%s: %s\n", analyze_pattern_word(remedies[i].pattern),
+                        remedies[i].remedy);
+        for (size_t k = 0; k < subject->fix.places.count; k++) {
+            const struct fix_place *place = &subject->fix.places.items[k];
+            if (!place->left && place->pattern == remedies[i].pattern)
+                put_place(subject, place, out);
+        }
+    }
+    put_left(subject, out);
+}
+
+bool fix_subject_why_nothing(const struct fix_subject *subject, struct base_buf *out)
+{
+    const char *tracking = setting_of(subject, "sync_tracking");
+    if (fix_subject_places(subject, ANALYZE_PATTERNS))
+        return false;
+    base_buf_puts(out, "nothing to correct: ");
+    if (subject->fix.places.count)
+        base_buf_puts(out, "all places are left alone; 'glint fix --dry-run' tells why");
+    else if (!tracking || strcmp(tracking, "on") != 0)
+        base_buf_puts(out, "the profile was recorded without --sync-tracking, so nobody can tell "
+                           "which waits are needed");
+    else if (subject->fix.needed_paths || subject->fix.unknown_paths)
+        base_buf_printf(out,
+                        "of the call paths that wait, data was needed at %llu, and of %llu nobody "
+                        "can tell",
+                        (unsigned long long)subject->fix.needed_paths,
+                        (unsigned long long)subject->fix.unknown_paths);
+    else
+        base_buf_puts(out, "no call path waits in vain, and no memory is held too long");
+    return true;
+}

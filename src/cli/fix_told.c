@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a corrected run has done and gained, in one line.
+#include "fix_told.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- Reading -------------------------------------------------------------------------------------
+
+struct reading {
+    struct fix_told *told;
+    const struct fix_subject *subject;
+    bool applied[ANALYZE_PATTERNS];
+};
+
+static bool take_correction(void *user, const struct profile_correction *row)
+{
+    struct reading *reading = user;
+    struct fix_told *told = reading->told;
+    if (row->peak_bytes && row->native_peak_bytes) {
+        told->has_peak = true;
+        told->peak_bytes = row->peak_bytes;
+        told->native_peak_bytes = row->native_peak_bytes;
+    }
+    told->put_off += row->paid; // of rows, or of all of them, which row 0 tells
+    if (row->row == 0 || row->row > reading->subject->fix.rows.count)
+        return true;
+    const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
+    told->left += row->left_alone;
+    if (!row->applied || row->remedy == PROFILE_REMEDY_LAST_USE)
+        return true;
+    told->places++;
+    reading->applied[reading->subject->fix.places.items[of->place].pattern] = true;
+    told->waits += of->waits ? row->applied : 0;
+    return true;
+}
+
+static bool take_note(void *user, const struct profile_note *note)
+{
+    (void)user;
+    if (note->severity >= PROFILE_WARNING && note->text)
+        cli_message("%s", note->text);
+    return true;
+}
+
+static bool take_last_call(void *user, const struct profile_call *call)
+{
+    int64_t *last = user;
+    if (call->end_ns > *last)
+        *last = call->end_ns;
+    return true;
+}
+
+int64_t fix_end_ns(struct profile *profile)
+{
+    const struct profile_program *program = profile_program(profile);
+    int64_t last = 0;
+    if (program->has_end)
+        return program->end_ns;
+    profile_each_call(profile, take_last_call, &last, NULL);
+    return last;
+}
+
+bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, const char *file)
+{
+    struct reading reading = {.told = told, .subject = subject};
+    struct base_error error = {0};
+    struct profile *profile = NULL;
+    enum base_code code = profile_open(file, &profile, &error);
+    if (code == BASE_OK)
+        code = profile_each_correction(profile, take_correction, &reading, &error);
+    if (code == BASE_OK)
+        code = profile_each_note(profile, take_note, NULL, &error);
+    if (code == BASE_OK)
+        told->end_ns = fix_end_ns(profile);
+    else
+        cli_error(&error);
+    // One wait that is made up for pays for all that was owed.
+    told->put_off = told->put_off < told->waits ? told->put_off : told->waits;
+    told->waits -= told->put_off;
+    for (unsigned i = 0; i < ANALYZE_PATTERNS; i++)
+        told->remedies += reading.applied[i];
+    profile_close(profile);
+    return code == BASE_OK;
+}
+
+// --- In words ------------------------------------------------------------------------------------
+
+// "12,300".
+static void put_number(struct base_buf *out, uint64_t number)
+{
+    char digits[24];
+    const int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+    for (int i = 0; i < length; i++) {
+        base_buf_putc(out, digits[i]);
+        if (i + 1 < length && (length - i - 1) % 3 == 0)
+            base_buf_putc(out, ',');
+    }
+}
+
+static void put_counted(struct base_buf *out, uint64_t number, const char *one, const char *many)
+{
+    put_number(out, number);
+    base_buf_puts(out, number == 1 ? one : many);
+}
+
+// "run time 3.1 s, was 4.4 s (-29 %)".
+static void put_times(struct base_buf *out, const struct fix_times *times)
+{
+    if (times->corrected_ns <= 0 || times->before_ns <= 0)
+        return;
+    const double change =
+        100.0 * (double)(times->corrected_ns - times->before_ns) / (double)times->before_ns;
+    const long rounded = (long)(change < 0 ? change - 0.5 : change + 0.5);
+    base_buf_puts(out, "; run time ");
+    report_put_ns(out, (uint64_t)times->corrected_ns);
+    base_buf_puts(out, ", was ");
+    report_put_ns(out, (uint64_t)times->before_ns);
+    base_buf_printf(out, "%s (%s%ld %%)", times->recorded ? " when it was recorded" : "",
+                    rounded > 0 ? "+" : "", rounded);
+}
+
+void fix_told_put(const struct fix_told *told, const struct fix_times *times, struct base_buf *out)
+{
+    if (told->places) {
+        put_counted(out, told->remedies, " remedy", " remedies");
+        base_buf_puts(out, " applied at ");
+        put_counted(out, told->places, " place: ", " places: ");
+        put_counted(out, told->waits, " wait removed", " waits removed");
+        if (told->put_off) {
+            base_buf_puts(out, ", ");
+            put_number(out, told->put_off);
+            base_buf_puts(out, " put off");
+        }
+    } else {
+        base_buf_puts(out, "nothing was corrected: ");
+        if (told->left) {
+            base_buf_puts(out, "it would not have been safe at ");
+            put_counted(out, told->left, " call", " calls");
+        } else {
+            base_buf_puts(out, "the program did not come to the places of the plan");
+        }
+    }
+    put_times(out, times);
+    if (told->has_peak) {
+        base_buf_puts(out, "; peak ");
+        report_put_bytes(out, told->peak_bytes);
+        base_buf_puts(out, ", was ");
+        report_put_bytes(out, told->native_peak_bytes);
+    }
+}

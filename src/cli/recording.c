@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What verbs that record a program share. What they have to say comes on stderr when the program
+// has ended, in one line for each profile.
+#include "recording.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// --- Progress, on a terminal ---------------------------------------------------------------------
+
+enum { SILENT_MS = 2000, EVERY_MS = 100 }; // nothing is shown of what takes less; and how often
+
+struct progress {
+    bool on_terminal;
+    int64_t started_ms, shown_ms; // 0: not yet
+};
+
+static void show_progress(void *user, uint64_t done, uint64_t all)
+{
+    struct progress *progress = user;
+    struct timespec time;
+    if (!progress->on_terminal)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t now_ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    if (!progress->started_ms)
+        progress->started_ms = now_ms;
+    if (now_ms - progress->started_ms < SILENT_MS || now_ms - progress->shown_ms < EVERY_MS)
+        return;
+    fprintf(stderr, "\rglint: finding source lines, %llu of %llu call paths\033[K",
+            (unsigned long long)done, (unsigned long long)all);
+    progress->shown_ms = now_ms;
+}
+
+static void end_progress(const struct progress *progress)
+{
+    if (progress->shown_ms)
+        fputs("\r\033[K", stderr);
+}
+
+enum base_code recording_run(struct record_request *request, struct record_outcome *outcome,
+                             struct base_error *error)
+{
+    struct progress progress = {.on_terminal = isatty(STDERR_FILENO)};
+    request->progress = show_progress;
+    request->user = &progress;
+    const enum base_code code = record_run(request, outcome, error);
+    end_progress(&progress);
+    return code;
+}
+
+// --- The end -------------------------------------------------------------------------------------
+
+static void tell_profile(const struct record_profile *profile, bool quiet)
+{
+    bool whole = profile->error.code == BASE_OK;
+    if (!whole)
+        cli_error(&profile->error);
+    if (profile->dropped)
+        cli_message("%s lacks %llu records, for which there was no room", profile->path,
+                    (unsigned long long)profile->dropped);
+    if (whole && !quiet)
+        cli_message("%llu call%s, %llu object%s: %s", (unsigned long long)profile->calls,
+                    profile->calls == 1 ? "" : "s", (unsigned long long)profile->objects,
+                    profile->objects == 1 ? "" : "s", profile->path);
+    if (!whole && !quiet && profile->calls)
+        cli_message("%s holds what was written before that", profile->path);
+}
+
+void recording_tell(const struct record_outcome *outcome, bool quiet)
+{
+    if (!outcome->profile_count && !quiet)
+        cli_message("the program has not used CUDA: there is no profile");
+    for (uint32_t i = 0; i < outcome->profile_count; i++)
+        tell_profile(&outcome->profiles[i], quiet);
+    if (outcome->left_behind && !quiet)
+        cli_message(outcome->left_behind == 1
+                        ? "%u process of the program lives on; what it will do with CUDA is not "
+                          "recorded"
+                        : "%u processes of the program live on; what they will do with CUDA is not "
+                          "recorded",
+                    outcome->left_behind);
+}
+
+int recording_end_as(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    const struct rlimit no_core = {0, 0}; // the program has left its own
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}

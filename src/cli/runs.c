@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that begin alike. The program inherits this process's environment and streams, so these are
+// exchanged around a run and put back behind it.
+#include "runs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "event/event.h"
+#include "plan/plan.h"
+
+extern char **environ;
+
+enum { PIECE_BYTES = 1 << 16 };
+
+// --- The environment -----------------------------------------------------------------------------
+
+static void free_environment(char **variables)
+{
+    for (char **at = variables; at && *at; at++)
+        free(*at);
+    free(variables);
+}
+
+// NULL when memory ran out.
+static char **copy_environment(void)
+{
+    size_t count = 0;
+    while (environ && environ[count])
+        count++;
+    char **copy = calloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = strdup(environ[i]);
+        if (!copy[i]) {
+            free_environment(copy);
+            copy = NULL;
+        }
+    }
+    return copy;
+}
+
+static bool set_environment(char *const *variables)
+{
+    bool good = clearenv() == 0;
+    for (; good && *variables; variables++) {
+        const char *equals = strchr(*variables, '=');
+        char *name = equals ? strndup(*variables, (size_t)(equals - *variables)) : NULL;
+        good = !equals || (name && setenv(name, equals + 1, 1) == 0);
+        free(name);
+    }
+    if (!good)
+        cli_message("out of memory");
+    return good;
+}
+
+// What the program is to find in its environment, with glint in it or without.
+static bool prepare(struct runs *runs, bool watched, char ***kept)
+{
+    runs->program.watched = watched;
+    base_buf_clear(&runs->path);
+    if (!set_environment(runs->as_was) ||
+        !program_prepare(&runs->program, runs->arguments[0], &runs->path))
+        return false;
+    *kept = copy_environment();
+    if (!*kept)
+        cli_message("out of memory");
+    return *kept && set_environment(runs->as_was);
+}
+
+// --- Signals -------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t asked_to_end;
+
+static void note(int number)
+{
+    (void)number;
+    asked_to_end = asked_to_end + 1;
+}
+
+// One that is ignored stays so, also for the program.
+static void note_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction before;
+        const struct sigaction action = {.sa_handler = note};
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+// --- Input ---------------------------------------------------------------------------------------
+
+// All of one file behind the other; -1 with errno where that failed.
+static int pour(int from, int to)
+{
+    char piece[PIECE_BYTES];
+    for (;;) {
+        const ssize_t got = read(from, piece, sizeof(piece));
+        if (got == 0)
+            return 0;
+        if (got < 0 && (errno != EINTR || asked_to_end))
+            return -1;
+        for (ssize_t done = 0; done < got;) {
+            const ssize_t put = write(to, piece + done, (size_t)(got - done));
+            if (put < 0 && errno != EINTR)
+                return -1;
+            done += put > 0 ? put : 0;
+        }
+    }
+}
+
+// What comes through a pipe comes once: it is kept for the runs. Terminals and devices are left.
+static bool keep_input(struct runs *runs)
+{
+    struct stat status;
+    struct base_buf path = {0};
+    if (fstat(STDIN_FILENO, &status) != 0)
+        return true;
+    if (S_ISREG(status.st_mode))
+        runs->input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode))
+        return true;
+    bool good = runs_file(runs, "input", "", &path);
+    if (good) {
+        runs->input = open(path.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        good = runs->input >= 0 && pour(STDIN_FILENO, runs->input) == 0;
+        if (!good)
+            cli_message("cannot keep the input, which every run needs: %s", strerror(errno));
+    }
+    runs->input_at = 0;
+    base_buf_fini(&path);
+    return good;
+}
+
+static bool rewind_input(const struct runs *runs)
+{
+    const int file = runs->input >= 0 ? runs->input : STDIN_FILENO;
+    if (runs->input_at >= 0 && lseek(file, runs->input_at, SEEK_SET) < 0) {
+        cli_message("cannot read the input again: %s", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+// --- The folder ----------------------------------------------------------------------------------
+
+bool runs_file(const struct runs *runs, const char *one, const char *other, struct base_buf *path)
+{
+    base_buf_clear(path);
+    base_buf_printf(path, "%s/%s%s", runs->folder, one, other);
+    if (path->failed)
+        cli_message("out of memory");
+    return !path->failed;
+}
+
+static bool make_folder(struct runs *runs)
+{
+    const char *where = getenv("TMPDIR");
+    struct base_buf path = {0};
+    base_buf_printf(&path, "%s/glint-fix-XXXXXX", where && *where ? where : "/tmp");
+    if (path.failed || !mkdtemp(path.text)) {
+        cli_message("cannot make a folder like %s: %s", path.failed ? "/tmp" : path.text,
+                    path.failed ? "out of memory" : strerror(errno));
+        base_buf_fini(&path);
+        return false;
+    }
+    runs->folder = path.text;
+    return true;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status;
+    (void)kind;
+    (void)at;
+    remove(path);
+    return 0;
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+bool runs_begin(struct runs *runs, unsigned times, bool needs_native)
+{
+    runs->input = -1;
+    runs->input_at = -1;
+    note_signals();
+    runs->as_was = copy_environment();
+    if (!runs->as_was) {
+        cli_message("out of memory");
+        return false;
+    }
+    return make_folder(runs) && (!needs_native || prepare(runs, false, &runs->native)) &&
+           prepare(runs, true, &runs->watched) && (times < 2 || keep_input(runs));
+}
+
+void runs_end(struct runs *runs)
+{
+    if (runs->input >= 0)
+        close(runs->input);
+    if (runs->folder && !runs->keeps_folder)
+        nftw(runs->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(runs->folder);
+    base_buf_fini(&runs->path);
+    free_environment(runs->as_was);
+    free_environment(runs->native);
+    free_environment(runs->watched);
+}
+
+// Puts a file in the place of one of our streams; gives the one that was there, to be put back.
+static int exchange(int stream, int file)
+{
+    const int before = fcntl(stream, F_DUPFD_CLOEXEC, 3);
+    return before >= 0 && dup2(file, stream) == stream ? before : -1;
+}
+
+static void put_back(int stream, int before)
+{
+    if (before >= 0) {
+        dup2(before, stream);
+        close(before);
+    }
+}
+
+struct streams {
+    int before[3]; // of ours; -1: was not exchanged
+};
+
+static bool keep_output(const struct runs *runs, const char *kept, struct streams *streams)
+{
+    static const char *const names[] = {NULL, ".out", ".err"};
+    struct base_buf path = {0};
+    bool good = true;
+    for (int i = STDOUT_FILENO; i <= STDERR_FILENO && good; i++) {
+        good = runs_file(runs, kept, names[i], &path);
+        const int file = good ? open(path.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+        if (good && file < 0)
+            cli_message("cannot write %s: %s", path.text, strerror(errno));
+        good = file >= 0;
+        if (good)
+            streams->before[i] = exchange(i, file);
+        if (file >= 0)
+            close(file);
+    }
+    base_buf_fini(&path);
+    return good;
+}
+
+static bool begin_streams(const struct runs *runs, const char *kept, struct streams *streams)
+{
+    *streams = (struct streams){{-1, -1, -1}};
+    fflush(stdout);
+    if (!rewind_input(runs))
+        return false;
+    if (runs->input >= 0)
+        streams->before[STDIN_FILENO] = exchange(STDIN_FILENO, runs->input);
+    return !kept || keep_output(runs, kept, streams);
+}
+
+static void end_streams(const struct streams *streams)
+{
+    for (int i = 0; i < 3; i++)
+        put_back(i, streams->before[i]);
+}
+
+static bool begin_environment(const struct runs *runs, const struct runs_request *request)
+{
+    if (!set_environment(request->watched ? runs->watched : runs->native))
+        return false;
+    if (!request->watched)
+        return true;
+    if (!watching_prepare(request->watching))
+        return false;
+    const bool good =
+        setenv(EVENT_TIMESTAMPS_VARIABLE, request->gpu_times ? "1" : "0", 1) == 0 &&
+        (request->plan ? setenv(PLAN_VARIABLE, request->plan, 1) : unsetenv(PLAN_VARIABLE)) == 0;
+    if (!good)
+        cli_message("out of memory");
+    return good;
+}
+
+bool runs_run(struct runs *runs, const struct runs_request *request, struct record_outcome *outcome)
+{
+    struct profile_setting settings[WATCHING_SETTINGS + 4];
+    struct record_request recording = {.path = runs->path.text,
+                                       .arguments = runs->arguments,
+                                       .output = request->output,
+                                       .overwrite = request->overwrite,
+                                       .settings = settings};
+    struct streams streams;
+    struct base_error error = {0};
+    bool good = begin_environment(runs, request);
+    if (request->watched) {
+        memcpy(settings, request->watching->settings, sizeof(request->watching->settings));
+        recording.setting_count = request->watching->setting_count;
+    }
+    for (uint32_t i = 0; i < request->setting_count && i < 4; i++)
+        settings[recording.setting_count++] = request->settings[i];
+    if (good) {
+        good = begin_streams(runs, request->kept, &streams);
+        const bool ran = good && recording_run(&recording, outcome, &error) == BASE_OK;
+        end_streams(&streams);
+        if (good && !ran)
+            cli_error(&error); // where stderr is ours again
+        good = ran;
+        runs->ran_ns = outcome->ran_ns;
+    }
+    runs->interrupted |= outcome->interrupted || asked_to_end;
+    return set_environment(runs->as_was) && good;
+}
+
+bool runs_show(const struct runs *runs, const char *kept)
+{
+    static const char *const names[] = {NULL, ".out", ".err"};
+    struct base_buf path = {0};
+    bool good = true;
+    for (int i = STDOUT_FILENO; i <= STDERR_FILENO && good; i++) {
+        good = runs_file(runs, kept, names[i], &path);
+        const int file = good ? open(path.text, O_RDONLY | O_CLOEXEC) : -1;
+        if (good && (file < 0 || pour(file, i) != 0)) {
+            cli_message("cannot write what the program has printed: %s", strerror(errno));
+            good = false;
+        }
+        if (file >= 0)
+            close(file);
+    }
+    base_buf_fini(&path);
+    return good;
+}

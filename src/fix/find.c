@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which remedies a profile suggests, and where. It asks the analysis alone; of the profile's calls
+// it needs only, for memory that is freed late, which call is the last to use it.
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix.h"
+
+// An allocation and the last use of what it made, for which calls are counted.
+struct life {
+    size_t place;
+    uint64_t object, made_by, last_use;
+    uint64_t before; // calls on the path of the last use when the object was made
+};
+
+struct finding_all {
+    struct fix *fix;
+    const struct analysis *analysis;
+    BASE_ARRAY(struct life) lives;
+    struct base_map counts;  // of calls, by the paths that count
+    struct base_map wanted;  // of objects: 1 + index of the first of its places
+    struct base_map moments; // calls at which something is to be looked at
+    bool failed;
+};
+
+// --- Waits ---------------------------------------------------------------------------------------
+
+static struct fix_place *add_place(struct finding_all *all, struct fix_place place)
+{
+    struct fix_place *added = base_array_push(&all->fix->places);
+    if (added)
+        *added = place;
+    all->failed |= !added;
+    return added;
+}
+
+static void add_wait_path(struct finding_all *all, const struct analyze_wait_path *path)
+{
+    const bool is_sync = path->kind == PROFILE_CALL_SYNC, is_copy = path->kind == PROFILE_CALL_COPY;
+    if (!path->deferrable) {
+        struct fix_avoided *avoided = base_array_push(&all->fix->avoided);
+        if (avoided)
+            *avoided = (struct fix_avoided){path->path, path->kind};
+        all->failed |= !avoided;
+        all->fix->needed_paths += (is_sync || is_copy) && path->needed > 0;
+        all->fix->unknown_paths += (is_sync || is_copy) && path->needed == 0 && path->unknown > 0;
+    }
+    if (!path->deferrable || (!is_sync && !is_copy))
+        return;
+    const struct fix_place place = {.pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
+                                               : path->safe ? ANALYZE_UNNECESSARY_SYNC
+                                                            : ANALYZE_MISPLACED_SYNC,
+                                    .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,
+                                    .path = path->path,
+                                    .kind = path->kind,
+                                    .calls = path->calls,
+                                    .waited_ns = path->waited_ns};
+    add_place(all, place);
+}
+
+// --- Memory --------------------------------------------------------------------------------------
+
+static void add_churn(struct finding_all *all, const struct analyze_finding *finding)
+{
+    if (!finding->path || !finding->other_path)
+        return;
+    const struct analyze_wait_path *waits =
+        analyze_find_wait_path(all->analysis, finding->path, PROFILE_CALL_FREE);
+    const struct fix_place place = {.pattern = finding->pattern,
+                                    .remedy = PLAN_POOL,
+                                    .left = waits && waits->deferrable ? FIX_TAKEN : FIX_NEEDED,
+                                    .path = finding->path,
+                                    .other_path = finding->other_path,
+                                    .kind = PROFILE_CALL_FREE,
+                                    .calls = waits ? waits->calls : finding->count,
+                                    .waited_ns = waits ? waits->waited_ns : 0,
+                                    .object = finding->object};
+    add_place(all, place);
+}
+
+static void want_object(struct finding_all *all, uint64_t object)
+{
+    all->failed |= !base_map_put(&all->wanted, object, NULL);
+}
+
+static void add_backing(struct finding_all *all, const struct analyze_finding *finding)
+{
+    const bool late = finding->pattern == ANALYZE_LATE_DEALLOCATION;
+    const struct fix_place place = {
+        .pattern = finding->pattern,
+        .remedy = PLAN_BACK,
+        .left = finding->peak || finding->peak_bytes ? FIX_TAKEN : FIX_NO_PEAK,
+        .path = late ? 0 : finding->path, // of late ones, when the call is seen that made it
+        .other_path = late ? finding->other_path : 0,
+        .kind = PROFILE_CALL_ALLOC,
+        .calls = finding->count,
+        .peak_bytes = finding->peak_bytes,
+        .object = finding->object};
+    if (!finding->object || !finding->path || (late && !finding->other_path) ||
+        !add_place(all, place))
+        return;
+    want_object(all, finding->object);
+    struct life *life = base_array_push(&all->lives);
+    all->failed |= !life;
+    if (life)
+        *life = (struct life){.place = all->fix->places.count - 1,
+                              .object = finding->object,
+                              .made_by = late ? 0 : finding->call,
+                              .last_use = late ? finding->other_call : 0};
+}
+
+static void add_findings(struct finding_all *all)
+{
+    for (size_t i = 0; i < analyze_finding_count(all->analysis) && !all->failed; i++) {
+        const struct analyze_finding *finding = analyze_finding(all->analysis, i);
+        switch (finding->pattern) {
+        case ANALYZE_ALLOC_FREE_CHURN: add_churn(all, finding); break;
+        case ANALYZE_EARLY_ALLOCATION:
+        case ANALYZE_LATE_DEALLOCATION: add_backing(all, finding); break;
+        default: break;
+        }
+    }
+}
+
+// --- What the profile says of objects and calls --------------------------------------------------
+
+static bool take_object(void *user, const struct profile_object *object)
+{
+    struct finding_all *all = user;
+    if (!base_map_get(&all->wanted, object->number))
+        return true;
+    for (size_t i = 0; i < all->lives.count; i++) {
+        struct life *life = &all->lives.items[i];
+        struct fix_place *place = &all->fix->places.items[life->place];
+        if (life->object != object->number)
+            continue;
+        place->name = object->name;
+        life->made_by = object->call;
+        // What else is memory is not the plan's: parts lie in what others have made.
+        if (object->kind != PROFILE_OBJECT_DEVICE || object->bytes < FIX_LEAST_BACKED_BYTES)
+            place->left = FIX_SMALL;
+    }
+    return true;
+}
+
+// The calls at which lives begin and end, and the paths that count.
+static void want_calls(struct finding_all *all)
+{
+    for (size_t i = 0; i < all->lives.count && !all->failed; i++) {
+        const struct life *life = &all->lives.items[i];
+        const uint32_t path = all->fix->places.items[life->place].other_path;
+        if (!life->last_use)
+            continue;
+        all->failed = !base_map_put(&all->moments, life->made_by, NULL) ||
+                      !base_map_put(&all->moments, life->last_use, NULL) ||
+                      (path && !base_map_put(&all->counts, path, NULL));
+    }
+}
+
+static bool take_call(void *user, const struct profile_call *call)
+{
+    struct finding_all *all = user;
+    uint64_t *count = base_map_get(&all->counts, call->path);
+    if (count)
+        ++*count;
+    if (!base_map_get(&all->moments, call->number))
+        return true;
+    for (size_t i = 0; i < all->lives.count; i++) {
+        struct life *life = &all->lives.items[i];
+        struct fix_place *place = &all->fix->places.items[life->place];
+        const uint64_t *uses = base_map_get(&all->counts, place->other_path);
+        if (!life->last_use)
+            continue;
+        if (life->made_by == call->number) {
+            place->path = call->path;
+            life->before = uses ? *uses : 0;
+        }
+        if (life->last_use == call->number && uses)
+            place->last_use = *uses - life->before;
+    }
+    return true;
+}
+
+// --- All together --------------------------------------------------------------------------------
+
+static int by_worth(const void *a, const void *b)
+{
+    const struct fix_place *one = a, *other = b;
+    if (one->pattern != other->pattern)
+        return one->pattern < other->pattern ? -1 : 1;
+    if (one->waited_ns != other->waited_ns)
+        return one->waited_ns > other->waited_ns ? -1 : 1;
+    if (one->peak_bytes != other->peak_bytes)
+        return one->peak_bytes > other->peak_bytes ? -1 : 1;
+    if (one->path != other->path)
+        return one->path < other->path ? -1 : 1;
+    return one->other_path < other->other_path ? -1 : one->other_path > other->other_path;
+}
+
+enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
+                        struct base_error *error)
+{
+    struct finding_all all = {.fix = fix, .analysis = analysis};
+    enum base_code code = BASE_OK;
+    for (size_t i = 0; i < analyze_wait_path_count(analysis) && !all.failed; i++)
+        add_wait_path(&all, analyze_wait_path(analysis, i));
+    add_findings(&all);
+    if (!all.failed && all.lives.count)
+        code = profile_each_object(profile, take_object, &all, error);
+    if (code == BASE_OK && !all.failed)
+        want_calls(&all);
+    if (code == BASE_OK && !all.failed && all.lives.count)
+        code = profile_each_call(profile, take_call, &all, error);
+    for (size_t i = 0; i < fix->places.count; i++) {
+        struct fix_place *place = &fix->places.items[i];
+        if (place->left == FIX_TAKEN && !place->path)
+            place->left = FIX_UNSURE;
+    }
+    if (fix->places.count)
+        qsort(fix->places.items, fix->places.count, sizeof(struct fix_place), by_worth);
+    base_array_fini(&all.lives);
+    base_map_fini(&all.counts);
+    base_map_fini(&all.wanted);
+    base_map_fini(&all.moments);
+    return code != BASE_OK ? code
+           : all.failed    ? base_fail(error, BASE_NO_MEMORY, "out of memory for a plan")
+                           : BASE_OK;
+}
+
+void fix_fini(struct fix *fix)
+{
+    base_array_fini(&fix->places);
+    base_array_fini(&fix->rows);
+    base_array_fini(&fix->avoided);
+}

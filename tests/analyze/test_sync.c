@@ -1,0 +1,781 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is found on synchronisation, and what is not, in models made in memory. Times are large
+// against the thresholds unless a test is about them.
+#include "timed.h"
+
+enum { PATH = 500, OTHER_PATH = 501 };
+enum { MS = 1000000 };
+
+// How many findings there are on synchronisation; the first of them, by rank.
+static size_t count_found(const struct analysis *analysis, const struct analyze_finding **first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < analyze_finding_count(analysis); i++) {
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        if (finding->pattern < ANALYZE_UNNECESSARY_SYNC)
+            continue;
+        if (first && count == 0)
+            *first = finding;
+        count++;
+    }
+    return count;
+}
+
+static void expect_none(struct timed *run)
+{
+    struct analysis *analysis = timed_analyze(run, analyze_default_thresholds());
+    const struct analyze_finding *first = NULL;
+    if (count_found(analysis, &first))
+        fail_msg("%s is found", analyze_pattern_word(first->pattern));
+    analyze_free(analysis);
+}
+
+// The one finding. The analysis is the caller's.
+static struct analysis *expect_one(struct timed *run, enum analyze_pattern pattern, uint64_t times,
+                                   const struct analyze_finding **finding)
+{
+    struct analysis *analysis = timed_analyze(run, analyze_default_thresholds());
+    assert_int_equal(count_found(analysis, finding), 1);
+    assert_string_equal(analyze_pattern_word((*finding)->pattern), analyze_pattern_word(pattern));
+    assert_int_equal((*finding)->times, times);
+    return analysis;
+}
+
+static void expect_only(struct timed *run, enum analyze_pattern pattern, uint64_t times)
+{
+    const struct analyze_finding *finding;
+    analyze_free(expect_one(run, pattern, times, &finding));
+}
+
+static void expect_judgement(struct timed *run, uint32_t call, enum analyze_judgement judgement)
+{
+    const struct analyze_thresholds thresholds = analyze_default_thresholds();
+    struct analyze_waits waits;
+    run->model.host.end_ns = run->now_ns;
+    assert_true(analyze_index_uses(&run->model));
+    assert_true(analyze_find_waits(&waits, &run->model));
+    assert_true(analyze_judge(&waits, &thresholds));
+    uint32_t wait = analyze_wait_of(&waits, call);
+    assert_int_not_equal(wait, ANALYZE_NONE);
+    assert_int_equal(waits.waits.items[wait].judgement, judgement);
+    analyze_waits_fini(&waits);
+    analyze_model_fini(&run->model);
+}
+
+static uint32_t a_sync(struct timed *run)
+{
+    return from_path(run, timed_sync(run, 0, MS), PATH);
+}
+
+static uint32_t device_object(struct timed *run)
+{
+    return add_object(&run->model, PROFILE_OBJECT_DEVICE, 1 << 20);
+}
+
+// An asynchronous copy to pinned memory, or from there.
+static uint32_t async_copy(struct timed *run, uint32_t object, bool to_host)
+{
+    return timed_copy(run, object, to_host, PROFILE_MEMORY_PINNED, 10, 0)->call;
+}
+
+// --- unnecessary-sync ----------------------------------------------------------------------------
+
+static void a_synchronisation_that_protects_nothing_is_unnecessary(void **state)
+{
+    (void)state;
+    struct timed run;
+    const struct analyze_finding *finding;
+    timed_begin(&run);
+    for (int i = 0; i < 3; i++) {
+        timed_launch(&run, LEGACY, MS);
+        a_sync(&run);
+        works(&run, MS / 2);
+    }
+    struct analysis *analysis = expect_one(&run, ANALYZE_UNNECESSARY_SYNC, 3, &finding);
+    assert_int_equal(finding->path, PATH);
+    assert_int_equal(finding->call, 2);
+    assert_int_equal(finding->calls, 3);
+    assert_int_equal(finding->waited_ns, 3 * MS);
+    assert_false(finding->host_is_bound);
+    // Launches follow each other by 20 ns and half a millisecond; the GPU takes 3 ms.
+    assert_int_equal(finding->host_ns, 3 * MS / 2 + 40 + 10);
+    const struct analyze_run_time *time = analyze_run_time(analysis);
+    assert_int_equal(time->recorded_ns - time->after_ns, finding->host_ns);
+    assert_int_equal(time->waited_ns, 3 * MS);
+    assert_int_equal(time->unneeded_ns, 3 * MS);
+    assert_true(time->tracked && !time->is_estimated);
+    assert_int_equal(analyze_wait_path_count(analysis), 1);
+    const struct analyze_wait_path *path =
+        analyze_find_wait_path(analysis, PATH, PROFILE_CALL_SYNC);
+    assert_ptr_equal(path, analyze_wait_path(analysis, 0));
+    assert_true(path->safe && path->deferrable);
+    assert_int_equal(path->unneeded, 3);
+    assert_int_equal(path->waited, 3);
+    assert_int_equal(path->waited_ns, 3 * MS);
+    assert_null(analyze_find_wait_path(analysis, PATH, PROFILE_CALL_FREE));
+    assert_null(analyze_find_wait_path(analysis, PATH + 1, PROFILE_CALL_SYNC));
+    analyze_free(analysis);
+}
+
+static void one_whose_data_is_used_is_needed(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    uint32_t copy = async_copy(&run, device_object(&run), true);
+    uint32_t sync = a_sync(&run);
+    first_use(&run, sync, copy, PROFILE_USE_READ);
+    works(&run, MS);
+    struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+    assert_int_equal(count_found(analysis, NULL), 0);
+    const struct analyze_wait_path *path = analyze_wait_path(analysis, 0);
+    assert_true(!path->safe && !path->deferrable && path->needed == 1);
+    analyze_free(analysis);
+}
+
+// Of several that protect the same, the last before the use is the one that is needed.
+static void data_that_is_used_behind_another_wait_does_not_need_the_first(void **state)
+{
+    (void)state;
+    struct timed run;
+    const struct analyze_finding *finding;
+    timed_begin(&run);
+    uint32_t copy = async_copy(&run, device_object(&run), true);
+    uint32_t first = a_sync(&run);
+    works(&run, 10);
+    from_path(&run, timed_sync(&run, LEGACY, 0), OTHER_PATH);
+    first_use(&run, first, copy, PROFILE_USE_SYSTEM);
+    works(&run, MS);
+    struct analysis *analysis = expect_one(&run, ANALYZE_UNNECESSARY_SYNC, 1, &finding);
+    assert_int_equal(finding->path, PATH);
+    assert_int_equal(analyze_find_wait_path(analysis, OTHER_PATH, PROFILE_CALL_SYNC)->needed, 1);
+    analyze_free(analysis);
+}
+
+// A wait for another stream is none for the data.
+static void a_wait_for_another_stream_does_not_take_its_place(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    uint32_t copy = async_copy(&run, device_object(&run), true);
+    uint32_t first = a_sync(&run);
+    from_path(&run, timed_sync(&run, FREE_RUNNING, 0), OTHER_PATH);
+    first_use(&run, first, copy, PROFILE_USE_READ);
+    expect_judgement(&run, first, ANALYZE_NEEDED);
+}
+
+static void one_call_that_is_needed_keeps_all_of_its_call_path(void **state)
+{
+    (void)state;
+    for (int kind = PROFILE_USE_READ; kind <= PROFILE_USE_UNWATCHED; kind++) {
+        struct timed run;
+        timed_begin(&run);
+        timed_launch(&run, LEGACY, MS);
+        a_sync(&run);
+        uint32_t copy = async_copy(&run, device_object(&run), true);
+        uint32_t sync = a_sync(&run);
+        first_use(&run, sync, copy, (enum profile_use_kind)kind);
+        expect_none(&run);
+    }
+}
+
+static void what_may_be_used_unseen_is_not_claimed(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    uint32_t copy = async_copy(&run, device_object(&run), true);
+    uint32_t sync = a_sync(&run);
+    first_use(&run, sync, copy, PROFILE_USE_UNKNOWN);
+    expect_judgement(&run, sync, ANALYZE_UNKNOWN);
+    timed_begin(&run);
+    timed_launch(&run, LEGACY, MS);
+    sync = a_sync(&run);
+    first_use(&run, sync, ANALYZE_NONE, PROFILE_USE_UNWATCHED); // managed memory
+    expect_judgement(&run, sync, ANALYZE_UNKNOWN);
+}
+
+static void without_first_uses_nothing_is_claimed(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    run.model.host.tracked = false;
+    timed_launch(&run, LEGACY, MS);
+    a_sync(&run);
+    struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+    assert_int_equal(count_found(analysis, NULL), 0);
+    assert_int_equal(analyze_wait_path(analysis, 0)->unknown, 1);
+    assert_false(analyze_run_time(analysis)->tracked);
+    assert_int_equal(analyze_run_time(analysis)->recorded_ns, run.now_ns);
+    analyze_free(analysis);
+}
+
+// Data that was used 32 times is only looked at now and then.
+static void data_that_was_not_looked_at_is_as_the_last_that_was(void **state)
+{
+    (void)state;
+    for (int seen = 31; seen <= 32; seen++) {
+        struct timed run;
+        uint32_t sync = 0;
+        timed_begin(&run);
+        uint32_t object = device_object(&run);
+        for (int i = 0; i <= seen; i++) {
+            uint32_t copy = from_path(&run, async_copy(&run, object, true), OTHER_PATH);
+            sync = a_sync(&run);
+            if (i < seen)
+                first_use(&run, sync, copy, PROFILE_USE_READ);
+        }
+        expect_judgement(&run, sync, seen == 32 ? ANALYZE_NEEDED : ANALYZE_UNNEEDED);
+    }
+}
+
+// --- What else a wait is for ---------------------------------------------------------------------
+
+static void the_time_of_an_event_needs_a_wait_for_it(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked < 2; asked++) {
+        struct timed run;
+        timed_begin(&run);
+        timed_launch(&run, LEGACY, MS);
+        timed_record(&run, LEGACY, 7);
+        uint32_t sync = from_path(&run, timed_event_sync(&run, 7, MS), PATH);
+        if (asked) {
+            add_call(&run.model, PROFILE_CALL_SYNC, 0);
+            last_call(&run)->event = 7;
+            last_call(&run)->flags |= ANALYZE_ASYNC | ANALYZE_TIMES;
+            took(&run, 10, 0);
+        }
+        expect_judgement(&run, sync, asked ? ANALYZE_NEEDED : ANALYZE_UNNEEDED);
+    }
+    struct timed run; // where nobody tells whether it was asked for
+    timed_begin(&run);
+    run.model.host.knows_timing = false;
+    timed_launch(&run, LEGACY, MS);
+    timed_record(&run, LEGACY, 7);
+    expect_judgement(&run, timed_event_sync(&run, 7, MS), ANALYZE_UNKNOWN);
+}
+
+static void functions_of_the_host_are_waited_for(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    add_call(&run.model, PROFILE_CALL_HOST, LEGACY);
+    last_call(&run)->flags |= ANALYZE_ASYNC;
+    took(&run, 10, 0);
+    uint32_t first = a_sync(&run);
+    timed_launch(&run, LEGACY, MS);
+    uint32_t second = a_sync(&run);
+    (void)second;
+    expect_judgement(&run, first, ANALYZE_UNKNOWN);
+}
+
+static void memory_that_is_still_read_may_be_written_after_a_wait(void **state)
+{
+    (void)state;
+    static const struct {
+        enum profile_memory memory;
+        enum analyze_judgement judgement;
+    } cases[] = {{PROFILE_MEMORY_PINNED, ANALYZE_UNKNOWN},
+                 {PROFILE_MEMORY_MANAGED, ANALYZE_UNKNOWN},
+                 {PROFILE_MEMORY_PAGEABLE, ANALYZE_UNNEEDED}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct timed run;
+        timed_begin(&run);
+        timed_copy(&run, device_object(&run), false, cases[i].memory, 10, 0);
+        expect_judgement(&run, a_sync(&run), cases[i].judgement);
+    }
+}
+
+static void kernels_that_use_host_memory_are_waited_for(void **state)
+{
+    (void)state;
+    enum { TOUCHES, IS_NOT_SEEN, TOUCHES_ANOTHER, CASES };
+    for (int which = 0; which < CASES; which++) {
+        struct timed run;
+        timed_begin(&run);
+        uint32_t pinned = add_object(&run.model, PROFILE_OBJECT_PINNED, 64);
+        run.model.objects.items[pinned].is_host = true;
+        uint32_t object = device_object(&run);
+        timed_launch(&run, LEGACY, MS);
+        if (which == IS_NOT_SEEN)
+            last_call(&run)->flags |= ANALYZE_UNSEEN;
+        else
+            uses(&run.model, which == TOUCHES ? pinned : object, ANALYZE_WRITE);
+        expect_judgement(&run, a_sync(&run),
+                         which == TOUCHES_ANOTHER ? ANALYZE_UNNEEDED : ANALYZE_UNKNOWN);
+    }
+}
+
+static void what_other_processes_may_see_is_not_judged(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    add_call(&run.model, PROFILE_CALL_MEMORY, 0);
+    last_call(&run)->flags |= ANALYZE_SHARES;
+    took(&run, 10, 0);
+    timed_launch(&run, LEGACY, MS);
+    expect_judgement(&run, a_sync(&run), ANALYZE_UNKNOWN);
+}
+
+static void memory_is_unmapped_behind_a_wait(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    uint32_t object = add_object(&run.model, PROFILE_OBJECT_MAPPING, 64);
+    timed_launch(&run, LEGACY, MS);
+    uint32_t sync = a_sync(&run);
+    run.model.objects.items[object].has_end = true;
+    run.model.objects.items[object].end = add_call(&run.model, PROFILE_CALL_MEMORY, 0);
+    took(&run, 10, 0);
+    expect_judgement(&run, sync, ANALYZE_UNKNOWN);
+}
+
+// The host waits for one stream, and gives the other work on what the first wrote.
+static void a_wait_that_orders_streams_is_needed(void **state)
+{
+    (void)state;
+    enum { ORDERS, OTHER_OBJECT, HAS_EVENT, NOT_SEEN, SAME_STREAM, ONLY_READS, CASES };
+    static const enum analyze_judgement wanted[CASES] = {
+        [ORDERS] = ANALYZE_NEEDED,        [OTHER_OBJECT] = ANALYZE_UNNEEDED,
+        [HAS_EVENT] = ANALYZE_UNNEEDED,   [NOT_SEEN] = ANALYZE_UNKNOWN,
+        [SAME_STREAM] = ANALYZE_UNNEEDED, [ONLY_READS] = ANALYZE_UNNEEDED};
+    for (int which = 0; which < CASES; which++) {
+        struct timed run;
+        timed_begin(&run);
+        uint32_t object = device_object(&run), other = device_object(&run);
+        const uint32_t second = which == SAME_STREAM ? BLOCKING : FREE_RUNNING;
+        timed_launch(&run, BLOCKING, MS);
+        uses(&run.model, object, which == ONLY_READS ? ANALYZE_READ : ANALYZE_WRITE);
+        if (which == HAS_EVENT) {
+            timed_record(&run, BLOCKING, 1);
+            timed_event_wait(&run, FREE_RUNNING, 1);
+        }
+        uint32_t sync = from_path(&run, timed_sync(&run, BLOCKING, MS), PATH);
+        timed_launch(&run, second, MS);
+        if (which == NOT_SEEN)
+            last_call(&run)->flags |= ANALYZE_UNSEEN;
+        else
+            uses(&run.model, which == OTHER_OBJECT ? other : object, ANALYZE_READ);
+        expect_judgement(&run, sync, wanted[which]);
+    }
+}
+
+// Once one wait has brought them into order, those behind it need not.
+static void streams_are_brought_into_order_once(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    uint32_t object = device_object(&run);
+    timed_launch(&run, BLOCKING, MS);
+    uses(&run.model, object, ANALYZE_WRITE);
+    from_path(&run, timed_sync(&run, BLOCKING, MS), OTHER_PATH);
+    timed_launch(&run, FREE_RUNNING, MS);
+    uses(&run.model, object, ANALYZE_READ);
+    uint32_t sync = a_sync(&run);
+    timed_launch(&run, FREE_RUNNING, MS);
+    uses(&run.model, object, ANALYZE_READ);
+    expect_judgement(&run, sync, ANALYZE_UNNEEDED);
+}
+
+// --- misplaced-sync ------------------------------------------------------------------------------
+
+// The copy is there 1 ms before it is used: `later_ns` more or less.
+static void make_late(struct timed *run, int64_t later_ns)
+{
+    timed_begin(run);
+    uint32_t object = device_object(run);
+    for (int i = 0; i < 3; i++) {
+        timed_launch(run, LEGACY, MS);
+        uint32_t copy = async_copy(run, object, true);
+        uint32_t sync = a_sync(run);
+        timed_launch(run, LEGACY, 10);
+        works(run, later_ns + i * 1000 - 10);
+        first_use(run, sync, copy, PROFILE_USE_READ);
+        works(run, MS / 4);
+    }
+}
+
+static void a_wait_long_before_the_use_is_misplaced(void **state)
+{
+    (void)state;
+    struct timed run;
+    const struct analyze_finding *finding;
+    make_late(&run, MS);
+    struct analysis *analysis = expect_one(&run, ANALYZE_MISPLACED_SYNC, 3, &finding);
+    assert_int_equal(finding->use_ns, MS);
+    assert_int_equal(finding->use_calls, 1);
+    assert_int_equal(finding->use_path, 900);
+    assert_int_equal(finding->waited_ns, 3 * MS);
+    assert_true(finding->host_ns > 0 && finding->host_ns <= finding->waited_ns);
+    const struct analyze_wait_path *path =
+        analyze_find_wait_path(analysis, PATH, PROFILE_CALL_SYNC);
+    assert_true(path->deferrable && !path->safe && path->late == 3);
+    analyze_free(analysis);
+}
+
+static void one_shortly_before_it_is_not(void **state)
+{
+    (void)state;
+    struct timed run;
+    make_late(&run, 99000); // less than late-use-us
+    expect_none(&run);
+    make_late(&run, MS / 2 - 3000); // less than half of what was waited
+    expect_none(&run);
+    make_late(&run, MS / 2);
+    expect_only(&run, ANALYZE_MISPLACED_SYNC, 3);
+}
+
+// --- synchronous-transfer ------------------------------------------------------------------------
+
+static void copies_that_need_not_wait_are_found(void **state)
+{
+    (void)state;
+    for (int to_host = 0; to_host < 2; to_host++) {
+        struct timed run;
+        const struct analyze_finding *finding;
+        timed_begin(&run);
+        uint32_t object = device_object(&run);
+        for (int i = 0; i < 4; i++) {
+            timed_launch(&run, LEGACY, MS);
+            uint32_t call =
+                timed_copy(&run, object, to_host, PROFILE_MEMORY_PAGEABLE, 2 * MS, MS)->call;
+            from_path(&run, call, PATH);
+            works(&run, 2 * MS);
+        }
+        struct analysis *analysis = expect_one(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 4, &finding);
+        assert_int_equal(finding->moved_bytes, 4 << 20);
+        assert_int_equal(finding->to_host, to_host);
+        assert_int_equal(finding->memory, PROFILE_MEMORY_PAGEABLE);
+        assert_int_equal(finding->object, 1);
+        assert_int_equal(finding->use_ns, 0);
+        assert_int_equal(finding->waited_ns, 4 * (2 * MS - ANALYZE_ASYNC_NS));
+        assert_true(finding->host_ns > 3 * 2 * MS - 100000);
+        assert_true(finding->host_ns <= finding->waited_ns);
+        analyze_free(analysis);
+    }
+}
+
+static void a_copy_whose_data_is_used_at_once_stays(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        struct timed run;
+        timed_begin(&run);
+        uint32_t object = device_object(&run);
+        for (int i = 0; i < 4; i++) {
+            uint32_t call =
+                timed_copy(&run, object, true, PROFILE_MEMORY_PAGEABLE, 2 * MS, MS)->call;
+            from_path(&run, call, PATH);
+            works(&run, later ? 2 * MS : 1000);
+            first_use(&run, call, call, PROFILE_USE_READ);
+        }
+        if (later)
+            expect_only(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 4);
+        else
+            expect_none(&run);
+    }
+}
+
+static void what_takes_too_little_time_is_not_told(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run); // 99 us
+    timed_copy(&run, device_object(&run), false, PROFILE_MEMORY_PAGEABLE, 99000, 50000);
+    expect_none(&run);
+    timed_begin(&run); // less than a hundredth of the run
+    timed_copy(&run, device_object(&run), false, PROFILE_MEMORY_PAGEABLE, MS, MS / 2);
+    works(&run, 110 * MS);
+    expect_none(&run);
+    timed_begin(&run);
+    timed_copy(&run, device_object(&run), false, PROFILE_MEMORY_PAGEABLE, MS, MS / 2);
+    works(&run, 90 * MS);
+    expect_only(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1);
+}
+
+// --- alloc-free-churn ----------------------------------------------------------------------------
+
+static uint32_t timed_allocate(struct timed *run, uint64_t bytes)
+{
+    uint32_t object = allocate(&run->model, bytes);
+    from_path(run, took(run, 40000, 0), PATH);
+    return object;
+}
+
+static uint32_t timed_release(struct timed *run, uint32_t object)
+{
+    uint32_t call = release(&run->model, object);
+    took(run, MS, MS);
+    return from_path(run, call, OTHER_PATH);
+}
+
+static void memory_that_comes_and_goes_is_churn(void **state)
+{
+    (void)state;
+    struct timed run;
+    const struct analyze_finding *finding;
+    timed_begin(&run);
+    for (int i = 0; i < 6; i++) {
+        uint32_t object = timed_allocate(&run, 1000 + (uint64_t)i);
+        timed_launch(&run, LEGACY, MS);
+        timed_release(&run, object);
+        works(&run, MS / 2);
+    }
+    struct analysis *analysis = expect_one(&run, ANALYZE_ALLOC_FREE_CHURN, 5, &finding);
+    assert_int_equal(finding->path, OTHER_PATH);
+    assert_int_equal(finding->other_path, PATH);
+    assert_int_equal(finding->call, 3);
+    assert_int_equal(finding->other_call, 1);
+    assert_int_equal(finding->object, 1);
+    // Of five allocations and frees, all but what a pool takes.
+    assert_int_equal(finding->waited_ns, 5 * (40000 + MS - 2 * ANALYZE_POOL_NS));
+    assert_true(finding->host_ns > 0 && finding->host_ns <= finding->waited_ns);
+    analyze_free(analysis);
+}
+
+static void memory_that_is_all_there_at_once_is_none(void **state)
+{
+    (void)state;
+    enum { COUNT = 8 };
+    struct timed run;
+    uint32_t objects[COUNT];
+    timed_begin(&run);
+    for (int i = 0; i < COUNT; i++)
+        objects[i] = timed_allocate(&run, 1000);
+    timed_launch(&run, LEGACY, MS);
+    for (int i = 0; i < COUNT; i++)
+        timed_release(&run, objects[i]);
+    expect_none(&run);
+}
+
+static void few_frees_that_wait_for_nothing_or_are_needed_are_none(void **state)
+{
+    (void)state;
+    enum { FEW, SIZES, NEEDED, DOES_NOT_WAIT, CASES };
+    for (int which = 0; which < CASES; which++) {
+        struct timed run;
+        timed_begin(&run);
+        for (int i = 0; i < (which == FEW ? 4 : 10); i++) {
+            uint32_t object =
+                timed_allocate(&run, which == SIZES ? UINT64_C(1000) << i : UINT64_C(1000));
+            uint32_t copy = async_copy(&run, object, true);
+            uint32_t freed = timed_release(&run, object);
+            if (which == DOES_NOT_WAIT)
+                run.model.calls.items[freed].flags &= (uint16_t)~ANALYZE_WAITED;
+            if (which == NEEDED && i == 5)
+                first_use(&run, freed, copy, PROFILE_USE_READ);
+        }
+        expect_none(&run);
+    }
+}
+
+// --- duplicate-transfer --------------------------------------------------------------------------
+
+static void hashed_copy(struct timed *run, uint32_t object, bool to_host, uint64_t hash)
+{
+    struct analyze_copy *copy = timed_copy(run, object, to_host, PROFILE_MEMORY_PAGEABLE, 10, 0);
+    from_path(run, copy->call, PATH);
+    run->model.calls.items[copy->call].gpu_ns = MS;
+    copy->hashed = true;
+    copy->hash[0] = copy->hash[1] = hash;
+}
+
+enum between {
+    NOTHING,
+    READ_BY_KERNEL,
+    WRITTEN_BY_KERNEL,
+    NOT_SEEN,
+    SET_HERE,
+    SET_ELSEWHERE,
+    OTHER_BYTES,
+    COPIED_OVER,
+    BETWEENS
+};
+
+static void the_same_bytes_again_are_a_duplicate_unless_something_wrote_there(void **state)
+{
+    (void)state;
+    for (int what = 0; what < BETWEENS; what++) {
+        struct timed run;
+        timed_begin(&run);
+        uint32_t object = device_object(&run), other = device_object(&run);
+        hashed_copy(&run, object, false, 7);
+        switch (what) {
+        case READ_BY_KERNEL:
+        case WRITTEN_BY_KERNEL:
+            timed_launch(&run, LEGACY, 10);
+            uses(&run.model, object, what == READ_BY_KERNEL ? ANALYZE_READ : ANALYZE_WRITE);
+            break;
+        case NOT_SEEN:
+            timed_launch(&run, LEGACY, 10);
+            last_call(&run)->flags |= ANALYZE_UNSEEN;
+            break;
+        case SET_HERE:
+        case SET_ELSEWHERE:
+            set(&run.model, what == SET_HERE ? object : other, 64, 4);
+            took(&run, 10, 0);
+            break;
+        case COPIED_OVER: // with the same bytes, but not to the same place
+            hashed_copy(&run, object, false, 7);
+            struct analyze_copy *copies = run.model.host.copies.items;
+            copies[run.model.host.copies.count - 1].device_address += 4;
+            run.model.touches.items[run.model.touches.count - 1].offset = 4;
+            run.model.touches.items[run.model.touches.count - 1].row_bytes -= 4;
+            copies[run.model.host.copies.count - 1].bytes -= 4;
+            break;
+        default: break;
+        }
+        hashed_copy(&run, object, false, what == OTHER_BYTES ? 8 : 7);
+        if (what == NOTHING || what == READ_BY_KERNEL || what == SET_ELSEWHERE)
+            expect_only(&run, ANALYZE_DUPLICATE_TRANSFER, 1);
+        else
+            expect_none(&run);
+    }
+}
+
+static void bytes_that_the_host_has_already_are_a_duplicate(void **state)
+{
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        struct timed run;
+        const struct analyze_finding *finding;
+        timed_begin(&run);
+        uint32_t object = device_object(&run);
+        hashed_copy(&run, object, true, 7);
+        hashed_copy(&run, object, true, 7);
+        run.model.host.copies.items[1].same_before = same;
+        if (!same) {
+            expect_none(&run);
+            continue;
+        }
+        struct analysis *analysis = expect_one(&run, ANALYZE_DUPLICATE_TRANSFER, 1, &finding);
+        assert_int_equal(finding->traffic_bytes, 1 << 20);
+        assert_int_equal(finding->gpu_ns, MS);
+        assert_int_equal(finding->call, 2);
+        assert_int_equal(finding->other_call, 1);
+        assert_true(finding->to_host);
+        analyze_free(analysis);
+    }
+}
+
+// --- Together ------------------------------------------------------------------------------------
+
+// Each alone gains nearly nothing, because the other waits as long; both together do.
+static void remedies_are_worth_more_together(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (int i = 0; i < 4; i++) {
+        timed_launch(&run, LEGACY, MS);
+        a_sync(&run);
+        from_path(&run, timed_sync(&run, 0, 0), OTHER_PATH);
+        works(&run, MS);
+    }
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    thresholds.wait_us = thresholds.wait_percent = 0;
+    struct analysis *analysis = timed_analyze(&run, thresholds);
+    assert_int_equal(count_found(analysis, NULL), 2);
+    uint64_t alone = 0;
+    for (size_t i = 0; i < 2; i++)
+        alone += analyze_finding(analysis, i)->host_ns;
+    const struct analyze_run_time *time = analyze_run_time(analysis);
+    assert_int_equal(alone, 4 * 10); // what the first does beside waiting
+    // The last kernel's time is hidden behind the program's own, as are all before.
+    assert_int_equal(time->recorded_ns - time->after_ns, 4 * MS);
+    analyze_free(analysis);
+}
+
+// What takes more of the run comes before what takes less of the peak.
+static void findings_are_ranked_by_their_shares(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    uint32_t unused = allocate(&run.model, 100), used = allocate(&run.model, 900);
+    took(&run, 10, 0);
+    took(&run, 10, 0);
+    timed_launch(&run, LEGACY, MS);
+    uses(&run.model, used, ANALYZE_WRITE);
+    a_sync(&run);
+    works(&run, MS);
+    release(&run.model, unused);
+    took(&run, 10, 0);
+    release(&run.model, used);
+    took(&run, 10, 0);
+    struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+    assert_int_equal(analyze_finding(analysis, 0)->pattern, ANALYZE_UNNECESSARY_SYNC);
+    assert_int_equal(analyze_finding(analysis, 1)->pattern, ANALYZE_UNUSED_ALLOCATION);
+    analyze_free(analysis);
+}
+
+// Of more remedies than are replayed, the others have what they waited as a bound.
+static void of_very_many_remedies_the_largest_are_replayed(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (uint32_t i = 0; i < 250; i++) {
+        timed_launch(&run, LEGACY, MS + i);
+        from_path(&run, timed_sync(&run, 0, MS + i), 1000 + i);
+        works(&run, MS);
+    }
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    thresholds.wait_percent = 0;
+    struct analysis *analysis = timed_analyze(&run, thresholds);
+    size_t bounds = 0;
+    assert_int_equal(count_found(analysis, NULL), 250);
+    for (size_t i = 0; i < 250; i++) {
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        bounds += finding->host_is_bound;
+        if (finding->host_is_bound) {
+            assert_int_equal(finding->host_ns, finding->waited_ns);
+            assert_true(finding->waited_ns < MS + 50);
+        }
+    }
+    assert_int_equal(bounds, 50);
+    analyze_free(analysis);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_synchronisation_that_protects_nothing_is_unnecessary),
+        cmocka_unit_test(one_whose_data_is_used_is_needed),
+        cmocka_unit_test(data_that_is_used_behind_another_wait_does_not_need_the_first),
+        cmocka_unit_test(a_wait_for_another_stream_does_not_take_its_place),
+        cmocka_unit_test(one_call_that_is_needed_keeps_all_of_its_call_path),
+        cmocka_unit_test(what_may_be_used_unseen_is_not_claimed),
+        cmocka_unit_test(without_first_uses_nothing_is_claimed),
+        cmocka_unit_test(data_that_was_not_looked_at_is_as_the_last_that_was),
+        cmocka_unit_test(the_time_of_an_event_needs_a_wait_for_it),
+        cmocka_unit_test(functions_of_the_host_are_waited_for),
+        cmocka_unit_test(memory_that_is_still_read_may_be_written_after_a_wait),
+        cmocka_unit_test(kernels_that_use_host_memory_are_waited_for),
+        cmocka_unit_test(what_other_processes_may_see_is_not_judged),
+        cmocka_unit_test(memory_is_unmapped_behind_a_wait),
+        cmocka_unit_test(a_wait_that_orders_streams_is_needed),
+        cmocka_unit_test(streams_are_brought_into_order_once),
+        cmocka_unit_test(a_wait_long_before_the_use_is_misplaced),
+        cmocka_unit_test(one_shortly_before_it_is_not),
+        cmocka_unit_test(copies_that_need_not_wait_are_found),
+        cmocka_unit_test(a_copy_whose_data_is_used_at_once_stays),
+        cmocka_unit_test(what_takes_too_little_time_is_not_told),
+        cmocka_unit_test(memory_that_comes_and_goes_is_churn),
+        cmocka_unit_test(memory_that_is_all_there_at_once_is_none),
+        cmocka_unit_test(few_frees_that_wait_for_nothing_or_are_needed_are_none),
+        cmocka_unit_test(the_same_bytes_again_are_a_duplicate_unless_something_wrote_there),
+        cmocka_unit_test(bytes_that_the_host_has_already_are_a_duplicate),
+        cmocka_unit_test(remedies_are_worth_more_together),
+        cmocka_unit_test(findings_are_ranked_by_their_shares),
+        cmocka_unit_test(of_very_many_remedies_the_largest_are_replayed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
