@@ -14,6 +14,17 @@ struct reading {
     bool applied[ANALYZE_PATTERNS];
 };
 
+// An object that is allocated early and freed late has one row for both.
+static void mark_patterns(struct reading *reading, const struct fix_place *place)
+{
+    const struct fix *fix = &reading->subject->fix;
+    for (size_t i = 0; i < fix->places.count; i++) {
+        const struct fix_place *other = &fix->places.items[i];
+        if (!other->left && other->remedy == place->remedy && other->path == place->path)
+            reading->applied[other->pattern] = true;
+    }
+}
+
 static bool take_correction(void *user, const struct profile_correction *row)
 {
     struct reading *reading = user;
@@ -32,7 +43,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
     if (!row->applied || row->remedy == PROFILE_REMEDY_LAST_USE)
         return true;
     told->places++;
-    reading->applied[reading->subject->fix.places.items[of->place].pattern] = true;
+    mark_patterns(reading, &reading->subject->fix.places.items[of->place]);
     told->waits += of->waits ? row->applied : 0;
     return true;
 }
@@ -127,8 +138,11 @@ void fix_told_put(const struct fix_told *told, const struct fix_times *times, st
     if (told->places) {
         put_counted(out, told->remedies, " remedy", " remedies");
         base_buf_puts(out, " applied at ");
-        put_counted(out, told->places, " place: ", " places: ");
-        put_counted(out, told->waits, " wait removed", " waits removed");
+        put_counted(out, told->places, " place", " places");
+        if (told->waits || told->put_off) {
+            base_buf_puts(out, ": ");
+            put_counted(out, told->waits, " wait removed", " waits removed");
+        }
         if (told->put_off) {
             base_buf_puts(out, ", ");
             put_number(out, told->put_off);

@@ -69,9 +69,20 @@ struct fix {                             // begins as {0}
     uint64_t needed_paths, unknown_paths; // of synchronisations and copies
 };
 
-// Finds the places. The analysis must be of that profile, and both must stay as long.
+// What an analysis says that places rest on.
+struct fix_evidence {
+    const struct analyze_wait_path *const *waits;
+    size_t wait_count;
+    const struct analyze_finding *const *findings;
+    size_t finding_count;
+};
+
+// Finds the places, by an analysis or by what one says. It must be of that profile, which must stay
+// open as long.
 enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
                         struct base_error *error);
+enum base_code fix_find_by(struct profile *profile, const struct fix_evidence *evidence,
+                           struct fix *fix, struct base_error *error);
 void fix_fini(struct fix *fix);
 
 // Adds rows to an empty plan for all places that are not left. What cannot be sure of its call

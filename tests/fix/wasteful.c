@@ -4,6 +4,7 @@
 // needs for one step alone. At the end it copies to its stack, of which nobody sees whether it is
 // used, and prints what it finds. Words:
 //   steps=N   how many, 6 unless told
+//   memory    uses two large objects one after the other, and has both all the time
 //   out=FILE  writes the result there, behind what the file had
 //   time      prints the time too, so that no run is like another
 //   err       prints it to stderr
@@ -18,7 +19,7 @@
 
 #include "cudaabi/cudaabi.h"
 
-enum { BYTES = 1 << 20, LOOKED_AT = 4096 };
+enum { BYTES = 1 << 20, LARGE_BYTES = 8 << 20, LOOKED_AT = 4096 };
 
 // Whole pages: what the CPU does with them is seen.
 static unsigned char ignored[BYTES] __attribute__((aligned(65536)));
@@ -50,6 +51,25 @@ static __attribute__((noinline)) void step(CUdeviceptr result, int number)
     CHECK(cuMemsetD8_v2(temporary, (unsigned char)number, BYTES));
     CHECK(cuMemcpyDtoD_v2(result, temporary, BYTES));
     CHECK(cuMemFree_v2(temporary));
+}
+
+static void use(CUdeviceptr memory, unsigned char value)
+{
+    unsigned char found[LOOKED_AT];
+    CHECK(cuMemsetD8_v2(memory, value, LARGE_BYTES));
+    CHECK(cuMemcpyDtoH_v2(found, memory + LARGE_BYTES - sizeof(found), sizeof(found)));
+    printf("found %d\n", found[LOOKED_AT - 1]);
+}
+
+static void use_memory(void)
+{
+    CUdeviceptr one, other;
+    CHECK(cuMemAlloc_v2(&one, LARGE_BYTES));
+    CHECK(cuMemAlloc_v2(&other, LARGE_BYTES));
+    use(one, 3);
+    use(other, 4);
+    CHECK(cuMemFree_v2(one));
+    CHECK(cuMemFree_v2(other));
 }
 
 static void print_time(FILE *out)
@@ -90,6 +110,8 @@ int main(int argc, char **argv)
     CHECK(cuInit(0));
     CHECK(cuDevicePrimaryCtxRetain(&context, 0));
     CHECK(cuCtxSetCurrent(context));
+    if (value_of(argc, argv, "memory"))
+        use_memory();
     CHECK(cuMemAlloc_v2(&result, BYTES));
     for (int i = 0; i < (steps ? atoi(steps) : 6); i++) {
         step(result, i);
