@@ -81,13 +81,11 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
 // Asks the driver, and once more where it found no memory and some could be made free. A call that
 // is refused is not made.
 bool call_lacks_memory(CUresult result);
-#define CALLED_WITH(call, result, called)                                \
-    do {                                                                 \
-        (result) = (call).refused;                                       \
-        if ((result) == CUDA_SUCCESS)                                    \
-            (result) = (called);                                         \
-        if (call_lacks_memory(result) && (call).refused == CUDA_SUCCESS) \
-            (result) = (called);                                         \
+#define CALLED_WITH(call, result, called)                                       \
+    do {                                                                        \
+        (result) = (call).refused;                                              \
+        if ((result) == CUDA_SUCCESS && call_lacks_memory((result) = (called))) \
+            (result) = (called);                                                \
     } while (0)
 
 #define HOOKED(symbol, params, args, stream, before, ...)               \
