@@ -70,7 +70,6 @@ static inline double waits_seconds()
 static inline double waits_begin()
 {
     CHECK(cudaSetDevice(0));
-    CHECK(cudaDeviceSynchronize());
     return waits_seconds();
 }
 

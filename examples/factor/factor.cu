@@ -33,9 +33,8 @@ int main(int argc, char **argv)
     CHECK(cudaGetLastError());
     std::vector<uint32_t> model(problem.count);
     CHECK(cudaMemcpy(model.data(), model_gpu, bytes, cudaMemcpyDeviceToHost));
+    const uint64_t checksum = waits_checksum(waits_checksum_start, model.data(), model.size());
     CHECK(cudaFree(model_gpu));
     waits_done(began);
-
-    const uint64_t checksum = waits_checksum(waits_checksum_start, model.data(), model.size());
     return waits_end("factor", checksum, is_model(problem, model));
 }

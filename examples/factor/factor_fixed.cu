@@ -25,11 +25,10 @@ int main(int argc, char **argv)
     CHECK(cudaGetLastError());
     std::vector<uint32_t> model(problem.count);
     CHECK(cudaMemcpy(model.data(), model_gpu, bytes, cudaMemcpyDeviceToHost));
+    const uint64_t checksum = waits_checksum(waits_checksum_start, model.data(), model.size());
     CHECK(cudaFree(slope_gpu));
     CHECK(cudaFree(change_gpu));
     CHECK(cudaFree(model_gpu));
     waits_done(began);
-
-    const uint64_t checksum = waits_checksum(waits_checksum_start, model.data(), model.size());
     return waits_end("factor_fixed", checksum, is_model(problem, model));
 }

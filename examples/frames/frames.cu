@@ -2,17 +2,18 @@
 // frames: a row of frames that the host draws, the GPU filters and the host looks at, each way
 // through memory that is not pinned.
 //
-// What comes back is looked at only when the next frame is on its way, so that the GPU could filter
-// a frame while the host draws the next one. But cudaMemcpy returns when the data is there
-// (synchronous-transfer): the host waits for every frame when it copies it back. frames_fixed.cu
-// has pinned memory, copies asynchronously, and waits for a frame when it looks at it.
+// The host looks at a frame while the GPU filters the next one, and could draw one meanwhile too.
+// But the copy that brings a frame back returns when it is there (synchronous-transfer): the host
+// waits for the GPU in every step, for data that it does not look at before it has drawn another
+// frame. The copy to the GPU comes between, and is all that has to wait. frames_fixed.cu has pinned
+// memory, copies asynchronously both ways, and waits for a frame when it looks at it.
 //
 // The host looks at every frame, at all of it; what it finds is the result.
 #include "frames.h"
 
 int main(int argc, char **argv)
 {
-    const waits_problem problem = waits_arguments(argc, argv, {1 << 16, 6, 2, 1});
+    const waits_problem problem = waits_arguments(argc, argv, {1 << 16, 6, 2, 16});
     const size_t bytes = problem.count * sizeof(uint32_t);
     const int blocks = example_blocks(problem.count, block);
     const double began = waits_begin();
@@ -30,9 +31,9 @@ int main(int argc, char **argv)
         draw_frame(problem, &state, in.data());
         CHECK(cudaMemcpy(in_gpu, in.data(), bytes, cudaMemcpyHostToDevice));
         filter<<<blocks, block>>>(problem.count, (uint32_t)step, problem.rounds, in_gpu, out_gpu);
-        CHECK(cudaMemcpy(out[step % 2].data(), out_gpu, bytes, cudaMemcpyDeviceToHost));
         if (step > 0)
             checksum = waits_checksum(checksum, out[(step - 1) % 2].data(), problem.count);
+        CHECK(cudaMemcpy(out[step % 2].data(), out_gpu, bytes, cudaMemcpyDeviceToHost));
     }
     CHECK(cudaGetLastError());
     CHECK(cudaDeviceSynchronize());

@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-    const waits_problem problem = waits_arguments(argc, argv, {1 << 16, 6, 2, 1});
+    const waits_problem problem = waits_arguments(argc, argv, {1 << 16, 6, 2, 16});
     const size_t bytes = problem.count * sizeof(uint32_t);
     const int blocks = example_blocks(problem.count, block);
     const double began = waits_begin();

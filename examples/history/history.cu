@@ -27,9 +27,8 @@ int main(int argc, char **argv)
     }
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(last.data(), state_gpu, bytes, cudaMemcpyDeviceToHost));
+    const uint64_t checksum = waits_checksum(waits_checksum_start, last.data(), last.size());
     CHECK(cudaFree(state_gpu));
     waits_done(began);
-
-    const uint64_t checksum = waits_checksum(waits_checksum_start, last.data(), last.size());
     return waits_end("history", checksum, is_last(problem, last));
 }

@@ -23,10 +23,9 @@ int main(int argc, char **argv)
     }
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(last.data(), state_gpu, bytes, cudaMemcpyDeviceToHost));
+    const uint64_t checksum = waits_checksum(waits_checksum_start, last.data(), last.size());
     CHECK(cudaFree(state_gpu));
     CHECK(cudaFreeHost(watched));
     waits_done(began);
-
-    const uint64_t checksum = waits_checksum(waits_checksum_start, last.data(), last.size());
     return waits_end("history_fixed", checksum, is_last(problem, last));
 }

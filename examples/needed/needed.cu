@@ -62,9 +62,9 @@ static void written(parts *all, uint32_t key)
         perror("tmpfile");
         exit(1);
     }
+    std::vector<uint32_t> back(all->problem.count);
     run(all, key, all->data_gpu);
     CHECK(cudaMemcpy(all->host.data(), all->data_gpu, all->bytes, cudaMemcpyDeviceToHost));
-    std::vector<uint32_t> back(all->problem.count);
     if (write(fileno(file), all->host.data(), all->bytes) != (ssize_t)all->bytes ||
         pread(fileno(file), back.data(), all->bytes, 0) != (ssize_t)all->bytes) {
         perror("a temporary file");
@@ -126,7 +126,7 @@ static void overwritten(parts *all, uint32_t key)
 
 int main(int argc, char **argv)
 {
-    parts all = {waits_arguments(argc, argv, {1 << 15, 3, 2, 1000})};
+    parts all = {waits_arguments(argc, argv, {1 << 15, 6, 2, 1000})};
     all.bytes = all.problem.count * sizeof(uint32_t);
     all.blocks = example_blocks(all.problem.count, block);
     all.host.resize(all.problem.count);

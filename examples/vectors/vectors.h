@@ -5,6 +5,13 @@
 
 #include "../waits.h"
 
+__global__ void number_kernel(int count, uint32_t *vector)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        vector[i] = (uint32_t)i;
+}
+
 __global__ void scale_kernel(int count, uint32_t by, int rounds, uint32_t *vector)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -396,7 +396,7 @@ static int print_plan(struct job *job, char *program)
     return good ? 0 : CLI_OWN_FAILURE;
 }
 
-static int run(const struct cli_verb *verb, int argc, char **argv)
+static int run_verb(const struct cli_verb *verb, int argc, char **argv)
 {
     struct request request = {0};
     struct job job = {.request = &request};
@@ -447,5 +447,5 @@ const struct cli_verb cli_fix = {
         "first, the program runs more than once: it is given the same input each time, and\n"
         "files that are compared are put back in between.\n",
     .options = options,
-    .run = run,
+    .run = run_verb,
 };

@@ -235,8 +235,12 @@ static void put_place(const struct fix_subject *subject, const struct fix_place 
         base_buf_puts(out, ", waited ");
         report_put_ns(out, place->waited_ns);
     }
+    if (place->saved_ns) {
+        base_buf_puts(out, ", saves ");
+        report_put_ns(out, place->saved_ns);
+    }
     if (place->peak_bytes) {
-        base_buf_puts(out, ", ");
+        base_buf_puts(out, ", saves ");
         report_put_bytes(out, place->peak_bytes);
         base_buf_puts(out, " off the peak");
     }
@@ -305,14 +309,14 @@ bool fix_subject_why_nothing(const struct fix_subject *subject, struct base_buf 
     if (fix_subject_places(subject, ANALYZE_PATTERNS))
         return false;
     base_buf_puts(out, "nothing to correct: ");
-    if (subject->fix.places.count)
-        base_buf_puts(out, "all places are left alone; 'glint fix --dry-run' tells why");
-    else if (!tracking || strcmp(tracking, "on") != 0)
+    if (!tracking || strcmp(tracking, "on") != 0)
         base_buf_puts(out, "the profile was recorded without --sync-tracking, so nobody can tell "
                            "which waits are needed");
+    else if (subject->fix.places.count)
+        base_buf_puts(out, "all places are left alone; 'glint fix --dry-run' tells why");
     else if (subject->fix.needed_paths || subject->fix.unknown_paths)
         base_buf_printf(out,
-                        "of the call paths that wait, data was needed at %llu, and of %llu nobody "
+                        "data was needed at %llu of the call paths that wait, and of %llu nobody "
                         "can tell",
                         (unsigned long long)subject->fix.needed_paths,
                         (unsigned long long)subject->fix.unknown_paths);

@@ -14,6 +14,17 @@ struct reading {
     bool applied[ANALYZE_PATTERNS];
 };
 
+// An object that is allocated early and freed late has one row for both.
+static void mark_patterns(struct reading *reading, const struct fix_place *place)
+{
+    const struct fix *fix = &reading->subject->fix;
+    for (size_t i = 0; i < fix->places.count; i++) {
+        const struct fix_place *other = &fix->places.items[i];
+        if (!other->left && other->remedy == place->remedy && other->path == place->path)
+            reading->applied[other->pattern] = true;
+    }
+}
+
 static bool take_correction(void *user, const struct profile_correction *row)
 {
     struct reading *reading = user;
@@ -28,10 +39,11 @@ static bool take_correction(void *user, const struct profile_correction *row)
         return true;
     const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
     told->left += row->left_alone;
+    told->met |= row->path != 0;
     if (!row->applied || row->remedy == PROFILE_REMEDY_LAST_USE)
         return true;
     told->places++;
-    reading->applied[reading->subject->fix.places.items[of->place].pattern] = true;
+    mark_patterns(reading, &reading->subject->fix.places.items[of->place]);
     told->waits += of->waits ? row->applied : 0;
     return true;
 }
@@ -126,8 +138,11 @@ void fix_told_put(const struct fix_told *told, const struct fix_times *times, st
     if (told->places) {
         put_counted(out, told->remedies, " remedy", " remedies");
         base_buf_puts(out, " applied at ");
-        put_counted(out, told->places, " place: ", " places: ");
-        put_counted(out, told->waits, " wait removed", " waits removed");
+        put_counted(out, told->places, " place", " places");
+        if (told->waits || told->put_off) {
+            base_buf_puts(out, ": ");
+            put_counted(out, told->waits, " wait removed", " waits removed");
+        }
         if (told->put_off) {
             base_buf_puts(out, ", ");
             put_number(out, told->put_off);
@@ -139,7 +154,8 @@ void fix_told_put(const struct fix_told *told, const struct fix_times *times, st
             base_buf_puts(out, "it would not have been safe at ");
             put_counted(out, told->left, " call", " calls");
         } else {
-            base_buf_puts(out, "the program did not come to the places of the plan");
+            base_buf_puts(out, told->met ? "at the places of the plan there was nothing to wait for"
+                                         : "the program did not come to the places of the plan");
         }
     }
     put_times(out, times);

@@ -15,7 +15,7 @@ struct life {
 
 struct finding_all {
     struct fix *fix;
-    const struct analysis *analysis;
+    const struct fix_evidence *evidence;
     BASE_ARRAY(struct life) lives;
     struct base_map counts;  // of calls, by the paths that count
     struct base_map wanted;  // of objects: 1 + index of the first of its places
@@ -34,6 +34,18 @@ static struct fix_place *add_place(struct finding_all *all, struct fix_place pla
     return added;
 }
 
+// The finding of the pattern at the path; NULL: there is none, because it is worth too little.
+static const struct analyze_finding *finding_of(const struct finding_all *all,
+                                                enum analyze_pattern pattern, uint32_t path)
+{
+    for (size_t i = 0; i < all->evidence->finding_count; i++) {
+        const struct analyze_finding *finding = all->evidence->findings[i];
+        if (finding->pattern == pattern && finding->path == path)
+            return finding;
+    }
+    return NULL;
+}
+
 static void add_wait_path(struct finding_all *all, const struct analyze_wait_path *path)
 {
     const bool is_sync = path->kind == PROFILE_CALL_SYNC, is_copy = path->kind == PROFILE_CALL_COPY;
@@ -47,25 +59,38 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
     }
     if (!path->deferrable || (!is_sync && !is_copy))
         return;
-    const struct fix_place place = {.pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
-                                               : path->safe ? ANALYZE_UNNECESSARY_SYNC
-                                                            : ANALYZE_MISPLACED_SYNC,
+    const enum analyze_pattern pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
+                                         : path->safe ? ANALYZE_UNNECESSARY_SYNC
+                                                      : ANALYZE_MISPLACED_SYNC;
+    const struct analyze_finding *finding = finding_of(all, pattern, path->path);
+    const struct fix_place place = {.pattern = pattern,
                                     .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,
                                     .path = path->path,
                                     .kind = path->kind,
                                     .calls = path->calls,
-                                    .waited_ns = path->waited_ns};
+                                    .waited_ns = path->waited_ns,
+                                    .saved_ns = finding ? finding->host_ns : 0};
     add_place(all, place);
 }
 
 // --- Memory --------------------------------------------------------------------------------------
 
+// What is known of the waits of frees at the path; NULL: nothing.
+static const struct analyze_wait_path *free_of(const struct finding_all *all, uint32_t path)
+{
+    for (size_t i = 0; i < all->evidence->wait_count; i++) {
+        const struct analyze_wait_path *row = all->evidence->waits[i];
+        if (row->path == path && row->kind == PROFILE_CALL_FREE)
+            return row;
+    }
+    return NULL;
+}
+
 static void add_churn(struct finding_all *all, const struct analyze_finding *finding)
 {
     if (!finding->path || !finding->other_path)
         return;
-    const struct analyze_wait_path *waits =
-        analyze_find_wait_path(all->analysis, finding->path, PROFILE_CALL_FREE);
+    const struct analyze_wait_path *waits = free_of(all, finding->path);
     const struct fix_place place = {.pattern = finding->pattern,
                                     .remedy = PLAN_POOL,
                                     .left = waits && waits->deferrable ? FIX_TAKEN : FIX_NEEDED,
@@ -74,6 +99,7 @@ static void add_churn(struct finding_all *all, const struct analyze_finding *fin
                                     .kind = PROFILE_CALL_FREE,
                                     .calls = waits ? waits->calls : finding->count,
                                     .waited_ns = waits ? waits->waited_ns : 0,
+                                    .saved_ns = finding->host_ns,
                                     .object = finding->object};
     add_place(all, place);
 }
@@ -111,8 +137,8 @@ static void add_backing(struct finding_all *all, const struct analyze_finding *f
 
 static void add_findings(struct finding_all *all)
 {
-    for (size_t i = 0; i < analyze_finding_count(all->analysis) && !all->failed; i++) {
-        const struct analyze_finding *finding = analyze_finding(all->analysis, i);
+    for (size_t i = 0; i < all->evidence->finding_count && !all->failed; i++) {
+        const struct analyze_finding *finding = all->evidence->findings[i];
         switch (finding->pattern) {
         case ANALYZE_ALLOC_FREE_CHURN: add_churn(all, finding); break;
         case ANALYZE_EARLY_ALLOCATION:
@@ -197,13 +223,13 @@ static int by_worth(const void *a, const void *b)
     return one->other_path < other->other_path ? -1 : one->other_path > other->other_path;
 }
 
-enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
-                        struct base_error *error)
+enum base_code fix_find_by(struct profile *profile, const struct fix_evidence *evidence,
+                           struct fix *fix, struct base_error *error)
 {
-    struct finding_all all = {.fix = fix, .analysis = analysis};
+    struct finding_all all = {.fix = fix, .evidence = evidence};
     enum base_code code = BASE_OK;
-    for (size_t i = 0; i < analyze_wait_path_count(analysis) && !all.failed; i++)
-        add_wait_path(&all, analyze_wait_path(analysis, i));
+    for (size_t i = 0; i < evidence->wait_count && !all.failed; i++)
+        add_wait_path(&all, evidence->waits[i]);
     add_findings(&all);
     if (!all.failed && all.lives.count)
         code = profile_each_object(profile, take_object, &all, error);
@@ -225,6 +251,26 @@ enum base_code fix_find(struct profile *profile, const struct analysis *analysis
     return code != BASE_OK ? code
            : all.failed    ? base_fail(error, BASE_NO_MEMORY, "out of memory for a plan")
                            : BASE_OK;
+}
+
+enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
+                        struct base_error *error)
+{
+    const size_t wait_count = analyze_wait_path_count(analysis),
+                 finding_count = analyze_finding_count(analysis);
+    const struct analyze_wait_path **waits = calloc(wait_count + 1, sizeof(*waits));
+    const struct analyze_finding **findings = calloc(finding_count + 1, sizeof(*findings));
+    for (size_t i = 0; waits && i < wait_count; i++)
+        waits[i] = analyze_wait_path(analysis, i);
+    for (size_t i = 0; findings && i < finding_count; i++)
+        findings[i] = analyze_finding(analysis, i);
+    const struct fix_evidence evidence = {waits, wait_count, findings, finding_count};
+    const enum base_code code = waits && findings
+                                    ? fix_find_by(profile, &evidence, fix, error)
+                                    : base_fail(error, BASE_NO_MEMORY, "out of memory for a plan");
+    free(waits);
+    free(findings);
+    return code;
 }
 
 void fix_fini(struct fix *fix)

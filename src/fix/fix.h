@@ -43,7 +43,9 @@ struct fix_place {
     enum profile_call_kind kind;
     uint64_t calls;
     uint64_t waited_ns;
-    uint64_t peak_bytes; // what the finding is worth off the peak
+    // What the finding promises for the remedy alone; 0: nothing, or there is no finding.
+    uint64_t saved_ns;   // off the run time
+    uint64_t peak_bytes; // off the peak
     uint64_t object;     // the number of one; 0: the place is about none
     const char *name;    // of the object; the profile's
 };
@@ -67,9 +69,20 @@ struct fix {                             // begins as {0}
     uint64_t needed_paths, unknown_paths; // of synchronisations and copies
 };
 
-// Finds the places. The analysis must be of that profile, and both must stay as long.
+// What an analysis says that places rest on.
+struct fix_evidence {
+    const struct analyze_wait_path *const *waits;
+    size_t wait_count;
+    const struct analyze_finding *const *findings;
+    size_t finding_count;
+};
+
+// Finds the places, by an analysis or by what one says. It must be of that profile, which must stay
+// open as long.
 enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
                         struct base_error *error);
+enum base_code fix_find_by(struct profile *profile, const struct fix_evidence *evidence,
+                           struct fix *fix, struct base_error *error);
 void fix_fini(struct fix *fix);
 
 // Adds rows to an empty plan for all places that are not left. What cannot be sure of its call

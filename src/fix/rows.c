@@ -184,11 +184,11 @@ static size_t add_row(struct making *making, enum plan_remedy remedy, uint32_t p
                       const uint64_t numbers[PLAN_NUMBERS], struct fix_row of)
 {
     const struct frames *frames = frames_of(making, path);
-    struct fix_row *kept = base_array_push(&making->fix->rows);
+    struct fix_row *kept = frames ? base_array_push(&making->fix->rows) : NULL;
     size_t number = 0;
-    if (!kept)
+    if (frames && !kept)
         fail(making);
-    if (making->code != BASE_OK || !frames)
+    if (making->code != BASE_OK || !kept)
         return 0;
     *kept = of;
     struct plan_row row = {

@@ -67,7 +67,7 @@ static void start_worker(void)
     pthread_t thread;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (pthread_create(&thread, &attributes, work, NULL) == 0)
+    if (sim_thread_create(&thread, &attributes, work, NULL) == 0)
         driver.workers++;
     pthread_attr_destroy(&attributes);
 }

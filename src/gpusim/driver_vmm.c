@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The virtual memory API: address ranges reserved without memory, physical memory as pieces of one
-// sparse file, and mappings between them. Memory that is to be shared with other processes is a
-// file of its own, whose descriptor is the shareable handle. Kernels see a mapping once access is
-// set.
+// The virtual memory API: address ranges reserved without memory, physical memory, the device's or
+// the host's, as pieces of one sparse file, and mappings between them. Memory that is to be shared
+// with other processes is a file of its own, whose descriptor is the shareable handle. Kernels see
+// a mapping once access is set.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -111,11 +111,17 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 
 // --- Physical memory -----------------------------------------------------------------------------
 
+// Of the device's memory: the host's can be mapped as well.
+static uint64_t charged(const struct driver_physical *physical)
+{
+    return physical->prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? physical->size_bytes : 0;
+}
+
 static void forget(struct driver_physical *physical)
 {
     if (--physical->references)
         return;
-    driver.used_bytes -= physical->size_bytes;
+    driver.used_bytes -= charged(physical);
     if (physical->own_fd)
         close(physical->fd);
     else
@@ -156,11 +162,11 @@ static CUresult make(const CUmemAllocationProp *prop, uint64_t size_bytes, int f
                                          .own_fd = fd >= 0,
                                          .size_bytes = size_bytes,
                                          .prop = *prop};
-    CUresult result = driver_memory_charge(size_bytes);
+    CUresult result = driver_memory_charge(charged(physical));
     if (result == CUDA_SUCCESS && fd < 0) {
         result = back(physical);
         if (result != CUDA_SUCCESS)
-            driver.used_bytes -= size_bytes;
+            driver.used_bytes -= charged(physical);
     }
     if (result != CUDA_SUCCESS) {
         if (fd < 0 && physical->own_fd && physical->fd >= 0)

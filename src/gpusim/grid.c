@@ -2,6 +2,7 @@
 // A launch: its blocks spread over the device's workers and the calling thread, each block's warps
 // in turn, waits and their end. A block that runs for long, or sleeps, lets its worker begin
 // another one, so that blocks that wait for each other make progress.
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -462,6 +463,20 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
 
 // --- The device ----------------------------------------------------------------------------------
 
+int sim_thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                      void *argument)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int result = pthread_create(thread, attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
 enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
                                  struct sim_log *log, struct sim_device **made,
                                  struct base_error *error)
@@ -487,7 +502,8 @@ enum base_code sim_device_create(const struct sim_preset *preset, unsigned worke
     pthread_cond_init(&device->work, NULL);
     // The thread that launches works too.
     for (unsigned i = 1; i < wanted; i++) {
-        if (pthread_create(&device->threads[device->worker_count], NULL, worker_main, device) == 0)
+        if (sim_thread_create(&device->threads[device->worker_count], NULL, worker_main, device) ==
+            0)
             device->worker_count++;
     }
     *made = device;

@@ -10,6 +10,7 @@
 #ifndef GLINT_GPUSIM_SIM_H
 #define GLINT_GPUSIM_SIM_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -253,5 +254,12 @@ int sim_log_end(struct sim_log *log);
 uint64_t sim_log_call(struct sim_log *log, uint64_t inside, uint64_t thread, const char *name,
                       const char *arguments);
 void sim_log_return(struct sim_log *log, uint64_t number, int64_t result, const char *outputs);
+
+// --- Threads -------------------------------------------------------------------------------------
+
+// A thread of the simulator's own: pthread_create, but that signals which are sent to the program
+// are not taken there. Faults are its own affair.
+int sim_thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                      void *argument);
 
 #endif

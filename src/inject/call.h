@@ -47,6 +47,8 @@ struct call {
     uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
     uint64_t hosts;             // of a synchronisation: see correct_owed.c
+    uint64_t signals;           // that the thread had blocked, if it holds_signals
+    bool holds_signals;
     CUresult refused;           // not CUDA_SUCCESS: the driver is not asked; see correct_back.h
     bool flies;                 // likewise
     struct probe_exec *replays; // of the launch of a graph that has watched kernels
@@ -80,13 +82,11 @@ extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start
 // Asks the driver, and once more where it found no memory and some could be made free. A call that
 // is refused is not made.
 bool call_lacks_memory(CUresult result);
-#define CALLED_WITH(call, result, called)                                \
-    do {                                                                 \
-        (result) = (call).refused;                                       \
-        if ((result) == CUDA_SUCCESS)                                    \
-            (result) = (called);                                         \
-        if (call_lacks_memory(result) && (call).refused == CUDA_SUCCESS) \
-            (result) = (called);                                         \
+#define CALLED_WITH(call, result, called)                                       \
+    do {                                                                        \
+        (result) = (call).refused;                                              \
+        if ((result) == CUDA_SUCCESS && call_lacks_memory((result) = (called))) \
+            (result) = (called);                                                \
     } while (0)
 
 #define HOOKED(symbol, params, args, stream, before, ...)               \

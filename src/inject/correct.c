@@ -225,7 +225,7 @@ static uint32_t first_above(const struct unwind_path *path)
 static __attribute__((noinline)) uint32_t match(const struct call *call)
 {
     struct unwind_path path;
-    struct plan_frame frames[UNWIND_MOST];
+    struct plan_frame frames[UNWIND_MOST] = {{0}};
     stack_walk(state.stacks, call->caller, &path);
     uint64_t hash = path.truncated;
     const uint32_t first = first_above(&path), depth = path.depth - first;
@@ -330,7 +330,7 @@ void correct_finish(void)
 {
     if (!correct_on)
         return;
-    correct_settle();
+    correct_end();
     for (size_t i = 0; i <= corrected.plan.rows.count; i++)
         tell(i);
 }

@@ -10,6 +10,7 @@
 //   correct_staging.c  pinned memory that data passes through
 //   correct_memory.c memory of the program's that is closed meanwhile, and its first touch
 //   correct_sync.c   synchronisations that are left out
+//   correct_print.c  whether kernels print
 //   correct_copy.c   synchronous copies that do not wait
 //
 // A call of the driver's is made by REAL(symbol), as everywhere: it never leads to this layer.
@@ -80,6 +81,14 @@ bool correct_touch(uint64_t low, uint64_t high);
 // It goes, with what is owed there.
 void correct_memory_gone(uint64_t low, uint64_t high);
 void correct_block_gone(uint64_t start); // of malloc's, all of which is data from there on
+
+// Code was loaded, from memory or (NULL) from a file: kernels that print forbid much.
+void correct_loaded_slowly(const void *image, const char *path);
+static inline void correct_loaded(const void *image, const char *path)
+{
+    if (correct_on)
+        correct_loaded_slowly(image, path);
+}
 
 // An event was recorded on the call's stream.
 void correct_recorded_slowly(const struct call *call, CUevent event);

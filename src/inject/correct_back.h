@@ -2,8 +2,9 @@
 // Memory that is there only while it is used: an allocation on a call path of the plan is only an
 // address, until something is about to use it, and after its last use may be elsewhere.
 //
-//   correct_back.c   the objects, their memory, and what is counted
-//   correct_uses.c   which of them a call may use
+//   correct_back.c    the objects, where their memory is, and what is counted
+//   correct_pieces.c  memory, as the virtual memory interface gives it
+//   correct_uses.c    which of the objects a call may use
 #ifndef GLINT_INJECT_CORRECT_BACK_H
 #define GLINT_INJECT_CORRECT_BACK_H
 
@@ -39,7 +40,8 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view);
 bool correct_back_lock(void); // false: there is nothing of ours
 void correct_back_unlock(void);
 bool correct_back_is_wanting(void); // something has no memory, not even elsewhere
-// Words that point into what has no memory lie between the two.
+bool correct_back_is_away(void);    // something has some of the host's
+// Words that point into what has no memory of the device's lie between the two.
 void correct_back_bounds(uint64_t *from, uint64_t *to);
 void correct_back_use(struct call *call, uint64_t address, uint64_t bytes);
 void correct_back_use_word(struct call *call, uint64_t word); // or near it

@@ -99,6 +99,7 @@ bool correct_is_data_owed(void);
 // --- Standing before the driver ------------------------------------------------------------------
 
 void correct_owed_start(void);
+void correct_end(void); // settles, and nothing is owed any more
 void correct_sync_start(void);
 void correct_copy_start(void);
 

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@
 
 static struct {
     pthread_mutex_t lock;
-    bool refused; // the driver has no such marks
+    bool given, refused; // the driver has the words; or does not take them
+    CUdeviceptr on_device;
     struct correct_lane lanes[CORRECT_LANES];
     _Atomic uint32_t top;             // lanes from there on are free
     volatile uint32_t *_Atomic words; // by lane; NULL: none yet
@@ -170,27 +172,42 @@ static bool start_watching(void)
 
 // --- Making --------------------------------------------------------------------------------------
 
+// The words stay where they are for as long as the process lives, since anybody may look at any
+// time; the driver has them only while there are marks. Numbers go on, so that a mark of before is
+// reached whatever becomes of them.
+static bool give_words(void)
+{
+    enum { WORDS_BYTES = CORRECT_LANES * sizeof(uint32_t) };
+    if (!marks.words) {
+        void *memory =
+            mmap(NULL, WORDS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            return false;
+        atomic_store_explicit(&marks.words, memory, memory_order_release);
+    }
+    for (uint32_t i = 0; i < CORRECT_LANES; i++)
+        marks.words[i] = atomic_load(&marks.lanes[i].number);
+    void *words = (void *)(uintptr_t)marks.words;
+    return REAL(cuMemHostRegister_v2)(words, WORDS_BYTES,
+                                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) ==
+               CUDA_SUCCESS &&
+           REAL(cuMemHostGetDevicePointer_v2)(&marks.on_device, words, 0) == CUDA_SUCCESS;
+}
+
 bool correct_marks_ready(void)
 {
     if (marks.made_by != state.generation) { // a child's are its parent's
         memset(marks.lanes, 0, sizeof(marks.lanes));
         atomic_store(&marks.top, 0);
         atomic_store(&marks.words, NULL);
-        marks.watched = marks.refused = false;
+        marks.watched = marks.refused = marks.given = false;
         marks.made_by = state.generation;
     }
-    if (marks.words || marks.refused)
-        return !marks.refused;
-    void *words = NULL;
-    marks.refused =
-        !start_watching() ||
-        REAL(cuMemHostAlloc)(&words, CORRECT_LANES * sizeof(uint32_t),
-                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS;
-    if (marks.refused)
-        return false;
-    memset(words, 0, CORRECT_LANES * sizeof(uint32_t));
-    atomic_store_explicit(&marks.words, words, memory_order_release);
-    return true;
+    if (!marks.given && !marks.refused) {
+        marks.given = start_watching() && give_words();
+        marks.refused = !marks.given;
+    }
+    return marks.given;
 }
 
 // Whether this thread can say the stream's name: see call.c.
@@ -244,7 +261,7 @@ bool correct_mark_put(uint32_t at, struct correct_mark *mark)
 {
     struct correct_lane *lane = correct_lane_at(at);
     const uint32_t number = lane->number + 1 ? lane->number + 1 : 1;
-    const CUdeviceptr word = (CUdeviceptr)(uintptr_t)&marks.words[at - 1];
+    const CUdeviceptr word = marks.on_device + (at - 1) * sizeof(uint32_t);
     CUresult result = REAL(cuStreamWriteValue32_v2)(lane->stream->handle, word, number, 0);
     if (result == CUDA_ERROR_NOT_SUPPORTED)
         result = REAL(cuStreamWriteValue32)(lane->stream->handle, word, number, 0);
@@ -276,12 +293,14 @@ void correct_lane_end(const struct stream *stream)
 
 void correct_marks_end(void)
 {
-    for (uint32_t i = 0; i < atomic_load(&marks.top); i++)
-        forget_event(&marks.lanes[i]);
-    void *words = (void *)(uintptr_t)marks.words;
-    atomic_store(&marks.words, NULL);
-    atomic_store(&marks.top, 0);
-    memset(marks.lanes, 0, sizeof(marks.lanes));
-    if (words)
-        REAL(cuMemFreeHost)(words);
+    for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
+        struct correct_lane *lane = &marks.lanes[i];
+        forget_event(lane);
+        atomic_store(&lane->stream, NULL);
+        atomic_store(&lane->owed, 0);
+        lane->behind = lane->owed_at = 0;
+    }
+    if (marks.given)
+        REAL(cuMemHostUnregister)((void *)(uintptr_t)marks.words);
+    marks.given = false;
 }

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,7 +27,7 @@ static struct {
     bool drivers_touch;       // the driver touches pinned memory as the program does
     _Atomic uint32_t data;    // ranges with data
     _Atomic uint32_t touched; // threads that wait because they touched something
-    uint64_t changes;         // of the objects, when these were listed
+    uint64_t changes;         // of the host's objects, when these were listed
     bool listed, unclosable;  // some shared memory cannot be closed
     size_t shared_count;
     struct object shared[SHARED_MOST];
@@ -100,6 +99,7 @@ bool correct_memory_ready(void)
     if (!memory.asked) {
         memory.asked = true;
         use_memory_start();
+        use_table.since_ns = now_ns();
         memory.pageable_access = use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         memory.drivers_touch = state.simulated;
         const char *why = memory.pageable_access
@@ -286,8 +286,11 @@ static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct corre
 bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call)
 {
     struct use_range range = {0};
+    correct_lock();
+    const bool ready = correct_memory_ready(); // before anything is asked about pages
+    correct_unlock();
     describe(&range, to, bytes);
-    return find_pages(&range, 0, call);
+    return ready && find_pages(&range, 0, call);
 }
 
 bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_block *block,
@@ -306,36 +309,22 @@ bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_block *block,
 
 static void list_shared(const struct call *call)
 {
-    enum { MOST_PIECES = 1024 };
-    const uint64_t changes = atomic_load(&state.objects.changes);
-    if (memory.listed && memory.changes == changes)
+    if (memory.listed && memory.changes == atomic_load(&state.objects.host_changes))
         return;
-    struct objects_piece *pieces = malloc(MOST_PIECES * sizeof(*pieces));
-    uint64_t seen = 0;
-    const size_t count =
-        pieces ? objects_pieces(&state.objects, pieces, MOST_PIECES, &seen) : MOST_PIECES + 1;
-    memory.shared_count = 0;
-    memory.unclosable = count > MOST_PIECES;
-    for (size_t i = 0; i < count && !memory.unclosable; i++) {
-        struct object object = pieces[i].object;
-        if (object.kind == EVENT_OBJECT_PART)
-            objects_find(&state.objects, OBJECTS_MEMORY, pieces[i].start, &object);
-        if (object.kind != EVENT_OBJECT_PINNED && object.kind != EVENT_OBJECT_REGISTERED &&
-            object.kind != EVENT_OBJECT_MANAGED && object.kind != EVENT_OBJECT_IMPORTED)
-            continue;
-        if (memory.shared_count && memory.shared[memory.shared_count - 1].number == object.number)
-            continue;
+    memory.shared_count =
+        objects_of_host(&state.objects, memory.shared, SHARED_MOST, &memory.changes);
+    memory.unclosable =
+        memory.shared_count > SHARED_MOST || (memory.shared_count && memory.drivers_touch);
+    for (size_t i = 0; i < memory.shared_count && !memory.unclosable; i++) {
+        const struct object *object = &memory.shared[i];
         struct use_range range = {0};
-        describe(&range, object.start, object.bytes);
-        if (memory.drivers_touch || memory.shared_count == SHARED_MOST ||
-            object.kind == EVENT_OBJECT_MANAGED || object.kind == EVENT_OBJECT_IMPORTED ||
-            !find_pages(&range, object.kind, call))
-            memory.unclosable = true;
-        else
-            memory.shared[memory.shared_count++] = object;
+        describe(&range, object->start, object->bytes);
+        memory.unclosable = object->kind == EVENT_OBJECT_MANAGED ||
+                            object->kind == EVENT_OBJECT_IMPORTED ||
+                            !find_pages(&range, object->kind, call);
     }
-    free(pieces);
-    memory.changes = seen;
+    if (memory.unclosable)
+        memory.shared_count = 0;
     memory.listed = true;
 }
 
@@ -358,8 +347,9 @@ bool correct_close_shared(const struct call *call)
     use_lock();
     for (size_t i = 0; good && i < memory.shared_count; i++)
         good = is_closed(&memory.shared[i]) ||
-               close_new(memory.shared[i].start, memory.shared[i].bytes, memory.shared[i].kind,
-                         NULL, (struct correct_mark){0}, call);
+               (!use_is_too_slow() &&
+                close_new(memory.shared[i].start, memory.shared[i].bytes, memory.shared[i].kind,
+                          NULL, (struct correct_mark){0}, call));
     use_unlock();
     return good;
 }

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "correct_inner.h"
 #include "first_use_inner.h"
@@ -35,6 +36,12 @@ void correct_never(const char *why)
     char text[256];
     snprintf(text, sizeof(text), "from here on waits and copies are left as they are: %s", why);
     state_note(EVENT_INFO, text);
+}
+
+void correct_end(void)
+{
+    atomic_store(&owed.never, true);
+    correct_settle();
 }
 
 void correct_owed_start(void)
@@ -330,13 +337,13 @@ static void before_stream(const struct call *call)
     correct_unlock();
 }
 
-void correct_before_slowly(struct call *call)
+static void pay(struct call *call)
 {
     switch (call->kind) {
     case EVENT_CALL_COPY:
         if (is_batch(call->hook))
             correct_settle();
-        else if (!correct_row(PLAN_ASYNC_COPY)) // which sees to it itself
+        else if (!call_stands[call->hook] || !correct_row(PLAN_ASYNC_COPY)) // which sees to it
             correct_touch_copy(&call->detail.copy);
         order(call);
         break;
@@ -357,7 +364,10 @@ void correct_before_slowly(struct call *call)
         call->hosts = atomic_load(&owed.hosts);
         break;
     case EVENT_CALL_STREAM: before_stream(call); break;
-    case EVENT_CALL_CONTEXT: leave_contexts(); break;
+    case EVENT_CALL_CONTEXT:
+        if (call->how & HOOK_WAITS) // one ends, or may
+            leave_contexts();
+        break;
     case EVENT_CALL_HOST:
     case EVENT_CALL_GRAPH_LAUNCH: // which may have such functions
         correct_settle();
@@ -379,9 +389,29 @@ void correct_before_slowly(struct call *call)
     }
 }
 
+// The simulated GPU's work needs a lock that its driver's calls have: a handler of the program's
+// that interrupts one, and waits for data, would wait for ever. So there are no signals meanwhile.
+static void hold_signals(struct call *call)
+{
+    const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
+    call->holds_signals = state.simulated && use_may_be_closed(0, UINT64_MAX);
+    if (call->holds_signals)
+        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                   (long)(uintptr_t)&call->signals, sizeof(call->signals));
+}
+
+void correct_before_slowly(struct call *call)
+{
+    pay(call);
+    hold_signals(call);
+}
+
 // All functions that work was to call have been called once the whole context has been waited for.
 void correct_after_slowly(struct call *call)
 {
+    if (call->holds_signals)
+        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
+                   sizeof(call->signals));
     if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
         call->result == CUDA_SUCCESS && state.contexts_made == 1 &&
         call->hosts > atomic_load(&owed.hosts_done))

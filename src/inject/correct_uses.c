@@ -16,6 +16,7 @@
 enum { MOST_PARAMS = 4096, CHUNK_BYTES = 1 << 16 };
 
 struct params { // of a kernel
+    bool known;
     uint32_t count;
     uint32_t bytes[];
 };
@@ -136,16 +137,14 @@ static void find_host(uint64_t *from, uint64_t *to)
 // Data that goes to the device. Where it cannot be read, who knows what it is.
 static void scan_data(struct call *call, uint64_t from, uint64_t bytes)
 {
-    static __thread char *chunk;
+    static char chunk[CHUNK_BYTES]; // the lock of the objects protects it
     uint64_t low, high, host_low, host_high;
-    if (!chunk)
-        chunk = malloc(CHUNK_BYTES);
     find_host(&host_low, &host_high);
     for (uint64_t done = 0; done < bytes && correct_back_is_wanting();) {
         const uint64_t left = bytes - done, now = left < CHUNK_BYTES ? left : CHUNK_BYTES;
         const struct iovec to = {chunk, now};
         const struct iovec source = {(void *)(uintptr_t)(from + done), now}; // NOLINT
-        if (!chunk || process_vm_readv(getpid(), &to, 1, &source, 1, 0) != (ssize_t)now) {
+        if (process_vm_readv(getpid(), &to, 1, &source, 1, 0) != (ssize_t)now) {
             correct_back_use_all(call);
             return;
         }
@@ -168,10 +167,15 @@ static const struct params *ask_params(CUfunction function)
 {
     const CUfunction own = kernel_function(function);
     struct params *params = calloc(1, sizeof(*params) + MOST_PARAMS * sizeof(params->bytes[0]));
-    size_t offset, bytes;
-    while (params && params->count < MOST_PARAMS &&
-           REAL(cuFuncGetParamInfo)(own, params->count, &offset, &bytes) == CUDA_SUCCESS)
+    CUresult result = CUDA_SUCCESS;
+    for (size_t offset, bytes; params && params->count < MOST_PARAMS;) {
+        result = REAL(cuFuncGetParamInfo)(own, params->count, &offset, &bytes);
+        if (result != CUDA_SUCCESS)
+            break;
         params->bytes[params->count++] = (uint32_t)bytes;
+    }
+    if (params) // the driver says so behind the last of them; an older one knows nothing
+        params->known = result == CUDA_ERROR_INVALID_VALUE;
     return params;
 }
 
@@ -201,30 +205,31 @@ static bool find_packed(void **extra, const char **buffer, size_t *bytes)
     return *buffer != NULL;
 }
 
+// Whether memory of the host is among what the kernel is given, or who knows what.
+static bool scan_params(struct call *call, CUfunction function, void **pointers, void **extra)
+{
+    const char *buffer;
+    size_t bytes;
+    if (extra && find_packed(extra, &buffer, &bytes))
+        return scan_param(call, buffer, bytes);
+    const struct params *params = params_of(function);
+    if (!params || !params->known || (params->count && !pointers))
+        return true;
+    bool host = false;
+    for (uint32_t i = 0; i < params->count; i++) {
+        if (pointers[i])
+            host |= scan_param(call, pointers[i], params->bytes[i]);
+    }
+    return host;
+}
+
 void correct_uses_launch(struct call *call, CUfunction function, void **pointers, void **extra)
 {
     if (!call->current || !correct_back_lock())
         return;
-    const struct params *params = correct_back_is_wanting() && !extra ? params_of(function) : NULL;
-    const char *buffer;
-    size_t bytes;
-    bool all =
-        atomic_load(&uses.host_seen) || (call->stream && call->stream->context != call->current);
-    if (!correct_back_is_wanting() || all) {
-        // nothing to look for
-    } else if (extra && find_packed(extra, &buffer, &bytes)) {
-        all = scan_param(call, buffer, bytes);
-    } else if (params && (params->count == 0 || pointers)) {
-        // A driver that does not tell of parameters has none of any kernel.
-        all = params->count == 0;
-        for (uint32_t i = 0; i < params->count; i++) {
-            if (pointers[i])
-                all |= scan_param(call, pointers[i], params->bytes[i]);
-        }
-    } else {
-        all = true;
-    }
-    if (all)
+    if ((correct_back_is_wanting() || correct_back_is_away()) &&
+        (scan_params(call, function, pointers, extra) || atomic_load(&uses.host_seen) ||
+         (call->stream && call->stream->context != call->current)))
         correct_back_use_all(call);
     correct_back_unlock();
 }

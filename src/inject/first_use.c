@@ -417,7 +417,7 @@ static bool covers(const struct call *call, const struct use_range *range)
 // Closing pages may take this share of the program's time, beside what is always granted.
 enum { GRANTED_NS = 50000000, SHARE = 8 };
 
-static bool is_too_slow(void)
+bool use_is_too_slow(void)
 {
     return use_table.spent_ns > GRANTED_NS + (now_ns() - use_table.since_ns) / SHARE;
 }
@@ -435,7 +435,7 @@ static void make_safe(const struct call *call, struct use_range *range)
     }
     if (!use_wanted(call->stack, range->copy_path)) {
         use_drop(range);
-    } else if (!range->high || is_too_slow()) {
+    } else if (!range->high || use_is_too_slow()) {
         use_table.left_out += range->high != 0;
         use_tell_unknown(range, EVENT_USE_UNKNOWN);
         use_count(range);

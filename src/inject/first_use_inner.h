@@ -150,6 +150,8 @@ void use_hash_idle(const struct call *call, bool sync);
 
 // --- The rest ------------------------------------------------------------------------------------
 
+// Whether closing pages has taken too much of the program's time so far. With the lock.
+bool use_is_too_slow(void);
 bool use_devices_have(CUdevice_attribute which); // some device does
 
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.

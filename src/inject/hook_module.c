@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "call.h"
+#include "correct.h"
 #include "probe.h"
 
 // --- Images --------------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ static uint32_t loaded(struct call *call, const void *handle, const void *image,
     if (call->result != CUDA_SUCCESS)
         return 0;
     const struct event_module about = describe(image, SIZE_MAX);
+    correct_loaded(image, NULL);
     const uint32_t number = module_new(handle, call->context, &about, NULL);
     variables_note(number, call->context, image, NULL, preserved);
     return number;
@@ -109,6 +111,7 @@ static uint32_t loaded_file(struct call *call, const void *handle, const char *p
 {
     if (call->result != CUDA_SUCCESS)
         return 0;
+    correct_loaded(NULL, path);
     const struct event_module about = describe_file(path);
     const uint32_t number = module_new(handle, call->context, &about, path);
     variables_note(number, call->context, NULL, path, false);

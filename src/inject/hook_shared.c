@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "call.h"
+#include "correct.h"
 
 // --- Virtual memory ------------------------------------------------------------------------------
 
@@ -82,7 +83,12 @@ HOOKED(
     cuMemCreate,
     (CUmemGenericAllocationHandle * handle, size_t size, const CUmemAllocationProp *prop,
      unsigned long long flags),
-    (handle, size, prop, flags), NO_STREAM, { call_alloc(&call, 0, size, 0); },
+    (handle, size, prop, flags), NO_STREAM,
+    {
+        call_alloc(&call, 0, size, 0);
+        if (prop && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+            correct_never("memory of the host's is mapped for the GPU");
+    },
     { allocated(&call, handle, size, false); })
 HOOKED(cuMemRelease, (CUmemGenericAllocationHandle handle), (handle), NO_STREAM,
        { about_allocation(&call, handle); }, {})

@@ -13,6 +13,7 @@
 //   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
 //   stack.c    from where it was called, with unwind.c, cfi.c and images.c
 //   first_use.h  when the program uses what the GPU gave it
+//   correct.h  what is done otherwise, where the program runs by a plan
 //   probe.h    kernels that tell what they touch, with probe_*.c;  shadow.h  the memory for it
 //   code.c     which code of an image a device takes
 //   clock.c    the time;  latency.c  how long the GPU takes to learn of a launch

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "event/event.h"
+
 void objects_init(struct objects *objects)
 {
     objects->lock = (struct lock){0};
@@ -15,6 +17,7 @@ void objects_init(struct objects *objects)
     atomic_store(&objects->made, 0);
     atomic_store(&objects->parts, 0);
     atomic_store(&objects->changes, 0);
+    atomic_store(&objects->host_changes, 0);
 }
 
 static struct object *pointer(uint64_t value)
@@ -79,11 +82,19 @@ uint64_t objects_number(struct objects *objects)
     return number;
 }
 
+static bool is_of_host(uint8_t kind)
+{
+    return kind == EVENT_OBJECT_PINNED || kind == EVENT_OBJECT_REGISTERED ||
+           kind == EVENT_OBJECT_MANAGED || kind == EVENT_OBJECT_IMPORTED;
+}
+
 // With the lock held, likewise.
-static void changed_locked(struct objects *objects)
+static void changed_locked(struct objects *objects, uint8_t kind)
 {
     const uint64_t changes = atomic_load_explicit(&objects->changes, memory_order_relaxed) + 1;
     atomic_store_explicit(&objects->changes, changes, memory_order_relaxed);
+    if (is_of_host(kind))
+        atomic_fetch_add_explicit(&objects->host_changes, 1, memory_order_relaxed);
 }
 
 static bool add_locked(struct objects *objects, enum objects_layer layer,
@@ -99,7 +110,7 @@ static bool add_locked(struct objects *objects, enum objects_layer layer,
     }
     if (layer == OBJECTS_PARTS)
         atomic_fetch_add_explicit(&objects->parts, 1, memory_order_relaxed);
-    changed_locked(objects);
+    changed_locked(objects, object->kind);
     return true;
 }
 
@@ -241,6 +252,24 @@ size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, siz
     return count;
 }
 
+size_t objects_of_host(struct objects *objects, struct object *found, size_t room,
+                       uint64_t *host_changes)
+{
+    struct base_intervals_walk walk;
+    size_t count = 0;
+    lock_take(&objects->lock);
+    *host_changes = atomic_load_explicit(&objects->host_changes, memory_order_relaxed);
+    for (const struct base_interval *it =
+             base_intervals_first(&objects->layers[OBJECTS_MEMORY], &walk);
+         it; it = base_intervals_next(&walk)) {
+        const struct object *object = pointer(it->value);
+        if (is_of_host(object->kind) && count++ < room)
+            found[count - 1] = *object;
+    }
+    lock_give(&objects->lock);
+    return count;
+}
+
 // --- Taking away ---------------------------------------------------------------------------------
 
 // With the lock held: it was taken out of its layer.
@@ -249,7 +278,7 @@ static void taken_locked(struct objects *objects, enum objects_layer layer, stru
 {
     *taken = *object;
     give(objects, object);
-    changed_locked(objects);
+    changed_locked(objects, taken->kind);
     if (layer == OBJECTS_PARTS)
         atomic_fetch_sub_explicit(&objects->parts, 1, memory_order_relaxed);
 }

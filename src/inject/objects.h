@@ -31,9 +31,10 @@ struct objects {
     struct base_intervals layers[OBJECTS_LAYERS];
     struct base_map arrays; // handle to object
     struct object *spare;
-    _Atomic size_t parts;     // in their layer; anybody may look
-    _Atomic uint64_t made;    // numbers that were given out; likewise
-    _Atomic uint64_t changes; // how often objects at addresses came or went; likewise
+    _Atomic size_t parts;          // in their layer; anybody may look
+    _Atomic uint64_t made;         // numbers that were given out; likewise
+    _Atomic uint64_t changes;      // how often objects at addresses came or went; likewise
+    _Atomic uint64_t host_changes; // of those that the host can touch, too; likewise
 };
 
 // Memory of which every byte is the same object's: a part, or what parts leave of the object that
@@ -66,6 +67,10 @@ bool objects_find_array(struct objects *objects, uint64_t handle, struct object 
 bool objects_find_piece(struct objects *objects, uint64_t address, struct objects_piece *found);
 // The object that starts at the address is one that the CPU should not read.
 void objects_unread(struct objects *objects, uint64_t start);
+// All objects that the host can touch, likewise in one piece each: up to `room`, and how many there
+// are.
+size_t objects_of_host(struct objects *objects, struct object *found, size_t room,
+                       uint64_t *host_changes);
 // All pieces, in the order of addresses: up to `room` of them. Returns how many there are, and in
 // *changes the value that objects->changes had then.
 size_t objects_pieces(struct objects *objects, struct objects_piece *pieces, size_t room,

@@ -3,7 +3,6 @@
 // left alone, and near misses. The analyses are made by hand, as src/analyze gives them.
 #include "../profile/testing.h"
 
-#include "analyze/analysis.h"
 #include "fix/fix.h"
 
 // Call paths of the profile. SAME_AS_SYNC has the program's frames of SYNC, but is another.
@@ -113,14 +112,14 @@ static void begin(struct test_case *of)
 static void find(struct test_case *of)
 {
     struct base_error error = {0};
-    const struct analyze_finding *ranking[8];
+    const struct analyze_wait_path *waits[8];
+    const struct analyze_finding *findings[8];
+    for (size_t i = 0; i < of->wait_count; i++)
+        waits[i] = &of->waits[i];
     for (size_t i = 0; i < of->finding_count; i++)
-        ranking[i] = &of->findings[i];
-    const struct analysis analysis = {.ranking = ranking,
-                                      .finding_count = of->finding_count,
-                                      .wait_paths = of->waits,
-                                      .wait_path_count = of->wait_count};
-    check_good(fix_find(of->profile, &analysis, &of->fix, &error), &error);
+        findings[i] = &of->findings[i];
+    const struct fix_evidence evidence = {waits, of->wait_count, findings, of->finding_count};
+    check_good(fix_find_by(of->profile, &evidence, &of->fix, &error), &error);
 }
 
 // The plan's text is `wanted`, between its head and end.
@@ -172,10 +171,17 @@ static void synchronisations_and_copies_that_were_never_needed_are_planned(void 
     of.waits[2] = wait_path(TRUNCATED, PROFILE_CALL_SYNC);
     of.waits[2].safe = false;
     of.wait_count = 3;
+    of.findings[0] = (struct analyze_finding){
+        .pattern = ANALYZE_MISPLACED_SYNC, .path = TRUNCATED, .host_ns = 700};
+    of.findings[1] = of.findings[0]; // of another pattern there
+    of.findings[1].pattern = ANALYZE_UNNECESSARY_SYNC;
+    of.finding_count = 2;
     find(&of);
     assert_int_equal(of.fix.places.count, 3);
     assert_int_equal(of.fix.places.items[0].pattern, ANALYZE_UNNECESSARY_SYNC);
     assert_int_equal(of.fix.places.items[0].waited_ns, 1000);
+    assert_int_equal(of.fix.places.items[0].saved_ns, 0); // is worth no finding
+    assert_int_equal(of.fix.places.items[1].saved_ns, 700);
     assert_int_equal(of.fix.places.items[1].pattern, ANALYZE_MISPLACED_SYNC);
     assert_int_equal(of.fix.places.items[2].pattern, ANALYZE_SYNCHRONOUS_TRANSFER);
     check_plan(&of, IMAGES "drop-sync 0:10" REST "drop-sync 0:10 0:100 1:900 ...\n"

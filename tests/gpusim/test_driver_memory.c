@@ -257,6 +257,37 @@ static void mapped_memory_is_there_once_access_is_set(void **state)
     assert_ok(cuMemAddressFree(range, 4 * (size_t)PIECE));
 }
 
+static void memory_of_the_host_is_mapped_and_none_of_the_devices(void **state)
+{
+    (void)state;
+    enum { PIECE = 2 << 20 };
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}};
+    CUmemAccessDesc access = {.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr range;
+    size_t before, now, total;
+    int able = 0;
+    assert_ok(cuDeviceGetAttribute(
+        &able, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    assert_int_equal(able, 1);
+    assert_ok(cuMemGetInfo_v2(&before, &total));
+    assert_ok(cuMemCreate(&handle, PIECE, &prop, 0));
+    assert_ok(cuMemGetInfo_v2(&now, &total));
+    assert_int_equal(now, before);
+    assert_ok(cuMemAddressReserve(&range, PIECE, 0, 0, 0));
+    assert_ok(cuMemMap(range, PIECE, 0, handle, 0));
+    assert_ok(cuMemSetAccess(range, PIECE, &access, 1));
+    testing_scale(range, 2, 1, 9, NULL);
+    assert_int_equal(testing_read(range + 4), 9);
+    assert_ok(cuMemUnmap(range, PIECE));
+    assert_ok(cuMemRelease(handle));
+    assert_ok(cuMemAddressFree(range, PIECE));
+    assert_ok(cuMemGetInfo_v2(&now, &total));
+    assert_int_equal(now, before);
+}
+
 static void shared_physical_memory_is_the_same_memory(void **state)
 {
     (void)state;
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(arrays_hold_what_was_copied_into_them),
         cmocka_unit_test(a_pool_gives_a_freed_block_to_its_stream_again),
         cmocka_unit_test(mapped_memory_is_there_once_access_is_set),
+        cmocka_unit_test(memory_of_the_host_is_mapped_and_none_of_the_devices),
         cmocka_unit_test(shared_physical_memory_is_the_same_memory),
         cmocka_unit_test(pointers_are_what_they_are),
     };

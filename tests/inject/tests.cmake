@@ -75,8 +75,10 @@ function(inject_program name)
     set_target_properties(inject_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
     target_link_libraries(inject_${name} PRIVATE glint_libcuda ${CMAKE_DL_LIBS} pthread)
 endfunction()
+inject_program(correct)
 inject_program(first_use)
 inject_program(host_blocks)
+inject_program(backed)
 inject_program(nvtx)
 inject_program(pooled)
 inject_program(probed)
@@ -121,6 +123,9 @@ endforeach()
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
 foreach(name IN ITEMS order destroyed several asks full contexts captures churn)
     inject_test(pooled.${name} test_pooled.sh $<TARGET_FILE:inject_pooled> ${name})
+endforeach()
+foreach(name IN ITEMS fill copy launch data graph asks full after random)
+    inject_test(backed.${name} test_backed.sh $<TARGET_FILE:inject_backed> ${name})
 endforeach()
 inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx test_nvtx.sh $<TARGET_FILE:inject_nvtx>)
@@ -174,6 +179,18 @@ if(NOT GLINT_SANITIZE)
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
         system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow)
+    set(both async-copy:drop-sync)
+    inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
+        event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)
+    inject_test(correct.copies test_correct.sh $<TARGET_FILE:inject_correct> copies:async-copy never_read:async-copy
+        chains:async-copy memory_goes:async-copy many:async-copy refused:async-copy other_threads:async-copy
+        signals:async-copy forks:async-copy ends:async-copy fails:async-copy)
+    inject_test(correct.uses test_correct.sh $<TARGET_FILE:inject_first_use> reads:async-copy on_stack:async-copy
+        in_heap:async-copy in_variable:async-copy rows:async-copy system_writes:async-copy system_vectors:async-copy
+        system_prints:async-copy system_sends:async-copy handler_before:async-copy handler_after:async-copy
+        dies:async-copy blocked:async-copy stack_overflow:async-copy vforks:async-copy graphs:async-copy
+        managed:async-copy)
+    inject_test(correct.seen test_correct_seen.sh $<TARGET_FILE:inject_correct>)
     inject_test(transfers test_transfers.sh $<TARGET_FILE:inject_transfers> synchronous small asynchronous in_flight
         host_function rows boxes unreadable slow_to_read managed closed threads)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/host_blocks.c)

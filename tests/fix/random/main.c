@@ -59,9 +59,10 @@ TEN(1)
 TEN(2)
 TEN(3)
 TEN(4)
-TEN(5) static void (*const sites[SITE_COUNT])(struct world *, const struct statement *,
-                                              statement_function *) = {NAMES(1), NAMES(2), NAMES(3),
-                                                                       NAMES(4), NAMES(5)};
+TEN(5)
+static void (*const sites[SITE_COUNT])(struct world *, const struct statement *,
+                                       statement_function *) = {NAMES(1), NAMES(2), NAMES(3),
+                                                                NAMES(4), NAMES(5)};
 
 static void choose(struct world *world, struct statement *statement)
 {

@@ -1,0 +1,1 @@
+"$GLINT" fix --help

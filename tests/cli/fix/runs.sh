@@ -1,0 +1,15 @@
+# The program's streams and exit status are its own, and one line says what was done. Its profile can be kept, says that
+# the run was corrected, and is not taken for another correction.
+. ./sample
+fix -p w.glint -o c.glint -- "$wasteful" exit=3
+fix -q -p w.glint -- "$wasteful"
+printf '12345' | fix -p w.glint --only alloc-free-churn -- "$wasteful" input
+"$GLINT" query c.glint "select remedy, count(*) as places from v_corrections where applied and remedy <> 'drop-sync' group by remedy"
+COLUMNS=300 "$GLINT" report c.glint | sed -n 's/([0-9]* call/(N call/g; s/drop-sync at 1 place (N calls*), //; s/.*warning: this run/this run/p'
+fix -p w.glint -o c.glint -- "$wasteful"
+fix -p c.glint -- "$wasteful"
+fix -p w.glint -- "$wasteful" steps=0
+printf '#!/bin/sh\nkill -TERM $$\n' >script
+chmod 755 script
+fix -p w.glint -- ./script | grep -v Terminated
+(cd tmp && ls -A)

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program to be corrected: wasteful [WORD...] fills and copies in steps, and waits in vain: it
+// synchronises after each step, copies into memory that it does not look at, and allocates what it
+// needs for one step alone. At the end it copies to its stack, of which nobody sees whether it is
+// used, and prints what it finds. Words:
+//   steps=N   how many, 6 unless told
+//   memory    uses two large objects one after the other, and has both all the time
+//   out=FILE  writes the result there, behind what the file had
+//   time      prints the time too, so that no run is like another
+//   err       prints it to stderr
+//   input     prints how many bytes there are to read
+//   once=FILE prints whether the file was there, and makes it
+//   exit=N    leaves with this status
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cudaabi/cudaabi.h"
+
+enum { BYTES = 1 << 20, LARGE_BYTES = 8 << 20, LOOKED_AT = 4096 };
+
+// Whole pages: what the CPU does with them is seen.
+static unsigned char ignored[BYTES] __attribute__((aligned(65536)));
+
+static void check(int result, const char *what)
+{
+    if (result == 0)
+        return;
+    fprintf(stderr, "wasteful: %s gives %d\n", what, result);
+    exit(2);
+}
+#define CHECK(call) check((int)(call), #call)
+
+static const char *value_of(int argc, char **argv, const char *word)
+{
+    const size_t length = strlen(word);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], word, length) == 0)
+            return argv[i] + length;
+    }
+    return NULL;
+}
+
+// A step that uses memory of its own.
+static __attribute__((noinline)) void step(CUdeviceptr result, int number)
+{
+    CUdeviceptr temporary;
+    CHECK(cuMemAlloc_v2(&temporary, BYTES));
+    CHECK(cuMemsetD8_v2(temporary, (unsigned char)number, BYTES));
+    CHECK(cuMemcpyDtoD_v2(result, temporary, BYTES));
+    CHECK(cuMemFree_v2(temporary));
+}
+
+static void use(CUdeviceptr memory, unsigned char value)
+{
+    unsigned char found[LOOKED_AT];
+    CHECK(cuMemsetD8_v2(memory, value, LARGE_BYTES));
+    CHECK(cuMemcpyDtoH_v2(found, memory + LARGE_BYTES - sizeof(found), sizeof(found)));
+    printf("found %d\n", found[LOOKED_AT - 1]);
+}
+
+static void use_memory(void)
+{
+    CUdeviceptr one, other;
+    CHECK(cuMemAlloc_v2(&one, LARGE_BYTES));
+    CHECK(cuMemAlloc_v2(&other, LARGE_BYTES));
+    use(one, 3);
+    use(other, 4);
+    CHECK(cuMemFree_v2(one));
+    CHECK(cuMemFree_v2(other));
+}
+
+static void print_time(FILE *out)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    fprintf(out, "time %lld.%09ld\n", (long long)now.tv_sec, now.tv_nsec);
+}
+
+static void use_files(int argc, char **argv)
+{
+    const char *once = value_of(argc, argv, "once=");
+    size_t bytes = 0;
+    if (once) {
+        FILE *file = fopen(once, "r");
+        printf("%s\n", file ? "it was there" : "it was not there");
+        if (file)
+            fclose(file);
+        file = fopen(once, "w");
+        if (file)
+            fclose(file);
+    }
+    if (value_of(argc, argv, "input")) {
+        while (getchar() != EOF)
+            bytes++;
+        printf("input %zu\n", bytes);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *steps = value_of(argc, argv, "steps="), *out = value_of(argc, argv, "out="),
+               *status = value_of(argc, argv, "exit=");
+    CUcontext context;
+    CUdeviceptr result;
+    unsigned char found[LOOKED_AT];
+    unsigned long sum = 0;
+    CHECK(cuInit(0));
+    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+    CHECK(cuCtxSetCurrent(context));
+    if (value_of(argc, argv, "memory"))
+        use_memory();
+    CHECK(cuMemAlloc_v2(&result, BYTES));
+    for (int i = 0; i < (steps ? atoi(steps) : 6); i++) {
+        step(result, i);
+        CHECK(cuCtxSynchronize());
+        CHECK(cuMemcpyDtoH_v2(ignored, result, BYTES));
+    }
+    CHECK(cuMemcpyDtoH_v2(found, result, sizeof(found)));
+    for (size_t i = 0; i < sizeof(found); i++)
+        sum += found[i];
+    CHECK(cuMemFree_v2(result));
+    printf("sum %lu\n", sum);
+    use_files(argc, argv);
+    if (value_of(argc, argv, "time"))
+        print_time(stdout);
+    if (value_of(argc, argv, "err"))
+        print_time(stderr);
+    if (out) {
+        FILE *file = fopen(out, "a");
+        if (!file || fprintf(file, "sum %lu\n", sum) < 0 || fclose(file) != 0)
+            return 3;
+        if (value_of(argc, argv, "time")) {
+            file = fopen(out, "a");
+            if (file) {
+                print_time(file);
+                fclose(file);
+            }
+        }
+    }
+    return status ? atoi(status) : 0;
+}

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Memory that is there only while it is used: test_backed.sh PROGRAM CASE. What the program prints is
+# the same as without, and it ends as it does. GLINT_TEST_DEVICE: where it runs.
+set -eu
+program=$1 case=$2
+device=${GLINT_TEST_DEVICE:-sim}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+path_through() {
+    echo "c.name = '$1' AND EXISTS (SELECT 1 FROM v_call_paths p WHERE p.id = c.call_path AND p.depth = 0 AND p.function = '$2')"
+}
+
+"$GLINT" run --device "$device" -- "$program" "$case" > "$work/native"
+"$GLINT" record --device "$device" -o "$work/profile" -- "$program" "$case" > "$work/recorded"
+diff -u "$work/native" "$work/recorded"
+if [ "$case" = after ] || [ "$case" = random ]; then
+    set -- last-use "$(path_through cuLaunchKernel last)" 'back =1 =2' "$(path_through cuMemAlloc_v2 early)"
+else
+    set -- 'back =0 =0' "$(path_through cuMemAlloc_v2 early)"
+fi
+"$GLINT_SOURCE_DIR/tests/inject/plan_of.sh" "$work/profile" "$@" > "$work/plan"
+grep -q '^back' "$work/plan" || { echo "no path of the plan"; exit 1; }
+GLINT_PLAN=$work/plan "$GLINT" record --device "$device" -o "$work/corrected" -- "$program" "$case" > "$work/found" ||
+    { echo "ended with $?"; cat "$work/found"; exit 1; }
+diff -u "$work/native" "$work/found"

@@ -1,0 +1,45 @@
+#!/bin/sh
+# A program that is corrected does not notice: test_correct.sh PROGRAM CASE[:REMEDY...]... All of its
+# explicit synchronisations and copies are in the plan, needed or not, and the simulated GPU begins
+# its work late, so that whatever is not made up for in time is seen. What the case prints and how
+# it ends is what it is without a plan; the remedies named are applied.
+set -eu
+program=$1
+shift
+device=${GLINT_TEST_DEVICE:-sim}
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+
+run() { # PLAN DELAY PROFILE OUTPUT CASE
+    status=0
+    GLINT_PLAN=$1 GLINT_SIM_DELAY_US=$2 timeout 60 "$GLINT" record --device "$device" -q -f -t off -a none --sync-tracking off \
+        -o "$3" -- "$program" "$5" >"$4" 2>&1 || status=$?
+    echo "status $status" >>"$4"
+}
+
+for asked; do
+    case=${asked%%:*} wanted=
+    [ "$case" = "$asked" ] || wanted=$(echo "${asked#*:}" | tr : ' ')
+    run '' 0 "$work/native.glint" "$work/native" "$case"
+    "$here/make_plan.sh" "$work/native.glint" >"$work/plan"
+    run "$work/plan" 25000 "$work/corrected.glint" "$work/corrected" "$case"
+    if ! cmp -s "$work/native" "$work/corrected"; then
+        echo "$case: not as without a plan:"
+        diff "$work/native" "$work/corrected" || bad=1
+    fi
+    for remedy in $wanted; do
+        "$GLINT" query --format csv "$work/corrected.glint" "SELECT remedy FROM v_corrections WHERE row AND applied" |
+            grep -q "$remedy" || {
+            echo "$case: $remedy is not applied"
+            bad=1
+        }
+    done
+    errors=$("$GLINT" query --format csv "$work/corrected.glint" "SELECT count(*) FROM v_notes WHERE severity = 'error'" | sed 1d)
+    [ "$errors" = 0 ] || {
+        echo "$case: errors are noted"
+        bad=1
+    }
+done
+exit $bad
