@@ -66,7 +66,7 @@ static uint64_t native_bytes(const struct backing *backing)
 static void count_peaks(void)
 {
     const int64_t now =
-        (int64_t)backs.total_bytes - backs.saved_bytes + (int64_t)pieces.spare_bytes;
+        (int64_t)(backs.total_bytes + pieces.spare_bytes + correct_pool_kept()) - backs.saved_bytes;
     correct_count(NULL, EVENT_CORRECTION_PEAK_BYTES, now > 0 ? (uint64_t)now : 0);
     correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, backs.total_bytes);
 }
@@ -327,7 +327,7 @@ void correct_back_after(struct call *call)
                         (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE) &&
                         call->hook != HOOK_cuMemAllocHost_v2 && call->hook != HOOK_cuMemHostAlloc &&
                         call->hook != HOOK_cuMemFreeHost;
-    if (!pieces.granularity || (!call->flies && !counts))
+    if (!call->flies && !counts)
         return;
     pthread_mutex_lock(&backs.lock);
     backs.flying -= call->flies;

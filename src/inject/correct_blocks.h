@@ -23,6 +23,7 @@ struct block_fence {
     uint32_t stream; // its number
     uint64_t work;   // what the stream had been given by then
     uint32_t users;  // blocks, and lists, that have it
+    size_t place;    // in the list of all
     bool done;       // seen to have happened
 };
 

@@ -15,12 +15,11 @@ void fence_leave(struct fences *fences, struct block_fence *fence)
         *spare = fence->event;
     else
         REAL(cuEventDestroy_v2)(fence->event);
-    for (size_t i = 0; i < fences->live.count; i++) {
-        if (fences->live.items[i] == fence) {
-            fences->live.items[i] = fences->live.items[--fences->live.count];
-            break;
-        }
-    }
+    struct block_fence *moved = fences->live.items[--fences->live.count];
+    fences->live.items[fence->place] = moved;
+    moved->place = fence->place;
+    if (fences->recent[fence->stream % FENCES_RECENT] == fence)
+        fences->recent[fence->stream % FENCES_RECENT] = NULL;
     free(fence);
 }
 
@@ -45,12 +44,10 @@ void fence_wait(struct block_fence *fence)
 static struct block_fence *fence_put(struct fences *fences, const struct stream *stream)
 {
     const uint64_t work = atomic_load(&stream->enqueued);
-    for (size_t i = 0; i < fences->live.count; i++) {
-        struct block_fence *fence = fences->live.items[i];
-        if (fence->stream == stream->number && fence->work == work) {
-            fence->users++;
-            return fence;
-        }
+    struct block_fence **recent = &fences->recent[stream->number % FENCES_RECENT];
+    if (*recent && (*recent)->stream == stream->number && (*recent)->work == work) {
+        (*recent)->users++;
+        return *recent;
     }
     struct block_fence *fence = calloc(1, sizeof(*fence));
     struct block_fence **place = fence ? base_array_push(&fences->live) : NULL;
@@ -67,9 +64,12 @@ static struct block_fence *fence_put(struct fences *fences, const struct stream 
         free(fence);
         return NULL;
     }
-    *fence =
-        (struct block_fence){.event = event, .stream = stream->number, .work = work, .users = 1};
-    return *place = fence;
+    *fence = (struct block_fence){.event = event,
+                                  .stream = stream->number,
+                                  .work = work,
+                                  .users = 1,
+                                  .place = fences->live.count - 1};
+    return *recent = *place = fence;
 }
 
 void fences_leave(struct fences *fences, struct block *block)

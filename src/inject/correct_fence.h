@@ -7,8 +7,11 @@
 #include "correct_blocks.h"
 #include "state.h"
 
+enum { FENCES_RECENT = 4 };
+
 struct fences {
     struct context *context;
+    struct block_fence *recent[FENCES_RECENT]; // by stream, the last that was put there
     BASE_ARRAY(CUevent) spare;
     BASE_ARRAY(struct block_fence *) live; // that have users
     // Of streams that were destroyed with work pending: what is freed later is behind them too.

@@ -38,7 +38,8 @@ static struct {
     _Atomic bool any;     // there are pools
     pthread_mutex_t lock; // protects all below, but that anybody may look at `opened`
     struct pool *first;
-    BASE_ARRAY(struct open_fence) open;
+    BASE_ARRAY(struct open_fence) open; // in the order of their numbers
+    size_t open_first;                  // that is not done
     _Atomic uint64_t opened; // how many there were; struct stream has how many it has seen
 } pools;
 
@@ -75,14 +76,22 @@ static struct block *find(uint64_t address, struct pool **of)
 
 // --- Blocks given out before their time ----------------------------------------------------------
 
+// On one stream they happen in their order. One of another stream that is done behind one that is
+// not does no harm, and is closed later.
 static void close_done(void)
 {
-    for (size_t i = pools.open.count; i-- > 0;) {
-        const struct open_fence open = pools.open.items[i];
-        if (open.fence->done || fence_ask(open.fence) == CUDA_SUCCESS) {
-            pools.open.items[i] = pools.open.items[--pools.open.count];
-            fence_leave(&open.pool->fences, open.fence);
-        }
+    while (pools.open_first < pools.open.count) {
+        const struct open_fence *open = &pools.open.items[pools.open_first];
+        if (fence_ask(open->fence) != CUDA_SUCCESS)
+            break;
+        fence_leave(&open->pool->fences, open->fence);
+        pools.open_first++;
+    }
+    if (pools.open_first > pools.open.count / 2) {
+        pools.open.count -= pools.open_first;
+        memmove(pools.open.items, &pools.open.items[pools.open_first],
+                pools.open.count * sizeof(pools.open.items[0]));
+        pools.open_first = 0;
     }
 }
 
@@ -105,10 +114,11 @@ static void open_fences(struct pool *pool, struct block *block)
 static void wait_for_open(struct stream *stream)
 {
     pthread_mutex_lock(&pools.lock);
-    for (size_t i = 0; i < pools.open.count; i++) {
+    for (size_t i = pools.open.count; i-- > pools.open_first;) {
         const struct open_fence *open = &pools.open.items[i];
-        if (open->number <= stream->fenced || open->fence->stream == stream->number ||
-            open->fence->done)
+        if (open->number <= stream->fenced)
+            break;
+        if (open->fence->stream == stream->number || open->fence->done)
             continue;
         if (REAL(cuStreamWaitEvent)(stream->handle, open->fence->event, 0) != CUDA_SUCCESS)
             fence_wait(open->fence);
@@ -120,7 +130,7 @@ static void wait_for_open(struct stream *stream)
 static void wait_for_all_open(void)
 {
     pthread_mutex_lock(&pools.lock);
-    for (size_t i = 0; i < pools.open.count; i++)
+    for (size_t i = pools.open_first; i < pools.open.count; i++)
         fence_wait(pools.open.items[i].fence);
     close_done();
     pthread_mutex_unlock(&pools.lock);
@@ -394,6 +404,18 @@ FREES_ASYNC(frees_async_ptsz, cuMemFreeAsync_ptsz)
 
 // --- What is kept --------------------------------------------------------------------------------
 
+uint64_t correct_pool_kept(void)
+{
+    uint64_t bytes = 0;
+    if (!atomic_load(&pools.any))
+        return 0;
+    pthread_mutex_lock(&pools.lock);
+    for (const struct pool *pool = pools.first; pool; pool = pool->next)
+        bytes += pool->blocks.kept_bytes;
+    pthread_mutex_unlock(&pools.lock);
+    return bytes;
+}
+
 uint64_t correct_pool_kept_bytes(uint32_t device)
 {
     uint64_t bytes = 0;
@@ -438,10 +460,12 @@ void correct_pool_context_gone(const struct context *context)
     if (!atomic_load(&pools.any))
         return;
     pthread_mutex_lock(&pools.lock);
-    for (size_t i = pools.open.count; i-- > 0;) {
-        if (pools.open.items[i].pool->context == context)
-            pools.open.items[i] = pools.open.items[--pools.open.count];
+    size_t kept = pools.open_first;
+    for (size_t i = pools.open_first; i < pools.open.count; i++) {
+        if (pools.open.items[i].pool->context != context)
+            pools.open.items[kept++] = pools.open.items[i];
     }
+    pools.open.count = kept;
     struct pool **link = &pools.first;
     while (*link && (*link)->context != context)
         link = &(*link)->next;

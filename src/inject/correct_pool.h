@@ -22,7 +22,9 @@ void correct_pool_context_gone(const struct context *context);
 // Whether all work of the process is this context's.
 bool correct_pool_is_alone(const struct context *context);
 
-// Bytes that are kept on the device, which the program has freed.
+// Bytes that are kept, which the program has freed; and how many more the driver would have free on
+// the device without them.
+uint64_t correct_pool_kept(void);
 uint64_t correct_pool_kept_bytes(uint32_t device);
 
 // Whether the address is in a block of a pool, and then the bytes that the program asked for; 0

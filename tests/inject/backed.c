@@ -309,8 +309,8 @@ static void after(void)
     fill(out, 1);
     void *params[] = {&table, &out, &a};
     CHECK(cuLaunchKernel(keep, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
-    for (int i = 0; i < 2; i++)
-        last(out, a); // the second is the last use, as learned
+    for (volatile int i = 0; i < 2; i++) // one call path
+        last(out, a);                    // the second is the last use, as learned
     b = early(BYTES);
     fill(b, 0x20); // needs memory
     tell("after", out);
@@ -334,6 +334,22 @@ static void after(void)
     CHECK(cuMemFree_v2(b));
     CHECK(cuMemFree_v2(c));
     CHECK(cuMemFree_v2(d));
+}
+
+// Two objects and one that comes between, never two at once.
+static void peak(void)
+{
+    CUdeviceptr a = early(BYTES), between = take(BYTES);
+    fill(between, 1);
+    CHECK(cuMemFree_v2(between));
+    fill(a, 2);
+    for (volatile int i = 0; i < 2; i++)
+        last(a, a);
+    CUdeviceptr b = early(BYTES);
+    fill(b, 3);
+    tell("second", b);
+    CHECK(cuMemFree_v2(a));
+    CHECK(cuMemFree_v2(b));
 }
 
 // Random: several objects, used in any order.
@@ -404,9 +420,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"fill", by_fill}, {"copy", by_copy},   {"launch", by_launch},
-                 {"data", by_data}, {"graph", by_graph}, {"asks", asks},
-                 {"full", full},    {"after", after},    {"random", randomly}};
+    } cases[] = {{"fill", by_fill},   {"copy", by_copy},   {"launch", by_launch}, {"data", by_data},
+                 {"graph", by_graph}, {"asks", asks},      {"full", full},        {"after", after},
+                 {"peak", peak},      {"random", randomly}};
     start_thread();
     load();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -16,6 +16,11 @@ grep -c '^pool' "$work/plan" > /dev/null || { echo "no path of the plan"; exit 1
 GLINT_PLAN=$work/plan "$GLINT" record --device "$device" -o "$work/corrected" -- "$program" "$case" > "$work/found" 2> "$work/told"
 diff -u "$work/native" "$work/recorded"
 diff -u "$work/native" "$work/found" || { cat "$work/told"; exit 1; }
+ask() { "$GLINT" query -f tabs "$work/corrected" "$1" | tail -n +2; }
+[ "$(ask "SELECT sum(applied) > 0 FROM v_corrections WHERE remedy = 'pool'")" = 1 ] || { echo "nothing was done"; exit 1; }
+waited="SELECT count(*) FROM v_calls c JOIN v_call_paths p ON p.id = c.call_path AND p.depth = 0
+    WHERE p.function = 'give' AND c.waited"
+[ "$case" != order ] || [ "$(ask "$waited")" = 0 ] || { echo "frees waited"; exit 1; }
 case $case in
 order) least=8 ;; destroyed) least=2 ;; several) least=3 ;; asks | contexts | captures) least=1 ;; *) least=0 ;;
 esac
