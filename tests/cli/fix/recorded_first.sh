@@ -1,9 +1,12 @@
 # Without a profile the program is recorded first. What it prints is seen once, it has the same input both times, and what
 # has nothing to correct is not run again.
 . ./sample
-printf '123' | fix -- "$wasteful" input exit=4
+told() { # what was corrected is another test's concern
+    fix "$@" | grep -v -e ' applied' -e 'nothing was corrected'
+}
+printf '123' | told -- "$wasteful" input exit=4
 printf '1234' >input
-fix -- "$wasteful" input <input
+told -- "$wasteful" input <input
 fix -- sh -c 'echo one >>runs; echo printed; echo said >&2; exit 5'
 cat runs
 fix -o c.glint -- "$wasteful" steps=0
