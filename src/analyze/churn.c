@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // alloc-free-churn: memory of about one size is allocated at one call path and freed at another
-// over and over, and each free synchronises with the GPU in vain: also one that found nothing pending
-// because another was right before it, which else would wait. Memory that is all there at once is
-// none: only an allocation that comes behind a free of the same kind could have had its memory.
+// over and over, and each free synchronises with the GPU in vain: also one that found nothing
+// pending because another was right before it, which else would wait. Memory that is all there at
+// once is none: only an allocation that comes behind a free of the same kind could have had its
+// memory.
 #include <stdlib.h>
 
 #include "remedies.h"
