@@ -69,7 +69,9 @@ static struct block_fence *fence_put(struct fences *fences, const struct stream 
                                   .work = work,
                                   .users = 1,
                                   .place = fences->live.count - 1};
-    return *recent = *place = fence;
+    *place = fence;
+    *recent = fence;
+    return fence;
 }
 
 void fences_leave(struct fences *fences, struct block *block)

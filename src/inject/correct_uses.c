@@ -196,7 +196,7 @@ static bool find_packed(void **extra, const char **buffer, size_t *bytes)
 {
     *buffer = NULL;
     *bytes = 0;
-    for (int i = 0; extra[i] != CU_LAUNCH_PARAM_END && i < 8; i += 2) {
+    for (int i = 0; i < 8 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
         if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
             *buffer = extra[i + 1];
         else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
