@@ -137,16 +137,17 @@ static void tell(const struct call *at, uint64_t number, const struct event_copy
 {
     if (!hash->known)
         return;
-    const bool same = before && before->high == hash->high && before->low == hash->low;
+    const bool had = before && before->known;
+    const bool same = had && before->high == hash->high && before->low == hash->low;
     struct event_hash record = {
         .copy = number,
         .at = at->number,
         .high = hash->high,
         .low = hash->low,
-        .took_ns = hash->took_ns + (before ? before->took_ns : 0),
-        .same = !before || !before->known ? EVENT_SAME_UNKNOWN
-                : same                    ? EVENT_SAME_YES
-                                          : EVENT_SAME_NO,
+        .took_ns = hash->took_ns + (had ? before->took_ns : 0),
+        .same = !had   ? EVENT_SAME_UNKNOWN
+                : same ? EVENT_SAME_YES
+                       : EVENT_SAME_NO,
     };
     put(EVENT_HASH, &record, sizeof(record), NULL, 0);
     if (copy->direction == EVENT_DEVICE_TO_HOST) {
