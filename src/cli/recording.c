@@ -49,6 +49,7 @@ enum base_code recording_run(struct record_request *request, struct record_outco
     request->user = &progress;
     const enum base_code code = record_run(request, outcome, error);
     end_progress(&progress);
+    request->user = NULL;
     return code;
 }
 

@@ -412,6 +412,9 @@ void correct_after_slowly(struct call *call)
     if (call->holds_signals)
         use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
                    sizeof(call->signals));
+    // A wait that began before the driver had it has not waited for it.
+    if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
+        atomic_fetch_add(&owed.hosts, 1);
     if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
         call->result == CUDA_SUCCESS && state.contexts_made == 1 &&
         call->hosts > atomic_load(&owed.hosts_done))
