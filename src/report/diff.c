@@ -403,15 +403,15 @@ static void pair_tier(struct matching *matching, enum report_diff_tier tier)
                 const struct bucket *made = base_array_push(&buckets);
                 *slot = made ? buckets.count : 0;
             }
-            assert(!slot || !*slot || buckets.items); // since the map is not empty
-            size_t *index =
-                slot && *slot ? base_array_push(&buckets.items[*slot - 1].of[which].items) : NULL;
+            size_t *index = slot && *slot && buckets.items
+                                ? base_array_push(&buckets.items[*slot - 1].of[which].items)
+                                : NULL;
             if (index)
                 *index = i;
             matching->failed |= !index;
         }
     }
-    for (size_t i = 0; i < buckets.count; i++) {
+    for (size_t i = 0; i < buckets.count && buckets.items; i++) {
         if (!matching->failed)
             pair_bucket(matching, &buckets.items[i], tier);
         base_array_fini(&buckets.items[i].of[0].items);
