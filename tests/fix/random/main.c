@@ -15,7 +15,7 @@ static unsigned seed;
 static CUcontext context;
 // While a graph is captured nobody else may use the context: cuCtxSynchronize would fail, and the
 // legacy stream.
-static pthread_rwlock_t capturing = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t alone = PTHREAD_RWLOCK_INITIALIZER;
 static const char *path;
 
 uint32_t next_random(struct world *world)
@@ -86,7 +86,7 @@ static void run_world(struct world *world, unsigned count)
 {
     struct statement statements[SITE_COUNT];
     unsigned order[SITE_COUNT];
-    pthread_rwlock_rdlock(&capturing);
+    pthread_rwlock_rdlock(&alone);
     CHECK(cuCtxSetCurrent(context));
     load_kernels(world);
     open_streams(world);
@@ -109,30 +109,30 @@ static void run_world(struct world *world, unsigned count)
         order[i] = order[other];
         order[other] = i;
     }
-    pthread_rwlock_unlock(&capturing);
+    pthread_rwlock_unlock(&alone);
     for (world->round = 0; world->round < ROUNDS; world->round++) {
         for (unsigned i = 0; i < count; i++) {
             unsigned site = order[i];
             const struct kind *kind = &kinds[site % kind_count];
             world->doing = kind->name;
-            if (kind->captures)
-                pthread_rwlock_wrlock(&capturing);
+            if (kind->alone)
+                pthread_rwlock_wrlock(&alone);
             else
-                pthread_rwlock_rdlock(&capturing);
+                pthread_rwlock_rdlock(&alone);
             sites[site](world, &statements[site], kind->run);
             world->doing = "what was put off";
             if (below(world, 6) == 0)
                 look_at_some(world, 2);
-            pthread_rwlock_unlock(&capturing);
+            pthread_rwlock_unlock(&alone);
         }
-        pthread_rwlock_rdlock(&capturing);
+        pthread_rwlock_rdlock(&alone);
         if (below(world, 2))
             look_at_some(world, LATER_COUNT);
-        pthread_rwlock_unlock(&capturing);
+        pthread_rwlock_unlock(&alone);
     }
-    pthread_rwlock_rdlock(&capturing);
+    pthread_rwlock_rdlock(&alone);
     look_at_some(world, LATER_COUNT);
-    pthread_rwlock_unlock(&capturing);
+    pthread_rwlock_unlock(&alone);
 }
 
 static void close_world(struct world *world)
@@ -166,9 +166,9 @@ static void *other_world(void *argument)
 {
     struct world *world = argument;
     run_world(world, 8 + below(world, 8));
-    pthread_rwlock_rdlock(&capturing);
+    pthread_rwlock_rdlock(&alone);
     close_world(world);
-    pthread_rwlock_unlock(&capturing);
+    pthread_rwlock_unlock(&alone);
     return NULL;
 }
 

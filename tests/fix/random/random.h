@@ -105,7 +105,7 @@ typedef void statement_function(struct world *world, const struct statement *sta
 struct kind {
     const char *name;
     statement_function *run;
-    bool captures; // a graph, and so wants the context for itself
+    bool alone; // it captures a graph, or frees twice what another thread may be given meanwhile
 };
 extern const struct kind kinds[];
 extern const unsigned kind_count;

@@ -471,6 +471,6 @@ const struct kind kinds[] = {
     {"look_around", look_around, false},
     {"download_rows", download_rows, false},
     {"upload_again", upload_again, false},
-    {"mistake", mistake, false},
+    {"mistake", mistake, true},
 };
 const unsigned kind_count = sizeof(kinds) / sizeof(kinds[0]);
