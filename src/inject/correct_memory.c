@@ -152,7 +152,7 @@ static void end_range(struct use_range *range, bool deliver)
         memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
     if (!block)
         return;
-    correct_block_free(block);
+    correct_block_leave(block, memory.owed[place].mark); // the GPU may be yet to write there
     atomic_fetch_sub(&memory.data, 1);
 }
 

@@ -280,6 +280,30 @@ static void never_read(void)
     free(to);
 }
 
+// Data on its way that nobody will see: what passes after it is not overwritten by it.
+static void forgotten(void)
+{
+    unsigned *from = block(BYTES); // may be of the heap's, as the first; the other is mapped
+    unsigned *to = block(BYTES);
+    for (unsigned i = 0; i < 6; i++) {
+        launch_add(device, i + 1, 200, NULL);
+        CHECK(cuMemcpyDtoH_v2(to, device, BYTES));
+        if (i % 2) {
+            free(to);
+            to = block(BYTES);
+        } else {
+            CHECK(cuMemcpyDtoH_v2(to, device, BYTES));
+        }
+        for (unsigned k = 0; k < WORDS; k++)
+            from[k] = i * 9 + k;
+        CHECK(cuMemcpyHtoD_v2(other, from, BYTES));
+        print_device(other);
+    }
+    printf("%llx\n", sum_of(to, WORDS));
+    free(to);
+    free(from);
+}
+
 // Through memory that data is still on its way to.
 static void chains(void)
 {
@@ -556,6 +580,7 @@ int main(int count, char **arguments)
         {"shared", shared},
         {"copies", copies},
         {"never_read", never_read},
+        {"forgotten", forgotten},
         {"chains", chains},
         {"memory_goes", memory_goes},
         {"many", many},

@@ -182,7 +182,7 @@ if(NOT GLINT_SANITIZE)
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
         event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)
-    inject_test(correct.copies test_correct.sh $<TARGET_FILE:inject_correct> copies:async-copy never_read:async-copy
+    inject_test(correct.copies test_correct.sh $<TARGET_FILE:inject_correct> copies:async-copy never_read:async-copy forgotten:async-copy
         chains:async-copy memory_goes:async-copy many:async-copy refused:async-copy other_threads:async-copy
         signals:async-copy forks:async-copy ends:async-copy fails:async-copy)
     inject_test(correct.uses test_correct.sh $<TARGET_FILE:inject_first_use> reads:async-copy on_stack:async-copy
