@@ -160,6 +160,7 @@ struct analyze_finding {
     // Of synchronisation: `times` of the calls of one call path.
     uint64_t host_ns;     // that the run takes less when it is fixed, and nothing else, by replay
     bool host_is_bound;   // too many were found to replay each: host_ns is not more than this
+    bool others_need;     // it waits too little to tell, but others would wait here instead
     uint64_t waited_ns;   // by these calls: of copies, and of what a pool does, their own time too
     uint64_t calls;       // of the call path
     uint64_t moved_bytes; // by copies

@@ -4,6 +4,7 @@
 // others replayed, each alone and all together.
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis.h"
 #include "remedies.h"
@@ -128,18 +129,21 @@ static bool sort_acts(struct analyze_remedies *remedies)
     return true;
 }
 
-// Those that concern too little time go: their acts stay where they are, and nothing refers to
-// them.
-static void leave_out_small(struct analyze_remedies *remedies, uint64_t run_ns)
+// Less is not worth a word.
+static uint64_t least_ns(const struct analyze_remedies *remedies, uint64_t run_ns)
 {
-    const uint64_t least_ns = remedies->thresholds->wait_us * UINT64_C(1000);
+    const uint64_t least = remedies->thresholds->wait_us * UINT64_C(1000);
+    const double part = (double)run_ns * (double)remedies->thresholds->wait_percent / 100;
+    return part > (double)least ? (uint64_t)part : least;
+}
+
+// Those that concern no call go: their acts stay where they are, and nothing refers to them.
+static void leave_out_empty(struct analyze_remedies *remedies)
+{
     size_t kept = 0;
     for (size_t i = 0; i < remedies->remedies.count; i++) {
-        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
-        if (remedy->finding.times && remedy->bound_ns >= least_ns &&
-            (double)remedy->bound_ns * 100 >=
-                (double)run_ns * (double)remedies->thresholds->wait_percent)
-            remedies->remedies.items[kept++] = *remedy;
+        if (remedies->remedies.items[i].finding.times)
+            remedies->remedies.items[kept++] = remedies->remedies.items[i];
     }
     remedies->remedies.count = kept;
 }
@@ -171,35 +175,84 @@ static uint64_t gain(int64_t before_ns, int64_t after_ns, uint64_t bound_ns)
     return gain_ns < bound_ns ? gain_ns : bound_ns;
 }
 
+// All of them at once, but one.
+static void act_all(const struct analyze_remedies *remedies, size_t count, size_t but,
+                    uint8_t *actions)
+{
+    memset(actions, ANALYZE_KEEP, remedies->model->calls.count);
+    for (size_t i = 0; i < count; i++) {
+        if (i != but)
+            act(remedies, &remedies->remedies.items[i], actions, false);
+    }
+}
+
+// Of those that concern too little time only the ones stay that the others need: a wait for nothing
+// much may be where another one, once it is left out, would be waited for instead. They come behind
+// the first `large`, by what they concern; `most` are looked at.
+static void leave_out_small(struct analyze_remedies *remedies, struct analyze_timeline *timeline,
+                            uint8_t *actions, size_t large, size_t most, uint64_t least)
+{
+    struct analyze_remedy *rows = remedies->remedies.items;
+    const size_t count = remedies->remedies.count < most ? remedies->remedies.count : most;
+    size_t kept = large;
+    act_all(remedies, large, SIZE_MAX, actions);
+    const int64_t without_ns = analyze_timeline_replay(timeline, actions);
+    act_all(remedies, count, SIZE_MAX, actions);
+    const int64_t best_ns = analyze_timeline_replay(timeline, actions);
+    for (size_t i = large; i < count && without_ns - best_ns >= (int64_t)least; i++) {
+        act_all(remedies, count, i, actions);
+        const int64_t but_ns = analyze_timeline_replay(timeline, actions);
+        rows[i].finding.others_need = but_ns - best_ns >= (int64_t)least;
+    }
+    for (size_t i = large; i < count; i++) {
+        if (rows[i].finding.others_need)
+            rows[kept++] = rows[i];
+    }
+    remedies->remedies.count = kept;
+    memset(actions, ANALYZE_KEEP, remedies->model->calls.count);
+}
+
+static void rate(struct analysis *analysis, struct analyze_remedies *remedies,
+                 struct analyze_timeline *timeline, uint8_t *actions)
+{
+    const size_t steps = analyze_timeline_steps(timeline);
+    const uint64_t least = least_ns(remedies, analysis->run_time.recorded_ns);
+    size_t most = MOST_STEPS / (steps + 1), large = 0;
+    most = most > MOST_ALONE ? MOST_ALONE : most < LEAST_ALONE ? LEAST_ALONE : most;
+    while (large < remedies->remedies.count && remedies->remedies.items[large].bound_ns >= least)
+        large++;
+    if (large)
+        leave_out_small(remedies, timeline, actions, large, most > large ? most : large, least);
+    else
+        remedies->remedies.count = 0;
+    const int64_t before_ns = analyze_timeline_replay(timeline, actions);
+    uint64_t bound_ns = 0;
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        bound_ns += remedy->bound_ns;
+        remedy->finding.host_is_bound = i >= most;
+        remedy->finding.host_ns = remedy->bound_ns;
+        if (i >= most)
+            continue;
+        act(remedies, remedy, actions, false);
+        remedy->finding.host_ns =
+            gain(before_ns, analyze_timeline_replay(timeline, actions), remedy->bound_ns);
+        act(remedies, remedy, actions, true);
+    }
+    act_all(remedies, remedies->remedies.count, SIZE_MAX, actions);
+    const int64_t after_ns = analyze_timeline_replay(timeline, actions);
+    analysis->run_time.is_estimated = analyze_timeline_is_estimated(timeline);
+    analysis->run_time.after_ns =
+        analysis->run_time.recorded_ns - gain(before_ns, after_ns, bound_ns);
+}
+
 static bool replay(struct analysis *analysis, struct analyze_remedies *remedies)
 {
     struct analyze_timeline *timeline = analyze_timeline_new(&remedies->waits);
     uint8_t *actions = calloc(remedies->model->calls.count + 1, sizeof(*actions));
-    if (timeline && actions) {
-        size_t steps = analyze_timeline_steps(timeline), most = MOST_STEPS / (steps + 1);
-        most = most > MOST_ALONE ? MOST_ALONE : most < LEAST_ALONE ? LEAST_ALONE : most;
-        int64_t before_ns = analyze_timeline_replay(timeline, actions);
-        uint64_t bound_ns = 0;
-        for (size_t i = 0; i < remedies->remedies.count; i++) {
-            struct analyze_remedy *remedy = &remedies->remedies.items[i];
-            bound_ns += remedy->bound_ns;
-            remedy->finding.host_is_bound = i >= most;
-            remedy->finding.host_ns = remedy->bound_ns;
-            if (i >= most)
-                continue;
-            act(remedies, remedy, actions, false);
-            remedy->finding.host_ns =
-                gain(before_ns, analyze_timeline_replay(timeline, actions), remedy->bound_ns);
-            act(remedies, remedy, actions, true);
-        }
-        for (size_t i = 0; i < remedies->remedies.count; i++)
-            act(remedies, &remedies->remedies.items[i], actions, false);
-        int64_t after_ns = analyze_timeline_replay(timeline, actions);
-        analysis->run_time.is_estimated = analyze_timeline_is_estimated(timeline);
-        analysis->run_time.after_ns =
-            analysis->run_time.recorded_ns - gain(before_ns, after_ns, bound_ns);
-    }
-    bool good = timeline && actions;
+    const bool good = timeline && actions;
+    if (good)
+        rate(analysis, remedies, timeline, actions);
     analyze_timeline_free(timeline);
     free(actions);
     return good;
@@ -236,7 +289,7 @@ static bool find_all(struct analysis *analysis, struct analyze_run *run,
     analyze_find_duplicates(remedies);
     if (remedies->failed || !sort_acts(remedies))
         return false;
-    leave_out_small(remedies, analysis->run_time.recorded_ns);
+    leave_out_empty(remedies);
     if (remedies->remedies.count)
         qsort(remedies->remedies.items, remedies->remedies.count, sizeof(*remedies->remedies.items),
               by_bound);

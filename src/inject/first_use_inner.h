@@ -179,6 +179,10 @@ uint64_t use_stack_pointer(const void *context); // that the signal interrupted
 extern int (*use_driver_asks)(void);             // struct cudaabi_sim's; NULL: none
 
 // System calls without libc: errno stays, and nothing of ours is met.
-long use_system(long number, long a, long b, long c, long d);
+long use_system5(long number, long a, long b, long c, long d, long e);
+static inline long use_system(long number, long a, long b, long c, long d)
+{
+    return use_system5(number, a, b, c, d, 0);
+}
 
 #endif

@@ -80,6 +80,29 @@ void use_map_blocks(void)
 
 // --- Blocks --------------------------------------------------------------------------------------
 
+// Without touching it: a page that is closed stays so, and nobody is told.
+static bool read_closed(uint64_t from, void *to, size_t bytes)
+{
+    static const char path[] = "/proc/self/mem";
+    const long file =
+        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+    const long got =
+        file < 0 ? -1 : use_system(SYS_pread64, file, (long)(uintptr_t)to, (long)bytes, (long)from);
+    if (file >= 0)
+        use_system(SYS_close, file, 0, 0, 0);
+    return got == (long)bytes;
+}
+
+static bool read_before(uint64_t start, void *to, size_t bytes)
+{
+    if (use_may_be_closed(start - bytes, start))
+        return read_closed(start - bytes, to, bytes);
+    if (start % memory.page_bytes < bytes && !use_can_be_read(start - 1))
+        return false;
+    memcpy(to, (const void *)(uintptr_t)(start - bytes), bytes); // NOLINT
+    return true;
+}
+
 // What glibc's malloc writes before a block that it has mapped alone: how much of the mapping lies
 // before that, and the size with bit 1 set. The end of such a block that begins with the data and
 // holds it; 0: it is none.
@@ -87,10 +110,9 @@ static uint64_t block_end(uint64_t start, uint64_t bytes)
 {
     enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
     const uint64_t page = memory.page_bytes;
-    if (!memory.sees_free || start % HEAD || (start % page < HEAD && !use_can_be_read(start - 1)))
-        return 0;
     uint64_t head[2];
-    memcpy(head, (const void *)(uintptr_t)(start - HEAD), sizeof(head)); // NOLINT
+    if (!memory.sees_free || start % HEAD || !read_before(start, head, sizeof(head)))
+        return 0;
     const uint64_t size = head[1] & ~(uint64_t)FLAGS, chunk = start - HEAD;
     const bool good = (head[1] & FLAGS) == IS_MAPPED && head[0] < chunk &&
                       (chunk - head[0]) % page == 0 && (chunk + size) % page == 0 &&

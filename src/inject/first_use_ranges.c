@@ -15,14 +15,15 @@
 
 struct use_table use_table;
 
-long use_system(long number, long a, long b, long c, long d)
+long use_system5(long number, long a, long b, long c, long d, long e)
 {
     long result;
 #if defined(__x86_64__)
     register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
                      : "rcx", "r11", "memory");
 #elif defined(__aarch64__)
     register long x8 __asm__("x8") = number;
@@ -30,10 +31,11 @@ long use_system(long number, long a, long b, long c, long d)
     register long x1 __asm__("x1") = b;
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
-    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+    register long x4 __asm__("x4") = e;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
     result = x0;
 #else // nothing is ever closed
-    (void)number, (void)a, (void)b, (void)c, (void)d;
+    (void)number, (void)a, (void)b, (void)c, (void)d, (void)e;
     result = -ENOSYS;
 #endif
     return result;

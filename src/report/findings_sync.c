@@ -173,7 +173,9 @@ void report_put_sync_suggestion(const struct report_data *data,
         break;
     default: break;
     }
-    if (finding->host_ns == 0)
+    if (finding->others_need)
+        base_buf_puts(out, "; where it stays, it waits for what the other remedies leave out");
+    else if (finding->host_ns == 0)
         base_buf_puts(out, "; alone it gains nothing, because what comes next, or the end of the "
                            "program, then waits as long");
 }

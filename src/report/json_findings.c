@@ -57,6 +57,7 @@ static void put_sync(struct base_json *json, const struct report_data *data,
     report_json_number(json, "waited_ns", finding->waited_ns);
     report_json_number(json, "calls", finding->calls);
     report_json_bool(json, "upper_bound", finding->host_is_bound);
+    report_json_bool(json, "others_need", finding->others_need);
     if (finding->pattern == ANALYZE_MISPLACED_SYNC ||
         finding->pattern == ANALYZE_SYNCHRONOUS_TRANSFER) {
         report_json_number_or_null(json, "use_ns", finding->use_ns, finding->use_ns);

@@ -117,6 +117,51 @@ static void a_synchronisation_that_protects_nothing_is_unnecessary(void **state)
     analyze_free(analysis);
 }
 
+// A wait for next to nothing, behind one that takes its time: once that is left out, this one takes
+// it, and has to go too.
+static void what_waits_little_is_told_where_others_would_wait_instead(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (int i = 0; i < 20; i++) {
+        timed_launch(&run, LEGACY, MS);
+        a_sync(&run);
+        timed_launch(&run, LEGACY, 1000);
+        from_path(&run, timed_sync(&run, 0, 1000), OTHER_PATH);
+        works(&run, MS);
+    }
+    struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+    assert_int_equal(count_found(analysis, NULL), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        const bool small = finding->path == OTHER_PATH;
+        assert_int_equal(finding->others_need, small);
+        assert_int_equal(finding->waited_ns, small ? 20 * 1000 : 20 * MS);
+        assert_true(finding->host_ns <= finding->waited_ns);
+    }
+    const struct analyze_run_time *time = analyze_run_time(analysis);
+    assert_true(time->recorded_ns - time->after_ns > 18 * MS);
+    assert_true(time->recorded_ns - time->after_ns <= 20 * MS + 20 * 1000);
+    analyze_free(analysis);
+}
+
+// Where the program has worked in between, the GPU is done by then, and nothing is gained there.
+static void what_waits_little_is_not_told_for_itself(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (int i = 0; i < 20; i++) {
+        timed_launch(&run, LEGACY, MS);
+        a_sync(&run);
+        works(&run, 2 * MS);
+        timed_launch(&run, LEGACY, 1000);
+        from_path(&run, timed_sync(&run, 0, 1000), OTHER_PATH);
+    }
+    expect_only(&run, ANALYZE_UNNECESSARY_SYNC, 20);
+}
+
 static void one_whose_data_is_used_is_needed(void **state)
 {
     (void)state;
@@ -767,6 +812,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_synchronisation_that_protects_nothing_is_unnecessary),
+        cmocka_unit_test(what_waits_little_is_told_where_others_would_wait_instead),
+        cmocka_unit_test(what_waits_little_is_not_told_for_itself),
         cmocka_unit_test(one_whose_data_is_used_is_needed),
         cmocka_unit_test(data_that_is_used_behind_another_wait_does_not_need_the_first),
         cmocka_unit_test(a_wait_for_another_stream_does_not_take_its_place),
