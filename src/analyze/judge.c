@@ -20,6 +20,12 @@ uint64_t analyze_waited_ns(const struct analyze_model *model, uint32_t call)
     return took_ns > ANALYZE_ASYNC_NS ? took_ns - ANALYZE_ASYNC_NS : 0;
 }
 
+int64_t analyze_goes_on_ns(const struct analyze_model *model, uint32_t call)
+{
+    const struct analyze_time *time = &model->host.times.items[call];
+    return time->end_ns + (int64_t)time->recorder_ns;
+}
+
 // --- Uses ----------------------------------------------------------------------------------------
 
 static bool is_seen(const struct analyze_first_use *use)
@@ -49,7 +55,7 @@ static bool is_late(const struct judging *judging, uint32_t wait,
 {
     const struct analyze_model *model = judging->waits->model;
     uint32_t call = judging->waits->waits.items[wait].call;
-    int64_t later_ns = use->time_ns - model->host.times.items[call].end_ns;
+    int64_t later_ns = use->time_ns - analyze_goes_on_ns(model, call);
     uint64_t least_ns = judging->thresholds->late_use_us * UINT64_C(1000);
     double waited = (double)analyze_waited_ns(model, call);
     return later_ns > 0 && (uint64_t)later_ns >= least_ns &&
@@ -123,10 +129,10 @@ static void take_use(struct judging *judging, uint32_t index)
         pair->own = wait == own;
         pair->judgement = (uint8_t)judgement;
         pair->thread = use->thread;
-        const int64_t end_ns = waits->model->host.times.items[waits->waits.items[wait].call].end_ns;
-        if (judgement == ANALYZE_LATE &&
-            (!pair->least_ns || use->time_ns - end_ns < pair->least_ns))
-            pair->least_ns = use->time_ns - end_ns;
+        const int64_t later_ns =
+            use->time_ns - analyze_goes_on_ns(waits->model, waits->waits.items[wait].call);
+        if (judgement == ANALYZE_LATE && (!pair->least_ns || later_ns < pair->least_ns))
+            pair->least_ns = later_ns;
     }
 }
 
@@ -147,7 +153,7 @@ static void take_unused(struct judging *judging, uint32_t call)
     analyze_judge_wait(waits, wait, (enum analyze_judgement)pair->judgement);
     struct analyze_wait *row = &waits->waits.items[wait];
     if (pair->judgement == ANALYZE_LATE && !row->use_ns) {
-        row->use_ns = waits->model->host.times.items[row->call].end_ns + pair->least_ns;
+        row->use_ns = analyze_goes_on_ns(waits->model, row->call) + pair->least_ns;
         row->thread = pair->thread;
     }
 }

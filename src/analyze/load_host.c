@@ -152,7 +152,7 @@ void analyze_load_host_call(struct analyze_host_loading *loading, const struct p
     int64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns;
     uint64_t took_ns = (uint64_t)(end_ns - call->start_ns);
     *time = (struct analyze_time){call->start_ns, end_ns,
-                                  call->waited_ns < took_ns ? call->waited_ns : took_ns};
+                                  call->waited_ns < took_ns ? call->waited_ns : took_ns, 0};
     struct analyze_call *row = &model->calls.items[model->calls.count - 1];
     if (call->function < loading->function_count && row->flags & ANALYZE_WORKS)
         row->flags |= loading->functions[call->function];
@@ -193,7 +193,9 @@ static bool take_hash(void *user, const struct profile_hash *hash)
 {
     struct hashes *hashes = user;
     struct analyze_model *model = hashes->loading->model;
-    uint32_t call = analyze_find_call(model, hash->copy);
+    uint32_t call = analyze_find_call(model, hash->copy), at = analyze_find_call(model, hash->at);
+    if (at != ANALYZE_NONE)
+        model->host.times.items[at].recorder_ns += hash->took_ns;
     while (hashes->next < model->host.copies.count &&
            model->host.copies.items[hashes->next].call < call)
         hashes->next++;

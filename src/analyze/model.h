@@ -117,6 +117,7 @@ struct analyze_counted {
 struct analyze_time {
     int64_t start_ns, end_ns;
     uint64_t waited_ns;
+    uint64_t recorder_ns; // that the recorder had the thread behind the call
 };
 
 // A copy between host and device.

@@ -86,6 +86,8 @@ bool analyze_judge_order(struct analyze_waits *waits);
 // How long the wait took of the program's time that it need not have: of a synchronous copy all but
 // what an asynchronous one takes.
 uint64_t analyze_waited_ns(const struct analyze_model *model, uint32_t call);
+// When the program goes on behind the call: what the recorder does there is not its time.
+int64_t analyze_goes_on_ns(const struct analyze_model *model, uint32_t call);
 
 // What an asynchronous call takes of the host, and one to a warm pool, as measured on an H200.
 enum { ANALYZE_ASYNC_NS = 4500, ANALYZE_POOL_NS = 500 };

@@ -18,7 +18,7 @@ static void take_wait(struct analyze_remedies *remedies, struct analyze_remedy *
     if (wait->first == ANALYZE_NONE)
         return;
     const struct analyze_first_use *use = &model->host.first_uses.items[wait->first];
-    int64_t end_ns = model->host.times.items[wait->call].end_ns;
+    int64_t end_ns = analyze_goes_on_ns(model, wait->call);
     uint64_t use_ns = use->time_ns > end_ns ? (uint64_t)(use->time_ns - end_ns) : 1;
     if (finding->use_ns && finding->use_ns <= use_ns)
         return;

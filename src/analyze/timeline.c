@@ -5,9 +5,9 @@
 // goes through the calls once, in their order, and keeps of each thread the time, and of each
 // stream when its work is done.
 //
-// That the replay of all that was recorded gives what was recorded is not left to chance: GPU times
-// are never exact, so each wait has a correction, by which what it waited for was done later, or
-// earlier, than the model says. Every step is monotone and shifts its result by no more than its
+// That the replay of all that was recorded gives what was recorded, but for the time in which the
+// recorder had the thread, is not left to chance: GPU times are never exact, so each wait has a
+// correction, by which what it waited for was done later, or earlier, than the model says. Every step is monotone and shifts its result by no more than its
 // inputs: so to leave out more never takes longer, and to leave out one wait gains at most what it
 // waited. A correction to later is the latency of starting and of waking up: work that is queued
 // behind other work does not have it, so it goes with the wait.
@@ -296,7 +296,9 @@ static void fit(struct analyze_timeline *timeline, bool estimates)
         if (step->kind & STEP_RECORD && step->stream != ANALYZE_NONE)
             timeline->recorded_last[step->call] = timeline->last[step->stream];
     }
-    int64_t done_ns = all_done(timeline), end_ns = timeline->waits->model->host.end_ns;
+    int64_t done_ns = all_done(timeline), end_ns = timeline->end_before_ns;
+    if (timeline->thread_count)
+        end_ns += timeline->threads[timeline->end_thread];
     timeline->end_correction_ns = done_ns != NEVER && done_ns > end_ns ? end_ns - done_ns : 0;
 }
 
@@ -318,6 +320,7 @@ static int by_thread(const void *one, const void *other)
 
 struct making_thread {
     int64_t at_ns;             // the end of its last step
+    int64_t recorder_ns;       // since then, of the recorder's
     size_t next_use, uses_end; // of late uses
 };
 
@@ -350,6 +353,15 @@ static uint32_t thread_of(struct making *making, uint32_t number)
     return slot && *slot ? (uint32_t)*slot - 1 : ANALYZE_NONE;
 }
 
+// The program's own time, up to a moment, of which what the recorder took is not.
+static int64_t own_time(struct making_thread *thread, int64_t until_ns)
+{
+    const int64_t between_ns = until_ns - thread->at_ns;
+    const int64_t taken_ns = later(0, earlier(between_ns, thread->recorder_ns));
+    thread->recorder_ns -= taken_ns;
+    return between_ns - taken_ns;
+}
+
 // Uses on the thread up to a moment, behind which its next step is.
 static bool add_uses(struct making *making, uint32_t thread, int64_t until_ns, int64_t clamp_ns)
 {
@@ -362,7 +374,7 @@ static bool add_uses(struct making *making, uint32_t thread, int64_t until_ns, i
         if (!step)
             return false;
         int64_t time_ns = later(state->at_ns, earlier(use->time_ns, clamp_ns));
-        *step = (struct step){.before_ns = time_ns - state->at_ns,
+        *step = (struct step){.before_ns = own_time(state, time_ns),
                               .call = timeline->waits->waits.items[use->wait].call,
                               .thread = thread,
                               .stream = ANALYZE_NONE,
@@ -424,17 +436,18 @@ static bool add_call(struct making *making, uint32_t index)
     uint32_t wait = is_wait ? making->next_wait++ : ANALYZE_NONE;
     uint8_t kind = call->flags & ANALYZE_WORKS ? kind_of(call, is_wait) : 0;
     // Allocations are steps because they may come from a pool.
-    if (!kind && call->kind != PROFILE_CALL_ALLOC)
+    if (!kind && call->kind != PROFILE_CALL_ALLOC && !time->recorder_ns)
         return true;
     uint32_t thread = thread_of(making, call->thread);
     if (thread == ANALYZE_NONE || !add_uses(making, thread, time->end_ns, time->start_ns))
         return false;
+    struct making_thread *state = &making->states.items[thread];
     struct step *step = base_array_push(&timeline->steps);
     if (!step || timeline->steps.count >= ANALYZE_NONE)
         return false;
     int64_t waited_ns = is_wait ? waited_of(timeline, index) : 0;
     int64_t took_ns = time->end_ns - time->start_ns - waited_ns;
-    *step = (struct step){.before_ns = time->start_ns - making->states.items[thread].at_ns,
+    *step = (struct step){.before_ns = own_time(state, time->start_ns),
                           .after_ns = took_ns,
                           .waited_ns = waited_ns,
                           .call = index,
@@ -443,7 +456,8 @@ static bool add_call(struct making *making, uint32_t index)
                           .wait = wait,
                           .record = waits->record_of[index],
                           .kind = kind};
-    making->states.items[thread].at_ns = time->end_ns;
+    state->at_ns = time->end_ns;
+    state->recorder_ns += (int64_t)time->recorder_ns;
     if (kind & STEP_WORK) {
         step->is_unknown = !model->host.has_gpu_times || !call->gpu_ns;
         step->gpu_ns = step->is_unknown ? 0 : (int64_t)call->gpu_ns;
@@ -522,7 +536,10 @@ static bool make(struct making *making)
         }
     }
     timeline->thread_count = (uint32_t)making->states.count;
-    timeline->end_before_ns = model->host.end_ns - last_ns;
+    timeline->end_before_ns =
+        making->states.count
+            ? own_time(&making->states.items[timeline->end_thread], model->host.end_ns)
+            : model->host.end_ns;
     timeline->threads = calloc(making->states.count + 1, sizeof(*timeline->threads));
     return timeline->threads != NULL;
 }

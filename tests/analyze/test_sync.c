@@ -432,7 +432,7 @@ static void streams_are_brought_into_order_once(void **state)
 // --- misplaced-sync ------------------------------------------------------------------------------
 
 // The copy is there 1 ms before it is used: `later_ns` more or less.
-static void make_late(struct timed *run, int64_t later_ns)
+static void make_late_beside(struct timed *run, int64_t later_ns, int64_t recorder_ns)
 {
     timed_begin(run);
     uint32_t object = device_object(run);
@@ -440,11 +440,17 @@ static void make_late(struct timed *run, int64_t later_ns)
         timed_launch(run, LEGACY, MS);
         uint32_t copy = async_copy(run, object, true);
         uint32_t sync = a_sync(run);
+        records(run, recorder_ns);
         timed_launch(run, LEGACY, 10);
         works(run, later_ns + i * 1000 - 10);
         first_use(run, sync, copy, PROFILE_USE_READ);
         works(run, MS / 4);
     }
+}
+
+static void make_late(struct timed *run, int64_t later_ns)
+{
+    make_late_beside(run, later_ns, 0);
 }
 
 static void a_wait_long_before_the_use_is_misplaced(void **state)
@@ -472,6 +478,8 @@ static void one_shortly_before_it_is_not(void **state)
     make_late(&run, 99000); // less than late-use-us
     expect_none(&run);
     make_late(&run, MS / 2 - 3000); // less than half of what was waited
+    expect_none(&run);
+    make_late_beside(&run, MS / 2 - 3000, MS); // but for the recorder's time
     expect_none(&run);
     make_late(&run, MS / 2);
     expect_only(&run, ANALYZE_MISPLACED_SYNC, 3);

@@ -70,6 +70,28 @@ static void work_of_the_host_hides_the_gpus_when_nothing_waits(void **state)
     replay_end(&replaying, &run);
 }
 
+// The same, where the recorder has the thread in between: that hides nothing, and takes no time.
+static void the_recorders_time_is_not_the_programs(void **state)
+{
+    (void)state;
+    struct timed run;
+    struct replaying replaying;
+    timed_begin(&run);
+    timed_launch(&run, LEGACY, 1000);
+    uint32_t first = timed_sync(&run, 0, 1000);
+    records(&run, 5000);
+    works(&run, 600);
+    timed_launch(&run, LEGACY, 1000);
+    uint32_t second = timed_sync(&run, 0, 1000);
+    records(&run, 700);
+    works(&run, 50);
+    replay_begin(&replaying, &run);
+    assert_int_equal(replayed(&replaying), run.now_ns - 5700);
+    assert_int_equal(saves(&replaying, first, ANALYZE_REMOVE), 620);
+    assert_int_equal(saves(&replaying, second, ANALYZE_REMOVE), 60);
+    replay_end(&replaying, &run);
+}
+
 // What is not waiting but latency goes with the wait: the GPU took 1000 of 1200.
 static void what_a_wait_takes_beyond_the_gpus_time_goes_with_it(void **state)
 {
@@ -421,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_the_host_hides_the_gpus_when_nothing_waits),
+        cmocka_unit_test(the_recorders_time_is_not_the_programs),
         cmocka_unit_test(what_a_wait_takes_beyond_the_gpus_time_goes_with_it),
         cmocka_unit_test(a_wait_ends_no_earlier_than_it_did_for_lack_of_gpu_time),
         cmocka_unit_test(gpu_times_are_estimated_from_waits),

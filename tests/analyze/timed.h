@@ -25,12 +25,19 @@ static inline uint32_t took(struct timed *run, int64_t took_ns, uint64_t waited_
 {
     struct analyze_time *time = base_array_push(&run->model.host.times);
     assert_non_null(time);
-    *time = (struct analyze_time){run->now_ns, run->now_ns + took_ns, waited_ns};
+    *time = (struct analyze_time){run->now_ns, run->now_ns + took_ns, waited_ns, 0};
     run->now_ns += took_ns;
     uint32_t call = (uint32_t)run->model.calls.count - 1;
     if (waited_ns)
         run->model.calls.items[call].flags |= ANALYZE_WAITED;
     return call;
+}
+
+// The recorder has the thread, behind the last call.
+static inline void records(struct timed *run, int64_t ns)
+{
+    run->model.host.times.items[run->model.calls.count - 1].recorder_ns += (uint64_t)ns;
+    run->now_ns += ns;
 }
 
 // The program's own time.
