@@ -285,9 +285,9 @@ CUresult call_end(struct call *call)
     }
     if (state.timestamps)
         gpu_time_read(call);
+    first_use_after(call); // before the GPU is given work of our own
     if (state.probes)
         probe_call_end(call);
-    first_use_after(call);
     correct_after(call);
     if (correct_on)
         correct_back_after(call);

@@ -532,6 +532,27 @@ static void watch_managed(const struct call *call)
     }
 }
 
+// The GPU still has work: the program may use by now what it has waited for, unseen.
+static void tell_managed(const struct call *call)
+{
+    list_managed();
+    if (!watch.managed_count || !use_wanted(call->stack, 0))
+        return;
+    const struct use_range about = {.sync_path = call->stack};
+    use_count(&about);
+    for (size_t i = 0; i < watch.managed_count; i++) {
+        const struct object *object = &watch.managed_objects[i];
+        const struct event_use use = {.sync = call->number,
+                                      .object = object->number,
+                                      .address = object->start,
+                                      .bytes = object->bytes,
+                                      .unwatched_bytes = object->bytes,
+                                      .time_ns = call->end_ns,
+                                      .kind = EVENT_USE_UNWATCHED};
+        put(EVENT_USE, &use, sizeof(use), NULL, 0);
+    }
+}
+
 static void close_held(void)
 {
     for (EACH_USE_RANGE(range)) {
@@ -592,6 +613,8 @@ void first_use_after_slowly(struct call *call)
         close_held();
         if (atomic_exchange(&watch.launched, false) && atomic_load(&watch.managed))
             watch_managed(call);
+    } else if (held && atomic_load(&watch.launched) && atomic_load(&watch.managed)) {
+        tell_managed(call);
     }
     use_close_again();
     use_unlock();
