@@ -48,7 +48,8 @@ struct analyze_thresholds {
     uint32_t retouched_percent;     // most elements of such an object that are touched again
     uint32_t peaks;                 // how many of the highest are looked at
     uint32_t late_use_us;           // least time from a wait to the first use of what it protects,
-    uint32_t late_use_percent;      // and of the time waited, from which on the wait is misplaced
+    uint32_t late_use_percent;      // and of the time waited,
+    uint32_t late_use_calls;        // and calls in between, from which on the wait is misplaced
     uint32_t wait_us;               // least time that the calls of a remedy have waited, in all,
     uint32_t wait_percent;          // and of the run
     uint32_t churns;                // least number of allocations and frees that are alike

@@ -26,6 +26,19 @@ int64_t analyze_goes_on_ns(const struct analyze_model *model, uint32_t call)
     return time->end_ns + (int64_t)time->recorder_ns;
 }
 
+uint64_t analyze_calls_until(const struct analyze_model *model, uint32_t call, int64_t time_ns)
+{
+    size_t low = call + 1, high = model->calls.count; // numbers of calls are given as they begin
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (model->host.times.items[middle].start_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - call - 1;
+}
+
 // --- Uses ----------------------------------------------------------------------------------------
 
 static bool is_seen(const struct analyze_first_use *use)
@@ -59,7 +72,9 @@ static bool is_late(const struct judging *judging, uint32_t wait,
     uint64_t least_ns = judging->thresholds->late_use_us * UINT64_C(1000);
     double waited = (double)analyze_waited_ns(model, call);
     return later_ns > 0 && (uint64_t)later_ns >= least_ns &&
-           (double)later_ns * 100 >= waited * judging->thresholds->late_use_percent;
+           (double)later_ns * 100 >= waited * judging->thresholds->late_use_percent &&
+           (!judging->thresholds->late_use_calls ||
+            analyze_calls_until(model, call, use->time_ns) >= judging->thresholds->late_use_calls);
 }
 
 static void set_first(struct judging *judging, uint32_t wait, uint32_t use)

@@ -51,7 +51,7 @@ static bool take_setting(void *user, const struct profile_setting *setting)
 {
     struct analyze_host_loading *loading = user;
     if (strcmp(setting->name, "sync_tracking") == 0)
-        loading->model->host.tracked = strcmp(setting->value, "on") == 0;
+        loading->model->host.tracked = strcmp(setting->value, "off") != 0;
     return true;
 }
 

@@ -88,6 +88,8 @@ bool analyze_judge_order(struct analyze_waits *waits);
 uint64_t analyze_waited_ns(const struct analyze_model *model, uint32_t call);
 // When the program goes on behind the call: what the recorder does there is not its time.
 int64_t analyze_goes_on_ns(const struct analyze_model *model, uint32_t call);
+// How many calls, of any thread, were begun between that one and the moment.
+uint64_t analyze_calls_until(const struct analyze_model *model, uint32_t call, int64_t time_ns);
 
 // What an asynchronous call takes of the host, and one to a warm pool, as measured on an H200.
 enum { ANALYZE_ASYNC_NS = 4500, ANALYZE_POOL_NS = 500 };

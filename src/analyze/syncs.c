@@ -24,16 +24,7 @@ static void take_wait(struct analyze_remedies *remedies, struct analyze_remedy *
         return;
     finding->use_ns = use_ns;
     finding->use_path = use->path;
-    // Numbers of calls are given as they begin.
-    size_t low = wait->call + 1, high = model->calls.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->host.times.items[middle].start_ns < use->time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    finding->use_calls = low - wait->call - 1;
+    finding->use_calls = analyze_calls_until(model, wait->call, use->time_ns);
 }
 
 static enum analyze_action action_of(const struct analyze_wait *wait)

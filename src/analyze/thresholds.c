@@ -21,6 +21,7 @@ static const struct {
     {"peaks", offsetof(struct analyze_thresholds, peaks), 2},
     {"late-use-us", offsetof(struct analyze_thresholds, late_use_us), 100},
     {"late-use-percent", offsetof(struct analyze_thresholds, late_use_percent), 50},
+    {"late-use-calls", offsetof(struct analyze_thresholds, late_use_calls), 0},
     {"wait-us", offsetof(struct analyze_thresholds, wait_us), 100},
     {"wait-percent", offsetof(struct analyze_thresholds, wait_percent), 1},
     {"churns", offsetof(struct analyze_thresholds, churns), 4},

@@ -7,10 +7,11 @@
 //
 // That the replay of all that was recorded gives what was recorded, but for the time in which the
 // recorder had the thread, is not left to chance: GPU times are never exact, so each wait has a
-// correction, by which what it waited for was done later, or earlier, than the model says. Every step is monotone and shifts its result by no more than its
-// inputs: so to leave out more never takes longer, and to leave out one wait gains at most what it
-// waited. A correction to later is the latency of starting and of waking up: work that is queued
-// behind other work does not have it, so it goes with the wait.
+// correction, by which what it waited for was done later, or earlier, than the model says. Every
+// step is monotone and shifts its result by no more than its inputs: so to leave out more never
+// takes longer, and to leave out one wait gains at most what it waited. A correction to later is
+// the latency of starting and of waking up: work that is queued behind other work does not have it,
+// so it goes with the wait.
 #include <stdlib.h>
 #include <string.h>
 

@@ -309,7 +309,7 @@ bool fix_subject_why_nothing(const struct fix_subject *subject, struct base_buf 
     if (fix_subject_places(subject, ANALYZE_PATTERNS))
         return false;
     base_buf_puts(out, "nothing to correct: ");
-    if (!tracking || strcmp(tracking, "on") != 0)
+    if (!tracking || strcmp(tracking, "off") == 0)
         base_buf_puts(out, "the profile was recorded without --sync-tracking, so nobody can tell "
                            "which waits are needed");
     else if (subject->fix.places.count)

@@ -151,12 +151,19 @@ static bool take_max_shadow(struct watching_request *request, const char *argume
 
 static bool take_sync_tracking(struct watching_request *request, const char *argument)
 {
-    if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0) {
-        cli_message("--sync-tracking takes on or off, not '%s'", argument);
+    if (strcmp(argument, "on") != 0 && strcmp(argument, "full") != 0 &&
+        strcmp(argument, "off") != 0) {
+        cli_message("--sync-tracking takes on, full or off, not '%s'", argument);
         return false;
     }
     request->sync_tracking = argument;
     return true;
+}
+
+// What the variable says.
+static const char *tracking_value(const char *word)
+{
+    return strcmp(word, "off") == 0 ? "0" : strcmp(word, "on") == 0 ? "1" : "2";
 }
 
 static const struct cli_option options[] = {WATCHING_OPTIONS};
@@ -258,13 +265,12 @@ bool watching_prepare(struct watching_request *request)
              (unsigned long long)request->max_shadow_bytes);
     const char *sample = request->sample ? request->sample_text : NULL;
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
-    bool good =
-        !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
-        set(EVENT_KERNELS_VARIABLE, request->kernels) && set(EVENT_SAMPLE_VARIABLE, sample) &&
-        set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
-        set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&
-        set(EVENT_SYNC_TRACKING_VARIABLE, strcmp(request->sync_tracking, "on") == 0 ? "1" : "0") &&
-        set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
+    bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
+                set(EVENT_KERNELS_VARIABLE, request->kernels) &&
+                set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
+                set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&
+                set(EVENT_SYNC_TRACKING_VARIABLE, tracking_value(request->sync_tracking)) &&
+                set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
     base_buf_fini(&cache);
     if (!good)
         cli_message("out of memory");

@@ -17,7 +17,7 @@ struct watching_request {
     uint64_t max_shadow_bytes; // 0: not given
     bool maps;
     bool sync;                 // is among the analyses
-    const char *sync_tracking; // "on" or "off"; NULL: on with sync
+    const char *sync_tracking; // "on", "full" or "off"; NULL: on with sync
     bool no_cache;
     const char *cache; // folder; NULL: the default
     // For the profile, when watching_prepare was there.
@@ -28,19 +28,20 @@ struct watching_request {
 
 // Rows for a verb's table of options, and what takes them: false after a message. `option` must be
 // one of them.
-#define WATCHING_OPTIONS                                                                          \
-    {'a', "analyses", "LIST",                                                                     \
-     "objects, elements, counts, sync, all or none; default objects,sync",                        \
-     .list = "objects elements counts sync all none"},                                            \
-        {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                       \
-        {'s', "sample", "N", "watch only every Nth launch of a kernel"},                          \
-        {0, "max-shadow", "BYTES", "GPU memory that watching may take: 512M, 2G, ..."},           \
-        {0, "maps", NULL, "keep which elements of each object were touched"},                     \
-        {0, "sync-tracking", "on|off", "watch for first uses of what the GPU gave; on with sync", \
-         .values = "on off"},                                                                     \
-        {0, "cache", "DIR", "where rewritten modules are kept; default: ~/.cache/glint"},         \
-    {                                                                                             \
-        0, "no-cache", NULL, "keep none"                                                          \
+#define WATCHING_OPTIONS                                                                     \
+    {'a', "analyses", "LIST",                                                                \
+     "objects, elements, counts, sync, all or none; default objects,sync",                   \
+     .list = "objects elements counts sync all none"},                                       \
+        {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                  \
+        {'s', "sample", "N", "watch only every Nth launch of a kernel"},                     \
+        {0, "max-shadow", "BYTES", "GPU memory that watching may take: 512M, 2G, ..."},      \
+        {0, "maps", NULL, "keep which elements of each object were touched"},                \
+        {0, "sync-tracking", "on|full|off",                                                  \
+         "watch for first uses of what the GPU gave: on with sync; full: whatever it costs", \
+         .values = "on full off"},                                                           \
+        {0, "cache", "DIR", "where rewritten modules are kept; default: ~/.cache/glint"},    \
+    {                                                                                        \
+        0, "no-cache", NULL, "keep none"                                                     \
     }
 bool watching_has_option(const struct cli_option *option);
 bool watching_take_option(struct watching_request *request, const struct cli_option *option,

@@ -570,7 +570,7 @@ const char *event_kind_name(enum event_kind kind); // "call", for people
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
 #define EVENT_MAX_SHADOW_VARIABLE    "GLINT_MAX_SHADOW"
 #define EVENT_MAPS_VARIABLE          "GLINT_MAPS"
-// "1": first uses of what the GPU gave are watched for.
+// "1": first uses of what the GPU gave are watched for; "2": of all of it, whatever that costs.
 #define EVENT_SYNC_TRACKING_VARIABLE "GLINT_SYNC_TRACKING"
 // The folder of rewritten modules; empty: none is kept.
 #define EVENT_CACHE_VARIABLE         "GLINT_CACHE"

@@ -49,6 +49,7 @@ struct use_table {
     uint64_t ages;
     unsigned top; // all ranges from there on are free
     struct use_range ranges[USE_RANGES];
+    bool all;         // is watched, whatever it costs; from the start on
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // on all of this; when it began
     uint64_t locked_ns;          // when the lock was taken

@@ -190,7 +190,7 @@ bool use_wanted(uint32_t sync_path, uint32_t copy_path)
     const unsigned place = place_of(key);
     if (!paths[place].key)
         paths[place].key = key;
-    if (paths[place].key != key || paths[place].uses < USES_ENOUGH)
+    if (use_table.all || paths[place].key != key || paths[place].uses < USES_ENOUGH)
         return true; // of two paths in one place the second is always watched
     const uint32_t every = paths[place].uses < 2 * USES_ENOUGH   ? 16
                            : paths[place].uses < 4 * USES_ENOUGH ? 64

@@ -72,7 +72,7 @@ static bool was_tracked(const struct report_data *data)
 {
     for (size_t i = 0; i < data->settings.count; i++) {
         if (strcmp(data->settings.items[i].name, "sync_tracking") == 0)
-            return strcmp(data->settings.items[i].value, "on") == 0;
+            return strcmp(data->settings.items[i].value, "off") != 0;
     }
     return false;
 }
