@@ -94,7 +94,8 @@ static void run_world(struct world *world, unsigned count)
     const bool has_managed = seed % 6 == 0, has_registered = seed % 8 == 0,
                has_pinned = seed % 2 == 0;
     for (unsigned i = 0; i < DEVICE_COUNT; i++) {
-        const enum device_kind kind = i % DEVICE_KINDS;
+        // Of each kind one, and then plain and large ones in turn.
+        const enum device_kind kind = i < DEVICE_KINDS ? i : i % 2 ? DEVICE_LARGE : DEVICE_PLAIN;
         world->devices[i].kind = kind == DEVICE_MANAGED && !has_managed ? DEVICE_PLAIN : kind;
     }
     for (unsigned i = 0; i < HOST_COUNT; i++) {

@@ -29,7 +29,7 @@
 
 enum {
     STREAM_COUNT = 4, // the legacy stream, two that order with it, and one that does not
-    DEVICE_COUNT = 6,
+    DEVICE_COUNT = 8,
     HOST_COUNT = 12,
     LATER_COUNT = 16,
     PAGE = 4096,
