@@ -148,6 +148,7 @@ struct job {
     int status;                                // of the program, as waitpid gives it
     int native_status;
     int64_t native_ns;
+    bool untold;     // the GPU has failed, and the program does not know
     bool has_output; // what the program has printed is kept, and not yet shown, as `shown`
     const char *shown;
 };
@@ -244,12 +245,13 @@ static bool write_plan(struct job *job)
     return good;
 }
 
-static void tell(const struct job *job, const char *file, const struct record_outcome *outcome)
+static void tell(struct job *job, const char *file, const struct record_outcome *outcome)
 {
     struct fix_told told = {0};
     struct base_buf text = {0};
     if (!fix_told_read(&told, &job->subject, file))
         return;
+    job->untold = told.untold;
     const bool native = job->request->verifies;
     const struct fix_times times = {.corrected_ns = native ? outcome->ran_ns : told.end_ns,
                                     .before_ns =
@@ -373,7 +375,7 @@ static int fix(struct job *job)
         cli_message("the corrected run is not the native one: the program does not do the same "
                     "twice, or this is a fault of glint's");
     runs_end(&job->runs);
-    return step == FAILED ? CLI_OWN_FAILURE : same ? -1 : DIFFERS;
+    return step == FAILED || (job->untold && same) ? CLI_OWN_FAILURE : same ? -1 : DIFFERS;
 }
 
 static int print_plan(struct job *job, char *program)

@@ -50,9 +50,11 @@ static bool take_correction(void *user, const struct profile_correction *row)
 
 static bool take_note(void *user, const struct profile_note *note)
 {
-    (void)user;
-    if (note->severity >= PROFILE_WARNING && note->text)
-        cli_message("%s", note->text);
+    struct fix_told *told = user;
+    if (note->severity < PROFILE_WARNING || !note->text)
+        return true;
+    cli_message("%s", note->text);
+    told->untold |= strncmp(note->text, PLAN_UNTOLD, sizeof(PLAN_UNTOLD) - 1) == 0;
     return true;
 }
 
@@ -83,7 +85,7 @@ bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, con
     if (code == BASE_OK)
         code = profile_each_correction(profile, take_correction, &reading, &error);
     if (code == BASE_OK)
-        code = profile_each_note(profile, take_note, NULL, &error);
+        code = profile_each_note(profile, take_note, told, &error);
     if (code == BASE_OK)
         told->end_ns = fix_end_ns(profile);
     else

@@ -11,6 +11,7 @@ struct fix_told {              // begins as {0}
     uint64_t put_off;          // that were made after all, when data was used
     uint64_t left;             // calls at which it would not have been safe
     bool met;                  // the program came to a place of the plan
+    bool untold;               // the GPU has failed, and the program does not know
     int64_t end_ns;            // when the program ended, as its profile has it; 0: not known
     bool has_peak;
     uint64_t peak_bytes, native_peak_bytes;

@@ -50,6 +50,7 @@ void correct_marks_end(void);                       // of all; memory is given b
 // Anybody, anywhere.
 bool correct_mark_reached(struct correct_mark mark);
 bool correct_mark_failed(struct correct_mark mark); // the GPU will not come there
+CUresult correct_failure(void); // by which it did not come to some mark; CUDA_SUCCESS: none
 // Waits without a call of the driver's, also in a signal handler. It ends also where the GPU has
 // failed.
 void correct_mark_await(struct correct_mark mark);

@@ -28,6 +28,7 @@ static struct {
     volatile uint32_t *_Atomic words; // by lane; NULL: none yet
     uint64_t made_by;                 // state.generation
     _Atomic uint32_t waiting;         // threads that wait for a mark for long
+    _Atomic CUresult failure;         // how the GPU has failed, if it has
     bool watched;                     // there is a thread that asks for them
 } marks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -61,6 +62,11 @@ static bool is_reached(uint32_t lane, uint32_t number)
 bool correct_mark_failed(struct correct_mark mark)
 {
     return mark.lane && atomic_load(&marks.lanes[mark.lane - 1].failed);
+}
+
+CUresult correct_failure(void)
+{
+    return atomic_load(&marks.failure);
 }
 
 bool correct_mark_reached(struct correct_mark mark)
@@ -131,8 +137,10 @@ static void ask(void)
             }
             REAL(cuCtxPopCurrent_v2)(&old);
         }
-        if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-            atomic_store(&lane->failed, true);
+        if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+            continue;
+        atomic_store(&marks.failure, result);
+        atomic_store(&lane->failed, true);
     }
 }
 

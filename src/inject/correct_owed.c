@@ -22,6 +22,7 @@ static struct {
     _Atomic uint64_t hosts;      // functions of the program's that the GPU's work was to call
     _Atomic uint64_t hosts_done; // of these, that have surely been called
     _Atomic bool marks_events;   // records of events are marked
+    _Atomic CUresult told;       // the last error that the program got
     struct {
         CUevent event;
         struct correct_mark mark;
@@ -38,10 +39,21 @@ void correct_never(const char *why)
     state_note(EVENT_INFO, text);
 }
 
+// What the GPU fails in, a wait for it would have told the program. A later call does, too; where
+// none comes, its end was not that of the native run, and all that can be done is to say so.
 void correct_end(void)
 {
     atomic_store(&owed.never, true);
     correct_settle();
+    const CUresult failure = correct_failure();
+    if (failure == CUDA_SUCCESS || atomic_load(&owed.told) == failure)
+        return;
+    char text[256];
+    snprintf(text, sizeof(text),
+             PLAN_UNTOLD " with error %d in work that the program did not wait for any more, and "
+                          "it has ended without being told: natively a wait would have told it",
+             (int)failure);
+    state_note(EVENT_ERROR, text);
 }
 
 void correct_owed_start(void)
@@ -412,6 +424,8 @@ void correct_after_slowly(struct call *call)
     if (call->holds_signals)
         use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
                    sizeof(call->signals));
+    if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
+        atomic_store_explicit(&owed.told, call->result, memory_order_relaxed);
     // A wait that began before the driver had it has not waited for it.
     if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
         atomic_fetch_add(&owed.hosts, 1);

@@ -23,6 +23,9 @@
 
 #define PLAN_VARIABLE "GLINT_PLAN"
 
+// What a note of the corrected program begins with where that was not told that the GPU has failed.
+#define PLAN_UNTOLD "the GPU has failed"
+
 enum plan_remedy {
     PLAN_NONE = 0,
     PLAN_DROP_SYNC,  // an explicit synchronisation is not made

@@ -11,6 +11,7 @@
 //   input     prints how many bytes there are to read
 //   once=FILE prints whether the file was there, and makes it
 //   exit=N    leaves with this status
+//   fails=FILE  runs a kernel at the end and waits for it; where the file is there, the GPU fails
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,10 +100,29 @@ static void use_files(int argc, char **argv)
     }
 }
 
+static int run_kernel(const char *fails)
+{
+    static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".visible .entry set(.param .u64 at)\n{\n    .reg .b64 %rd1;\n"
+                              "    ld.param.u64 %rd1, [at];\n    st.global.u32 [%rd1], 7;\n"
+                              "    ret;\n}\n";
+    CUmodule module;
+    CUfunction set;
+    CUdeviceptr memory, at;
+    CHECK(cuModuleLoadData(&module, ptx));
+    CHECK(cuModuleGetFunction(&set, module, "set"));
+    CHECK(cuMemAlloc_v2(&memory, BYTES));
+    at = access(fails, F_OK) == 0 ? 16 : memory;
+    CHECK(cuLaunchKernel(set, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&at}, NULL));
+    const CUresult result = cuCtxSynchronize();
+    printf("the GPU gives %d\n", (int)result);
+    return result == CUDA_SUCCESS ? 0 : 4;
+}
+
 int main(int argc, char **argv)
 {
     const char *steps = value_of(argc, argv, "steps="), *out = value_of(argc, argv, "out="),
-               *status = value_of(argc, argv, "exit=");
+               *status = value_of(argc, argv, "exit="), *fails = value_of(argc, argv, "fails=");
     CUcontext context;
     CUdeviceptr result;
     unsigned char found[LOOKED_AT];
@@ -140,5 +160,7 @@ int main(int argc, char **argv)
             }
         }
     }
+    if (fails)
+        return run_kernel(fails);
     return status ? atoi(status) : 0;
 }
