@@ -51,7 +51,7 @@ void correct_end(void)
     char text[256];
     snprintf(text, sizeof(text),
              PLAN_UNTOLD " with error %d in work that the program did not wait for any more, and "
-                          "it has ended without being told: natively a wait would have told it",
+                         "it has ended without being told: natively a wait would have told it",
              (int)failure);
     state_note(EVENT_ERROR, text);
 }

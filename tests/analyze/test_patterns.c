@@ -72,8 +72,8 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     analyze_free(analysis);
     assert_null(analyze_threshold(&thresholds, "early"));
     assert_string_equal(analyze_threshold_name(0), "early-apis");
-    assert_string_equal(analyze_threshold_name(14), "churns");
-    assert_null(analyze_threshold_name(15));
+    assert_string_equal(analyze_threshold_name(15), "churns");
+    assert_null(analyze_threshold_name(16));
 }
 
 // Work of another stream that runs at the same time does not come between.

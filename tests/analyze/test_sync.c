@@ -481,6 +481,14 @@ static void one_shortly_before_it_is_not(void **state)
     expect_none(&run);
     make_late_beside(&run, MS / 2 - 3000, MS); // but for the recorder's time
     expect_none(&run);
+    struct analyze_thresholds thresholds = analyze_default_thresholds();
+    for (uint32_t calls = 1; calls <= 2; calls++) { // there is one in between
+        *analyze_threshold(&thresholds, "late-use-calls") = calls;
+        make_late(&run, MS);
+        struct analysis *analysis = timed_analyze(&run, thresholds);
+        assert_int_equal(count_found(analysis, NULL), calls == 1);
+        analyze_free(analysis);
+    }
     make_late(&run, MS / 2);
     expect_only(&run, ANALYZE_MISPLACED_SYNC, 3);
 }
