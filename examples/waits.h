@@ -59,6 +59,15 @@ static inline uint32_t waits_draw(uint32_t *state, int work)
     return *state;
 }
 
+// The keys that it draws in all, beginning with that state.
+static inline std::vector<uint32_t> waits_keys(uint32_t state, int count, int work)
+{
+    std::vector<uint32_t> keys;
+    for (int i = 0; i < count; ++i)
+        keys.push_back(waits_draw(&state, work));
+    return keys;
+}
+
 static inline double waits_seconds()
 {
     timespec now;
@@ -93,6 +102,24 @@ static inline uint64_t waits_checksum(uint64_t checksum, const uint32_t *numbers
 static inline int waits_stride(int count)
 {
     return count < 1 << 17 ? 1 : count / 256;
+}
+
+// Whether the elements that the host computes too are those of the last state. At first each is 0;
+// a step with a key, the next of those that are drawn from `state` on, makes next(element, i, key)
+// of element i.
+template <typename function>
+static bool waits_is_last(const waits_problem &problem, uint32_t state,
+                          const std::vector<uint32_t> &last, function next)
+{
+    const std::vector<uint32_t> keys = waits_keys(state, problem.steps, problem.work);
+    for (int i = 0; i < problem.count; i += waits_stride(problem.count)) {
+        uint32_t element = 0;
+        for (uint32_t key : keys)
+            element = next(element, i, key);
+        if (last[i] != element)
+            return false;
+    }
+    return true;
 }
 
 // Prints the checksum and the verdict; returns the exit status.

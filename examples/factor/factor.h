@@ -29,21 +29,10 @@ __global__ void apply(int count, const uint32_t *change, uint32_t *model)
 
 static const uint32_t first_state = 71;
 
-// Whether the elements that the host computes too are those of the model.
 static bool is_model(const waits_problem &problem, const std::vector<uint32_t> &model)
 {
-    std::vector<uint32_t> keys;
-    uint32_t state = first_state;
-    for (int step = 0; step < problem.steps; ++step)
-        keys.push_back(waits_draw(&state, problem.work));
-    for (int i = 0; i < problem.count; i += waits_stride(problem.count)) {
-        uint32_t element = 0;
-        for (uint32_t key : keys) {
-            const uint32_t slope = waits_mix(element + (uint32_t)i, key, problem.rounds);
-            element += slope ^ (slope >> 7);
-        }
-        if (model[i] != element)
-            return false;
-    }
-    return true;
+    return waits_is_last(problem, first_state, model, [&](uint32_t element, int i, uint32_t key) {
+        const uint32_t slope = waits_mix(element + (uint32_t)i, key, problem.rounds);
+        return element + (slope ^ (slope >> 7));
+    });
 }

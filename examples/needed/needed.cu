@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// needed: a program in which every wait is there for a reason. Each part looks much like one of the
-// wasteful examples beside it, and a tool that takes its wait away breaks it.
+// needed: a program in which every wait is there for a reason, and every copy. Each part looks much
+// like one of the wasteful examples beside it, and a tool that takes its wait or copy away breaks
+// it.
 //
 // No finding is expected: each wait protects something that the program touches before it waits
-// again, or that nobody can see it touch.
+// again, or that nobody can see it touch; and what is copied is not there yet, or not any more.
 #include "../waits.h"
 
+#include <algorithm>
 #include <sys/types.h>
 #include <thread>
 #include <unistd.h>
@@ -28,8 +30,8 @@ struct parts {
     waits_problem problem;
     size_t bytes;
     int blocks;
-    uint32_t *data_gpu, *sums_gpu;
-    uint32_t *pinned;
+    uint32_t *data_gpu, *sums_gpu, *table_gpu;
+    uint32_t *pinned, *table;
     std::vector<uint32_t> host;
     uint64_t checksum;
 };
@@ -51,6 +53,18 @@ static void looked_at(parts *all, uint32_t key)
     run(all, key, all->data_gpu);
     CHECK(cudaMemcpyAsync(all->pinned, all->data_gpu, all->bytes, cudaMemcpyDeviceToHost));
     CHECK(cudaDeviceSynchronize());
+    look(all, all->pinned);
+}
+
+// As monitor's synchronisation, with more work behind it: but the host looks at once, at the one
+// number that the work depends on.
+static void looked_at_first(parts *all, uint32_t key)
+{
+    run(all, key, all->data_gpu);
+    CHECK(cudaMemcpyAsync(all->pinned, all->data_gpu, all->bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaStreamSynchronize(0));
+    fold<<<all->blocks, block>>>(all->problem.count, all->pinned[0], all->data_gpu, all->sums_gpu);
+    CHECK(cudaGetLastError());
     look(all, all->pinned);
 }
 
@@ -124,6 +138,96 @@ static void overwritten(parts *all, uint32_t key)
     }
 }
 
+// As coefficients' copies of a table: but the host has changed one element of it.
+static void changed(parts *all, uint32_t key)
+{
+    for (uint32_t i = 0; i < 2; ++i) {
+        all->table[key % all->problem.count] += key;
+        CHECK(cudaMemcpyAsync(all->table_gpu, all->table, all->bytes, cudaMemcpyHostToDevice));
+        fold<<<all->blocks, block>>>(all->problem.count, key, all->table_gpu, all->sums_gpu);
+        CHECK(cudaStreamSynchronize(0));
+    }
+}
+
+// The same: but it is the copy on the GPU that was changed, and the table has not.
+static void changed_on_gpu(parts *all, uint32_t key)
+{
+    for (uint32_t i = 0; i < 2; ++i) {
+        CHECK(cudaMemcpyAsync(all->data_gpu, all->table, all->bytes, cudaMemcpyHostToDevice));
+        fold<<<all->blocks, block>>>(all->problem.count, key, all->sums_gpu, all->data_gpu);
+        fold<<<all->blocks, block>>>(all->problem.count, key, all->data_gpu, all->sums_gpu);
+    }
+    CHECK(cudaStreamSynchronize(0)); // the next to change the table is the host
+}
+
+// --- The same on the host ------------------------------------------------------------------------
+
+struct host_parts {
+    waits_problem problem;
+    std::vector<uint32_t> data, sums, table;
+    uint64_t checksum;
+};
+
+static void fold_on_host(host_parts *all, uint32_t key, const std::vector<uint32_t> &in,
+                         std::vector<uint32_t> *out)
+{
+    for (int i = 0; i < all->problem.count; ++i)
+        (*out)[i] = (*out)[i] * 31u + (in[i] ^ key);
+}
+
+// What most parts do: the GPU fills memory, and the host looks at it.
+static void fill_on_host(host_parts *all, uint32_t key)
+{
+    for (int i = 0; i < all->problem.count; ++i)
+        all->data[i] = waits_mix((uint32_t)i, key, all->problem.rounds);
+    all->checksum = waits_checksum(all->checksum, all->data.data(), all->data.size());
+}
+
+static void fill_and_fold_on_host(host_parts *all, uint32_t key)
+{
+    fill_on_host(all, key);
+    fold_on_host(all, all->data[0], all->data, &all->sums);
+}
+
+static void overwrite_on_host(host_parts *all, uint32_t key)
+{
+    for (uint32_t i = 0; i < 2; ++i) {
+        for (int j = 0; j < all->problem.count; ++j)
+            all->data[j] = key + i + (uint32_t)j;
+        fold_on_host(all, key, all->data, &all->sums);
+    }
+}
+
+static void change_on_host(host_parts *all, uint32_t key)
+{
+    for (uint32_t i = 0; i < 2; ++i) {
+        all->table[key % all->problem.count] += key;
+        fold_on_host(all, key, all->table, &all->sums);
+    }
+}
+
+static void change_copy_on_host(host_parts *all, uint32_t key)
+{
+    for (uint32_t i = 0; i < 2; ++i) {
+        all->data = all->table;
+        fold_on_host(all, key, all->sums, &all->data);
+        fold_on_host(all, key, all->data, &all->sums);
+    }
+}
+
+// --- All parts -----------------------------------------------------------------------------------
+
+static const struct {
+    void (*run)(parts *, uint32_t);
+    void (*run_on_host)(host_parts *, uint32_t);
+} each_part[] = {
+    {looked_at, fill_on_host}, {looked_at_first, fill_and_fold_on_host},
+    {written, fill_on_host},   {by_another_thread, fill_on_host},
+    {freed, fill_on_host},     {mapped, fill_on_host},
+    {managed, fill_on_host},   {overwritten, overwrite_on_host},
+    {changed, change_on_host}, {changed_on_gpu, change_copy_on_host},
+};
+
 int main(int argc, char **argv)
 {
     parts all = {waits_arguments(argc, argv, {1 << 15, 6, 2, 1000})};
@@ -135,35 +239,29 @@ int main(int argc, char **argv)
 
     CHECK(cudaMalloc(&all.data_gpu, all.bytes));
     CHECK(cudaMalloc(&all.sums_gpu, all.bytes));
+    CHECK(cudaMalloc(&all.table_gpu, all.bytes));
     CHECK(cudaMemset(all.sums_gpu, 0, all.bytes));
     CHECK(cudaMallocHost(&all.pinned, all.bytes));
-    void (*const part[])(parts *, uint32_t) = {looked_at, written, by_another_thread, freed,
-                                               mapped,    managed, overwritten};
+    CHECK(cudaMallocHost(&all.table, all.bytes));
+    const std::vector<uint32_t> zeros(all.problem.count);
+    host_parts wanted = {all.problem, zeros, zeros, zeros, waits_checksum_start};
+    std::copy(zeros.begin(), zeros.end(), all.table);
     uint32_t state = 97;
-    uint64_t expected = waits_checksum_start;
-    std::vector<uint32_t> wanted(all.problem.count), sums(all.problem.count);
     for (int step = 0; step < all.problem.steps; ++step) {
-        for (void (*each)(parts *, uint32_t) : part) {
+        for (const auto &part : each_part) {
             const uint32_t key = waits_draw(&state, all.problem.work);
-            each(&all, key);
-            if (each == overwritten) {
-                for (uint32_t i = 0; i < 2; ++i) {
-                    for (int j = 0; j < all.problem.count; ++j)
-                        sums[j] = sums[j] * 31u + ((key + i + (uint32_t)j) ^ key);
-                }
-            } else {
-                for (int i = 0; i < all.problem.count; ++i)
-                    wanted[i] = waits_mix((uint32_t)i, key, all.problem.rounds);
-                expected = waits_checksum(expected, wanted.data(), wanted.size());
-            }
+            part.run(&all, key);
+            part.run_on_host(&wanted, key);
         }
     }
     CHECK(cudaMemcpy(all.host.data(), all.sums_gpu, all.bytes, cudaMemcpyDeviceToHost));
     look(&all, all.host.data());
-    expected = waits_checksum(expected, sums.data(), sums.size());
+    wanted.checksum = waits_checksum(wanted.checksum, wanted.sums.data(), wanted.sums.size());
     CHECK(cudaFree(all.data_gpu));
     CHECK(cudaFree(all.sums_gpu));
+    CHECK(cudaFree(all.table_gpu));
     CHECK(cudaFreeHost(all.pinned));
+    CHECK(cudaFreeHost(all.table));
     waits_done(began);
-    return waits_end("needed", all.checksum, all.checksum == expected);
+    return waits_end("needed", all.checksum, all.checksum == wanted.checksum);
 }

@@ -53,10 +53,7 @@ static const uint32_t first_state = 73;
 // Whether rows that the host computes too are as they are here.
 static bool are_unknowns(const waits_problem &problem, const std::vector<uint32_t> &unknowns)
 {
-    std::vector<uint32_t> keys;
-    uint32_t state = first_state;
-    for (int step = 0; step < problem.steps; ++step)
-        keys.push_back(waits_draw(&state, problem.work));
+    const std::vector<uint32_t> keys = waits_keys(first_state, problem.steps, problem.work);
     const int rows = problem.count / row, stride = rows <= 64 ? 1 : rows / 16;
     for (int first = 0; first < rows; first += stride) {
         std::vector<uint32_t> x(row), change(row);

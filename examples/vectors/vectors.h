@@ -38,10 +38,7 @@ static const uint32_t first_state = 79;
 // Whether the elements that the host computes too are those of the vector.
 static bool is_vector(const waits_problem &problem, const std::vector<uint32_t> &vector)
 {
-    std::vector<uint32_t> keys;
-    uint32_t state = first_state;
-    for (int step = 0; step < 2 * problem.steps; ++step)
-        keys.push_back(waits_draw(&state, problem.work));
+    const std::vector<uint32_t> keys = waits_keys(first_state, 2 * problem.steps, problem.work);
     for (int i = 0; i < problem.count; i += waits_stride(problem.count)) {
         uint32_t x = (uint32_t)i, y = 0;
         for (int step = 0; step < problem.steps; ++step) {
