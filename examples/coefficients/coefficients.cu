@@ -9,12 +9,13 @@
 // the first step, and from pinned memory.
 #include "coefficients.h"
 
-static void step(const waits_problem &problem, uint32_t key,
+static void step(const waits_problem &problem, uint32_t *state,
                  const std::vector<uint32_t> &coefficients, uint32_t *coefficients_gpu,
                  uint32_t *state_gpu)
 {
     const size_t bytes = coefficients.size() * sizeof(uint32_t);
     CHECK(cudaMemcpy(coefficients_gpu, coefficients.data(), bytes, cudaMemcpyHostToDevice));
+    const uint32_t key = waits_draw(state, problem.work);
     advance<<<example_blocks(problem.count, block), block>>>(
         problem.count, key, problem.rounds, (int)coefficients.size(), coefficients_gpu, state_gpu);
     CHECK(cudaGetLastError());
@@ -34,10 +35,8 @@ int main(int argc, char **argv)
     CHECK(cudaMemset(state_gpu, 0, bytes));
 
     uint32_t state = first_state;
-    for (int i = 0; i < problem.steps; ++i) {
-        const uint32_t key = waits_draw(&state, problem.work);
-        step(problem, key, coefficients, coefficients_gpu, state_gpu);
-    }
+    for (int i = 0; i < problem.steps; ++i)
+        step(problem, &state, coefficients, coefficients_gpu, state_gpu);
     std::vector<uint32_t> last(problem.count);
     CHECK(cudaMemcpy(last.data(), state_gpu, bytes, cudaMemcpyDeviceToHost));
     const uint64_t checksum = waits_checksum(waits_checksum_start, last.data(), last.size());

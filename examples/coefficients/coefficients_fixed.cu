@@ -3,9 +3,10 @@
 // first step; asynchronously, from pinned memory, so that not even that is waited for.
 #include "coefficients.h"
 
-static void step(const waits_problem &problem, uint32_t key, const uint32_t *coefficients_gpu,
+static void step(const waits_problem &problem, uint32_t *state, const uint32_t *coefficients_gpu,
                  uint32_t *state_gpu)
 {
+    const uint32_t key = waits_draw(state, problem.work);
     advance<<<example_blocks(problem.count, block), block>>>(problem.count, key, problem.rounds,
                                                              count_coefficients(problem),
                                                              coefficients_gpu, state_gpu);
@@ -28,10 +29,8 @@ int main(int argc, char **argv)
     CHECK(cudaMemcpyAsync(coefficients_gpu, coefficients, table_bytes, cudaMemcpyHostToDevice));
 
     uint32_t state = first_state;
-    for (int i = 0; i < problem.steps; ++i) {
-        const uint32_t key = waits_draw(&state, problem.work);
-        step(problem, key, coefficients_gpu, state_gpu);
-    }
+    for (int i = 0; i < problem.steps; ++i)
+        step(problem, &state, coefficients_gpu, state_gpu);
     std::vector<uint32_t> last(problem.count);
     CHECK(cudaMemcpy(last.data(), state_gpu, bytes, cudaMemcpyDeviceToHost));
     const uint64_t checksum = waits_checksum(waits_checksum_start, last.data(), last.size());
