@@ -222,15 +222,22 @@ static void back(struct call *call, struct backing *backing)
     if (backing->where != NOWHERE)
         return;
     CUmemGenericAllocationHandle handle;
+    enum where where = ON_DEVICE;
     CUresult result = create(call->current, backing->size_bytes, &handle);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && pieces.has_host) {
+        // Whole granularities are more than the program natively has: the host has the rest.
+        where = ON_HOST;
+        backing->stays = true;
+        result = pieces_create(backing->size_bytes, true, &handle);
+    }
     if (result == CUDA_SUCCESS) {
         result = pieces_map(backing->address, backing->size_bytes, handle);
         if (result != CUDA_SUCCESS)
-            pieces_spare(backing->size_bytes, handle);
+            REAL(cuMemRelease)(handle);
     }
     if (result == CUDA_SUCCESS) {
         backing->handle = handle;
-        place(backing, ON_DEVICE);
+        place(backing, where);
     } else if (call->refused == CUDA_SUCCESS) {
         call->refused = result;
     }

@@ -39,7 +39,7 @@ bool pieces_prepare(void)
     REAL(cuDeviceGetAttribute)
     (&host, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, pieces.device);
     REAL(cuDeviceGetAttribute)(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, pieces.device);
-    pieces.can_leave = host;
+    pieces.has_host = pieces.can_leave = host;
     pieces.host_node = node < 0 ? 0 : node;
     pieces.granularity = granularity;
     pieces.unfit = false;

@@ -16,7 +16,8 @@ struct piece {
 extern struct pieces {
     uint64_t granularity; // 0: not asked yet
     bool unfit;           // the driver, or the machine, cannot do this
-    bool can_leave;       // the host's memory can stand in for the device's
+    bool has_host;        // the host's memory can stand in for the device's
+    bool can_leave;       // contents may go there
     CUdevice device;
     int host_node;
     CUstream stream;           // for copies of our own

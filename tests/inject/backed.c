@@ -299,6 +299,25 @@ static void full(void)
     tell("again", c);
 }
 
+// Memory comes in larger steps than natively: what is there to the last byte is enough all the
+// same.
+static void tight(void)
+{
+    enum { ODD_BYTES = 5 << 20 };
+    size_t free_bytes, total;
+    CHECK(cuMemGetInfo_v2(&free_bytes, &total));
+    CUdeviceptr most = take(free_bytes - 2 * (size_t)ODD_BYTES - 4096);
+    CUdeviceptr a = early(ODD_BYTES), b = early(ODD_BYTES);
+    fill(a, 1);
+    fill(b, 2);
+    run_add(a, b);
+    tell("tight", a);
+    tell("tight too", b);
+    CHECK(cuMemFree_v2(most));
+    run_add(b, a);
+    tell("with more room", b);
+}
+
 // --- Memory that goes early ----------------------------------------------------------------------
 
 static void after(void)
@@ -420,9 +439,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"fill", by_fill},   {"copy", by_copy},   {"launch", by_launch}, {"data", by_data},
-                 {"graph", by_graph}, {"asks", asks},      {"full", full},        {"after", after},
-                 {"peak", peak},      {"random", randomly}};
+    } cases[] = {{"fill", by_fill},   {"copy", by_copy}, {"launch", by_launch}, {"data", by_data},
+                 {"graph", by_graph}, {"asks", asks},    {"full", full},        {"tight", tight},
+                 {"after", after},    {"peak", peak},    {"random", randomly}};
     start_thread();
     load();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

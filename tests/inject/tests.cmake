@@ -124,7 +124,7 @@ set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTA
 foreach(name IN ITEMS order destroyed several asks full contexts captures churn)
     inject_test(pooled.${name} test_pooled.sh $<TARGET_FILE:inject_pooled> ${name})
 endforeach()
-foreach(name IN ITEMS fill copy launch data graph asks full after peak random)
+foreach(name IN ITEMS fill copy launch data graph asks full tight after peak random)
     inject_test(backed.${name} test_backed.sh $<TARGET_FILE:inject_backed> ${name})
 endforeach()
 inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
