@@ -278,8 +278,14 @@ void correct_back_use(struct call *call, uint64_t address, uint64_t bytes)
     const uint64_t start = address - NEAR_BYTES;
     const struct base_interval *it =
         base_intervals_first_overlap(&backs.at, start, bytes + 2 * (uint64_t)NEAR_BYTES, &walk);
-    for (; it; it = base_intervals_next(&walk)) // which backing does not change
+    for (; it; it = base_intervals_next(&walk)) { // which backing does not change
+        const struct backing *backing = backing_at(it);
+        const uint64_t at = address - backing->address;
         back(call, backing_at(it));
+        // Beyond what was asked for, natively nothing is.
+        if (at < backing->size_bytes && at + bytes > backing->bytes && bytes > 1)
+            call->refused = CUDA_ERROR_INVALID_VALUE;
+    }
 }
 
 void correct_back_use_word(struct call *call, uint64_t word)

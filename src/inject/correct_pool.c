@@ -155,10 +155,36 @@ void correct_pool_share(uint64_t address)
     pthread_mutex_unlock(&pools.lock);
 }
 
-void correct_pool_before(const struct call *call)
+// What is freed, or lies beyond what was asked for, is not the program's, though the driver knows
+// no better: a copy or a fill there is refused, as it natively is.
+static void check_end(struct call *call, uint64_t address, uint64_t bytes)
+{
+    struct pool *pool;
+    pthread_mutex_lock(&pools.lock);
+    const struct block *block = find(address, &pool);
+    if (block && (block->kept || address + bytes > block->address + block->asked_bytes))
+        call->refused = CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pools.lock);
+}
+
+static void check_ends(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    const struct event_set *set = &call->detail.set;
+    if (call->kind == EVENT_CALL_SET) {
+        check_end(call, set->address, set->height > 1 ? 1 : set->bytes);
+    } else if (call->kind == EVENT_CALL_COPY) {
+        const uint64_t bytes = copy->height > 1 || copy->depth > 1 ? 1 : copy->bytes;
+        check_end(call, copy->from, bytes);
+        check_end(call, copy->to, bytes);
+    }
+}
+
+void correct_pool_before(struct call *call)
 {
     if (!atomic_load_explicit(&pools.any, memory_order_acquire))
         return;
+    check_ends(call);
     if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address)
         correct_pool_share(call->detail.alloc.address); // with another process, or as it is advised
     if (call->hook == HOOK_cuLaunchCooperativeKernelMultiDevice)

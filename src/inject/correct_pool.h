@@ -11,7 +11,7 @@
 void correct_pool_start(void);
 
 // A call is about to be given to the driver.
-void correct_pool_before(const struct call *call);
+void correct_pool_before(struct call *call);
 
 // The driver found no memory. True: some was given back, try again.
 bool correct_pool_give_back(void);

@@ -299,6 +299,18 @@ static void full(void)
     tell("again", c);
 }
 
+// So they end where they natively do.
+static void ends(void)
+{
+    enum { ODD_BYTES = 5 << 20 };
+    CUdeviceptr a = early(ODD_BYTES);
+    say("all", cuMemsetD8_v2(a, 1, ODD_BYTES));
+    say("more", cuMemsetD8_v2(a, 1, ODD_BYTES + 4096));
+    say("the last", cuMemsetD8_v2(a + ODD_BYTES - 1, 2, 1));
+    say("behind it", cuMemsetD8_v2(a + ODD_BYTES + 4096, 2, 16));
+    tell("ends", a);
+}
+
 // Memory comes in larger steps than natively: what is there to the last byte is enough all the
 // same.
 static void tight(void)
@@ -439,9 +451,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"fill", by_fill},   {"copy", by_copy}, {"launch", by_launch}, {"data", by_data},
-                 {"graph", by_graph}, {"asks", asks},    {"full", full},        {"tight", tight},
-                 {"after", after},    {"peak", peak},    {"random", randomly}};
+    } cases[] = {{"fill", by_fill}, {"copy", by_copy},   {"launch", by_launch},
+                 {"data", by_data}, {"graph", by_graph}, {"asks", asks},
+                 {"full", full},    {"tight", tight},    {"ends", ends},
+                 {"after", after},  {"peak", peak},      {"random", randomly}};
     start_thread();
     load();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -208,6 +208,25 @@ static void asks(void)
     say("freed twice natively", cuMemFree_v2(c));
 }
 
+// What is not the program's any more, or never was, is refused.
+static void beyond(void)
+{
+    static unsigned char bytes[8192];
+    CUdeviceptr a = take(8192);
+    CHECK(cuMemsetD8_v2(a, 1, 8192));
+    give(a);
+    say("fill of what is freed", cuMemsetD8_v2(a, 1, 16));
+    say("copy to it", cuMemcpyHtoD_v2(a, bytes, 16));
+    say("copy from it", cuMemcpyDtoH_v2(bytes, a, 16));
+    CUdeviceptr b = take(7168); // less than there is
+    say("all", cuMemsetD8_v2(b, 2, 7168));
+    say("more", cuMemsetD8_v2(b, 2, 7680));
+    say("copy of more", cuMemcpyDtoH_v2(bytes, b, 7680));
+    say("the last", cuMemcpyHtoD_v2(b + 7164, bytes, 4));
+    say("behind it", cuMemcpyHtoD_v2(b + 7168, bytes, 4));
+    give(b);
+}
+
 // What is kept must not be what others lack.
 static void full(void)
 {
@@ -415,6 +434,8 @@ int main(int argc, char **argv)
         asks();
     else if (strcmp(what, "full") == 0)
         full();
+    else if (strcmp(what, "beyond") == 0)
+        beyond();
     else if (strcmp(what, "contexts") == 0)
         contexts();
     else if (strcmp(what, "captures") == 0)
