@@ -19,7 +19,6 @@
 enum {
     NEAR_BYTES = 4096, // a pointer so far beside an object may be meant for it
     LEAST_GRANULARITIES = 2,
-    UNIT_BYTES = 512, // of what the driver gives natively
     PLENTY_BYTES = 256 << 20,
 };
 
@@ -56,9 +55,23 @@ static struct backing *backing_at(const struct base_interval *found)
     return found ? (struct backing *)(uintptr_t)found->value : NULL; // NOLINT
 }
 
+// Of such sizes the driver gives whole granularities natively, too; glint's own is exact.
 static uint64_t native_bytes(const struct backing *backing)
 {
-    return (backing->bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
+    enum { UNIT_BYTES = 512 };
+    return state.simulated ? (backing->bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES
+                           : backing->size_bytes;
+}
+
+// No other memory is near an object's: so a pointer that is near one is not meant for another.
+static uint64_t guard_bytes(void)
+{
+    return pieces.granularity;
+}
+
+static void free_addresses(uint64_t address, uint64_t size_bytes)
+{
+    REAL(cuMemAddressFree)(address - guard_bytes(), size_bytes + 2 * guard_bytes());
 }
 
 // --- What is counted -----------------------------------------------------------------------------
@@ -355,14 +368,22 @@ void correct_back_after(struct call *call)
 
 // --- Allocation and free -------------------------------------------------------------------------
 
-// Whether there would be so much memory natively. Exact where the driver's own count is.
-static bool has_natively(uint64_t bytes, const struct context *context)
+static int64_t left_natively(uint64_t bytes, const struct context *context)
 {
     size_t free_bytes = 0, total = 0;
     if (REAL(cuMemGetInfo_v2)(&free_bytes, &total) != CUDA_SUCCESS)
-        return true;
-    const int64_t left = (int64_t)free_bytes + (int64_t)correct_pool_kept_bytes(context->device) +
-                         correct_back_more_bytes(context->device) - (int64_t)bytes;
+        return 0;
+    return (int64_t)free_bytes + (int64_t)correct_pool_kept_bytes(context->device) +
+           correct_back_more_bytes(context->device) - (int64_t)bytes;
+}
+
+// Whether there would be so much memory natively. Where it is little, what is kept goes back, so
+// that the driver's own count is exact.
+static bool has_natively(uint64_t bytes, const struct context *context)
+{
+    int64_t left = left_natively(bytes, context);
+    if (left < PLENTY_BYTES && correct_pool_give_back())
+        left = left_natively(bytes, context);
     pthread_mutex_lock(&backs.lock);
     backs.left_bytes = left;
     pthread_mutex_unlock(&backs.lock);
@@ -395,10 +416,12 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
     struct backing *backing = calloc(1, sizeof(*backing));
     CUdeviceptr start = 0;
     const uint64_t size_bytes = (bytes + granularity - 1) / granularity * granularity;
-    if (!backing || REAL(cuMemAddressReserve)(&start, size_bytes, 0, 0, 0) != CUDA_SUCCESS) {
+    if (!backing || REAL(cuMemAddressReserve)(&start, size_bytes + 2 * guard_bytes(), 0, 0, 0) !=
+                        CUDA_SUCCESS) {
         free(backing);
         return false;
     }
+    start += guard_bytes();
     *backing = (struct backing){.address = start,
                                 .bytes = bytes,
                                 .size_bytes = size_bytes,
@@ -415,7 +438,7 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
     }
     pthread_mutex_unlock(&backs.lock);
     if (!entered) {
-        REAL(cuMemAddressFree)(start, size_bytes);
+        free_addresses(start, size_bytes);
         free(backing);
         return false;
     }
@@ -490,7 +513,7 @@ static void drop(struct backing *backing)
         pieces_spare(backing->size_bytes, backing->handle);
     else if (backing->where == ON_HOST)
         REAL(cuMemRelease)(backing->handle);
-    REAL(cuMemAddressFree)(backing->address, backing->size_bytes);
+    free_addresses(backing->address, backing->size_bytes);
     if (backing->where != ON_DEVICE)
         backs.saved_bytes -= (int64_t)backing->bytes;
     base_intervals_remove(&backs.at, backing->address, NULL);

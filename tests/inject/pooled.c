@@ -179,12 +179,13 @@ static void asks(void)
     give(a);
     CHECK(cuMemGetInfo_v2(&free_now, &total));
     printf("given: %zu\n", free_before - free_now);
+    a = take(5000); // what is kept was not, for the answer
+    give(a);
     say("range of freed", cuMemGetAddressRange_v2(&start, &bytes, a));
     say("type of freed", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
     say("freed twice", cuMemFree_v2(a));
     say("freed twice in order", cuMemFreeAsync(a, NULL));
     CUdeviceptr b = take_again(4100, a);
-    CHECK(cuMemGetInfo_v2(&free_now, &total));
     CHECK(cuMemGetAddressRange_v2(&start, &bytes, b + 4000));
     printf("range: %zu at %zu\n", bytes, (size_t)(b - start));
     say("behind it", cuMemGetAddressRange_v2(&start, &bytes, b + 4100));
