@@ -28,11 +28,6 @@
 
 // --- Guards --------------------------------------------------------------------------------------
 
-static inline bool is_asked(void)
-{
-    return __builtin_expect(atomic_load_explicit(&use_asked, memory_order_relaxed), 0);
-}
-
 // What lies in this library calls it too, with nothing of the program's.
 static bool is_own(const void *caller)
 {
@@ -41,7 +36,7 @@ static bool is_own(const void *caller)
     return (const char *)caller >= __ehdr_start && (const char *)caller < etext;
 }
 
-static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller)
+void use_open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller)
 {
     const int error = errno;
     if (!state_is_on()) {
@@ -153,14 +148,14 @@ static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
     type use_##name params                                               \
     {                                                                    \
         type(*const next) params = NEXT(name, type(*) params);           \
-        if (!is_asked())                                                 \
+        if (!use_is_asked())                                             \
             return next args;                                            \
         const struct memory given = (handed);                            \
         if (!given.low)                                                  \
             return next args;                                            \
         struct use_guard *guard = use_take_guard(given.low, given.high); \
         if (use_may_be_closed(given.low, given.high))                    \
-            open_for_system(given.low, given.high, UNWIND_CALLER);       \
+            use_open_for_system(given.low, given.high, UNWIND_CALLER);   \
         const type result = next args;                                   \
         use_give_guard(guard);                                           \
         return result;                                                   \
@@ -263,7 +258,7 @@ HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a),
 
 // What the arguments lead to is not known: everything is opened, unless it is the driver that
 // calls.
-static void open_all(void)
+void use_open_all(void)
 {
     const int error = errno;
     if (!use_may_be_closed(1, UINT64_MAX))
@@ -295,13 +290,13 @@ int use_ioctl(int file, unsigned long request, ...)
     void *argument = va_arg(list, void *);
     va_end(list);
     int (*const next)(int, unsigned long, ...) = NEXT(ioctl, int (*)(int, unsigned long, ...));
-    if (!is_asked())
+    if (!use_is_asked())
         return next(file, request, argument);
     // The driver knows what it does, and a terminal's are of a few bytes.
     if (inject_thread.depth || _IOC_TYPE(request) == 'T')
         return next(file, request, argument);
     struct use_guard *guard = use_take_guard(1, UINT64_MAX);
-    open_all();
+    use_open_all();
     const int result = next(file, request, argument);
     use_give_guard(guard);
     return result;
@@ -317,8 +312,8 @@ long use_syscall(long number, ...)
         argument[i] = va_arg(list, long);
     va_end(list);
     long (*const next)(long, ...) = NEXT(syscall, long (*)(long, ...));
-    if (is_asked() && number != SYS_gettid && !is_own(__builtin_return_address(0)))
-        open_all();
+    if (use_is_asked() && number != SYS_gettid && !is_own(__builtin_return_address(0)))
+        use_open_all();
     return next(number, argument[0], argument[1], argument[2], argument[3], argument[4],
                 argument[5]);
 }
@@ -350,7 +345,7 @@ static void forget(const void *pointer, size_t bytes, bool told)
 int use_munmap(void *p, size_t bytes) __asm__("munmap");
 int use_munmap(void *p, size_t bytes)
 {
-    if (is_asked()) {
+    if (use_is_asked()) {
         forget(p, bytes, false);
         if (!is_own(__builtin_return_address(0)))
             host_unmapped(p, bytes, UNWIND_CALLER);
@@ -361,7 +356,7 @@ int use_munmap(void *p, size_t bytes)
 int use_mprotect(void *p, size_t bytes, int how) __asm__("mprotect");
 int use_mprotect(void *p, size_t bytes, int how)
 {
-    if (is_asked())
+    if (use_is_asked())
         forget(p, bytes, true);
     return NEXT(mprotect, int (*)(void *, size_t, int))(p, bytes, how);
 }
@@ -369,7 +364,7 @@ int use_mprotect(void *p, size_t bytes, int how)
 int use_madvise(void *p, size_t bytes, int advice) __asm__("madvise");
 int use_madvise(void *p, size_t bytes, int advice)
 {
-    if (is_asked() && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
+    if (use_is_asked() && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
         forget(p, bytes, false);
     return NEXT(madvise, int (*)(void *, size_t, int))(p, bytes, advice);
 }
@@ -381,13 +376,13 @@ void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
     va_start(list, flags);
     void *to = va_arg(list, void *);
     va_end(list);
-    if (is_asked())
+    if (use_is_asked())
         forget(p, bytes, true);
-    if (is_asked() && flags & MREMAP_FIXED)
+    if (use_is_asked() && flags & MREMAP_FIXED)
         forget(to, wanted, false);
     struct block known;
-    const bool left = is_asked() && host_leaves(p, &known);
-    if (is_asked() && flags & MREMAP_FIXED)
+    const bool left = use_is_asked() && host_leaves(p, &known);
+    if (use_is_asked() && flags & MREMAP_FIXED)
         host_unmapped(to, wanted, UNWIND_CALLER);
     void *moved =
         NEXT(mremap, void *(*)(void *, size_t, size_t, int, ...))(p, bytes, wanted, flags, to);
@@ -417,7 +412,7 @@ static void map_block(const void *mapped, size_t bytes, int flags, struct unwind
     {                                                                                \
         void *(*const next)(void *, size_t, int, int, int, offset) =                 \
             NEXT(name, void *(*)(void *, size_t, int, int, int, offset));            \
-        if (!is_asked() || is_own(__builtin_return_address(0)))                      \
+        if (!use_is_asked() || is_own(__builtin_return_address(0)))                  \
             return next(p, bytes, how, flags, file, at);                             \
         if (flags & MAP_FIXED)                                                       \
             forget(p, bytes, false);                                                 \
@@ -478,7 +473,7 @@ static void forget_block(void *block, bool told)
 void use_free(void *block) __asm__("free");
 void use_free(void *block)
 {
-    if (is_asked()) {
+    if (use_is_asked()) {
         struct block known;
         if (host_may_hold(block) && host_leaves(block, &known))
             host_freed(&known, UNWIND_CALLER);
@@ -493,7 +488,7 @@ void use_free(void *block)
     void *use_##name params                                                       \
     {                                                                             \
         void *(*const next)params = NEXT(name, void *(*)params);                  \
-        if (!is_asked())                                                          \
+        if (!use_is_asked())                                                      \
             return next args;                                                     \
         struct block known;                                                       \
         const bool left = host_leaves(block, &known);                             \

@@ -2,6 +2,7 @@
 // A program that uses what the GPU gave it, in one way for each of its arguments. What it prints
 // does not depend on being watched. Lines that use data first say so: "used:" and a word by which
 // the test knows them.
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -644,6 +645,14 @@ static void often(void)
     printf("%u\n", sum);
 }
 
+// What stands before MPI is not taken for it.
+static void no_mpi(void)
+{
+    void *self = dlopen(NULL, RTLD_LAZY);
+    printf("%d %d\n", dlsym(RTLD_DEFAULT, "MPI_Send") == NULL, dlsym(self, "PMPI_Wait") == NULL);
+    printf("%s\n", dlerror() ? "not found" : "found");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -688,6 +697,7 @@ int main(int argc, char **argv)
         {"managed", managed},
         {"graphs", graphs},
         {"often", often},
+        {"no_mpi", no_mpi},
     };
     static unsigned words[WORDS];
     for (unsigned i = 0; i < WORDS; i++)

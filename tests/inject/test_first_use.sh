@@ -67,6 +67,20 @@ expected() {
         echo "cuCtxSynchronize < managed: unwatched 0 of 1048576"; done ;;
     graphs) echo "cuStreamSynchronize < cuGraphLaunch node 1: read 120 of 1048576, read"
         echo "cuStreamSynchronize < cuGraphLaunch node 1: read 124 of 1048576, read" ;;
+    no_mpi) ;;
+    mpi_sends) echo "$both < $both: system 100 of 1048576, handed" ;;
+    mpi_reads) echo "$both < $both: read 4000 of 1048576, read" ;;
+    mpi_columns) echo "$both < $both: system 64 of 1048576, handed" ;;
+    mpi_of_root) echo "$both < $both: system 0 of 1048576, handed"
+        echo "$both < $both: read 28 of 1048576, read" ;;
+    mpi_gathers) echo "$both < $both: system 400 of 1048576, handed" ;;
+    mpi_receives | mpi_in_place | mpi_by_name) echo "$both < $both: system 0 of 1048576, handed" ;;
+    mpi_under_way) for i in 1 2; do echo "$both < $both: system 0 of 20000, handed"
+        echo "$both < $both: read 40000 of 200000 but 480, read"; done
+        echo "$both < $both: read 0 of 200000, read"
+        echo "$both < $both: read 0 of 200000, read" ;;
+    mpi_persistent) for i in 1 2; do echo "$both < $both: system 0 of 1048576, handed"; done
+        echo "$both < $both: read 20 of 1048576, read" ;;
     esac
 }
 
