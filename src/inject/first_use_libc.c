@@ -82,35 +82,44 @@ void use_give_guard(struct use_guard *guard)
         atomic_fetch_sub(&use_table.unguarded, 1);
 }
 
-// Memory that a function is about to hand over. Several pieces are as one that holds them all.
+// Memory that a function is about to hand over. Several pieces are as one that holds them all; but
+// not the tables that say where they are, which may lie far away: what is between is not handed.
 struct memory {
-    uint64_t low, high;
+    struct span {
+        uint64_t low, high;
+    } data, tables;
 };
 
-static void add(struct memory *memory, const void *pointer, size_t bytes)
+static void add(struct span *span, const void *pointer, size_t bytes)
 {
     const uint64_t low = (uint64_t)(uintptr_t)pointer;
     const uint64_t high = bytes > UINT64_MAX - low ? UINT64_MAX : low + bytes;
     if (!pointer || !bytes)
         return;
-    if (!memory->low || low < memory->low)
-        memory->low = low;
-    if (high > memory->high)
-        memory->high = high;
+    if (!span->low || low < span->low)
+        span->low = low;
+    if (high > span->high)
+        span->high = high;
 }
 
 static struct memory one(const void *pointer, size_t bytes)
 {
-    struct memory memory = {0, 0};
-    add(&memory, pointer, bytes);
+    struct memory memory = {0};
+    add(&memory.data, pointer, bytes);
     return memory;
+}
+
+static void add_vector(struct memory *memory, const struct iovec *pieces, long count)
+{
+    add(&memory->tables, pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
+    for (long i = 0; pieces && i < count; i++)
+        add(&memory->data, pieces[i].iov_base, pieces[i].iov_len);
 }
 
 static struct memory vector(const struct iovec *pieces, long count)
 {
-    struct memory memory = one(pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
-    for (long i = 0; pieces && i < count; i++)
-        add(&memory, pieces[i].iov_base, pieces[i].iov_len);
+    struct memory memory = {0};
+    add_vector(&memory, pieces, count);
     return memory;
 }
 
@@ -118,47 +127,61 @@ static void add_message(struct memory *memory, const struct msghdr *message)
 {
     if (!message)
         return;
-    const struct memory pieces = vector(message->msg_iov, (long)message->msg_iovlen);
-    add(memory, message, sizeof(*message));
-    add(memory, message->msg_name, message->msg_namelen);
-    add(memory, message->msg_control, message->msg_controllen);
-    if (pieces.low)
-        add(memory, (const void *)(uintptr_t)pieces.low, pieces.high - pieces.low); // NOLINT
+    add(&memory->tables, message, sizeof(*message));
+    add(&memory->tables, message->msg_name, message->msg_namelen);
+    add(&memory->tables, message->msg_control, message->msg_controllen);
+    add_vector(memory, message->msg_iov, (long)message->msg_iovlen);
 }
 
 static struct memory message_of(const struct msghdr *message)
 {
-    struct memory memory = {0, 0};
+    struct memory memory = {0};
     add_message(&memory, message);
     return memory;
 }
 
 static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
 {
-    struct memory memory = one(messages, count * sizeof(*messages));
+    struct memory memory = {0};
+    add(&memory.tables, messages, count * sizeof(*messages));
     for (unsigned i = 0; messages && i < count; i++)
         add_message(&memory, &messages[i].msg_hdr);
     return memory;
 }
 
+static struct use_guard *guard_all(const struct memory *memory)
+{
+    struct span all = memory->data;
+    if (memory->tables.low)
+        add(&all, (const void *)(uintptr_t)memory->tables.low, // NOLINT
+            memory->tables.high - memory->tables.low);
+    return use_take_guard(all.low, all.high);
+}
+
+static void open_span(struct span span, struct unwind_registers caller)
+{
+    if (span.low && use_may_be_closed(span.low, span.high))
+        use_open_for_system(span.low, span.high, caller);
+}
+
 // Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
 // The compiler knows them by other names than the linker: not all are declared as they are.
-#define HANDS_OVER(type, name, params, args, handed)                     \
-    type use_##name params __asm__(#name);                               \
-    type use_##name params                                               \
-    {                                                                    \
-        type(*const next) params = NEXT(name, type(*) params);           \
-        if (!use_is_asked())                                             \
-            return next args;                                            \
-        const struct memory given = (handed);                            \
-        if (!given.low)                                                  \
-            return next args;                                            \
-        struct use_guard *guard = use_take_guard(given.low, given.high); \
-        if (use_may_be_closed(given.low, given.high))                    \
-            use_open_for_system(given.low, given.high, UNWIND_CALLER);   \
-        const type result = next args;                                   \
-        use_give_guard(guard);                                           \
-        return result;                                                   \
+#define HANDS_OVER(type, name, params, args, handed)           \
+    type use_##name params __asm__(#name);                     \
+    type use_##name params                                     \
+    {                                                          \
+        type(*const next) params = NEXT(name, type(*) params); \
+        if (!use_is_asked())                                   \
+            return next args;                                  \
+        const struct memory given = (handed);                  \
+        if (!given.data.low && !given.tables.low)              \
+            return next args;                                  \
+        struct use_guard *guard = guard_all(&given);           \
+        open_span(given.tables, UNWIND_CALLER);                \
+        open_span(given.data, UNWIND_CALLER);                  \
+        const type result = next args;                         \
+        use_give_guard(guard);                                 \
+        return result;                                         \
     }
 
 #pragma GCC visibility push(default)

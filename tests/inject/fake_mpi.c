@@ -27,6 +27,7 @@ static struct {
         int again, active; // persistent; started
     } requests[REQUESTS];
     unsigned used;
+    struct order put;
 } fake;
 
 // --- The other process ---------------------------------------------------------------------------
@@ -281,6 +282,22 @@ int MPI_Gatherv(const void *in, int count, MPI_Datatype type, void *out, const i
     return 0;
 }
 BOTH(Gatherv);
+
+int MPI_Put(const void *from, int count, MPI_Datatype type, int to, MPI_Aint at, int to_count,
+            MPI_Datatype to_type, MPI_Win window)
+{
+    (void)to, (void)at, (void)to_count, (void)to_type;
+    fake.put = order_of(from, (size_t)count, type);
+    return window != FAKE_WINDOW;
+}
+BOTH(Put);
+
+int MPI_Win_fence(int assertion, MPI_Win window)
+{
+    (void)assertion;
+    return window != FAKE_WINDOW || ask(&fake.put) != 0;
+}
+BOTH(Win_fence);
 
 unsigned fake_mpi_sum(void)
 {

@@ -7,7 +7,7 @@
 #define GLINT_TESTS_INJECT_FAKE_MPI_H
 
 #ifdef FAKE_MPI_INTS
-typedef int MPI_Datatype, MPI_Comm, MPI_Request, MPI_Op;
+typedef int MPI_Datatype, MPI_Comm, MPI_Request, MPI_Op, MPI_Win;
 #define FAKE_HANDLE(type, n) ((type)(0x4c000000 + (n)))
 #define MPI_IN_PLACE         ((void *)-1)
 #else
@@ -15,6 +15,7 @@ typedef struct fake_type *MPI_Datatype;
 typedef struct fake_comm *MPI_Comm;
 typedef struct fake_request *MPI_Request;
 typedef struct fake_op *MPI_Op;
+typedef struct fake_window *MPI_Win;
 #define FAKE_HANDLE(type, n) ((type)(0x7f0000000000 + (n)*64))
 #define MPI_IN_PLACE         ((void *)1)
 #endif
@@ -26,6 +27,7 @@ typedef long MPI_Aint;
 #define MPI_COMM_WORLD    FAKE_HANDLE(MPI_Comm, 3)
 #define MPI_SUM           FAKE_HANDLE(MPI_Op, 4)
 #define MPI_REQUEST_NULL  FAKE_HANDLE(MPI_Request, 5)
+#define FAKE_WINDOW       FAKE_HANDLE(MPI_Win, 6)
 
 #pragma GCC visibility push(default)
 int MPI_Init(int *count, char ***arguments);
@@ -47,6 +49,10 @@ int MPI_Gather(const void *in, int count, MPI_Datatype type, void *out, int coun
                MPI_Datatype out_type, int root, MPI_Comm comm);
 int MPI_Gatherv(const void *in, int count, MPI_Datatype type, void *out, const int *counts,
                 const int *places, MPI_Datatype out_type, int root, MPI_Comm comm);
+// Is done in the next fence.
+int MPI_Put(const void *from, int count, MPI_Datatype type, int to, MPI_Aint at, int to_count,
+            MPI_Datatype to_type, MPI_Win window);
+int MPI_Win_fence(int assertion, MPI_Win window);
 // Sum of the words of the last message that the other process was sent.
 unsigned fake_mpi_sum(void);
 #pragma GCC visibility pop

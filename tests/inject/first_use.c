@@ -388,6 +388,22 @@ static void system_vectors(void)
     check_file(file);
 }
 
+// The table of the pieces is far from them, and the data between is not handed over.
+static void system_beside(void)
+{
+    unsigned *lower = block(), *words = block(), *upper = block();
+    const struct {
+        struct iovec *table;
+        unsigned *data;
+    } orders[] = {{(struct iovec *)lower, upper}, {(struct iovec *)upper, lower}};
+    for (unsigned i = 0; i < 2; i++) {
+        *orders[i].table = (struct iovec){orders[i].data, 16};
+        CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+        printf("%zd\n", writev(scratch(), orders[i].table, 1));
+        printf("%u\n", read_word(words, i));
+    }
+}
+
 static void system_prints(void)
 {
     unsigned *words = block();
@@ -684,6 +700,7 @@ int main(int argc, char **argv)
         {"host_function", host_function},
         {"system_writes", system_writes},
         {"system_vectors", system_vectors},
+        {"system_beside", system_beside},
         {"system_prints", system_prints},
         {"system_sends", system_sends},
         {"copied_back", copied_back},

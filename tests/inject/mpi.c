@@ -147,6 +147,18 @@ static void persistent(void)
     printf("%u\n", read_word(words, 5));
 }
 
+// That it is over is not seen, but that there is new data.
+static void puts_data(void)
+{
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    MPI_Put(words, WORDS, UINT, 1, 0, WORDS, UINT, FAKE_WINDOW); // used: handed
+    CHECK(cuCtxSynchronize());
+    arrived(MPI_Win_fence(0, FAKE_WINDOW));
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    printf("%u\n", read_word(words, 6));
+}
+
 static void by_name(void)
 {
     unsigned *words = block();
@@ -167,7 +179,7 @@ int main(int argc, char **argv)
         {"mpi_sends", sends},     {"mpi_reads", reads},         {"mpi_receives", receives},
         {"mpi_columns", columns}, {"mpi_in_place", in_place},   {"mpi_of_root", of_root},
         {"mpi_gathers", gathers}, {"mpi_under_way", under_way}, {"mpi_persistent", persistent},
-        {"mpi_by_name", by_name},
+        {"mpi_puts", puts_data},  {"mpi_by_name", by_name},
     };
     static unsigned words[WORDS];
     for (unsigned i = 0; i < WORDS; i++)

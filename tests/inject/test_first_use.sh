@@ -53,6 +53,8 @@ expected() {
     system_writes) echo "$both < $both: system 100 of 1048576, handed" ;;
     system_vectors) echo "$both < $both: system 0 of 1048576, handed"
         echo "$both < $both: system 524288 of 1048576, handed" ;;
+    system_beside) echo "$both < $both: read 0 of 1048576, read"
+        echo "$both < $both: read 4 of 1048576, read" ;;
     system_prints) echo "$both < $both: system 0 of 1048576, handed" ;;
     system_sends) echo "$both < $both: system 0 of 1048576, handed"
         echo "$both < $both: system 0 of 1044480 but 16, handed" ;;
@@ -79,6 +81,8 @@ expected() {
         echo "$both < $both: read 40000 of 200000 but 480, read"; done
         echo "$both < $both: read 0 of 200000, read"
         echo "$both < $both: read 0 of 200000, read" ;;
+    mpi_puts) echo "$both < $both: system 0 of 1048576, handed"
+        echo "$both < $both: read 24 of 1048576, read" ;;
     mpi_persistent) for i in 1 2; do echo "$both < $both: system 0 of 1048576, handed"; done
         echo "$both < $both: read 20 of 1048576, read" ;;
     esac

@@ -178,7 +178,7 @@ if(NOT GLINT_SANITIZE)
     inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside handed_beside
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
-        system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow no_mpi)
+        system_beside system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow no_mpi)
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
         event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)
@@ -192,7 +192,7 @@ if(NOT GLINT_SANITIZE)
         managed:async-copy)
     # MPI, with handles of both kinds.
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/mpi.c)
-    set(cases sends reads receives columns in_place of_root gathers under_way persistent by_name)
+    set(cases sends reads receives columns in_place of_root gathers under_way persistent puts by_name)
     list(TRANSFORM cases PREPEND mpi_)
     list(TRANSFORM cases APPEND :async-copy OUTPUT_VARIABLE corrected)
     foreach(handles IN ITEMS pointers ints)
