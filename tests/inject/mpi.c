@@ -132,6 +132,23 @@ static void under_way(void)
     printf("%u\n", read_word(words, FIRST));
 }
 
+// The same, where the second was there first: it is closed again only when the first is over.
+static void beside(void)
+{
+    enum { FIRST = 5000, SECOND = 50000 };
+    MPI_Request request;
+    void *memory;
+    CHECK(cuMemAllocHost_v2(&memory, BYTES));
+    unsigned *words = memory;
+    CHECK(cuMemcpyDtoH_v2(words + FIRST, device, SECOND * 4));
+    CHECK(cuMemcpyDtoH_v2(words, device, FIRST * 4));
+    MPI_Isend(words, FIRST, UINT, 1, 0, WORLD, &request); // used: handed
+    CHECK(cuCtxSynchronize());
+    arrived(MPI_Wait(&request, NULL));
+    CHECK(cuCtxSynchronize());
+    printf("%u\n", read_word(words, FIRST + 1));
+}
+
 static void persistent(void)
 {
     MPI_Request request;
@@ -179,7 +196,7 @@ int main(int argc, char **argv)
         {"mpi_sends", sends},     {"mpi_reads", reads},         {"mpi_receives", receives},
         {"mpi_columns", columns}, {"mpi_in_place", in_place},   {"mpi_of_root", of_root},
         {"mpi_gathers", gathers}, {"mpi_under_way", under_way}, {"mpi_persistent", persistent},
-        {"mpi_puts", puts_data},  {"mpi_by_name", by_name},
+        {"mpi_beside", beside},   {"mpi_puts", puts_data},      {"mpi_by_name", by_name},
     };
     static unsigned words[WORDS];
     for (unsigned i = 0; i < WORDS; i++)

@@ -192,7 +192,7 @@ if(NOT GLINT_SANITIZE)
         managed:async-copy)
     # MPI, with handles of both kinds.
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/mpi.c)
-    set(cases sends reads receives columns in_place of_root gathers under_way persistent puts by_name)
+    set(cases sends reads receives columns in_place of_root gathers under_way beside persistent puts by_name)
     list(TRANSFORM cases PREPEND mpi_)
     list(TRANSFORM cases APPEND :async-copy OUTPUT_VARIABLE corrected)
     foreach(handles IN ITEMS pointers ints)
