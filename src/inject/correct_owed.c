@@ -414,6 +414,10 @@ static void hold_signals(struct call *call)
 
 void correct_before_slowly(struct call *call)
 {
+    const struct event_copy *copy = &call->detail.copy;
+    if (call->kind == EVENT_CALL_COPY && !(call->flags & EVENT_CALL_CAPTURED) &&
+        copy->direction == EVENT_DEVICE_TO_HOST && copy->height <= 1 && copy->depth <= 1)
+        use_flight_overwritten(copy->to, copy->to + copy->bytes);
     pay(call);
     hold_signals(call);
 }

@@ -3,7 +3,8 @@
 // (the hooks are exported under the driver's names, and this library comes first), by dlsym and
 // dlvsym, by cuGetProcAddress. What is asked must really be the driver's: the real address decides,
 // so that a library with functions of the same names, or a version of a function that is not in the
-// table, passes through.
+// table, passes through. Functions of MPI that have one of ours before them (first_use_mpi.c) are
+// given out in the same way.
 //
 // dlsym and dlvsym find by who calls them (RTLD_NEXT, RTLD_DEFAULT), so for all that is not ours to
 // answer they jump to the real one with the caller's return address in place: door_entry below. The
@@ -14,6 +15,8 @@
 #include <link.h>
 #include <string.h>
 
+#include "first_use_inner.h"
+#include "first_use_mpi.h"
 #include "libc_next.h"
 #include "state.h"
 
@@ -256,13 +259,23 @@ static void *absent(void *handle, const char *name)
     return next(handle, name, "GLINT_NONE");
 }
 
+static void *swap_mpi(void *handle, const char *name, void *found, void *wrapper)
+{
+    if (found == wrapper)
+        return door_next(name) ? found : absent(handle, name);
+    return use_is_asked() && found == door_next(name) ? wrapper : found;
+}
+
 // What the program gets where the loader found an address under a hooked name.
 static void *swap(void *handle, const char *name, void *found)
 {
-    const enum hook hook = hook_of_symbol(name);
-    void *wrapper = hook_rows[hook].wrapper;
     if (!found)
         return NULL;
+    void *mpi = use_mpi_find(name);
+    if (mpi)
+        return swap_mpi(handle, name, found, mpi);
+    const enum hook hook = hook_of_symbol(name);
+    void *wrapper = hook_rows[hook].wrapper;
     if (found == wrapper)
         return find_real(hook) ? found : absent(handle, name);
     return state_wanted() && driver() && found == find_real(hook) ? wrapper : found;
@@ -284,6 +297,11 @@ enum { ANSWER_PASS, ANSWER_SWAP, ANSWER_ABSENT };
 
 static int answer(void *handle, const char *name)
 {
+    if (name && use_mpi_find(name)) {
+        if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
+            return door_next(name) ? ANSWER_PASS : ANSWER_ABSENT;
+        return ANSWER_SWAP;
+    }
     if (!name || name[0] != 'c' || name[1] != 'u' || hook_of_symbol(name) == HOOK_COUNT)
         return ANSWER_PASS;
     // By the program's own order of libraries this one comes first.

@@ -87,6 +87,7 @@ void first_use_forked(void)
     }
     memset(&use_table, 0, sizeof(use_table));
     inject_thread.tracking = false;
+    use_flight_forked();
     use_signals_forked();
 }
 
@@ -205,6 +206,7 @@ static void overwrite(uint64_t low, uint64_t high, uint64_t bytes)
 {
     use_hash_disturb(low, high);
     if (high - low == bytes) {
+        use_flight_overwritten(low, high);
         use_overwrite(low, high);
         return;
     }
@@ -435,6 +437,7 @@ static void make_safe(const struct call *call, struct use_range *range)
         range->about.unwatched_bytes = range->about.bytes;
     } else {
         use_find_pages(range, kind_of(range->start), call->caller.sp);
+        use_flight_spare(range);
     }
     if (!use_wanted(call->stack, range->copy_path)) {
         use_drop(range);

@@ -9,6 +9,8 @@
 //   first_use_fault.c   the first touch, by SIGSEGV
 //   first_use_signals.c the program's own signals, as if SIGSEGV were all its own
 //   first_use_libc.c    functions that hand memory to the system, which no signal tells of
+//   first_use_mpi.c     functions that hand it to MPI, and so to other processes
+//   first_use_flight.c  memory that MPI has meanwhile
 //   first_use_hash.c    hashes of what copies move, which need to know when it is safe, too
 //
 // What may be protected: a page is either all of one piece of data, or in memory of the driver's

@@ -127,6 +127,43 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
 struct use_guard *use_take_guard(uint64_t low, uint64_t high);
 void use_give_guard(struct use_guard *guard);
 
+// The same of memory that a function has the system touch; and where nothing is known of that.
+void use_open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller);
+void use_open_all(void);
+
+// --- Memory in flight (first_use_flight.c) -------------------------------------------------------
+
+enum use_flight_kind {
+    USE_FLIGHT_NONE = 0,
+    USE_FLIGHT_ONCE,  // until its request is over
+    USE_FLIGHT_AGAIN, // the same of a persistent request, whenever that is started
+    USE_FLIGHT_LOOSE, // until a copy is made into it
+    USE_FLIGHT_GOOD,  // for good
+};
+
+struct use_flight;
+
+// Begins before it is looked whether something is closed there, as a guard does. NULL: there is no
+// room, and nothing is closed any more.
+struct use_flight *use_flight_begin(uint64_t low, uint64_t high, enum use_flight_kind kind);
+void use_flight_end(struct use_flight *flight); // the call has failed
+// The flights of one call have this request, those of a persistent one until it is started.
+void use_flight_name(struct use_flight *const *flights, unsigned count, uint64_t request);
+// Those of a request that have one mark get another: how many. All that have a mark end.
+unsigned use_flight_mark(uint64_t request, uint32_t from, uint32_t to);
+void use_flight_end_marked(uint32_t mark);
+// The program gives the request up: nobody sees any more when it is over.
+void use_flight_free(uint64_t request);
+// A persistent request is started: what it has is to be opened. False: nothing is known of it.
+bool use_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t high, void *context),
+                      void *context);
+bool use_is_in_flight(uint64_t low, uint64_t high);
+// A copy is made to all of the memory.
+void use_flight_overwritten(uint64_t low, uint64_t high);
+// Pages at its ends that hold memory in flight beside the data are not the range's to close.
+void use_flight_spare(struct use_range *range);
+void use_flight_forked(void); // in a new child
+
 // --- What copies move (first_use_hash.c) ---------------------------------------------------------
 
 void use_hash_start(void);
@@ -173,6 +210,10 @@ void use_signals_forked(void); // in a new child
 // Passes a signal on that is none of ours.
 void use_pass_signal(int number, siginfo_t *info, void *context);
 extern _Atomic bool use_asked; // libc's functions look at it: first uses are asked for
+static inline bool use_is_asked(void)
+{
+    return __builtin_expect(atomic_load_explicit(&use_asked, memory_order_relaxed), 0);
+}
 // first_use_fault.c
 bool use_can_be_read(uint64_t address); // the byte, now; a signal does not come of it
 void use_handler(int number, siginfo_t *info, void *context);

@@ -28,11 +28,6 @@
 
 // --- Guards --------------------------------------------------------------------------------------
 
-static inline bool is_asked(void)
-{
-    return __builtin_expect(atomic_load_explicit(&use_asked, memory_order_relaxed), 0);
-}
-
 // What lies in this library calls it too, with nothing of the program's.
 static bool is_own(const void *caller)
 {
@@ -41,7 +36,7 @@ static bool is_own(const void *caller)
     return (const char *)caller >= __ehdr_start && (const char *)caller < etext;
 }
 
-static void open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller)
+void use_open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller)
 {
     const int error = errno;
     if (!state_is_on()) {
@@ -87,35 +82,44 @@ void use_give_guard(struct use_guard *guard)
         atomic_fetch_sub(&use_table.unguarded, 1);
 }
 
-// Memory that a function is about to hand over. Several pieces are as one that holds them all.
+// Memory that a function is about to hand over. Several pieces are as one that holds them all; but
+// not the tables that say where they are, which may lie far away: what is between is not handed.
 struct memory {
-    uint64_t low, high;
+    struct span {
+        uint64_t low, high;
+    } data, tables;
 };
 
-static void add(struct memory *memory, const void *pointer, size_t bytes)
+static void add(struct span *span, const void *pointer, size_t bytes)
 {
     const uint64_t low = (uint64_t)(uintptr_t)pointer;
     const uint64_t high = bytes > UINT64_MAX - low ? UINT64_MAX : low + bytes;
     if (!pointer || !bytes)
         return;
-    if (!memory->low || low < memory->low)
-        memory->low = low;
-    if (high > memory->high)
-        memory->high = high;
+    if (!span->low || low < span->low)
+        span->low = low;
+    if (high > span->high)
+        span->high = high;
 }
 
 static struct memory one(const void *pointer, size_t bytes)
 {
-    struct memory memory = {0, 0};
-    add(&memory, pointer, bytes);
+    struct memory memory = {0};
+    add(&memory.data, pointer, bytes);
     return memory;
+}
+
+static void add_vector(struct memory *memory, const struct iovec *pieces, long count)
+{
+    add(&memory->tables, pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
+    for (long i = 0; pieces && i < count; i++)
+        add(&memory->data, pieces[i].iov_base, pieces[i].iov_len);
 }
 
 static struct memory vector(const struct iovec *pieces, long count)
 {
-    struct memory memory = one(pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
-    for (long i = 0; pieces && i < count; i++)
-        add(&memory, pieces[i].iov_base, pieces[i].iov_len);
+    struct memory memory = {0};
+    add_vector(&memory, pieces, count);
     return memory;
 }
 
@@ -123,47 +127,61 @@ static void add_message(struct memory *memory, const struct msghdr *message)
 {
     if (!message)
         return;
-    const struct memory pieces = vector(message->msg_iov, (long)message->msg_iovlen);
-    add(memory, message, sizeof(*message));
-    add(memory, message->msg_name, message->msg_namelen);
-    add(memory, message->msg_control, message->msg_controllen);
-    if (pieces.low)
-        add(memory, (const void *)(uintptr_t)pieces.low, pieces.high - pieces.low); // NOLINT
+    add(&memory->tables, message, sizeof(*message));
+    add(&memory->tables, message->msg_name, message->msg_namelen);
+    add(&memory->tables, message->msg_control, message->msg_controllen);
+    add_vector(memory, message->msg_iov, (long)message->msg_iovlen);
 }
 
 static struct memory message_of(const struct msghdr *message)
 {
-    struct memory memory = {0, 0};
+    struct memory memory = {0};
     add_message(&memory, message);
     return memory;
 }
 
 static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
 {
-    struct memory memory = one(messages, count * sizeof(*messages));
+    struct memory memory = {0};
+    add(&memory.tables, messages, count * sizeof(*messages));
     for (unsigned i = 0; messages && i < count; i++)
         add_message(&memory, &messages[i].msg_hdr);
     return memory;
 }
 
+static struct use_guard *guard_all(const struct memory *memory)
+{
+    struct span all = memory->data;
+    if (memory->tables.low)
+        add(&all, (const void *)(uintptr_t)memory->tables.low, // NOLINT
+            memory->tables.high - memory->tables.low);
+    return use_take_guard(all.low, all.high);
+}
+
+static void open_span(struct span span, struct unwind_registers caller)
+{
+    if (span.low && use_may_be_closed(span.low, span.high))
+        use_open_for_system(span.low, span.high, caller);
+}
+
 // Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
 // The compiler knows them by other names than the linker: not all are declared as they are.
-#define HANDS_OVER(type, name, params, args, handed)                     \
-    type use_##name params __asm__(#name);                               \
-    type use_##name params                                               \
-    {                                                                    \
-        type(*const next) params = NEXT(name, type(*) params);           \
-        if (!is_asked())                                                 \
-            return next args;                                            \
-        const struct memory given = (handed);                            \
-        if (!given.low)                                                  \
-            return next args;                                            \
-        struct use_guard *guard = use_take_guard(given.low, given.high); \
-        if (use_may_be_closed(given.low, given.high))                    \
-            open_for_system(given.low, given.high, UNWIND_CALLER);       \
-        const type result = next args;                                   \
-        use_give_guard(guard);                                           \
-        return result;                                                   \
+#define HANDS_OVER(type, name, params, args, handed)           \
+    type use_##name params __asm__(#name);                     \
+    type use_##name params                                     \
+    {                                                          \
+        type(*const next) params = NEXT(name, type(*) params); \
+        if (!use_is_asked())                                   \
+            return next args;                                  \
+        const struct memory given = (handed);                  \
+        if (!given.data.low && !given.tables.low)              \
+            return next args;                                  \
+        struct use_guard *guard = guard_all(&given);           \
+        open_span(given.tables, UNWIND_CALLER);                \
+        open_span(given.data, UNWIND_CALLER);                  \
+        const type result = next args;                         \
+        use_give_guard(guard);                                 \
+        return result;                                         \
     }
 
 #pragma GCC visibility push(default)
@@ -263,7 +281,7 @@ HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a),
 
 // What the arguments lead to is not known: everything is opened, unless it is the driver that
 // calls.
-static void open_all(void)
+void use_open_all(void)
 {
     const int error = errno;
     if (!use_may_be_closed(1, UINT64_MAX))
@@ -295,13 +313,13 @@ int use_ioctl(int file, unsigned long request, ...)
     void *argument = va_arg(list, void *);
     va_end(list);
     int (*const next)(int, unsigned long, ...) = NEXT(ioctl, int (*)(int, unsigned long, ...));
-    if (!is_asked())
+    if (!use_is_asked())
         return next(file, request, argument);
     // The driver knows what it does, and a terminal's are of a few bytes.
     if (inject_thread.depth || _IOC_TYPE(request) == 'T')
         return next(file, request, argument);
     struct use_guard *guard = use_take_guard(1, UINT64_MAX);
-    open_all();
+    use_open_all();
     const int result = next(file, request, argument);
     use_give_guard(guard);
     return result;
@@ -317,8 +335,8 @@ long use_syscall(long number, ...)
         argument[i] = va_arg(list, long);
     va_end(list);
     long (*const next)(long, ...) = NEXT(syscall, long (*)(long, ...));
-    if (is_asked() && number != SYS_gettid && !is_own(__builtin_return_address(0)))
-        open_all();
+    if (use_is_asked() && number != SYS_gettid && !is_own(__builtin_return_address(0)))
+        use_open_all();
     return next(number, argument[0], argument[1], argument[2], argument[3], argument[4],
                 argument[5]);
 }
@@ -350,7 +368,7 @@ static void forget(const void *pointer, size_t bytes, bool told)
 int use_munmap(void *p, size_t bytes) __asm__("munmap");
 int use_munmap(void *p, size_t bytes)
 {
-    if (is_asked()) {
+    if (use_is_asked()) {
         forget(p, bytes, false);
         if (!is_own(__builtin_return_address(0)))
             host_unmapped(p, bytes, UNWIND_CALLER);
@@ -361,7 +379,7 @@ int use_munmap(void *p, size_t bytes)
 int use_mprotect(void *p, size_t bytes, int how) __asm__("mprotect");
 int use_mprotect(void *p, size_t bytes, int how)
 {
-    if (is_asked())
+    if (use_is_asked())
         forget(p, bytes, true);
     return NEXT(mprotect, int (*)(void *, size_t, int))(p, bytes, how);
 }
@@ -369,7 +387,7 @@ int use_mprotect(void *p, size_t bytes, int how)
 int use_madvise(void *p, size_t bytes, int advice) __asm__("madvise");
 int use_madvise(void *p, size_t bytes, int advice)
 {
-    if (is_asked() && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
+    if (use_is_asked() && (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE))
         forget(p, bytes, false);
     return NEXT(madvise, int (*)(void *, size_t, int))(p, bytes, advice);
 }
@@ -381,13 +399,13 @@ void *use_mremap(void *p, size_t bytes, size_t wanted, int flags, ...)
     va_start(list, flags);
     void *to = va_arg(list, void *);
     va_end(list);
-    if (is_asked())
+    if (use_is_asked())
         forget(p, bytes, true);
-    if (is_asked() && flags & MREMAP_FIXED)
+    if (use_is_asked() && flags & MREMAP_FIXED)
         forget(to, wanted, false);
     struct block known;
-    const bool left = is_asked() && host_leaves(p, &known);
-    if (is_asked() && flags & MREMAP_FIXED)
+    const bool left = use_is_asked() && host_leaves(p, &known);
+    if (use_is_asked() && flags & MREMAP_FIXED)
         host_unmapped(to, wanted, UNWIND_CALLER);
     void *moved =
         NEXT(mremap, void *(*)(void *, size_t, size_t, int, ...))(p, bytes, wanted, flags, to);
@@ -417,7 +435,7 @@ static void map_block(const void *mapped, size_t bytes, int flags, struct unwind
     {                                                                                \
         void *(*const next)(void *, size_t, int, int, int, offset) =                 \
             NEXT(name, void *(*)(void *, size_t, int, int, int, offset));            \
-        if (!is_asked() || is_own(__builtin_return_address(0)))                      \
+        if (!use_is_asked() || is_own(__builtin_return_address(0)))                  \
             return next(p, bytes, how, flags, file, at);                             \
         if (flags & MAP_FIXED)                                                       \
             forget(p, bytes, false);                                                 \
@@ -478,7 +496,7 @@ static void forget_block(void *block, bool told)
 void use_free(void *block) __asm__("free");
 void use_free(void *block)
 {
-    if (is_asked()) {
+    if (use_is_asked()) {
         struct block known;
         if (host_may_hold(block) && host_leaves(block, &known))
             host_freed(&known, UNWIND_CALLER);
@@ -493,7 +511,7 @@ void use_free(void *block)
     void *use_##name params                                                       \
     {                                                                             \
         void *(*const next)params = NEXT(name, void *(*)params);                  \
-        if (!is_asked())                                                          \
+        if (!use_is_asked())                                                      \
             return next args;                                                     \
         struct block known;                                                       \
         const bool left = host_leaves(block, &known);                             \

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "first_use_inner.h"
+#include "libc_next.h"
 
 enum { LEAST_MAPPED = 64 << 10 };
 
@@ -195,17 +196,22 @@ const char *use_find_obstacle(void)
 {
     static const struct {
         const char *library, *why;
+        bool ucx;
     } obstacles[] = {
-        {"/liburing.so", "liburing is loaded, which has the system touch memory on its own"},
-        {"/libaio.so", "libaio is loaded, which has the system touch memory on its own"},
-        {"/libmpi", "MPI is loaded, whose other processes may read the program's memory"},
-        {"/libucp.so", "UCX is loaded, whose other processes may read the program's memory"},
+        {"/liburing.so", "liburing is loaded, which has the system touch memory on its own", false},
+        {"/libaio.so", "libaio is loaded, which has the system touch memory on its own", false},
+        {"/libucp.so",
+         "UCX is loaded without MPI, and other processes may read the program's "
+         "memory by it",
+         true},
     };
     if (_r_debug.r_map && is_go(_r_debug.r_map))
         return "the program is of the Go language, whose system calls pass the C library by";
+    const bool mpi = door_next("MPI_Init"); // which has UCX do what it is asked for
     for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
         for (unsigned i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]); i++) {
-            if (object->l_name && strstr(object->l_name, obstacles[i].library))
+            if (object->l_name && strstr(object->l_name, obstacles[i].library) &&
+                !(mpi && obstacles[i].ucx))
                 return obstacles[i].why;
         }
     }

@@ -317,7 +317,8 @@ bool use_close(struct use_range *range)
     if (range->held && range->open)
         atomic_fetch_add(&use_table.held, 1);
     range->open = false;
-    if (is_guarded(range->low, range->high) || is_pending(range->low, range->high) ||
+    if (is_guarded(range->low, range->high) || use_is_in_flight(range->low, range->high) ||
+        is_pending(range->low, range->high) ||
         (range->held && (atomic_load(&use_table.submitting) ||
                          atomic_load(&use_table.submitted) != use_table.idle_at))) {
         set_open(range);

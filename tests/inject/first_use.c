@@ -2,6 +2,7 @@
 // A program that uses what the GPU gave it, in one way for each of its arguments. What it prints
 // does not depend on being watched. Lines that use data first say so: "used:" and a word by which
 // the test knows them.
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -387,6 +388,22 @@ static void system_vectors(void)
     check_file(file);
 }
 
+// The table of the pieces is far from them, and the data between is not handed over.
+static void system_beside(void)
+{
+    unsigned *lower = block(), *words = block(), *upper = block();
+    const struct {
+        struct iovec *table;
+        unsigned *data;
+    } orders[] = {{(struct iovec *)lower, upper}, {(struct iovec *)upper, lower}};
+    for (unsigned i = 0; i < 2; i++) {
+        *orders[i].table = (struct iovec){orders[i].data, 16};
+        CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+        printf("%zd\n", writev(scratch(), orders[i].table, 1));
+        printf("%u\n", read_word(words, i));
+    }
+}
+
 static void system_prints(void)
 {
     unsigned *words = block();
@@ -644,6 +661,14 @@ static void often(void)
     printf("%u\n", sum);
 }
 
+// What stands before MPI is not taken for it.
+static void no_mpi(void)
+{
+    void *self = dlopen(NULL, RTLD_LAZY);
+    printf("%d %d\n", dlsym(RTLD_DEFAULT, "MPI_Send") == NULL, dlsym(self, "PMPI_Wait") == NULL);
+    printf("%s\n", dlerror() ? "not found" : "found");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -675,6 +700,7 @@ int main(int argc, char **argv)
         {"host_function", host_function},
         {"system_writes", system_writes},
         {"system_vectors", system_vectors},
+        {"system_beside", system_beside},
         {"system_prints", system_prints},
         {"system_sends", system_sends},
         {"copied_back", copied_back},
@@ -688,6 +714,7 @@ int main(int argc, char **argv)
         {"managed", managed},
         {"graphs", graphs},
         {"often", often},
+        {"no_mpi", no_mpi},
     };
     static unsigned words[WORDS];
     for (unsigned i = 0; i < WORDS; i++)

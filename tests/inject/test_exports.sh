@@ -1,6 +1,6 @@
 #!/bin/sh
 # libglint.so asks for nothing but the C library, and shows nothing but its doors, its hooks, what
-# glint.h and NVTX find, and functions that the C library has: a program's own names stay the program's.
+# glint.h and NVTX find, and functions that the C library and MPI have: a program's own names stay the program's.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -15,7 +15,7 @@ for name in $needed; do
 done
 
 shown=$(readelf --dyn-syms -W "$library" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { sub(/@.*/, "", $8); print $8 }')
-other=$(echo "$shown" | grep -v -E '^(cu[A-Z][A-Za-z0-9_]*|dlsym|dlvsym|glint_v1_(name|suballoc|subfree)|InitializeInjectionNvtx(2|Extension))$' || true)
+other=$(echo "$shown" | grep -v -E '^(cu[A-Z][A-Za-z0-9_]*|dlsym|dlvsym|glint_v1_(name|suballoc|subfree)|InitializeInjectionNvtx(2|Extension)|P?MPI_[A-Za-z_]*)$' || true)
 c_library=$(ldd "$library" | awk '$1 == "libc.so.6" { print $3 }')
 readelf --dyn-syms -W "$c_library" | awk '$7 != "UND" { sub(/@.*/, "", $8); print $8 }' | sort -u >"$work/libc"
 before=$(echo "$other" | sort | comm -12 - "$work/libc")
@@ -23,6 +23,20 @@ before=$(echo "$other" | sort | comm -12 - "$work/libc")
 for name in read write fwrite send sigaction free munmap; do
     echo "$before" | grep -qx "$name" || { echo "libglint.so does not show $name"; exit 1; }
 done
+
+# Of MPI all that its table names, by both names, and nothing that tells whether there is one.
+awk -F'[(,] *' '
+    function show(name) { print "MPI_" name; print "PMPI_" name }
+    function both(name) { show(name); show(name "_c") }
+    /^ROW/ { show($3) }
+    /^SIZED/ { both($3) }
+    /^COLLECTIVE/ { both($3); both($5); both($3 "_init") }
+    /^TO_AND_FRO\(/ { both("File_read" $3); both("File_write" $3) }
+    /^TO_AND_FRO_AT_ONCE/ { both("File_iread" $3); both("File_iwrite" $3) }' \
+    "$GLINT_SOURCE_DIR/src/inject/first_use_mpi.def" | sort >"$work/mpi"
+echo "$shown" | grep -E '^P?MPI_' | sort | diff -u "$work/mpi" - || { echo "not what first_use_mpi.def has"; exit 1; }
+! grep -xE 'P?MPI_(Init.*|Finalized?|Comm_rank|Comm_size|Get_version|Get_library_version)' "$work/mpi" ||
+    { echo "what a program looks for an MPI by"; exit 1; }
 
 # All that the table names, and nothing else of the driver.
 hooked=$(sed -n -e 's/^HOOK(\([^,]*\), [0-9]*, \([^,]*\),.*/\2/p' \

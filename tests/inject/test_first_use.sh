@@ -53,6 +53,8 @@ expected() {
     system_writes) echo "$both < $both: system 100 of 1048576, handed" ;;
     system_vectors) echo "$both < $both: system 0 of 1048576, handed"
         echo "$both < $both: system 524288 of 1048576, handed" ;;
+    system_beside) echo "$both < $both: read 0 of 1048576, read"
+        echo "$both < $both: read 4 of 1048576, read" ;;
     system_prints) echo "$both < $both: system 0 of 1048576, handed" ;;
     system_sends) echo "$both < $both: system 0 of 1048576, handed"
         echo "$both < $both: system 0 of 1044480 but 16, handed" ;;
@@ -67,6 +69,24 @@ expected() {
         echo "cuCtxSynchronize < managed: unwatched 0 of 1048576"; done ;;
     graphs) echo "cuStreamSynchronize < cuGraphLaunch node 1: read 120 of 1048576, read"
         echo "cuStreamSynchronize < cuGraphLaunch node 1: read 124 of 1048576, read" ;;
+    no_mpi) ;;
+    mpi_sends) echo "$both < $both: system 100 of 1048576, handed" ;;
+    mpi_reads) echo "$both < $both: read 4000 of 1048576, read" ;;
+    mpi_columns) echo "$both < $both: system 64 of 1048576, handed" ;;
+    mpi_of_root) echo "$both < $both: system 0 of 1048576, handed"
+        echo "$both < $both: read 28 of 1048576, read" ;;
+    mpi_gathers) echo "$both < $both: system 400 of 1048576, handed" ;;
+    mpi_receives | mpi_in_place | mpi_by_name) echo "$both < $both: system 0 of 1048576, handed" ;;
+    mpi_under_way) for i in 1 2; do echo "$both < $both: system 0 of 20000, handed"
+        echo "$both < $both: read 40000 of 200000 but 480, read"; done
+        echo "$both < $both: read 0 of 200000, read"
+        echo "$both < $both: read 0 of 200000, read" ;;
+    mpi_beside) echo "$both < $both: read 4 of 200000, read"
+        echo "$both < $both: system 0 of 20000, handed" ;;
+    mpi_puts) echo "$both < $both: system 0 of 1048576, handed"
+        echo "$both < $both: read 24 of 1048576, read" ;;
+    mpi_persistent) for i in 1 2; do echo "$both < $both: system 0 of 1048576, handed"; done
+        echo "$both < $both: read 20 of 1048576, read" ;;
     esac
 }
 
@@ -74,6 +94,9 @@ for case in "$@"; do
     status=0
     "$GLINT" run --device "$device" -- "$program" "$case" >"$work/native" 2>"$work/native.err" || status=$?
     echo "exit $status" >>"$work/native"
+    case $case in mpi_*) head -n 1 "$work/native" | grep -q '^0 ' ||
+        { echo "SKIP: a process may not read another's memory here"; exit 77; } ;;
+    esac
     for tracking in off on; do
         status=0
         "$GLINT" record -q --device "$device" --sync-tracking $tracking -f -o "$work/profile" -- "$program" "$case" \

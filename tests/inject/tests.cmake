@@ -178,7 +178,7 @@ if(NOT GLINT_SANITIZE)
     inject_test(first_use.others test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} neighbours touched_beside handed_beside
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
-        system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow)
+        system_beside system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow no_mpi)
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
         event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)
@@ -190,6 +190,25 @@ if(NOT GLINT_SANITIZE)
         system_prints:async-copy system_sends:async-copy handler_before:async-copy handler_after:async-copy
         dies:async-copy blocked:async-copy stack_overflow:async-copy vforks:async-copy graphs:async-copy
         managed:async-copy)
+    # MPI, with handles of both kinds.
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/mpi.c)
+    set(cases sends reads receives columns in_place of_root gathers under_way beside persistent puts by_name)
+    list(TRANSFORM cases PREPEND mpi_)
+    list(TRANSFORM cases APPEND :async-copy OUTPUT_VARIABLE corrected)
+    foreach(handles IN ITEMS pointers ints)
+        string(TOUPPER FAKE_MPI_${handles} definition)
+        add_library(inject_fake_mpi_${handles} SHARED inject/fake_mpi.c)
+        set_target_properties(inject_fake_mpi_${handles} PROPERTIES OUTPUT_NAME mpi SOVERSION 40
+            LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/mpi_${handles})
+        target_compile_definitions(inject_fake_mpi_${handles} PUBLIC ${definition})
+        add_executable(inject_mpi_${handles} inject/mpi.c)
+        set_target_properties(inject_mpi_${handles} PROPERTIES
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+        target_compile_definitions(inject_mpi_${handles} PRIVATE MPI_LIBRARY="$<TARGET_FILE:inject_fake_mpi_${handles}>")
+        target_link_libraries(inject_mpi_${handles} PRIVATE inject_fake_mpi_${handles} glint_libcuda ${CMAKE_DL_LIBS})
+        inject_test(first_use.mpi_${handles} test_first_use.sh $<TARGET_FILE:inject_mpi_${handles}> ${source} ${cases})
+        inject_test(correct.mpi_${handles} test_correct.sh $<TARGET_FILE:inject_mpi_${handles}> ${corrected})
+    endforeach()
     inject_test(correct.seen test_correct_seen.sh $<TARGET_FILE:inject_correct>)
     inject_test(transfers test_transfers.sh $<TARGET_FILE:inject_transfers> synchronous small asynchronous in_flight
         host_function rows boxes unreadable slow_to_read managed closed threads)

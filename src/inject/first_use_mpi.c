@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of MPI that are given memory of the program's. MPI may let other processes read and
+// write it, which fail on closed pages as the system does: what MPI is given is opened before, told
+// as used, and not closed while MPI has it (first_use_flight.c, where that is beyond the call).
+//
+// All of their arguments are as large as a register or less, handles too, which are ints in some
+// MPIs and pointers in others: they are passed on as they come. How large data is MPI is asked. Its
+// Fortran functions call those in C, by either of their names.
+//
+// They stand before MPI's in every program that is recorded, also in those that have none: the real
+// ones are looked for when they are called, and dlsym() finds them only where there are real ones.
+#include "first_use_mpi.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "first_use_inner.h"
+#include "libc_next.h"
+
+enum how { ENDS, REQUEST, AGAIN, OUTLIVES, GOOD, COMPLETE, COMPLETE_ALL, START, FREE, MAP };
+
+struct row {
+    enum how how;
+    const char *arguments;
+};
+
+enum { MOST_PIECES = 3 };
+
+// One call, from before MPI's function to behind it.
+struct passing {
+    const struct row *row;
+    bool wide;      // its counts are MPI_Count, not int
+    long *argument; // as they are passed on
+    struct unwind_registers caller;
+    unsigned count;
+    struct piece {
+        uint64_t low, high; // low 1: all memory
+    } pieces[MOST_PIECES];
+    struct use_guard *guards[MOST_PIECES];
+    struct use_flight *flights[MOST_PIECES];
+    uint64_t request; // what MPI writes, in place of the program's variable
+    void *wanted;     // which is there
+    uint32_t mark;    // of flights that it may complete
+    unsigned marked;
+};
+
+static const uint64_t unwritten = UINT64_C(0xA5A5A5A5A5A5A5A5);
+
+static struct {
+    _Atomic uint32_t request_bytes; // of a handle; 0: none was seen yet
+    _Atomic uint32_t marks;
+} mpi;
+
+static const void *as_pointer(long value)
+{
+    return (const void *)value; // NOLINT(performance-no-int-to-ptr)
+}
+
+// --- Which memory --------------------------------------------------------------------------------
+
+struct extent {
+    int64_t each;        // bytes from one to the next
+    int64_t low, within; // where what is in one begins, and how large it is
+};
+
+static bool ask_extent(long type, struct extent *extent)
+{
+    int (*const each)(long, long *, long *) =
+        NEXT(PMPI_Type_get_extent, int (*)(long, long *, long *));
+    int (*const within)(long, long *, long *) =
+        NEXT(PMPI_Type_get_true_extent, int (*)(long, long *, long *));
+    long first, bytes, low, inner;
+    if (!each || !within || each(type, &first, &bytes) || within(type, &low, &inner))
+        return false;
+    *extent = (struct extent){bytes, low, inner};
+    return true;
+}
+
+struct group {
+    int size, rank;
+};
+
+// Of a communicator between two groups nothing is said.
+static bool ask_group(long communicator, struct group *group)
+{
+    int (*const size)(long, int *) = NEXT(PMPI_Comm_size, int (*)(long, int *));
+    int (*const rank)(long, int *) = NEXT(PMPI_Comm_rank, int (*)(long, int *));
+    int (*const is_inter)(long, int *) = NEXT(PMPI_Comm_test_inter, int (*)(long, int *));
+    int inter;
+    return size && rank && is_inter && !is_inter(communicator, &inter) && !inter &&
+           !size(communicator, &group->size) && !rank(communicator, &group->rank);
+}
+
+// So many from there on, `at` of them farther. Addresses wrap: data may lie before its address.
+static void add_items(struct piece *piece, uint64_t buffer, int64_t at, int64_t count,
+                      const struct extent *extent)
+{
+    if (count <= 0 || !extent->within)
+        return;
+    const uint64_t step = (uint64_t)extent->each,
+                   first = buffer + (uint64_t)at * step + (uint64_t)extent->low;
+    const uint64_t last = first + (uint64_t)(count - 1) * step;
+    const uint64_t low = extent->each < 0 ? last : first;
+    const uint64_t high = (extent->each < 0 ? first : last) + (uint64_t)extent->within;
+    if (!piece->high || low < piece->low)
+        piece->low = low;
+    if (high > piece->high)
+        piece->high = high;
+}
+
+// How the buffers since the last datatype are told.
+struct told {
+    unsigned first; // piece
+    uint64_t buffers[MOST_PIECES];
+    int64_t count;
+    const void *counts, *displacements; // by process; NULL: none
+};
+
+static int64_t item(const void *items, int i, bool wide)
+{
+    return wide ? ((const int64_t *)items)[i] : ((const int *)items)[i];
+}
+
+static void span(const struct passing *passing, const struct told *told, uint64_t buffer,
+                 const struct extent *extent, int processes, struct piece *piece)
+{
+    int64_t sum = 0;
+    if (!told->counts) {
+        add_items(piece, buffer, 0, told->count, extent);
+        return;
+    }
+    for (int i = 0; i < processes; i++) {
+        const int64_t count = item(told->counts, i, passing->wide);
+        if (told->displacements)
+            add_items(piece, buffer, item(told->displacements, i, passing->wide), count, extent);
+        else
+            sum += count;
+    }
+    add_items(piece, buffer, 0, sum, extent);
+}
+
+// MPI_IN_PLACE, or what only other processes have: what is told of it may be nothing at all.
+static bool is_none(uint64_t buffer)
+{
+    return buffer + 1 <= 2 && buffer;
+}
+
+static bool describe_typed(struct passing *passing, const struct told *told, long type,
+                           int processes)
+{
+    struct extent extent;
+    bool any = false;
+    for (unsigned i = told->first; i < passing->count; i++)
+        any |= !is_none(told->buffers[i]) && (told->counts || told->count > 0);
+    if (!any)
+        return true;
+    if (!ask_extent(type, &extent))
+        return false;
+    for (unsigned i = told->first; i < passing->count; i++)
+        if (!is_none(told->buffers[i]))
+            span(passing, told, told->buffers[i], &extent, processes, &passing->pieces[i]);
+    return true;
+}
+
+// False: it cannot be told.
+static bool describe(struct passing *passing)
+{
+    const char *letters = passing->row->arguments;
+    const char *root = strchr(letters, 'r'), *communicator = strchr(letters, 'c');
+    struct told told = {.count = 1};
+    struct group group = {1, 0};
+    if (letters[0] == '*' || (communicator && strpbrk(letters, "BNv") &&
+                              !ask_group(passing->argument[communicator - letters], &group)))
+        return false;
+    const bool is_root = !root || (int)passing->argument[root - letters] == group.rank;
+    for (unsigned i = 0; letters[i]; i++) {
+        const long value = passing->argument[i];
+        const int64_t number = passing->wide ? value : (int)value;
+        switch (letters[i]) {
+        case 'B':
+        case 'b':
+            told.buffers[passing->count++] =
+                letters[i] == 'b' || is_root ? (uint64_t)value : UINT64_MAX;
+            break;
+        case 'n': told.count = number; break;
+        case 'N': told.count = number * group.size; break;
+        case 'v': told.counts = as_pointer(value); break;
+        case 'd': told.displacements = as_pointer(value); break;
+        case 't':
+            if (!describe_typed(passing, &told, value, group.size))
+                return false;
+            told = (struct told){.first = passing->count, .count = 1};
+            break;
+        case 'z':
+        case 'Z':
+            add_items(&passing->pieces[told.first], told.buffers[told.first], 0,
+                      letters[i] == 'Z' ? value : number, &(struct extent){1, 0, 1});
+            told = (struct told){.first = passing->count, .count = 1};
+            break;
+        default: break;
+        }
+    }
+    return true;
+}
+
+// --- Handing it over -----------------------------------------------------------------------------
+
+static void open_piece(uint64_t low, uint64_t high, void *passing)
+{
+    if (low <= 1)
+        use_open_all();
+    else if (use_may_be_closed(low, high))
+        use_open_for_system(low, high, ((const struct passing *)passing)->caller);
+}
+
+static void hand_over(struct passing *passing)
+{
+    static const enum use_flight_kind kinds[] = {[REQUEST] = USE_FLIGHT_ONCE,
+                                                 [OUTLIVES] = USE_FLIGHT_LOOSE,
+                                                 [AGAIN] = USE_FLIGHT_AGAIN,
+                                                 [GOOD] = USE_FLIGHT_GOOD};
+    const enum how how = passing->row->how;
+    if (!describe(passing)) {
+        passing->count = 1;
+        passing->pieces[0] = (struct piece){1, UINT64_MAX};
+    }
+    for (unsigned i = 0; i < passing->count; i++) {
+        const struct piece *piece = &passing->pieces[i];
+        if (piece->low >= piece->high)
+            continue;
+        if (how == ENDS)
+            passing->guards[i] = use_take_guard(piece->low, piece->high);
+        else
+            passing->flights[i] = use_flight_begin(piece->low, piece->high, kinds[how]);
+        if (how != AGAIN)
+            open_piece(piece->low, piece->high, passing);
+    }
+    if (how != REQUEST && how != AGAIN)
+        return;
+    // MPI writes its handle to a place of ours, where it is seen how large it is.
+    long *last = &passing->argument[strlen(passing->row->arguments) - 1];
+    passing->wanted = (void *)as_pointer(*last);
+    if (passing->wanted)
+        *last = (long)(uintptr_t)&passing->request;
+}
+
+static void take_request(struct passing *passing, bool good)
+{
+    const uint64_t request = passing->request;
+    const bool large = request >> 32 != unwritten >> 32;
+    const size_t bytes = large ? sizeof(uint64_t) : sizeof(uint32_t);
+    if (passing->wanted && (good || request != unwritten)) {
+        memcpy(passing->wanted, &request, bytes);
+        atomic_store_explicit(&mpi.request_bytes, (uint32_t)bytes, memory_order_relaxed);
+    }
+    if (good && passing->wanted) {
+        use_flight_name(passing->flights, passing->count, large ? request : (uint32_t)request);
+        return;
+    }
+    for (unsigned i = 0; i < passing->count; i++)
+        if (passing->flights[i])
+            use_flight_end(passing->flights[i]);
+}
+
+// --- Requests ------------------------------------------------------------------------------------
+
+struct requests {
+    const char *first;
+    long count;
+    size_t bytes; // each; 0: there was none yet
+};
+
+static struct requests requests_of(const struct passing *passing)
+{
+    const bool several = passing->row->arguments[0] == 'n';
+    return (struct requests){as_pointer(passing->argument[several]),
+                             several ? (int)passing->argument[0] : 1,
+                             atomic_load_explicit(&mpi.request_bytes, memory_order_relaxed)};
+}
+
+static uint64_t request_at(const struct requests *requests, long i)
+{
+    uint64_t request = 0;
+    memcpy(&request, requests->first + (size_t)i * requests->bytes, requests->bytes);
+    return request;
+}
+
+static void each_request(struct passing *passing)
+{
+    const struct requests requests = requests_of(passing);
+    if (!requests.bytes || !requests.first)
+        return;
+    if (passing->row->how == COMPLETE || passing->row->how == COMPLETE_ALL)
+        while (!passing->mark)
+            passing->mark = atomic_fetch_add(&mpi.marks, 1);
+    for (long i = 0; i < requests.count; i++) {
+        const uint64_t request = request_at(&requests, i);
+        if (passing->row->how == FREE)
+            use_flight_free(request);
+        else if (passing->row->how != START)
+            passing->marked += use_flight_mark(request, 0, passing->mark);
+        else if (!use_flight_start(request, open_piece, passing))
+            use_open_all();
+    }
+}
+
+// What is over is no longer among them; but a persistent one stays.
+static void end_requests(struct passing *passing, bool good)
+{
+    const struct requests requests = requests_of(passing);
+    const bool all = passing->row->how == COMPLETE_ALL && good;
+    for (long i = 0; !all && passing->marked && i < requests.count; i++)
+        passing->marked -= use_flight_mark(request_at(&requests, i), passing->mark, 0);
+    if (passing->marked)
+        use_flight_end_marked(passing->mark);
+}
+
+// --- The functions -------------------------------------------------------------------------------
+
+static void before(struct passing *passing)
+{
+    switch (passing->row->how) {
+    case COMPLETE:
+    case COMPLETE_ALL:
+    case START:
+    case FREE: each_request(passing); break;
+    case MAP: break;
+    default: hand_over(passing); break;
+    }
+}
+
+static void after(struct passing *passing, bool good)
+{
+    switch (passing->row->how) {
+    case ENDS:
+        for (unsigned i = 0; i < passing->count; i++)
+            if (passing->pieces[i].low < passing->pieces[i].high)
+                use_give_guard(passing->guards[i]);
+        break;
+    case REQUEST:
+    case AGAIN: take_request(passing, good); break;
+    case COMPLETE:
+    case COMPLETE_ALL:
+        if (passing->marked)
+            end_requests(passing, good);
+        break;
+    case MAP:
+        if (good && passing->argument[0] > 0 && passing->argument[4]) {
+            const uint64_t low = *(const uint64_t *)as_pointer(passing->argument[4]);
+            use_flight_begin(low, low + (uint64_t)passing->argument[0], USE_FLIGHT_GOOD);
+        }
+        break;
+    default: break;
+    }
+}
+
+// As the loader would end the program, were it not for us.
+static __attribute__((noreturn, noinline)) void end_without(const char *name)
+{
+    static const char why[] = "glint: there is no MPI in this program, and it calls ";
+    use_system(SYS_write, 2, (long)(uintptr_t)why, sizeof(why) - 1, 0);
+    use_system(SYS_write, 2, (long)(uintptr_t)name, (long)strlen(name), 0);
+    use_system(SYS_write, 2, (long)(uintptr_t) "\n", 1, 0);
+    abort();
+}
+
+#define WITH_1(f)  f(0)
+#define WITH_2(f)  WITH_1(f), f(1)
+#define WITH_3(f)  WITH_2(f), f(2)
+#define WITH_4(f)  WITH_3(f), f(3)
+#define WITH_5(f)  WITH_4(f), f(4)
+#define WITH_6(f)  WITH_5(f), f(5)
+#define WITH_7(f)  WITH_6(f), f(6)
+#define WITH_8(f)  WITH_7(f), f(7)
+#define WITH_9(f)  WITH_8(f), f(8)
+#define WITH_10(f) WITH_9(f), f(9)
+#define WITH_11(f) WITH_10(f), f(10)
+#define WITH_12(f) WITH_11(f), f(11)
+#define WITH_13(f) WITH_12(f), f(12)
+#define TYPED(i)   long a##i
+#define NAMED(i)   a##i
+#define PLACED(i)  argument[i]
+
+#define STANDS(count, symbol, large, how, arguments)                                         \
+    int use_##symbol(WITH_##count(TYPED)) __asm__(#symbol);                                  \
+    int use_##symbol(WITH_##count(TYPED))                                                    \
+    {                                                                                        \
+        static const struct row row = {how, arguments};                                      \
+        _Static_assert(sizeof(arguments) == (count) + 1, "each argument has a letter");      \
+        int (*const next)(WITH_##count(TYPED)) = NEXT(symbol, int (*)(WITH_##count(TYPED))); \
+        if (__builtin_expect(!next, 0))                                                      \
+            end_without(#symbol);                                                            \
+        if (!use_is_asked())                                                                 \
+            return next(WITH_##count(NAMED));                                                \
+        long argument[] = {WITH_##count(NAMED)};                                             \
+        struct passing passing = {.row = &row,                                               \
+                                  .wide = (large),                                           \
+                                  .argument = argument,                                      \
+                                  .caller = UNWIND_CALLER,                                   \
+                                  .request = unwritten};                                     \
+        before(&passing);                                                                    \
+        const int result = next(WITH_##count(PLACED));                                       \
+        after(&passing, result == 0);                                                        \
+        return result;                                                                       \
+    }
+
+#pragma GCC visibility push(default)
+#define ROW(count, name, how, arguments)             \
+    STANDS(count, MPI_##name, false, how, arguments) \
+    STANDS(count, PMPI_##name, false, how, arguments)
+#define SIZED(count, name, how, arguments)              \
+    ROW(count, name, how, arguments)                    \
+    STANDS(count, MPI_##name##_c, true, how, arguments) \
+    STANDS(count, PMPI_##name##_c, true, how, arguments)
+#include "first_use_mpi.def"
+#pragma GCC visibility pop
+
+// --- By name -------------------------------------------------------------------------------------
+
+void *use_mpi_find(const char *name)
+{
+#define LISTED(symbol)                   {#symbol, (void *)(uintptr_t)use_##symbol},
+#define ROW(count, name, how, arguments) LISTED(MPI_##name) LISTED(PMPI_##name)
+#define SIZED(count, name, how, arguments) \
+    ROW(count, name, how, arguments) LISTED(MPI_##name##_c) LISTED(PMPI_##name##_c)
+    static const struct {
+        const char *name;
+        void *function;
+    } functions[] = {
+#include "first_use_mpi.def"
+    };
+    if (strncmp(name, "MPI_", 4) != 0 && strncmp(name, "PMPI_", 5) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return functions[i].function;
+    return NULL;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that gives what the GPU gave it to MPI (fake_mpi.h), in one way for each of its
+// arguments. What it prints does not depend on being watched, or corrected. Lines that use data
+// first say so, as in first_use.c.
+#include <dlfcn.h>
+#include <string.h>
+
+#include "fake_mpi.h"
+#include "program.h"
+
+#define WORLD MPI_COMM_WORLD
+#define UINT  MPI_UNSIGNED
+#define NONE  MPI_DATATYPE_NULL
+
+enum { WORDS = 1 << 18, BYTES = WORDS * 4 };
+
+static CUdeviceptr device; // of BYTES, word i is i
+
+static __attribute__((noinline)) unsigned read_word(const unsigned *words, unsigned i)
+{
+    return ((const volatile unsigned *)words)[i]; // used: read
+}
+
+static unsigned *block(void)
+{
+    unsigned *words = malloc(BYTES);
+    memset(words, 0, BYTES);
+    return words;
+}
+
+static unsigned sum_of(const unsigned *words, unsigned count)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < count; i++)
+        sum += words[i];
+    return sum;
+}
+
+static void arrived(int result)
+{
+    printf("%d %u\n", result, fake_mpi_sum());
+}
+
+static void sends(void)
+{
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    arrived(MPI_Send(words + 25, WORDS - 25, UINT, 1, 0, WORLD)); // used: handed
+    printf("%u\n", sum_of(words, WORDS));
+}
+
+// What MPI is given lies beside.
+static void reads(void)
+{
+    unsigned *words = block(), *other = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    arrived(MPI_Send(other, WORDS, UINT, 1, 0, WORLD));
+    printf("%u\n", read_word(words, 1000));
+}
+
+static void receives(void)
+{
+    unsigned *words = block(), *other = block();
+    for (unsigned i = 0; i < WORDS; i++)
+        other[i] = 3;
+    arrived(MPI_Send(other, WORDS, UINT, 1, 0, WORLD));
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    printf("%d\n", MPI_Recv(words, WORDS, UINT, 1, 0, WORLD, NULL)); // used: handed
+    printf("%u\n", sum_of(words, WORDS));
+}
+
+// One word of each page, from the first page's word 16 to the last's.
+static void columns(void)
+{
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    arrived(MPI_Send(words, BYTES / 4096, FAKE_COLUMN, 1, 0, WORLD)); // used: handed
+}
+
+static void in_place(void)
+{
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    arrived(MPI_Allreduce(MPI_IN_PLACE, words, WORDS, UINT, MPI_SUM, WORLD)); // used: handed
+    printf("%u\n", sum_of(words, WORDS));
+}
+
+// What only the root has to say is nothing here.
+static void of_root(void)
+{
+    unsigned *words = block(), *other = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    CHECK(cuMemcpyDtoH_v2(other, device, BYTES));
+    arrived(MPI_Gather(words, WORDS, UINT, other, 9, NONE, 1, WORLD)); // used: handed
+    printf("%u\n", read_word(other, 7));
+}
+
+// From the lowest place on, which is not that of the first process.
+static void gathers(void)
+{
+    enum { PART = WORDS / 4 };
+    const int counts[] = {PART, PART}, places[] = {2 * PART, 100};
+    unsigned *words = block(), *own = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    arrived(MPI_Gatherv(own, PART, UINT, words, counts, places, UINT, 0, WORLD)); // used: handed
+    printf("%u\n", sum_of(words, WORDS));
+}
+
+// Two pieces of data in one page. The first is under way while the second comes.
+static void under_way(void)
+{
+    enum { FIRST = 5000, SECOND = 50000 };
+    MPI_Request requests[2];
+    void *memory;
+    CHECK(cuMemAllocHost_v2(&memory, BYTES));
+    unsigned *words = memory;
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(cuMemcpyDtoH_v2(words, device, FIRST * 4));
+        MPI_Isend(words, FIRST, UINT, 1, 0, WORLD, &requests[0]); // used: handed
+        CHECK(cuMemcpyDtoH_v2(words + FIRST, device, SECOND * 4));
+        CHECK(cuCtxSynchronize());
+        arrived(MPI_Wait(&requests[0], NULL));
+        printf("%u\n", read_word(words, FIRST + 10000));
+    }
+    // When it is over, pages are closed as ever.
+    CHECK(cuMemcpyDtoH_v2(words + FIRST, device, SECOND * 4));
+    printf("%u\n", read_word(words, FIRST));
+    MPI_Isend(words, FIRST, UINT, 1, 0, WORLD, &requests[0]);
+    MPI_Isend(words + FIRST, SECOND, UINT, 1, 0, WORLD, &requests[1]);
+    arrived(MPI_Waitall(2, requests, NULL));
+    CHECK(cuMemcpyDtoH_v2(words + FIRST, device, SECOND * 4));
+    printf("%u\n", read_word(words, FIRST));
+}
+
+// The same, where the second was there first: it is closed again only when the first is over.
+static void beside(void)
+{
+    enum { FIRST = 5000, SECOND = 50000 };
+    MPI_Request request;
+    void *memory;
+    CHECK(cuMemAllocHost_v2(&memory, BYTES));
+    unsigned *words = memory;
+    CHECK(cuMemcpyDtoH_v2(words + FIRST, device, SECOND * 4));
+    CHECK(cuMemcpyDtoH_v2(words, device, FIRST * 4));
+    MPI_Isend(words, FIRST, UINT, 1, 0, WORLD, &request); // used: handed
+    CHECK(cuCtxSynchronize());
+    arrived(MPI_Wait(&request, NULL));
+    CHECK(cuCtxSynchronize());
+    printf("%u\n", read_word(words, FIRST + 1));
+}
+
+static void persistent(void)
+{
+    MPI_Request request;
+    unsigned *words = block();
+    MPI_Send_init(words, WORDS, UINT, 1, 0, WORLD, &request);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+        MPI_Start(&request); // used: handed
+        CHECK(cuCtxSynchronize());
+        arrived(MPI_Wait(&request, NULL));
+    }
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    printf("%u\n", read_word(words, 5));
+}
+
+// That it is over is not seen, but that there is new data.
+static void puts_data(void)
+{
+    unsigned *words = block();
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    MPI_Put(words, WORDS, UINT, 1, 0, WORDS, UINT, FAKE_WINDOW); // used: handed
+    CHECK(cuCtxSynchronize());
+    arrived(MPI_Win_fence(0, FAKE_WINDOW));
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    printf("%u\n", read_word(words, 6));
+}
+
+static void by_name(void)
+{
+    unsigned *words = block();
+    void *library = dlopen(MPI_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+    __typeof__(MPI_Send) *send = (__typeof__(MPI_Send) *)dlsym(library, "MPI_Send");
+    CHECK(cuMemcpyDtoH_v2(words, device, BYTES));
+    arrived(send(words, WORDS, UINT, 1, 0, WORLD)); // used: handed
+    printf("%d %d\n", dlsym(library, "MPI_Ssend") == NULL,
+           dlsym(RTLD_DEFAULT, "MPI_Ssend") == NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {
+        {"mpi_sends", sends},     {"mpi_reads", reads},         {"mpi_receives", receives},
+        {"mpi_columns", columns}, {"mpi_in_place", in_place},   {"mpi_of_root", of_root},
+        {"mpi_gathers", gathers}, {"mpi_under_way", under_way}, {"mpi_persistent", persistent},
+        {"mpi_beside", beside},   {"mpi_puts", puts_data},      {"mpi_by_name", by_name},
+    };
+    static unsigned words[WORDS];
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i] = i;
+    if (MPI_Init(&argc, &argv) != 0 || argc < 2)
+        return 3;
+    arrived(MPI_Send(words, WORDS, UINT, 1, 0, WORLD));
+    start_thread();
+    CHECK(cuMemAlloc_v2(&device, BYTES));
+    CHECK(cuMemcpyHtoD_v2(device, words, BYTES));
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (strcmp(argv[1], cases[i].name) == 0)
+            cases[i].run();
+    }
+    return MPI_Finalize();
+}
