@@ -11,6 +11,7 @@
 #include "fix_choice.h"
 #include "fix_told.h"
 #include "runs.h"
+#include "thresholds.h"
 #include "verify.h"
 
 enum { DIFFERS = 1 };
@@ -31,6 +32,8 @@ static const struct cli_option options[] = {
     {0, "only", "LIST", "these remedies or places alone; may be repeated", .list = FIX_PATTERNS},
     {0, "except", "LIST", "all but these remedies or places; may be repeated",
      .list = FIX_PATTERNS},
+    {'t', "threshold", "NAME=N",
+     "as of glint report, in the place of the usual one; may be repeated"},
     {'n', "dry-run", NULL, "print what would be done, and run nothing"},
     {0, "verify", NULL, "run it natively too, and compare output and exit status"},
     {'c', "compare", "FILE",
@@ -68,6 +71,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
     case 'q': request->quiet = true; return true;
+    case 't': return thresholds_take(&request->choice.thresholds, argument);
     case 'n': request->dry_run = true; return true;
     case 'c': request->verifies = true; return add_file(&request->verify, argument);
     case 0: break;
@@ -400,7 +404,7 @@ static int print_plan(struct job *job, char *program)
 
 static int run_verb(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct request request = {0};
+    struct request request = {.choice.thresholds = analyze_default_thresholds()};
     struct job job = {.request = &request};
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2)

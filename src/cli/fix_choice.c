@@ -158,12 +158,11 @@ bool fix_subject_load(struct fix_subject *subject, const char *file,
                       const struct fix_choice *choice)
 {
     struct base_error error = {0};
-    const struct analyze_thresholds thresholds = analyze_default_thresholds();
     enum base_code code = profile_open(file, &subject->profile, &error);
     if (code == BASE_OK)
         code = judge(subject, file, &error);
     if (code == BASE_OK)
-        code = analyze_profile(subject->profile, &thresholds, &subject->analysis, &error);
+        code = analyze_profile(subject->profile, &choice->thresholds, &subject->analysis, &error);
     if (code == BASE_OK && analyze_is_incomplete(subject->analysis))
         code = base_fail(
             &error, BASE_INVALID,

@@ -15,9 +15,10 @@
 
 enum { CHOICE_MOST_LISTS = 32 };
 
-struct fix_choice {                                                  // begins as {0}
+struct fix_choice { // begins as {.thresholds = analyze_default_thresholds()}
     const char *only[CHOICE_MOST_LISTS], *except[CHOICE_MOST_LISTS]; // patterns and places
     unsigned only_count, except_count;
+    struct analyze_thresholds thresholds;
 };
 
 // A profile and the plan that is made of it.

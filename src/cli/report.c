@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "output.h"
 #include "report/report.h"
+#include "thresholds.h"
 
 struct format;
 
@@ -71,28 +72,6 @@ static bool take_limit(struct request *request, const char *argument)
         request->choice.limit = value;
     else
         cli_message("--limit takes a number from 1 on, not '%s'", argument);
-    return good;
-}
-
-static bool take_threshold(struct request *request, const char *argument)
-{
-    const char *equals = strchr(argument, '=');
-    char *name = equals ? strndup(argument, (size_t)(equals - argument)) : NULL;
-    uint32_t *field = name ? analyze_threshold(&request->thresholds, name) : NULL;
-    char *end = NULL;
-    unsigned long value = equals ? strtoul(equals + 1, &end, 10) : 0;
-    bool good = field && equals[1] >= '0' && equals[1] <= '9' && *end == '\0' && value <= INT32_MAX;
-    if (good)
-        *field = (uint32_t)value;
-    else if (equals && !name)
-        cli_message("out of memory");
-    else if (field)
-        cli_message("--threshold: '%s' is no number", equals + 1);
-    else
-        cli_message(
-            "--threshold takes NAME=N, and knows no '%s'; 'glint help report' has the names",
-            name ? name : argument);
-    free(name);
     return good;
 }
 
@@ -271,7 +250,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
                                                               : &request->source_root;
     switch (option->letter) {
     case 'f': return take_format(request, argument);
-    case 't': return take_threshold(request, argument);
+    case 't': return thresholds_take(&request->thresholds, argument);
     case 'v': request->choice.verbose = true; return true;
     case 'n': return take_limit(request, argument);
     case 'p': return take_patterns(request, argument);
@@ -353,7 +332,12 @@ const struct cli_verb cli_report = {
         "  variation-percent 20                     of how often elements are touched, above\n"
         "  slices 2                                 launches on slices, at the least\n"
         "  retouched-percent 10                     elements of those touched again, at the most\n"
-        "  peaks 2                                  that are looked at\n",
+        "  peaks 2                                  that are looked at\n"
+        "  late-use-us 100, late-use-percent 50     from a wait to the use of its data; of the "
+        "wait\n"
+        "  late-use-calls 0                         in between, at the least\n"
+        "  wait-us 100, wait-percent 1              waited by what a remedy is about; of the run\n"
+        "  churns 4                                 allocations and frees that are alike\n",
     .options = options,
     .run = run,
 };

@@ -9,4 +9,5 @@ plan --only alloc-free-churn
 plan --only unnecessary-sync,alloc-free-churn --except 'ste*'
 plan --except "wasteful.c:$(grep -n 'DtoH_v2(ignored' "$root/tests/fix/wasteful.c" | cut -d : -f 1)" --only synchronous-transfer
 plan --except wasteful.c
+plan --only alloc-free-churn --threshold churns=7
 ls

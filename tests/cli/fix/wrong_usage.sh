@@ -6,6 +6,7 @@ fix -p "$root/README.md" -- "$wasteful" | sed "s|$root|ROOT|"
 fix -p w.glint --only memory-leak -- "$wasteful"
 fix -p w.glint --only unnecesary-sync -- "$wasteful"
 fix -p w.glint --except nothing_of_that_name -- "$wasteful"
+fix -p w.glint --threshold churn=7 -- "$wasteful"
 fix -p w.glint -o w.glint -- "$wasteful"
 fix -p w.glint --compare tmp -- "$wasteful"
 fix -p w.glint -- nowhere
