@@ -284,7 +284,8 @@ static void read_first(struct context *context, struct stream_times *times)
         const struct event_time record = {.call = timing.call,
                                           .flags = estimated ? EVENT_TIME_ESTIMATED : 0,
                                           .start_ns = (uint64_t)start,
-                                          .end_ns = (uint64_t)end};
+                                          .end_ns =
+                                              (uint64_t)start + (uint64_t)(end - start + 0.5)};
         if (start >= 0)
             put(EVENT_TIME, &record, sizeof(record), NULL, 0);
         if (estimated)

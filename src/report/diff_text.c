@@ -23,7 +23,8 @@ static void put_change(struct base_buf *out, enum report_diff_unit unit, uint64_
 {
     const char sign = new < old ? '-' : '+';
     const uint64_t apart = new < old ? old - new : new - old;
-    if (apart == 0) {
+    // Times are as exact as clocks are: what would be told as 0.0 per cent is no change.
+    if (apart == 0 || (unit == REPORT_DIFF_NS && (double)apart * 2000 < (double)old)) {
         base_buf_putc(out, '=');
         return;
     }
