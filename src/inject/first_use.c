@@ -17,18 +17,13 @@
 
 bool first_use_on;
 
-enum { MANAGED_MOST = 256, EVENTS_MOST = 1024 };
+enum { EVENTS_MOST = 1024 };
 
 static struct {
-    bool taken, off;       // SIGSEGV was asked for; in vain, or given up. Under the table's lock
-    bool pageable_access;  // GPUs reach all of the program's memory by its page tables
-    bool host_tables;      // even what is pinned
-    bool managed_access;   // the program may touch managed memory while kernels run
-    _Atomic bool managed;  // there was such memory
-    _Atomic bool launched; // since managed memory was looked at last
-    uint64_t changes;      // of the objects, when these were listed
-    size_t managed_count;
-    struct object managed_objects[MANAGED_MOST];
+    bool taken, off;      // SIGSEGV was asked for; in vain, or given up. Under the table's lock
+    bool pageable_access; // GPUs reach all of the program's memory by its page tables
+    bool host_tables;     // even what is pinned
+    bool managed_access;  // the program may touch managed memory while kernels run
     struct {
         CUevent event;
         struct use_place at;
@@ -65,16 +60,12 @@ void first_use_start(const struct door_driver *driver)
     if (state.generation > 1)
         first_use_forked();
     memset(&watch, 0, sizeof(watch));
+    use_managed_start();
     use_driver_asks = driver->at;
     use_hash_start();
     host_start();
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
     first_use_on = atomic_load(&use_asked) && !(plan && *plan);
-}
-
-void first_use_managed(void)
-{
-    atomic_store_explicit(&watch.managed, true, memory_order_relaxed);
 }
 
 // The lock may have been another thread's, which is not here; what was closed is closed here too.
@@ -105,8 +96,7 @@ void first_use_finish(void)
     use_unlock();
 }
 
-// With the lock. Whether first uses can be had.
-static bool is_possible(void)
+bool use_is_possible(void)
 {
     const char *why = NULL;
     if (watch.off)
@@ -224,7 +214,7 @@ static void copies(const struct call *call, const struct event_copy *copy, uint3
         return;
     overwrite(copy->to, target_end(copy), copy->bytes);
     if (copy->direction == EVENT_DEVICE_TO_HOST) {
-        is_possible();
+        use_is_possible();
         begin(call, copy, node);
     }
 }
@@ -266,7 +256,7 @@ static bool is_work(const struct call *call)
 
 static bool has_held(void)
 {
-    return atomic_load_explicit(&watch.managed, memory_order_relaxed) || watch.pageable_access;
+    return use_has_managed() || watch.pageable_access;
 }
 
 void first_use_before_slowly(struct call *call)
@@ -427,7 +417,7 @@ bool use_is_too_slow(void)
            use_table.spent_ns > GRANTED_NS + (now_ns() - use_table.since_ns) / SHARE;
 }
 
-static void make_safe(const struct call *call, struct use_range *range)
+void use_make_safe(const struct call *call, struct use_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
@@ -458,106 +448,11 @@ static void make_all_safe(const struct call *call)
 {
     for (EACH_USE_RANGE(range)) {
         if (range->state == USE_PENDING && covers(call, range))
-            make_safe(call, range);
+            use_make_safe(call, range);
     }
 }
 
-// --- Managed memory ------------------------------------------------------------------------------
-
-static void list_managed(void)
-{
-    enum { MOST_PIECES = 1024 };
-    const uint64_t changes = atomic_load(&state.objects.changes);
-    if (watch.changes == changes)
-        return;
-    struct objects_piece *pieces = malloc(MOST_PIECES * sizeof(*pieces));
-    uint64_t listed = 0;
-    const size_t count =
-        pieces ? objects_pieces(&state.objects, pieces, MOST_PIECES, &listed) : MOST_PIECES + 1;
-    watch.managed_count = 0;
-    for (size_t i = 0; count <= MOST_PIECES && i < count; i++) {
-        struct object object = pieces[i].object;
-        if (object.kind == EVENT_OBJECT_PART)
-            objects_find(&state.objects, OBJECTS_MEMORY, pieces[i].start, &object);
-        const bool again = watch.managed_count &&
-                           watch.managed_objects[watch.managed_count - 1].number == object.number;
-        if (object.kind == EVENT_OBJECT_MANAGED && !again && watch.managed_count < MANAGED_MOST)
-            watch.managed_objects[watch.managed_count++] = object;
-    }
-    free(pieces);
-    watch.changes = changes;
-    static _Atomic bool said;
-    if ((count > MOST_PIECES || watch.managed_count == MANAGED_MOST) &&
-        !atomic_exchange(&said, true))
-        state_note(EVENT_WARNING, "first uses of managed memory are not watched for: there are too "
-                                  "many objects");
-    if (count > MOST_PIECES || watch.managed_count == MANAGED_MOST)
-        watch.managed_count = 0;
-}
-
-static bool is_idle(const struct call *call, const struct stream *stream)
-{
-    const bool own = stream->flags & EVENT_STREAM_PER_THREAD;
-    if ((stream->foreign && stream != call->stream) ||
-        (own && stream->thread != inject_thread.number) ||
-        (stream->flags & (EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD) &&
-         stream->context != call->current))
-        return false;
-    return REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS;
-}
-
-// Whether nothing runs that could touch memory by page tables, as far as is known. Not with the
-// table's lock: state.lock comes before it.
-static bool is_all_idle(const struct call *call)
-{
-    struct stream *streams[CALL_MOST_STREAMS];
-    if (!call->context || !state_ask())
-        return false;
-    const size_t count = streams_of(call->context, false, streams, CALL_MOST_STREAMS);
-    bool idle = count < CALL_MOST_STREAMS && state.contexts_made == 1;
-    for (size_t i = 0; idle && i < count; i++) {
-        const uint64_t enqueued = atomic_load(&streams[i]->enqueued);
-        idle = enqueued == atomic_load(&streams[i]->idle) || is_idle(call, streams[i]);
-    }
-    state_asked();
-    return idle;
-}
-
-static void watch_managed(const struct call *call)
-{
-    list_managed();
-    for (size_t i = 0; i < watch.managed_count && is_possible(); i++) {
-        const struct object *object = &watch.managed_objects[i];
-        struct use_range *range = use_new();
-        range->start = object->start;
-        range->rows = 1;
-        range->width = range->pitch = object->bytes;
-        range->about = (struct event_use){.object = object->number, .bytes = object->bytes};
-        range->held = range->managed = true;
-        make_safe(call, range);
-    }
-}
-
-// The GPU still has work: the program may use by now what it has waited for, unseen.
-static void tell_managed(const struct call *call)
-{
-    list_managed();
-    if (!watch.managed_count || !use_wanted(call->stack, 0))
-        return;
-    const struct use_range about = {.sync_path = call->stack};
-    use_count(&about);
-    for (size_t i = 0; i < watch.managed_count; i++) {
-        const struct object *object = &watch.managed_objects[i];
-        const struct event_use use = {.sync = call->number,
-                                      .object = object->number,
-                                      .address = object->start,
-                                      .bytes = object->bytes,
-                                      .unwatched_bytes = object->bytes,
-                                      .time_ns = call->end_ns,
-                                      .kind = EVENT_USE_UNWATCHED};
-        put(EVENT_USE, &use, sizeof(use), NULL, 0);
-    }
-}
+// --- All of it -----------------------------------------------------------------------------------
 
 static void close_held(void)
 {
@@ -566,8 +461,6 @@ static void close_held(void)
             use_close(range);
     }
 }
-
-// --- All of it -----------------------------------------------------------------------------------
 
 static bool is_sync(const struct call *call)
 {
@@ -588,7 +481,7 @@ void first_use_after_slowly(struct call *call)
 {
     if (call->submits) {
         atomic_fetch_sub(&use_table.submitting, 1);
-        atomic_store_explicit(&watch.launched, true, memory_order_relaxed);
+        use_managed_launched();
     }
     const bool sync = is_sync(call);
     if (call->kind == EVENT_CALL_COPY)
@@ -601,7 +494,7 @@ void first_use_after_slowly(struct call *call)
         return;
     }
     const uint64_t submitted = atomic_load(&use_table.submitted);
-    const bool idle = held && is_all_idle(call);
+    const bool idle = held && use_is_all_idle(call);
     use_lock();
     if (!first_use_on) { // the process ends
         use_unlock();
@@ -615,13 +508,10 @@ void first_use_after_slowly(struct call *call)
     if (sync && atomic_load(&use_table.pending))
         make_all_safe(call);
     use_hash_idle(call, sync);
-    if (idle) {
+    if (idle)
         close_held();
-        if (atomic_exchange(&watch.launched, false) && atomic_load(&watch.managed))
-            watch_managed(call);
-    } else if (held && atomic_load(&watch.launched) && atomic_load(&watch.managed)) {
-        tell_managed(call);
-    }
+    if (held)
+        use_managed_sync(call, idle);
     use_close_again();
     use_unlock();
 }
@@ -633,13 +523,7 @@ void first_use_batch(const struct call *call, const struct event_copy *copy)
     use_hash_source(call, copy);
     if (copy->direction != EVENT_DEVICE_TO_HOST)
         return;
-    struct event_use use = {.sync = call->number,
-                            .copy = call->number,
-                            .object = copy->to_object,
-                            .address = copy->to,
-                            .bytes = copy->bytes,
-                            .unwatched_bytes = copy->bytes,
-                            .time_ns = call->end_ns,
-                            .kind = EVENT_USE_UNKNOWN};
-    put(EVENT_USE, &use, sizeof(use), NULL, 0);
+    use_tell_unwatched(call, &(struct event_use){call->number, call->number,
+                                                 .object = copy->to_object, .address = copy->to,
+                                                 .bytes = copy->bytes, .kind = EVENT_USE_UNKNOWN});
 }

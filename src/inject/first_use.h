@@ -11,6 +11,7 @@
 //   first_use_libc.c    functions that hand memory to the system, which no signal tells of
 //   first_use_mpi.c     functions that hand it to MPI, and so to other processes
 //   first_use_flight.c  memory that MPI has meanwhile
+//   first_use_managed.c managed memory, which no copy brings
 //   first_use_hash.c    hashes of what copies move, which need to know when it is safe, too
 //
 // What may be protected: a page is either all of one piece of data, or in memory of the driver's

@@ -186,7 +186,25 @@ void use_hash_host_work(void);
 void use_hash_sync(struct call *call);
 void use_hash_idle(const struct call *call, bool sync);
 
+// --- Managed memory (first_use_managed.c) --------------------------------------------------------
+
+void use_managed_start(void);
+bool use_has_managed(void);      // there was some
+void use_managed_launched(void); // the GPU was given work
+// Whether nothing runs that could touch memory by page tables, as far as is known. Not with the
+// table's lock: state.lock comes before it.
+bool use_is_all_idle(const struct call *call);
+// With the lock: the call has waited; is the GPU idle?
+void use_managed_sync(const struct call *call, bool idle);
+
 // --- The rest ------------------------------------------------------------------------------------
+
+// With the lock. Whether first uses can be had.
+bool use_is_possible(void);
+// With the lock: the call has made the data safe, which is watched from now on, or told not to be.
+void use_make_safe(const struct call *call, struct use_range *range);
+// A record of data that the call has made safe, none of which is watched; all but when.
+void use_tell_unwatched(const struct call *call, const struct event_use *about);
 
 // Whether closing pages has taken too much of the program's time so far. With the lock.
 bool use_is_too_slow(void);

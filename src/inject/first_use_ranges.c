@@ -155,6 +155,14 @@ void use_tell_unknown(struct use_range *range, enum event_use_kind kind)
     range->told = true;
 }
 
+void use_tell_unwatched(const struct call *call, const struct event_use *about)
+{
+    struct event_use use = *about;
+    use.unwatched_bytes = use.bytes;
+    use.time_ns = call->end_ns;
+    put(EVENT_USE, &use, sizeof(use), NULL, 0);
+}
+
 void use_tell_open(uint64_t low, uint64_t high)
 {
     for (EACH_USE_RANGE(range)) {
