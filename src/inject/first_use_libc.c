@@ -501,6 +501,8 @@ void use_free(void *block)
         if (host_may_hold(block) && host_leaves(block, &known))
             host_freed(&known, UNWIND_CALLER);
         forget_block(block, false);
+        if (host_spare_keep(block))
+            return;
     }
     NEXT(free, void (*)(void *))(block);
 }

@@ -8,16 +8,22 @@
 // library that is loaded behind this one is what these pass on to.
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host_memory.h"
 #include "libc_next.h"
 
 extern _Atomic bool use_asked; // first_use_inner.h
 
-static inline bool is_wanted(size_t bytes)
+static inline bool is_large(size_t bytes)
 {
     return __builtin_expect(bytes >= HOST_LEAST_BYTES, 0) &&
-           atomic_load_explicit(&use_asked, memory_order_relaxed) && !inject_thread.depth;
+           atomic_load_explicit(&use_asked, memory_order_relaxed);
+}
+
+static inline bool is_wanted(size_t bytes)
+{
+    return is_large(bytes) && !inject_thread.depth;
 }
 
 // The compiler knows these functions by other names than the linker: it knows too much of their
@@ -36,8 +42,40 @@ static inline bool is_wanted(size_t bytes)
     }
 
 #pragma GCC visibility push(default)
-ALLOCATES(malloc, (size_t bytes), (bytes), bytes)
-ALLOCATES(calloc, (size_t count, size_t each), (count, each), count *each)
+
+void *host_malloc(size_t bytes) __asm__("malloc");
+void *host_malloc(size_t bytes)
+{
+    void *(*const next)(size_t) = NEXT(malloc, void *(*)(size_t));
+    if (!is_large(bytes))
+        return next(bytes);
+    void *block = host_spare_take(bytes);
+    block = block ? block : next(bytes);
+    if (!block && host_spare_release())
+        block = next(bytes);
+    if (block && !inject_thread.depth)
+        host_allocated(block, bytes, EVENT_HOST_ALLOCATED, UNWIND_CALLER);
+    return block;
+}
+
+void *host_calloc(size_t count, size_t each) __asm__("calloc");
+void *host_calloc(size_t count, size_t each)
+{
+    void *(*const next)(size_t, size_t) = NEXT(calloc, void *(*)(size_t, size_t));
+    size_t bytes;
+    if (__builtin_mul_overflow(count, each, &bytes) || !is_large(bytes))
+        return next(count, each);
+    void *block = host_spare_take(bytes);
+    if (block)
+        memset(block, 0, bytes);
+    block = block ? block : next(count, each);
+    if (!block && host_spare_release())
+        block = next(count, each);
+    if (block && !inject_thread.depth)
+        host_allocated(block, bytes, EVENT_HOST_ALLOCATED, UNWIND_CALLER);
+    return block;
+}
+
 ALLOCATES(aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes), bytes)
 ALLOCATES(memalign, (size_t alignment, size_t bytes), (alignment, bytes), bytes)
 ALLOCATES(valloc, (size_t bytes), (bytes), bytes)

@@ -30,6 +30,14 @@ static inline bool host_may_hold(const void *address)
     return blocks_may_hold(&host_blocks, (uint64_t)(uintptr_t)address);
 }
 
+// host_spare.c. A block of so many bytes that was freed, with whatever is in it; NULL: none is
+// kept.
+void *host_spare_take(size_t bytes);
+// The program frees a block: true if it is kept.
+bool host_spare_keep(void *block);
+// Memory is short: true if some was given back.
+bool host_spare_release(void);
+
 // What the host's end of the copy is, where no more is known than that it is pageable.
 void host_look(const struct call *call, struct event_copy *copy);
 void host_start(void); // the process meets the recorder

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks that malloc has mapped alone, freed by the program and kept for the next of the same size.
+// While first uses are watched for, large blocks get pages of their own (use_map_blocks), which the
+// system makes and clears each time; natively the C library soon keeps such memory in its heap. So
+// a program that allocates and frees in a loop is not slowed down.
+//
+// To the C library a block that is kept is one in use. Who finds the lock taken goes without:
+// nobody ever waits here, and a child of fork finds nothing worse than that.
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "first_use_inner.h"
+#include "host_memory.h"
+#include "libc_next.h"
+
+enum { MOST = 64, LEAST_BYTES = 64 << 10, MOST_OF_ONE = 32 << 20, MOST_BYTES = 64 << 20 };
+
+static struct {
+    atomic_flag busy;
+    size_t count, bytes; // of what is kept
+    struct spare {
+        void *block;
+        size_t bytes; // of the mapping
+    } kept[MOST];     // the oldest first
+} spares = {.busy = ATOMIC_FLAG_INIT};
+
+// Whether malloc() is glibc's, whose blocks are laid out as known here. 0: not asked yet.
+static bool is_glibc(void)
+{
+    static _Atomic int known;
+    int now = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!now) {
+        struct dl_find_object one, other;
+        const bool same = !_dl_find_object((void *)NEXT(malloc, char *), &one) &&
+                          !_dl_find_object((void *)(uintptr_t)gnu_get_libc_version, &other) &&
+                          one.dlfo_link_map == other.dlfo_link_map;
+        now = same ? 1 : 2;
+        atomic_store_explicit(&known, now, memory_order_relaxed);
+    }
+    return now == 1;
+}
+
+// Of the mapping for a block of so many bytes; and of the one that holds the block, 0: none that
+// holds nothing else.
+static size_t mapping_for(size_t bytes)
+{
+    enum { WORD = 8, UNIT = 16 };
+    const size_t page = use_page_bytes();
+    const size_t chunk = (bytes + WORD + UNIT - 1) & ~(size_t)(UNIT - 1);
+    return (chunk + WORD + page - 1) & ~(page - 1);
+}
+
+static size_t mapping_of(const void *block)
+{
+    enum { IS_MAPPED = 2, FLAGS = 7 };
+    if ((uintptr_t)block % 16)
+        return 0;
+    const size_t *head = (const size_t *)block - 2; // what lies before in the mapping, and the size
+    return (head[1] & FLAGS) == IS_MAPPED && !head[0] ? head[1] & ~(size_t)FLAGS : 0;
+}
+
+static bool enter(void)
+{
+    return !atomic_flag_test_and_set_explicit(&spares.busy, memory_order_acquire);
+}
+
+static void leave(void)
+{
+    atomic_flag_clear_explicit(&spares.busy, memory_order_release);
+}
+
+static struct spare take_at(size_t place)
+{
+    const struct spare taken = spares.kept[place];
+    for (size_t i = place; i + 1 < spares.count; i++)
+        spares.kept[i] = spares.kept[i + 1];
+    spares.count--;
+    spares.bytes -= taken.bytes;
+    return taken;
+}
+
+void *host_spare_take(size_t bytes)
+{
+    if (bytes < LEAST_BYTES || bytes > MOST_OF_ONE || !enter())
+        return NULL;
+    const size_t wanted = mapping_for(bytes);
+    void *block = NULL;
+    for (size_t i = spares.count; i-- > 0 && !block;)
+        if (spares.kept[i].bytes == wanted)
+            block = take_at(i).block;
+    leave();
+    return block;
+}
+
+static void really_free(void *block)
+{
+    NEXT(free, void (*)(void *))(block);
+}
+
+bool host_spare_keep(void *block)
+{
+    struct spare gone[MOST];
+    size_t gone_count = 0;
+    if (!block || !is_glibc())
+        return false;
+    const size_t bytes = mapping_of(block);
+    if (bytes < LEAST_BYTES || bytes > MOST_OF_ONE || !enter())
+        return false;
+    for (size_t i = 0; i < spares.count; i++) {
+        if (spares.kept[i].block != block)
+            continue;
+        take_at(i); // freed twice: the C library has its say
+        leave();
+        really_free(block);
+        return false;
+    }
+    while (spares.count == MOST || spares.bytes + bytes > MOST_BYTES)
+        gone[gone_count++] = take_at(0);
+    spares.kept[spares.count++] = (struct spare){block, bytes};
+    spares.bytes += bytes;
+    leave();
+    for (size_t i = 0; i < gone_count; i++)
+        really_free(gone[i].block);
+    return true;
+}
+
+bool host_spare_release(void)
+{
+    struct spare gone[MOST];
+    size_t count = 0;
+    if (!enter())
+        return false;
+    while (spares.count)
+        gone[count++] = take_at(spares.count - 1);
+    leave();
+    for (size_t i = 0; i < count; i++)
+        really_free(gone[i].block);
+    return count;
+}
