@@ -18,6 +18,13 @@ static _Atomic uint64_t *key_at(struct blocks *blocks, unsigned place)
     return &blocks->keys[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
 }
 
+// Before another try: who is at it may have lost its processor.
+static void pause_before(unsigned tries)
+{
+    if (tries > TRIES / 10)
+        sched_yield();
+}
+
 static bool exchange(_Atomic uint64_t *key, uint64_t from)
 {
     return atomic_compare_exchange_strong(key, &from, TAKEN);
@@ -87,6 +94,7 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *taken)
     const unsigned set = blocks_set_of(address);
     bool busy = true;
     for (unsigned i = 0; busy && i < TRIES; i++) {
+        pause_before(i);
         busy = false;
         for (unsigned way = 0; way < BLOCKS_WAYS; way++) {
             _Atomic uint64_t *key = &blocks->keys[set][way];
@@ -132,6 +140,7 @@ static int look(struct blocks *blocks, uint64_t low, uint64_t high)
 bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, struct block *taken)
 {
     for (unsigned i = 0; i < TRIES; i++) {
+        pause_before(i);
         const int place = look(blocks, low, high);
         if (place == -1)
             return false;
@@ -186,8 +195,7 @@ struct block *blocks_borrow(struct blocks *blocks, uint64_t address)
             return block;
     }
     for (unsigned i = 0; i < TRIES; i++) {
-        if (i > TRIES / 10) // who is at it has lost its processor
-            sched_yield();
+        pause_before(i);
         const uint64_t puts = atomic_load(&blocks->puts);
         const int place = look(blocks, address, address + 1);
         struct block *block = place >= 0 ? borrow_at(blocks, (unsigned)place, address) : NULL;
