@@ -69,6 +69,7 @@ struct driver_process {
 
     struct driver_stream *ready, *ready_last; // streams a worker may take
     uint64_t delay_ns; // that work waits for, to be noticed if the program does not wait for it
+    bool strict;       // a handle that is none ends the program
     unsigned workers, idle_workers, blocked; // blocked: streams whose head waits for others
     unsigned running;                        // commands being run now
 
@@ -132,6 +133,13 @@ CUresult driver_begin(void);
 void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void driver_say_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 CUresult driver_not_there(const char *function);
+// The error of a handle that is none, or whose thing is gone. GPUs' drivers may crash there.
+void driver_end_if_strict(const char *what);
+static inline CUresult driver_no_handle(const char *what)
+{
+    driver_end_if_strict(what);
+    return CUDA_ERROR_INVALID_HANDLE;
+}
 
 // Writes what kernels have printed to the program's stdout. Called where a real driver does: by
 // launches, calls that wait for the device, blocking copies, loading and unloading, before host

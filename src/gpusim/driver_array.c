@@ -100,7 +100,7 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CU
 {
     DRIVER_BEGIN();
     const struct driver_array *array = (const struct driver_array *)hArray;
-    DRIVER_REJECT(!driver_array_valid(array), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_array_valid(array), driver_no_handle("array"));
     DRIVER_REJECT(!pArrayDescriptor, CUDA_ERROR_INVALID_VALUE);
     *pArrayDescriptor = array->desc;
     return CUDA_SUCCESS;
@@ -110,7 +110,7 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarra
 {
     DRIVER_BEGIN();
     const struct driver_array *array = (const struct driver_array *)hArray;
-    DRIVER_REJECT(!driver_array_valid(array), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_array_valid(array), driver_no_handle("array"));
     DRIVER_REJECT(!pArrayDescriptor, CUDA_ERROR_INVALID_VALUE);
     *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){.Width = array->desc.Width,
                                                 .Height = array->desc.Height,
@@ -149,7 +149,7 @@ CUresult cuArrayDestroy(CUarray hArray)
 {
     DRIVER_BEGIN();
     struct driver_array *array = (struct driver_array *)hArray;
-    DRIVER_REJECT(!driver_array_valid(array) || !array->allocation, CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_array_valid(array) || !array->allocation, driver_no_handle("array"));
     return destroy(array);
 }
 

@@ -18,7 +18,7 @@ static CUresult end_of_array(const struct end *end, const CUDA_MEMCPY3D *copy, c
                              size_t *pitch, size_t *slice)
 {
     const struct driver_array *array = (const struct driver_array *)end->array;
-    DRIVER_REJECT(!driver_array_valid(array), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_array_valid(array), driver_no_handle("array"));
     DRIVER_REJECT(end->x_bytes + copy->WidthInBytes > array->desc.Width * array->texel_bytes ||
                       end->y + copy->Height > array->rows || end->z + copy->Depth > array->slices,
                   CUDA_ERROR_INVALID_VALUE);
@@ -200,7 +200,7 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 static CUresult array_span(CUarray handle, size_t offset, size_t bytes, char **data)
 {
     const struct driver_array *array = (const struct driver_array *)handle;
-    DRIVER_REJECT(!driver_array_valid(array), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_array_valid(array), driver_no_handle("array"));
     DRIVER_REJECT(offset + bytes > array->slice_bytes * array->slices, CUDA_ERROR_INVALID_VALUE);
     *data = (char *)(uintptr_t)array->data + offset;
     return CUDA_SUCCESS;

@@ -37,7 +37,7 @@ CUresult cuEventDestroy_v2(CUevent hEvent)
 {
     DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
-    DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_event_valid(event), driver_no_handle("event"));
     driver_lock();
     struct driver_event **at = &event->context->events;
     while (*at && *at != event)
@@ -74,7 +74,7 @@ CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int f
 {
     DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
-    DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_event_valid(event), driver_no_handle("event"));
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
@@ -100,7 +100,7 @@ CUresult cuEventQuery(CUevent hEvent)
 {
     DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
-    DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_event_valid(event), driver_no_handle("event"));
     driver_lock();
     CUresult result = (CUresult)driver.error;
     if (event->capture)
@@ -115,7 +115,7 @@ CUresult cuEventSynchronize(CUevent hEvent)
 {
     DRIVER_BEGIN();
     struct driver_event *event = (struct driver_event *)hEvent;
-    DRIVER_REJECT(!driver_event_valid(event), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_event_valid(event), driver_no_handle("event"));
     driver_lock();
     CUresult result = event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS && event->recorded)
@@ -134,7 +134,7 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
     struct driver_event *start = (struct driver_event *)hStart;
     struct driver_event *end = (struct driver_event *)hEnd;
     DRIVER_REJECT(!driver_event_valid(start) || !driver_event_valid(end),
-                  CUDA_ERROR_INVALID_HANDLE);
+                  driver_no_handle("event"));
     driver_lock();
     CUresult result = (CUresult)driver.error;
     if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || !start->recorded ||

@@ -282,7 +282,7 @@ CUresult cuModuleUnload(CUmodule hmod)
 {
     DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
-    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library's
     return unload(module);
 }
@@ -298,7 +298,7 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
     DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
-    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!hfunc || !name || !*name, CUDA_ERROR_INVALID_VALUE);
     struct driver_function *function;
     DRIVER_TRY(driver_module_function(module, name, &function));
@@ -310,7 +310,7 @@ CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
     DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)mod;
-    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!count, CUDA_ERROR_INVALID_VALUE);
     *count = module->function_count;
     return CUDA_SUCCESS;
@@ -320,7 +320,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunct
 {
     DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)mod;
-    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!functions, CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < numFunctions && i < module->function_count; i++)
         functions[i] = (CUfunction)&module->functions[i];
@@ -331,7 +331,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, c
 {
     DRIVER_BEGIN();
     struct driver_module *module = (struct driver_module *)hmod;
-    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
     return variable(module, name, dptr, bytes, false);
 }
@@ -380,7 +380,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 
 #define LIBRARY(module, handle)                                      \
     struct driver_module *module = (struct driver_module *)(handle); \
-    DRIVER_REJECT(!driver_module_valid(module), CUDA_ERROR_INVALID_HANDLE)
+    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"))
 
 CUresult cuLibraryUnload(CUlibrary library)
 {

@@ -75,6 +75,14 @@ void driver_say_once(const char *format, ...)
         say(text);
 }
 
+void driver_end_if_strict(const char *what)
+{
+    if (!driver.strict)
+        return;
+    driver_say("simulated GPU: a handle of no %s is used, or of one that is gone", what);
+    abort();
+}
+
 CUresult driver_not_there(const char *function)
 {
     driver_say_once("simulated GPU: %s is not there yet", function);
@@ -164,6 +172,8 @@ static CUresult start(void)
     char text[1000];
     DRIVER_TRY(driver_log_open());
     const char *workers = getenv("GLINT_SIM_WORKERS"), *delay = getenv("GLINT_SIM_DELAY_US");
+    const char *strict = getenv("GLINT_SIM_STRICT");
+    driver.strict = strict && *strict && strcmp(strict, "0") != 0;
     driver.delay_ns = delay ? strtoull(delay, NULL, 10) * 1000 : 0;
     unsigned long count = workers ? strtoul(workers, NULL, 10) : 0;
     if (sim_device_create(driver.preset, count > 1024 ? 1024 : (unsigned)count, driver.log,

@@ -81,7 +81,7 @@ CUresult driver_stream_of(struct driver_context *context, CUstream handle,
                 *stream = at;
                 return CUDA_SUCCESS;
             }
-    return CUDA_ERROR_INVALID_HANDLE;
+    return driver_no_handle("stream");
 }
 
 CUresult driver_enter_stream(CUstream handle, struct driver_context **context,
@@ -248,7 +248,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
     struct driver_event *event = (struct driver_event *)hEvent;
     CUresult result = CUDA_SUCCESS;
     if (!driver_event_valid(event))
-        result = CUDA_ERROR_INVALID_HANDLE;
+        result = driver_no_handle("event");
     else if (stream->capture || event->capture)
         result = driver_capture_wait(stream, event);
     else if (event->recorded) {

@@ -137,10 +137,11 @@ static void look_for_pending(struct call *call)
 // Whether what was pending when it began was done before it returned. Where the driver has done
 // what was asked, the function is one that waits. Asking whether all is done now would miss those
 // that leave work of their own behind, or the event for its time; so that is done only where the
-// call failed, or is none that always waits.
+// call failed, or is none that always waits. The streams of a context that is gone have nothing
+// pending, and must not be asked: the driver may follow what it has freed.
 static bool has_waited(const struct call *call)
 {
-    if (call->result == CUDA_SUCCESS && !(call->how & HOOK_UNSURE))
+    if (call->result == CUDA_SUCCESS && (!(call->how & HOOK_UNSURE) || context_is_gone(call)))
         return true;
     if (call->event || !state_ask())
         return false;

@@ -72,6 +72,8 @@ void call_stop(struct call *call, CUresult result);
 CUresult call_end(struct call *call);
 void call_tell(struct call *call);      // one of a hidden function, after all
 void call_put(const struct call *call); // writes a record, for hooks that make more than one
+// Whether the call, which was good, has ended its context, and with it all that was in that.
+bool context_is_gone(const struct call *call);
 
 // What a hook calls: the function of correct.h that stands before the driver's, or the driver's.
 extern void *call_stands[HOOK_COUNT]; // NULL: none; written at the start

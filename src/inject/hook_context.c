@@ -27,38 +27,51 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
         call.context->primary = true;
 })
 
-// What the context is known as; it cannot be asked when it is gone.
+// What the context is known as, NULL: it is not; it cannot be asked when it is gone.
 static void ends(struct call *call, struct context *context)
 {
-    if (context)
-        call->context = context;
+    call->context = context;
     if (state.probes && context && context == call->current)
         shadow_context_end(context);
     if (state.timestamps && context)
         gpu_time_collect_context(context);
 }
 
-#define ENDED(symbol)                                              \
-    HOOKED(                                                        \
-        symbol, (CUcontext ctx), (ctx), NO_STREAM,                 \
-        { ends(&call, ctx ? context_known(ctx) : call.context); }, \
-        {                                                          \
-            if (result == CUDA_SUCCESS && call.context)            \
-                context_end(call.context, call.number);            \
-        })
+// Giving up a hold of it ends it where it was the last: what is detached is then no longer the
+// current one, and a primary context not active.
+bool context_is_gone(const struct call *call)
+{
+    unsigned flags;
+    int active = 1;
+    switch (call->hook) {
+    case HOOK_cuCtxDestroy:
+    case HOOK_cuCtxDestroy_v2:
+    case HOOK_cuDevicePrimaryCtxReset: // however many still hold it
+    case HOOK_cuDevicePrimaryCtxReset_v2: return true;
+    case HOOK_cuCtxDetach: return context_current() != call->context;
+    case HOOK_cuDevicePrimaryCtxRelease:
+    case HOOK_cuDevicePrimaryCtxRelease_v2:
+        return REAL(cuDevicePrimaryCtxGetState)((CUdevice)call->context->device - 1, &flags,
+                                                &active) == CUDA_SUCCESS &&
+               !active;
+    default: return false;
+    }
+}
+
+static void ended(const struct call *call)
+{
+    if (call->result == CUDA_SUCCESS && call->context && context_is_gone(call))
+        context_end(call->context, call->number);
+}
+
+#define ENDED(symbol)                              \
+    HOOKED(                                        \
+        symbol, (CUcontext ctx), (ctx), NO_STREAM, \
+        { ends(&call, ctx ? context_known(ctx) : call.context); }, { ended(&call); })
 
 ENDED(cuCtxDestroy)
 ENDED(cuCtxDestroy_v2)
-
-// Gives back what cuCtxAttach took; the last one destroys, and only the current context can be it.
-HOOKED(
-    cuCtxDetach, (CUcontext ctx), (ctx), NO_STREAM,
-    { ends(&call, ctx ? context_known(ctx) : call.context); },
-    {
-        struct context *now = context_current();
-        if (result == CUDA_SUCCESS && call.context && now != call.context)
-            context_end(call.context, call.number);
-    })
+ENDED(cuCtxDetach) // gives back what cuCtxAttach took
 
 static struct context *primary_of(CUdevice device)
 {
@@ -74,28 +87,12 @@ static struct context *primary_of(CUdevice device)
     return found;
 }
 
-// Resetting ends all that is in the context, however many still hold it.
-static void primary_reset(struct call *call, struct context *context, CUdevice device)
-{
-    (void)device;
-    if (call->result == CUDA_SUCCESS && context)
-        context_end(context, call->number);
-}
+#define GIVEN_UP(symbol)                                                             \
+    HOOKED(                                                                          \
+        symbol, (CUdevice dev), (dev), NO_STREAM, { ends(&call, primary_of(dev)); }, \
+        { ended(&call); })
 
-// It is gone when it is no longer active.
-static void primary_released(struct call *call, struct context *context, CUdevice device)
-{
-    unsigned flags;
-    int active = 1;
-    if (REAL(cuDevicePrimaryCtxGetState)(device, &flags, &active) == CUDA_SUCCESS && !active)
-        primary_reset(call, context, device);
-}
-
-#define GIVEN_UP(symbol, ended)                                                            \
-    HOOKED(symbol, (CUdevice dev), (dev), NO_STREAM, struct context *of = primary_of(dev); \
-           ends(&call, of), { ended(&call, of, dev); })
-
-GIVEN_UP(cuDevicePrimaryCtxRelease, primary_released)
-GIVEN_UP(cuDevicePrimaryCtxRelease_v2, primary_released)
-GIVEN_UP(cuDevicePrimaryCtxReset, primary_reset)
-GIVEN_UP(cuDevicePrimaryCtxReset_v2, primary_reset)
+GIVEN_UP(cuDevicePrimaryCtxRelease)
+GIVEN_UP(cuDevicePrimaryCtxRelease_v2)
+GIVEN_UP(cuDevicePrimaryCtxReset)
+GIVEN_UP(cuDevicePrimaryCtxReset_v2)

@@ -242,6 +242,8 @@ void context_end(struct context *context, uint64_t call)
         shadow_context_gone(context, call);
     correct_pool_context_gone(context);
     correct_back_context_gone(context);
+    // What had not happened before the call has no time: its events are gone.
+    atomic_fetch_add(&state.untimed, atomic_exchange(&context->timings_left, 0));
     pthread_mutex_lock(&state.lock);
     base_map_remove(&state.contexts, key(context->handle));
     atomic_fetch_add(&state.context_changes, 1);

@@ -14,6 +14,12 @@ file(MAKE_DIRECTORY ${seeds})
 glint_test(gpusim.log_seeds gpusim_write_log ${seeds})
 set_tests_properties(gpusim.log_seeds PROPERTIES FIXTURES_SETUP sim_log_seeds)
 
+# Handles of what is gone are errors, and end the program where that is asked for.
+if(TARGET test_gpusim_driver_reset)
+    glint_test(gpusim.strict sh -c "GLINT_SIM_STRICT=1 $<TARGET_FILE:test_gpusim_driver_reset> 2>&1 |
+        grep 'simulated GPU: a handle of no [a-z]* is used, or of one that is gone'")
+endif()
+
 # What the driver answers: on the simulated GPU what an H200's did.
 if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
     add_executable(gpusim_driver_behaviour gpusim/driver/behaviour.c)

@@ -8,12 +8,25 @@ device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$GLINT" run --device "$device" -- "$program" "$case" > "$work/native" 2> /dev/null
-"$GLINT" record --device "$device" -o "$work/profile" -- "$program" "$case" > "$work/recorded" 2> /dev/null
+# does OUTPUT GLINT_COMMAND...: runs the program, whose messages are seen where it fails.
+does() {
+    printed=$1
+    shift
+    "$GLINT" "$@" -- "$program" "$case" > "$work/$printed" 2> "$work/told" || {
+        echo "$printed: exit status $?"
+        cat "$work/told"
+        exit 1
+    }
+}
+
+does native run --device "$device"
+does recorded record --device "$device" -o "$work/profile"
 "$GLINT_SOURCE_DIR/tests/inject/plan_of.sh" "$work/profile" pool "c.name IN ('cuMemAlloc_v2', 'cuMemFree_v2') AND
     EXISTS (SELECT 1 FROM v_call_paths p WHERE p.id = c.call_path AND p.depth = 0 AND p.function IN ('take', 'give'))" > "$work/plan"
 grep -c '^pool' "$work/plan" > /dev/null || { echo "no path of the plan"; exit 1; }
-GLINT_PLAN=$work/plan "$GLINT" record --device "$device" -o "$work/corrected" -- "$program" "$case" > "$work/found" 2> "$work/told"
+export GLINT_PLAN="$work/plan"
+does found record --device "$device" -o "$work/corrected"
+unset GLINT_PLAN
 diff -u "$work/native" "$work/recorded"
 diff -u "$work/native" "$work/found" || { cat "$work/told"; exit 1; }
 ask() { "$GLINT" query -f tabs "$work/corrected" "$1" | tail -n +2; }
