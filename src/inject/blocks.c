@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who wants to read or change a block exchanges its key for 1 and puts the key, or 0, there last. A
-// key that stays 1, because its thread is in another process since a fork, is a place less.
+// Who wants to read or change a block exchanges its key for 1 and puts the key, or 0, there last.
 #include "blocks.h"
 
 #include <sched.h>
 #include <stddef.h>
+#include <time.h>
 
 enum { FREE = 0, TAKEN = 1, TRIES = 1000 };
 
@@ -18,10 +18,14 @@ static _Atomic uint64_t *key_at(struct blocks *blocks, unsigned place)
     return &blocks->keys[place / BLOCKS_WAYS][place % BLOCKS_WAYS];
 }
 
-// Before another try: who is at it may have lost its processor.
+// Before another try: who is at it may have lost its processor. All tries together take some 50 ms
+// at most.
 static void pause_before(unsigned tries)
 {
-    if (tries > TRIES / 10)
+    const struct timespec a_while = {.tv_nsec = 100000};
+    if (tries > TRIES / 2)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &a_while, NULL); // which leaves errno alone
+    else if (tries > TRIES / 10)
         sched_yield();
 }
 
@@ -213,4 +217,11 @@ void blocks_give_back(struct blocks *blocks, struct block *block)
 {
     const ptrdiff_t place = block - &blocks->blocks[0][0];
     atomic_store(key_at(blocks, (unsigned)place), block->address);
+}
+
+void blocks_forked(struct blocks *blocks)
+{
+    for (unsigned place = 0; place < BLOCKS_SETS * BLOCKS_WAYS; place++)
+        if (atomic_load_explicit(key_at(blocks, place), memory_order_relaxed) == TAKEN)
+            leave(blocks, place);
 }

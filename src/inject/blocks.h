@@ -59,5 +59,7 @@ bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, str
 // back. NULL: none is known.
 struct block *blocks_borrow(struct blocks *blocks, uint64_t address);
 void blocks_give_back(struct blocks *blocks, struct block *block);
+// In a child of fork: what other threads were at is forgotten, since they are not here.
+void blocks_forked(struct blocks *blocks);
 
 #endif

@@ -134,6 +134,14 @@ static void look_for_pending(struct call *call)
     state_asked();
 }
 
+static bool was_pending(const struct call *call, const struct stream *stream)
+{
+    bool found = false;
+    for (unsigned i = 0; !found && i < call->pending_count; i++)
+        found = call->pending[i] == stream;
+    return found;
+}
+
 // Whether what was pending when it began was done before it returned. Where the driver has done
 // what was asked, the function is one that waits. Asking whether all is done now would miss those
 // that leave work of their own behind, or the event for its time; so that is done only where the
@@ -145,9 +153,12 @@ static bool has_waited(const struct call *call)
         return true;
     if (call->event || !state_ask())
         return false;
+    // Of the streams that there still are.
+    struct stream *streams[CALL_MOST_STREAMS];
+    const size_t count = streams_of(call->pending[0]->context, false, streams, CALL_MOST_STREAMS);
     bool waited = true;
-    for (unsigned i = 0; waited && i < call->pending_count; i++)
-        waited = !is_pending(call, call->pending[i]);
+    for (size_t i = 0; waited && i < count; i++)
+        waited = !was_pending(call, streams[i]) || !is_pending(call, streams[i]);
     state_asked();
     return waited;
 }

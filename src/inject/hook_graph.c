@@ -5,7 +5,6 @@
 #include "first_use.h"
 #include "graph_nodes.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -396,8 +395,7 @@ HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, st
 static void captures(const struct call *call)
 {
     atomic_fetch_add(&state.captures, 1);
-    while (atomic_load(&state.asking))
-        sched_yield();
+    state_await_asking();
     if (!state.probes || !call->stream)
         return;
     shadow_stream_leave(call->stream);

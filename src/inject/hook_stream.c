@@ -24,11 +24,11 @@ HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned fl
 // when the driver returns: it is forgotten before.
 static void destroys(struct call *call, CUstream handle)
 {
+    stream_end(handle);
     if (state.timestamps && call->stream)
         gpu_time_collect(call->stream);
     if (state.probes && call->stream)
         shadow_stream_leave(call->stream);
-    stream_end(handle);
 }
 
 static void destroyed(struct call *call)

@@ -19,6 +19,11 @@ void host_start(void)
     atomic_store(&numbers, 0);
 }
 
+void host_forked(void)
+{
+    blocks_forked(&host_blocks);
+}
+
 static uint64_t clock_ns(void) // also before state.clock is prepared
 {
     struct timespec now;

@@ -40,6 +40,7 @@ bool host_spare_release(void);
 
 // What the host's end of the copy is, where no more is known than that it is pageable.
 void host_look(const struct call *call, struct event_copy *copy);
-void host_start(void); // the process meets the recorder
+void host_start(void);  // the process meets the recorder
+void host_forked(void); // a child of fork
 
 #endif

@@ -123,6 +123,7 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     stream->thread = thread;
     stream->handle = handle;
     stream->foreign = false;
+    atomic_store(&stream->ended, false);
     stream->context = context;
     stream->next = context->streams;
     atomic_store(&stream->enqueued, 0);
@@ -324,8 +325,10 @@ void stream_end(CUstream handle)
         if (*link)
             *link = stream->next;
         stream->next = NULL;
+        atomic_store(&stream->ended, true);
     }
     pthread_mutex_unlock(&state.lock);
+    state_await_asking();
 }
 
 void stream_recycle(struct stream *stream)

@@ -250,8 +250,10 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
         return false;
     }
     const bool due = how == ALL || now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
+    const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
+    // Who destroys its stream comes for the lane after that has begun.
     const CUstream stream =
-        lane->open && due && !atomic_load(&lane->shadow->failed) ? nameable(lane, how) : NULL;
+        wanted && !atomic_load(&lane->stream->ended) ? nameable(lane, how) : NULL;
     if (stream)
         shadow_lane_close(lane, stream);
     const bool done = shadow_lane_tell(lane);

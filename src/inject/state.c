@@ -9,6 +9,7 @@
 #include "state.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@
 #include "call.h"
 #include "correct.h"
 #include "first_use.h"
+#include "host_memory.h"
 #include "pool.h"
 #include "probe.h"
 
@@ -142,12 +144,26 @@ static bool start(const struct door_driver *driver)
     return state.ring != NULL;
 }
 
+// --- Questions -----------------------------------------------------------------------------------
+
+// Who comes while one turn is waited for begins in the other, so that this does not take forever.
+void state_await_asking(void)
+{
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        while (atomic_load(&state.asking[turn])) {
+            atomic_store(&state.turn, 1 - turn);
+            sched_yield();
+        }
+    }
+}
+
 // --- Phases --------------------------------------------------------------------------------------
 
 static void forked(void)
 {
     correct_forked();
     first_use_forked();
+    host_forked();
     atomic_store(state.phase, PHASE_NEW);
 }
 

@@ -117,10 +117,11 @@ struct stream_times {
 
 struct stream {
     uint32_t number;
-    uint32_t flags;  // EVENT_STREAM_*
-    uint32_t thread; // of a thread's own default stream
-    bool foreign;    // made in a way that is not hooked, and perhaps destroyed in one
-    CUstream handle; // as any thread (or for a default stream that thread) may say it
+    uint32_t flags;     // EVENT_STREAM_*
+    uint32_t thread;    // of a thread's own default stream
+    bool foreign;       // made in a way that is not hooked, and perhaps destroyed in one
+    _Atomic bool ended; // it is being destroyed, or was
+    CUstream handle;    // as any thread (or for a default stream that thread) may say it
     struct context *context;
     struct stream *next;       // of the context; or of those to be used again
     _Atomic uint64_t enqueued; // pieces of work that were given to it
@@ -158,8 +159,8 @@ void context_end(struct context *context, uint64_t call);
 // The stream that a function means by the handle. NULL: no context. per_thread: 0 is the thread's.
 struct stream *stream_of(CUstream handle, bool per_thread, struct context *current);
 struct stream *stream_new(CUstream handle, struct context *context);
-// Forgets the handle, which the driver may give out again; when nobody tells of it any more, its
-// structure is used again.
+// Forgets the handle, before the driver ends it and may give it out again; nobody asks about it any
+// more. When nobody tells of it any more, its structure is used again.
 void stream_end(CUstream handle);
 void stream_recycle(struct stream *stream);
 static inline void stream_work(struct stream *stream) // a piece of work was given to it
@@ -246,6 +247,8 @@ struct thread_state {
     uint32_t generation; // of the process that gave the number
     uint32_t depth;      // inside a hook: what the driver calls then is its own affair
     struct call *call;   // the hook's; NULL: in none
+    uint32_t asking;     // how often it has begun to query, and not ended
+    uint32_t turn;       // in which it began
     bool tracking;       // has the lock of first_use_inner.h
     bool segv_blocked;   // as the program sees it
     bool segv_pending;   // and one was sent to it meanwhile
@@ -273,8 +276,9 @@ struct state {
     _Atomic uint64_t calls, events_made;
     _Atomic uint64_t objects_untold; // numbers that were given out for nothing
     _Atomic uint32_t threads_made;
-    _Atomic uint32_t captures;  // streams under capture, or about to be: nothing may be queried
-    _Atomic uint32_t asking;    // threads that are just querying; a capture waits for them
+    _Atomic uint32_t captures; // streams under capture, or about to be: nothing may be queried
+    // Threads that are just querying, by the turn in which they began.
+    _Atomic uint32_t asking[2], turn;
     _Atomic bool no_memory;     // said so
     _Atomic bool no_place;      // said that a region of NVTX is left out
     _Atomic uint64_t untimed;   // pieces of work whose GPU time was not taken
@@ -339,20 +343,28 @@ void state_note(enum event_severity severity, const char *text);
 // bytes.
 size_t program_describe(char *text, size_t room);
 
-// Around questions to the driver that would break a capture, of whichever thread. False: there is
-// one, and nothing may be asked; else state_asked ends it, soon.
-static inline bool state_ask(void)
-{
-    atomic_fetch_add(&state.asking, 1);
-    if (!atomic_load(&state.captures))
-        return true;
-    atomic_fetch_sub(&state.asking, 1);
-    return false;
-}
+// Around questions to the driver that would break a capture, of whichever thread, or that are about
+// streams which another thread may destroy: those that streams_of tells from then on are there
+// until the end. False: there is a capture, and nothing may be asked; else state_asked ends it,
+// soon.
 static inline void state_asked(void)
 {
-    atomic_fetch_sub(&state.asking, 1);
+    if (!--inject_thread.asking)
+        atomic_fetch_sub(&state.asking[inject_thread.turn], 1);
 }
+static inline bool state_ask(void)
+{
+    if (!inject_thread.asking++) {
+        inject_thread.turn = atomic_load(&state.turn);
+        atomic_fetch_add(&state.asking[inject_thread.turn], 1);
+    }
+    if (!atomic_load(&state.captures))
+        return true;
+    state_asked();
+    return false;
+}
+// Returns when all have ended that were asking when it was called; not by one of them.
+void state_await_asking(void);
 
 static inline uint64_t now_ns(void)
 {

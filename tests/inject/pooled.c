@@ -420,6 +420,49 @@ static void churn(unsigned seed, int threads, bool per_thread)
     }
 }
 
+// Streams that come and go while other threads wait for all of the context's, and allocate and
+// free.
+static void *come_and_go(void *user)
+{
+    struct churn *churn = user;
+    CHECK(cuCtxSetCurrent(churn->context));
+    for (unsigned i = 0; i < 250; i++) {
+        const uint32_t value = next(&churn->seed);
+        uint32_t found = 0;
+        CUstream own;
+        CHECK(cuStreamCreate(&own, i % 2 ? CU_STREAM_NON_BLOCKING : 0));
+        CUdeviceptr a = take(BYTES);
+        CHECK(cuMemsetD32Async(a, value, WORDS, own));
+        if (i % 8 == 0)
+            CHECK(cuCtxSynchronize());
+        if (i % 3 == 0) {
+            CHECK(cuMemcpyDtoHAsync_v2(&found, a + BYTES - 4, 4, own));
+            CHECK(cuStreamSynchronize(own));
+            churn->sum = churn->sum * 31 + found - value;
+        }
+        CHECK(cuStreamDestroy_v2(own));
+        give(a);
+    }
+    return NULL;
+}
+
+static void meanwhile(void)
+{
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    struct churn all[THREADS];
+    CUcontext context;
+    CHECK(cuCtxGetCurrent(&context));
+    for (unsigned i = 0; i < THREADS; i++) {
+        all[i] = (struct churn){.seed = i, .context = context, .sum = 1};
+        pthread_create(&thread[i], NULL, come_and_go, &all[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        printf("meanwhile %u: %016llx\n", i, (unsigned long long)all[i].sum);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -441,6 +484,8 @@ int main(int argc, char **argv)
         contexts();
     else if (strcmp(what, "captures") == 0)
         captures();
+    else if (strcmp(what, "meanwhile") == 0)
+        meanwhile();
     else if (strcmp(what, "churn") == 0) {
         for (unsigned seed = 1; seed <= 6; seed++)
             churn(seed, 1 + (int)seed % 4, seed == 5);

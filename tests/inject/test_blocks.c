@@ -176,6 +176,23 @@ static void threads_do_not_lose_blocks(void **state)
     }
 }
 
+// What another thread was at when the process forked is nobody's in the child.
+static void a_child_does_not_wait_for_other_threads(void **state)
+{
+    (void)state;
+    struct block taken;
+    put(0x10000, 0x1000);
+    put(0x20000, 0x1000);
+    assert_non_null(blocks_borrow(table, 0x10000)); // and not given back
+    blocks_forked(table);
+    assert_int_equal(start_of(0x10800), 0);
+    assert_int_equal(start_of(0x20800), 0x20000);
+    put(0x10000, 0x1000);
+    assert_int_equal(start_of(0x10800), 0x10000);
+    assert_true(blocks_take(table, 0x10000, &taken));
+    assert_false(blocks_take_overlap(table, 0x10000, 0x11000, &taken));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +202,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_too_many_the_newest_are_kept, make_table, free_table),
         cmocka_unit_test_setup_teardown(random_blocks_are_as_a_list_tells, make_table, free_table),
         cmocka_unit_test_setup_teardown(threads_do_not_lose_blocks, make_table, free_table),
+        cmocka_unit_test_setup_teardown(a_child_does_not_wait_for_other_threads, make_table,
+                                        free_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
