@@ -268,6 +268,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
 static CUresult push(struct driver_context *context)
 {
     struct driver_thread *thread = driver_thread();
+    if (!is_alive(context) && !context->is_primary)
+        driver_end_if_strict("context");
     DRIVER_REJECT(thread->depth == DRIVER_CONTEXT_STACK, CUDA_ERROR_OUT_OF_MEMORY);
     thread->stack[thread->depth++] = context;
     settle(thread);

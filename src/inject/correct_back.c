@@ -480,27 +480,40 @@ bool correct_back_give_back(void)
     return any;
 }
 
-// What natively is waited for when memory is freed: all that the device has to do.
-static CUresult wait_for_all(void)
+// Another thread may be about to end it: it comes after this, or this leaves it alone.
+static CUresult wait_for(const struct context *context)
 {
-    CUcontext contexts[16];
-    size_t count = 0;
+    CUcontext popped;
     CUresult result = CUDA_SUCCESS;
-    correct_settle();
-    pthread_mutex_lock(&state.lock);
-    for (size_t i = 0; i < state.contexts.count && count < 16; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        if (!entry->removed)
-            contexts[count++] = ((const struct context *)(uintptr_t)entry->value)->handle; // NOLINT
-    }
-    pthread_mutex_unlock(&state.lock);
-    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        CUcontext popped;
-        if (REAL(cuCtxPushCurrent_v2)(contexts[i]) != CUDA_SUCCESS)
-            continue;
+    const bool asks = state_ask();
+    if (!atomic_load(&context->ending) &&
+        REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS) {
         result = REAL(cuCtxSynchronize)();
         REAL(cuCtxPopCurrent_v2)(&popped);
     }
+    if (asks)
+        state_asked();
+    return result;
+}
+
+// What natively is waited for when memory is freed: all that the device has to do.
+static CUresult wait_for_all(void)
+{
+    enum { MOST = 16 };
+    const struct context *current = correct_call()->current, *others[MOST];
+    size_t count = 0;
+    correct_settle();
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < state.contexts.count && count < MOST; i++) {
+        const struct base_map_entry *entry = &state.contexts.entries[i];
+        const struct context *context = (const struct context *)(uintptr_t)entry->value; // NOLINT
+        if (!entry->removed && context != current)
+            others[count++] = context; // which is never freed
+    }
+    pthread_mutex_unlock(&state.lock);
+    CUresult result = current ? REAL(cuCtxSynchronize)() : CUDA_SUCCESS;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = wait_for(others[i]);
     return result;
 }
 

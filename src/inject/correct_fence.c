@@ -169,10 +169,14 @@ void fences_orphan(struct fences *fences, struct stream *stream, const struct co
     fences->unsure |= !place;
 }
 
-void fences_forget(struct fences *fences)
+void fences_end(struct fences *fences)
 {
-    for (size_t i = 0; i < fences->live.count; i++)
+    for (size_t i = 0; i < fences->live.count; i++) {
+        REAL(cuEventDestroy_v2)(fences->live.items[i]->event);
         free(fences->live.items[i]);
+    }
+    for (size_t i = 0; i < fences->spare.count; i++)
+        REAL(cuEventDestroy_v2)(fences->spare.items[i]);
     base_array_fini(&fences->live);
     base_array_fini(&fences->orphans);
     base_array_fini(&fences->spare);

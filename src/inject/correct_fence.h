@@ -32,7 +32,7 @@ void fences_leave(struct fences *fences, struct block *block);
 // The stream is about to be destroyed.
 void fences_orphan(struct fences *fences, struct stream *stream, const struct context *current);
 
-// The context is gone, and its events with it.
-void fences_forget(struct fences *fences);
+// The context may be about to end.
+void fences_end(struct fences *fences);
 
 #endif

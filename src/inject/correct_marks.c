@@ -122,19 +122,19 @@ void correct_owed_await(void)
 // Without the lock, whose holder may be the one that waits. Streams' structures are never freed.
 static void ask(void)
 {
+    if (!state_ask())
+        return;
     for (uint32_t i = 0; i < atomic_load(&marks.top); i++) {
         struct correct_lane *lane = &marks.lanes[i];
         const struct stream *stream = atomic_load(&lane->stream);
-        if (!stream || is_reached(i, atomic_load(&lane->number)))
+        if (!stream || is_reached(i, atomic_load(&lane->number)) ||
+            atomic_load(&stream->context->ending))
             continue;
         // An error is the context's: its legacy stream tells of it too.
         CUresult result = REAL(cuCtxPushCurrent_v2)(stream->context->handle);
         if (result == CUDA_SUCCESS) {
             CUcontext old;
-            if (state_ask()) {
-                result = REAL(cuStreamQuery)(CU_STREAM_LEGACY);
-                state_asked();
-            }
+            result = REAL(cuStreamQuery)(CU_STREAM_LEGACY);
             REAL(cuCtxPopCurrent_v2)(&old);
         }
         if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
@@ -142,6 +142,7 @@ static void ask(void)
         atomic_store(&marks.failure, result);
         atomic_store(&lane->failed, true);
     }
+    state_asked();
 }
 
 static void *watch(void *unused)

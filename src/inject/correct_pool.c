@@ -180,23 +180,6 @@ static void check_ends(struct call *call)
     }
 }
 
-void correct_pool_before(struct call *call)
-{
-    if (!atomic_load_explicit(&pools.any, memory_order_acquire))
-        return;
-    check_ends(call);
-    if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address)
-        correct_pool_share(call->detail.alloc.address); // with another process, or as it is advised
-    if (call->hook == HOOK_cuLaunchCooperativeKernelMultiDevice)
-        wait_for_all_open();
-    if (!call->stream || call->flags & EVENT_CALL_CAPTURED || call->kind == EVENT_CALL_SYNC)
-        return;
-    if (call->kind == EVENT_CALL_STREAM)
-        orphan(call->stream, call->current);
-    else if (call->stream->fenced < atomic_load_explicit(&pools.opened, memory_order_acquire))
-        wait_for_open(call->stream);
-}
-
 // --- Allocation and free -------------------------------------------------------------------------
 
 struct rating {
@@ -290,25 +273,26 @@ static bool within_bounds(const struct pool *pool)
     return !blocks_over(&pool->blocks, 0);
 }
 
-static bool give_back(pool_enough *enough)
+typedef BASE_ARRAY(CUdeviceptr) pool_given;
+
+static void take_out(struct pool *pool, pool_enough *enough, pool_given *given)
 {
-    BASE_ARRAY(CUdeviceptr) given = {0};
-    pthread_mutex_lock(&pools.lock);
-    for (struct pool *pool = pools.first; pool; pool = pool->next) {
-        struct block *block = pool->blocks.oldest;
-        while (block && !enough(pool)) {
-            struct block *next = block->newer;
-            CUdeviceptr *place = base_array_push(&given);
-            if (!place)
-                break;
-            *place = block->address;
-            fences_leave(&pool->fences, block);
-            blocks_remove(&pool->blocks, block);
-            block = next;
-        }
+    struct block *block = pool->blocks.oldest;
+    while (block && !enough(pool)) {
+        struct block *next = block->newer;
+        CUdeviceptr *place = base_array_push(given);
+        if (!place)
+            break;
+        *place = block->address;
+        fences_leave(&pool->fences, block);
+        blocks_remove(&pool->blocks, block);
+        block = next;
     }
-    pthread_mutex_unlock(&pools.lock);
-    const bool any = given.count;
+}
+
+static bool free_all(pool_given *given)
+{
+    const bool any = given->count;
     if (any)
         correct_settle();
     // A capture elsewhere would forbid it; but the program knows nothing of this.
@@ -316,12 +300,22 @@ static bool give_back(pool_enough *enough)
     const bool capturing = any && atomic_load(&state.captures);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    for (size_t i = 0; given.items && i < given.count; i++)
-        REAL(cuMemFree_v2)(given.items[i]);
+    for (size_t i = 0; given->items && i < given->count; i++)
+        REAL(cuMemFree_v2)(given->items[i]);
     if (capturing)
         REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-    base_array_fini(&given);
+    base_array_fini(given);
     return any;
+}
+
+static bool give_back(pool_enough *enough)
+{
+    pool_given given = {0};
+    pthread_mutex_lock(&pools.lock);
+    for (struct pool *pool = pools.first; pool; pool = pool->next)
+        take_out(pool, enough, &given);
+    pthread_mutex_unlock(&pools.lock);
+    return free_all(&given);
 }
 
 bool correct_pool_give_back(void)
@@ -469,6 +463,57 @@ bool correct_pool_view(uint64_t address, uint64_t *bytes)
     return block != NULL;
 }
 
+// --- Before calls --------------------------------------------------------------------------------
+
+// Before a context may end, from when on nobody may ask about its events: what is kept of it is the
+// driver's again, and what is used is the driver's to free. Where the context stays after all, its
+// pool begins anew.
+static void leave_context(const struct context *context)
+{
+    pool_given given = {0};
+    pthread_mutex_lock(&pools.lock);
+    size_t open = pools.open_first;
+    for (size_t i = pools.open_first; i < pools.open.count; i++) {
+        if (pools.open.items[i].pool->context == context)
+            fence_wait(pools.open.items[i].fence);
+        else
+            pools.open.items[open++] = pools.open.items[i];
+    }
+    pools.open.count = open;
+    struct pool **link = &pools.first;
+    while (*link && (*link)->context != context)
+        link = &(*link)->next;
+    struct pool *pool = *link;
+    if (pool) {
+        take_out(pool, never, &given);
+        *link = pool->next;
+        fences_end(&pool->fences);
+        blocks_fini(&pool->blocks);
+        free(pool);
+    }
+    pthread_mutex_unlock(&pools.lock);
+    free_all(&given);
+}
+
+void correct_pool_before(struct call *call)
+{
+    if (!atomic_load_explicit(&pools.any, memory_order_acquire))
+        return;
+    if (call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS && call->context)
+        leave_context(call->context);
+    check_ends(call);
+    if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address)
+        correct_pool_share(call->detail.alloc.address); // with another process, or as it is advised
+    if (call->hook == HOOK_cuLaunchCooperativeKernelMultiDevice)
+        wait_for_all_open();
+    if (!call->stream || call->flags & EVENT_CALL_CAPTURED || call->kind == EVENT_CALL_SYNC)
+        return;
+    if (call->kind == EVENT_CALL_STREAM)
+        orphan(call->stream, call->current);
+    else if (call->stream->fenced < atomic_load_explicit(&pools.opened, memory_order_acquire))
+        wait_for_open(call->stream);
+}
+
 // --- Beginning and end ---------------------------------------------------------------------------
 
 void correct_pool_start(void)
@@ -479,28 +524,4 @@ void correct_pool_start(void)
     correct_stand(HOOK_cuMemFree_v2, (void *)(uintptr_t)frees);
     correct_stand(HOOK_cuMemFreeAsync, (void *)(uintptr_t)frees_async);
     correct_stand(HOOK_cuMemFreeAsync_ptsz, (void *)(uintptr_t)frees_async_ptsz);
-}
-
-void correct_pool_context_gone(const struct context *context)
-{
-    if (!atomic_load(&pools.any))
-        return;
-    pthread_mutex_lock(&pools.lock);
-    size_t kept = pools.open_first;
-    for (size_t i = pools.open_first; i < pools.open.count; i++) {
-        if (pools.open.items[i].pool->context != context)
-            pools.open.items[kept++] = pools.open.items[i];
-    }
-    pools.open.count = kept;
-    struct pool **link = &pools.first;
-    while (*link && (*link)->context != context)
-        link = &(*link)->next;
-    struct pool *pool = *link;
-    if (pool) {
-        *link = pool->next;
-        fences_forget(&pool->fences);
-        blocks_fini(&pool->blocks);
-        free(pool);
-    }
-    pthread_mutex_unlock(&pools.lock);
 }

@@ -16,9 +16,6 @@ void correct_pool_before(struct call *call);
 // The driver found no memory. True: some was given back, try again.
 bool correct_pool_give_back(void);
 
-// The context is gone, and its memory with it.
-void correct_pool_context_gone(const struct context *context);
-
 // Whether all work of the process is this context's.
 bool correct_pool_is_alone(const struct context *context);
 

@@ -27,7 +27,8 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
         call.context->primary = true;
 })
 
-// What the context is known as, NULL: it is not; it cannot be asked when it is gone.
+// What the context is known as, NULL: it is not; it cannot be asked when it is gone. Other threads,
+// which know of it by us alone, leave it.
 static void ends(struct call *call, struct context *context)
 {
     call->context = context;
@@ -35,6 +36,10 @@ static void ends(struct call *call, struct context *context)
         shadow_context_end(context);
     if (state.timestamps && context)
         gpu_time_collect_context(context);
+    if (context) {
+        atomic_store(&context->ending, true);
+        state_await_asking();
+    }
 }
 
 // Giving up a hold of it ends it where it was the last: what is detached is then no longer the
@@ -60,8 +65,12 @@ bool context_is_gone(const struct call *call)
 
 static void ended(const struct call *call)
 {
-    if (call->result == CUDA_SUCCESS && call->context && context_is_gone(call))
+    if (!call->context)
+        return;
+    if (call->result == CUDA_SUCCESS && context_is_gone(call))
         context_end(call->context, call->number);
+    else
+        atomic_store(&call->context->ending, false);
 }
 
 #define ENDED(symbol)                              \

@@ -241,7 +241,6 @@ void context_end(struct context *context, uint64_t call)
     }
     if (state.probes)
         shadow_context_gone(context, call);
-    correct_pool_context_gone(context);
     correct_back_context_gone(context);
     // What had not happened before the call has no time: its events are gone.
     atomic_fetch_add(&state.untimed, atomic_exchange(&context->timings_left, 0));

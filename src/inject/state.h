@@ -134,6 +134,7 @@ struct context {
     uint32_t number, device;
     CUcontext handle;
     _Atomic bool primary;          // of its device
+    _Atomic bool ending;           // a call may end it, or has: only who is at that may use it
     struct stream *streams;        // state.lock protects the list
     struct stream *legacy;         // its legacy default stream
     _Atomic bool busy;             // work may be pending on its streams; false: on none

@@ -268,6 +268,32 @@ static void full(void)
     say("too much", cuMemAlloc_v2(&other, total * 2));
 }
 
+// A hold of the context is given up that is not the last: it stays as it is, and so does memory
+// that is freed and had again while its work is pending.
+static void hold_and_release(void)
+{
+    CUcontext again;
+    CUdeviceptr out;
+    const CUstream x = stream(CU_STREAM_NON_BLOCKING), y = stream(CU_STREAM_NON_BLOCKING);
+    CHECK(cuMemAlloc_v2(&out, BYTES));
+    CHECK(cuDevicePrimaryCtxRetain(&again, 0));
+    CUdeviceptr a = take(BYTES), other = take(2 * BYTES);
+    CHECK(cuMemsetD32Async(a, 0x12121212, WORDS, x));
+    run_late(out, a, x);
+    give(other);
+    give(a);
+    CUdeviceptr b = take(BYTES);
+    CHECK(cuDevicePrimaryCtxRelease_v2(0));
+    CHECK(cuMemsetD32Async(b, 0x34343434, WORDS, y));
+    CHECK(cuCtxSynchronize());
+    tell("held", out);
+    tell("held", b);
+    give(b);
+    CHECK(cuStreamDestroy_v2(x));
+    CHECK(cuStreamDestroy_v2(y));
+    CHECK(cuMemFree_v2(out));
+}
+
 static void contexts(void)
 {
     CUcontext first, second;
@@ -296,6 +322,7 @@ static void contexts(void)
     CHECK(cuCtxDestroy_v2(second));
     CHECK(cuCtxSetCurrent(first));
     load();
+    hold_and_release();
     CUdeviceptr d = take_again(BYTES, a);
     CHECK(cuMemsetD32_v2(d, 8, WORDS));
     tell("first", d);
@@ -463,6 +490,42 @@ static void meanwhile(void)
     }
 }
 
+// Contexts that come and go while another thread allocates and frees.
+static void *make_contexts(void *user)
+{
+    struct churn *churn = user;
+    for (unsigned i = 0; i < 6; i++) {
+        CUcontext own;
+        uint32_t found = 0;
+        const uint32_t value = next(&churn->seed);
+        CHECK(cuCtxCreate_v2(&own, 0, 0));
+        const CUstream x = stream(CU_STREAM_NON_BLOCKING);
+        CUdeviceptr a = take(BYTES), b = take(BYTES);
+        CHECK(cuMemsetD32Async(a, value, WORDS, x));
+        CHECK(cuMemcpyDtoHAsync_v2(&found, a, 4, x));
+        CHECK(cuStreamSynchronize(x));
+        give(b);
+        CHECK(cuMemsetD32Async(a, value + 1, WORDS, x));
+        give(a);
+        CHECK(cuMemsetD32Async(take(BYTES), value, WORDS, x)); // pending when the context ends
+        churn->sum = churn->sum * 31 + found - value;
+        CHECK(cuCtxDestroy_v2(own));
+    }
+    return NULL;
+}
+
+static void contexts_meanwhile(void)
+{
+    pthread_t thread;
+    struct churn other = {.seed = 5, .sum = 1}, own = {.seed = 6, .sum = 1};
+    CHECK(cuCtxGetCurrent(&own.context));
+    pthread_create(&thread, NULL, make_contexts, &other);
+    come_and_go(&own);
+    pthread_join(thread, NULL);
+    printf("contexts meanwhile: %016llx %016llx\n", (unsigned long long)other.sum,
+           (unsigned long long)own.sum);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -486,6 +549,8 @@ int main(int argc, char **argv)
         captures();
     else if (strcmp(what, "meanwhile") == 0)
         meanwhile();
+    else if (strcmp(what, "contexts_meanwhile") == 0)
+        contexts_meanwhile();
     else if (strcmp(what, "churn") == 0) {
         for (unsigned seed = 1; seed <= 6; seed++)
             churn(seed, 1 + (int)seed % 4, seed == 5);

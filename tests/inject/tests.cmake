@@ -122,7 +122,7 @@ foreach(name IN ITEMS objects arrays pools copies launches streams graphs contex
     inject_test(records.${name} test_records.sh ${name})
 endforeach()
 set_property(TEST inject.records.timed APPEND PROPERTY ENVIRONMENT GLINT_TIMESTAMPS=1)
-foreach(name IN ITEMS order destroyed several asks full beyond contexts captures churn meanwhile)
+foreach(name IN ITEMS order destroyed several asks full beyond contexts captures churn meanwhile contexts_meanwhile)
     inject_test(pooled.${name} test_pooled.sh $<TARGET_FILE:inject_pooled> ${name})
 endforeach()
 foreach(name IN ITEMS fill copy launch data graph asks full tight ends after peak random)
