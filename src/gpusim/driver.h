@@ -361,6 +361,7 @@ struct driver_event {
     struct driver_context *context;
     struct driver_event *next;
     unsigned flags;
+    bool gone;                       // with what was in its context
     struct driver_command *recorded; // held; NULL: never
     // Recorded into a capture: the nodes a waiting stream is to follow.
     struct driver_capture *capture;

@@ -9,7 +9,10 @@
 
 bool driver_event_valid(const struct driver_event *event)
 {
-    return event && (uintptr_t)event > 4096 && event->magic == EVENT_MAGIC;
+    const bool valid = event && (uintptr_t)event > 4096 && event->magic == EVENT_MAGIC;
+    if (valid && event->gone)
+        driver_end_if_strict("event");
+    return valid;
 }
 
 CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -490,40 +491,45 @@ static void meanwhile(void)
     }
 }
 
-// Contexts that come and go while another thread allocates and frees.
-static void *make_contexts(void *user)
+// A context ends with work on memory that was freed and had again, while another thread allocates
+// and frees in its own.
+static void *end_context(void *user)
 {
-    struct churn *churn = user;
-    for (unsigned i = 0; i < 6; i++) {
-        CUcontext own;
-        uint32_t found = 0;
-        const uint32_t value = next(&churn->seed);
-        CHECK(cuCtxCreate_v2(&own, 0, 0));
-        const CUstream x = stream(CU_STREAM_NON_BLOCKING);
-        CUdeviceptr a = take(BYTES), b = take(BYTES);
-        CHECK(cuMemsetD32Async(a, value, WORDS, x));
-        CHECK(cuMemcpyDtoHAsync_v2(&found, a, 4, x));
-        CHECK(cuStreamSynchronize(x));
-        give(b);
-        CHECK(cuMemsetD32Async(a, value + 1, WORDS, x));
-        give(a);
-        CHECK(cuMemsetD32Async(take(BYTES), value, WORDS, x)); // pending when the context ends
-        churn->sum = churn->sum * 31 + found - value;
-        CHECK(cuCtxDestroy_v2(own));
-    }
+    CUcontext own;
+    CUdeviceptr out;
+    CHECK(cuCtxCreate_v2(&own, 0, 0));
+    load();
+    const CUstream x = stream(CU_STREAM_NON_BLOCKING), y = stream(CU_STREAM_NON_BLOCKING);
+    CHECK(cuMemAlloc_v2(&out, BYTES));
+    CUdeviceptr a = take(BYTES);
+    CHECK(cuMemsetD32Async(a, 1, WORDS, x));
+    run_late(out, a, x);
+    give(a);
+    CHECK(cuMemsetD32Async(take_again(BYTES, a), 2, WORDS, y));
+    pthread_barrier_wait(user);
+    CHECK(cuCtxDestroy_v2(own));
     return NULL;
 }
 
 static void contexts_meanwhile(void)
 {
     pthread_t thread;
-    struct churn other = {.seed = 5, .sum = 1}, own = {.seed = 6, .sum = 1};
-    CHECK(cuCtxGetCurrent(&own.context));
-    pthread_create(&thread, NULL, make_contexts, &other);
-    come_and_go(&own);
-    pthread_join(thread, NULL);
-    printf("contexts meanwhile: %016llx %016llx\n", (unsigned long long)other.sum,
-           (unsigned long long)own.sum);
+    pthread_barrier_t ready;
+    pthread_barrier_init(&ready, NULL, 2);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(cuCtxSynchronize());
+        pthread_create(&thread, NULL, end_context, &ready);
+        pthread_barrier_wait(&ready);
+        for (unsigned k = 0; k < 60; k++) {
+            CUdeviceptr a = take(BYTES);
+            CHECK(cuMemsetD32_v2(a, i + k, WORDS));
+            if (k % 20 == 19)
+                tell("meanwhile", a);
+            give(a);
+            usleep(1000);
+        }
+        pthread_join(thread, NULL);
+    }
 }
 
 int main(int argc, char **argv)
