@@ -72,16 +72,9 @@ bool call_captured(const struct call *call)
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-// Whether the driver can be asked about the stream from this thread: a default stream has no name
-// outside of its context, nor a thread's own outside of the thread.
 static bool can_ask(const struct call *call, const struct stream *stream)
 {
-    const bool own = stream->flags & EVENT_STREAM_PER_THREAD;
-    const bool named = !own && !(stream->flags & EVENT_STREAM_LEGACY);
-    if (stream->foreign && stream != call->stream)
-        return false; // it may be gone
-    return stream->number && (named || stream->context == call->current) &&
-           (!own || stream->thread == inject_thread.number);
+    return stream_can_name(stream, call->stream, call->current);
 }
 
 static bool is_pending(const struct call *call, const struct stream *stream)

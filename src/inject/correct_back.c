@@ -505,9 +505,8 @@ static CUresult wait_for_all(void)
     correct_settle();
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < state.contexts.count && count < MOST; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        const struct context *context = (const struct context *)(uintptr_t)entry->value; // NOLINT
-        if (!entry->removed && context != current)
+        const struct context *context = context_at(i);
+        if (context && context != current)
             others[count++] = context; // which is never freed
     }
     pthread_mutex_unlock(&state.lock);

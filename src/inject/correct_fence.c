@@ -99,20 +99,13 @@ static bool add_fence(struct fences *fences, struct block *block, struct block_f
 
 // --- What is pending -----------------------------------------------------------------------------
 
-// Whether this thread can name the stream, whose context is its own.
-static bool can_name(const struct stream *stream)
-{
-    return !stream->foreign &&
-           (!(stream->flags & EVENT_STREAM_PER_THREAD) || stream->thread == inject_thread.number);
-}
-
 // Puts a fence behind what is pending on the stream. False: that cannot be known.
 static bool fence_stream(struct fences *fences, struct block *block, struct stream *stream)
 {
     const uint64_t enqueued = atomic_load(&stream->enqueued);
     if (enqueued == atomic_load(&stream->idle))
         return true;
-    if (!can_name(stream))
+    if (!stream_can_name(stream, NULL, fences->context))
         return false;
     const CUresult result = REAL(cuStreamQuery)(stream->handle);
     if (result == CUDA_SUCCESS)
@@ -159,8 +152,9 @@ void fences_orphan(struct fences *fences, struct stream *stream, const struct co
 {
     if (atomic_load(&stream->enqueued) == atomic_load(&stream->idle))
         return;
-    struct block_fence *fence =
-        stream->context == current && can_name(stream) ? fence_put(fences, stream) : NULL;
+    struct block_fence *fence = stream->context == current && stream_can_name(stream, NULL, current)
+                                    ? fence_put(fences, stream)
+                                    : NULL;
     struct block_fence **place = fence ? base_array_push(&fences->orphans) : NULL;
     if (place)
         *place = fence;

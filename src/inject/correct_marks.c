@@ -219,21 +219,11 @@ bool correct_marks_ready(void)
     return marks.given;
 }
 
-// Whether this thread can say the stream's name: see call.c.
-static bool can_name(const struct stream *stream, const struct call *call)
-{
-    const uint32_t defaults = EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD;
-    return stream->number && stream->context == call->current &&
-           !stream->foreign && // else it may be gone
-           (!(stream->flags & defaults) || stream->flags & EVENT_STREAM_LEGACY ||
-            stream->thread == inject_thread.number);
-}
-
 uint32_t correct_lane_of(struct stream *stream, const struct call *call)
 {
     const uint32_t top = atomic_load(&marks.top);
     uint32_t found = CORRECT_LANES;
-    if (!can_name(stream, call))
+    if (stream->context != call->current || !stream_can_name(stream, NULL, call->current))
         return 0;
     for (uint32_t i = 0; i < top && found == CORRECT_LANES; i++)
         if (marks.lanes[i].stream == stream)

@@ -96,8 +96,7 @@ static int is_idle(const struct context *context)
     const size_t count = streams_of((struct context *)context, false, streams, CALL_MOST_STREAMS);
     int idle = count < CALL_MOST_STREAMS ? 1 : -1;
     for (size_t i = 0; i < count && idle > 0; i++) {
-        const bool own = !streams[i]->foreign && (!(streams[i]->flags & EVENT_STREAM_PER_THREAD) ||
-                                                  streams[i]->thread == inject_thread.number);
+        const bool own = stream_can_name(streams[i], NULL, context);
         if (atomic_load(&streams[i]->enqueued) == atomic_load(&streams[i]->idle))
             continue;
         const CUresult result = own ? REAL(cuStreamQuery)(streams[i]->handle) : CUDA_ERROR_UNKNOWN;

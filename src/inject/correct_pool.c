@@ -328,9 +328,8 @@ bool correct_pool_is_alone(const struct context *context)
     bool alone = true;
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < state.contexts.count && alone; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        const struct context *other = (const struct context *)(uintptr_t)entry->value; // NOLINT
-        alone = entry->removed || other == context || !atomic_load(&other->busy);
+        const struct context *other = context_at(i);
+        alone = !other || other == context || !atomic_load(&other->busy);
     }
     pthread_mutex_unlock(&state.lock);
     return alone;

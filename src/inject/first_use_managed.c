@@ -69,13 +69,8 @@ static void list(void)
 
 static bool is_idle(const struct call *call, const struct stream *stream)
 {
-    const bool own = stream->flags & EVENT_STREAM_PER_THREAD;
-    if ((stream->foreign && stream != call->stream) ||
-        (own && stream->thread != inject_thread.number) ||
-        (stream->flags & (EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD) &&
-         stream->context != call->current))
-        return false;
-    return REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS;
+    return stream_can_name(stream, call->stream, call->current) &&
+           REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS;
 }
 
 bool use_is_all_idle(const struct call *call)

@@ -422,11 +422,9 @@ void gpu_time_finish(void)
     if (!state.timestamps)
         return;
     for (size_t i = 0; i < state.contexts.count; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        if (entry->removed)
-            continue;
-        struct context *context = (struct context *)(uintptr_t)entry->value; // NOLINT
-        for (struct stream *stream = context->streams; stream; stream = stream->next)
+        const struct context *context = context_at(i);
+        for (struct stream *stream = context ? context->streams : NULL; stream;
+             stream = stream->next)
             collect(stream, ALL);
     }
     const uint64_t untimed = atomic_load(&state.untimed);

@@ -87,9 +87,8 @@ static struct context *primary_of(CUdevice device)
     struct context *found = NULL;
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < state.contexts.count && !found; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        struct context *context = (struct context *)(uintptr_t)entry->value; // NOLINT
-        if (!entry->removed && context->primary && context->device == (uint32_t)device + 1)
+        struct context *context = context_at(i);
+        if (context && context->primary && context->device == (uint32_t)device + 1)
             found = context;
     }
     pthread_mutex_unlock(&state.lock);

@@ -351,6 +351,16 @@ size_t streams_of(struct context *context, bool blocking, struct stream **out, s
     return count;
 }
 
+bool stream_can_name(const struct stream *stream, const struct stream *own,
+                     const struct context *current)
+{
+    const bool thread = stream->flags & EVENT_STREAM_PER_THREAD;
+    const bool by_default = thread || stream->flags & EVENT_STREAM_LEGACY;
+    return stream->number && (!stream->foreign || stream == own) &&
+           (!by_default || stream->context == current) &&
+           (!thread || stream->thread == inject_thread.number);
+}
+
 // --- Events --------------------------------------------------------------------------------------
 
 // Its place in the map, with the lock held: number << 32 | how often it was recorded.

@@ -305,9 +305,8 @@ void shadow_object_ended(uint64_t object)
         return;
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < state.contexts.count; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        struct context *context = (struct context *)(uintptr_t)entry->value; // NOLINT
-        struct shadow *shadow = entry->removed ? NULL : atomic_load(&context->shadow);
+        struct context *context = context_at(i);
+        struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
         if (!shadow)
             continue;
         pthread_mutex_lock(&shadow->lock);
@@ -368,9 +367,9 @@ void shadow_context_end(struct context *context)
 void shadow_finish(void)
 {
     for (size_t i = 0; i < state.contexts.count; i++) {
-        const struct base_map_entry *entry = &state.contexts.entries[i];
-        if (!entry->removed)
-            shadow_context_end((struct context *)(uintptr_t)entry->value); // NOLINT
+        struct context *context = context_at(i);
+        if (context)
+            shadow_context_end(context);
     }
 }
 

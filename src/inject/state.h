@@ -172,6 +172,11 @@ static inline void stream_work(struct stream *stream) // a piece of work was giv
 }
 // Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
 size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);
+// Whether this thread, whose context is `current`, can tell the driver which stream it means. A
+// default stream has no name outside of its context, nor a thread's own outside of the thread; a
+// foreign one may be gone, but where the call is about it, as about `own`.
+bool stream_can_name(const struct stream *stream, const struct stream *own,
+                     const struct context *current);
 
 uint64_t event_number(CUevent event);                   // made where there is none
 uint32_t event_record_number(CUevent event, bool next); // how often it was recorded, with this one
@@ -311,6 +316,13 @@ struct state {
 };
 
 extern struct state state;
+
+// One of state.contexts.count, with state.lock where there may be other threads; NULL: it is gone.
+static inline struct context *context_at(size_t i)
+{
+    const struct base_map_entry *entry = &state.contexts.entries[i];
+    return entry->removed ? NULL : (struct context *)(uintptr_t)entry->value; // NOLINT
+}
 
 // Initial-exec: a hook must not call the loader, which allocates, for a thread's first use.
 extern __thread struct thread_state inject_thread __attribute__((tls_model("initial-exec")));
