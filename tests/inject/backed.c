@@ -384,12 +384,6 @@ static void peak(void)
 }
 
 // Random: several objects, used in any order.
-static unsigned next(unsigned *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 static void *run_random(void *user)
 {
     enum { HELD = 5 };
@@ -402,14 +396,14 @@ static void *run_random(void *user)
     sum = take(BYTES);
     fill(sum, seed);
     for (int i = 0; i < 60; i++) {
-        const unsigned which = next(&seed) % HELD;
+        const unsigned which = random_next(&seed) % HELD;
         if (!held[which]) {
-            held[which] = early(BYTES + next(&seed) % 3 * (1 << 20));
+            held[which] = early(BYTES + random_next(&seed) % 3 * (1 << 20));
             filled[which] = false;
         } else if (!filled[which]) {
-            fill(held[which], next(&seed));
+            fill(held[which], random_next(&seed));
             filled[which] = true;
-        } else if (next(&seed) % 4) {
+        } else if (random_next(&seed) % 4) {
             last(sum, held[which]);
         } else {
             CHECK(cuMemFree_v2(held[which]));

@@ -14,11 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "words.h"
 
-enum { WORDS = 1 << 18, BYTES = WORDS * 4, PAGE = 4096 };
-
-static CUdeviceptr device; // of BYTES, word i is i
+enum { PAGE = 4096 };
 
 static __attribute__((noinline)) unsigned read_word(const unsigned *words, unsigned i)
 {
@@ -30,27 +28,11 @@ static __attribute__((noinline)) void write_word(unsigned *words, unsigned i)
     ((volatile unsigned *)words)[i] = 7; // used: write
 }
 
-// Of pages of its own, while none has been freed: malloc's threshold for that grows with them.
-static unsigned *block(void)
-{
-    unsigned *words = malloc(BYTES);
-    memset(words, 0, BYTES);
-    return words;
-}
-
 static unsigned *pinned_bytes(size_t bytes)
 {
     void *words;
     CHECK(cuMemAllocHost_v2(&words, bytes));
     return words;
-}
-
-static unsigned sum_of(const unsigned *words, unsigned count)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < count; i++)
-        sum += words[i];
-    return sum;
 }
 
 // --- Reading and writing -------------------------------------------------------------------------
@@ -716,12 +698,8 @@ int main(int argc, char **argv)
         {"often", often},
         {"no_mpi", no_mpi},
     };
-    static unsigned words[WORDS];
-    for (unsigned i = 0; i < WORDS; i++)
-        words[i] = i;
-    start_thread();
-    CHECK(cuMemAlloc_v2(&device, BYTES));
-    CHECK(cuMemcpyHtoD_v2(device, words, BYTES));
+    words_count();
+    words_to_device();
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (argc < 2)
             printf("%s\n", cases[i].name);

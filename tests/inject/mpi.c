@@ -6,34 +6,15 @@
 #include <string.h>
 
 #include "fake_mpi.h"
-#include "program.h"
+#include "words.h"
 
 #define WORLD MPI_COMM_WORLD
 #define UINT  MPI_UNSIGNED
 #define NONE  MPI_DATATYPE_NULL
 
-enum { WORDS = 1 << 18, BYTES = WORDS * 4 };
-
-static CUdeviceptr device; // of BYTES, word i is i
-
 static __attribute__((noinline)) unsigned read_word(const unsigned *words, unsigned i)
 {
     return ((const volatile unsigned *)words)[i]; // used: read
-}
-
-static unsigned *block(void)
-{
-    unsigned *words = malloc(BYTES);
-    memset(words, 0, BYTES);
-    return words;
-}
-
-static unsigned sum_of(const unsigned *words, unsigned count)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < count; i++)
-        sum += words[i];
-    return sum;
 }
 
 static void arrived(int result)
@@ -198,15 +179,11 @@ int main(int argc, char **argv)
         {"mpi_gathers", gathers}, {"mpi_under_way", under_way}, {"mpi_persistent", persistent},
         {"mpi_beside", beside},   {"mpi_puts", puts_data},      {"mpi_by_name", by_name},
     };
-    static unsigned words[WORDS];
-    for (unsigned i = 0; i < WORDS; i++)
-        words[i] = i;
+    words_count();
     if (MPI_Init(&argc, &argv) != 0 || argc < 2)
         return 3;
-    arrived(MPI_Send(words, WORDS, UINT, 1, 0, WORLD));
-    start_thread();
-    CHECK(cuMemAlloc_v2(&device, BYTES));
-    CHECK(cuMemcpyHtoD_v2(device, words, BYTES));
+    arrived(MPI_Send(words_of_device, WORDS, UINT, 1, 0, WORLD));
+    words_to_device();
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (strcmp(argv[1], cases[i].name) == 0)
             cases[i].run();

@@ -381,12 +381,6 @@ struct churn {
     uint64_t sum;
 };
 
-static unsigned next(unsigned *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 static void *run_churn(void *user)
 {
     enum { HELD = 6 };
@@ -399,8 +393,8 @@ static void *run_churn(void *user)
     static __thread uint32_t words[4096];
     CHECK(cuCtxSetCurrent(churn->context));
     for (int i = 0; i < 60; i++) {
-        const unsigned which = next(&churn->seed) % HELD;
-        if (held[which].at && next(&churn->seed) % 3 == 0) {
+        const unsigned which = random_next(&churn->seed) % HELD;
+        if (held[which].at && random_next(&churn->seed) % 3 == 0) {
             CHECK(
                 cuMemcpyDtoHAsync_v2(words, held[which].at, held[which].words * 4, churn->stream));
             CHECK(cuStreamSynchronize(churn->stream));
@@ -410,14 +404,14 @@ static void *run_churn(void *user)
             give(held[which].at);
             held[which].at = 0;
         } else {
-            held[which].words = (next(&churn->seed) % 8 + 1) * 512;
-            held[which].value = next(&churn->seed);
-            held[which].at = take(held[which].words * 4 + next(&churn->seed) % 4);
+            held[which].words = (random_next(&churn->seed) % 8 + 1) * 512;
+            held[which].value = random_next(&churn->seed);
+            held[which].at = take(held[which].words * 4 + random_next(&churn->seed) % 4);
             CHECK(cuMemsetD32Async(held[which].at, held[which].value, held[which].words,
                                    churn->stream));
         }
         if (held[which].at) {
-            const uint32_t more = next(&churn->seed);
+            const uint32_t more = random_next(&churn->seed);
             run_stamp(held[which].at, more, held[which].words, churn->stream);
             held[which].value += more - 1;
         }
@@ -455,7 +449,7 @@ static void *come_and_go(void *user)
     struct churn *churn = user;
     CHECK(cuCtxSetCurrent(churn->context));
     for (unsigned i = 0; i < 250; i++) {
-        const uint32_t value = next(&churn->seed);
+        const uint32_t value = random_next(&churn->seed);
         uint32_t found = 0;
         CUstream own;
         CHECK(cuStreamCreate(&own, i % 2 ? CU_STREAM_NON_BLOCKING : 0));

@@ -27,4 +27,11 @@ static inline CUcontext start_thread(void)
     return own;
 }
 
+// The next of a row of numbers that are the same in every run.
+static inline unsigned random_next(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
 #endif

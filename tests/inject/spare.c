@@ -26,12 +26,6 @@ static void *(*volatile allocate_clear)(size_t, size_t) = calloc;
 static void *(*volatile change)(void *, size_t) = realloc;
 static void (*volatile release)(void *) = free;
 
-static unsigned next(unsigned *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 static int is_all(const unsigned char *block, unsigned char value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -50,8 +44,8 @@ static void *churn(void *user)
         size_t bytes;
     } held[HELD] = {0};
     for (int i = 0; i < ROUNDS; i++) {
-        const unsigned which = next(&seed) % HELD, how = next(&seed) % 3;
-        size_t bytes = 50000 + next(&seed) % 4 * 65536 + next(&seed) % 3;
+        const unsigned which = random_next(&seed) % HELD, how = random_next(&seed) % 3;
+        size_t bytes = 50000 + random_next(&seed) % 4 * 65536 + random_next(&seed) % 3;
         if (held[which].at) {
             expect(is_all(held[which].at, held[which].value, held[which].bytes), "another's bytes");
             if (how) {
@@ -69,7 +63,7 @@ static void *churn(void *user)
             expect(is_all(held[which].at, 0, bytes), "not clear");
         }
         held[which].bytes = bytes;
-        held[which].value = (unsigned char)next(&seed);
+        held[which].value = (unsigned char)random_next(&seed);
         memset(held[which].at, held[which].value, bytes);
     }
     for (unsigned i = 0; i < HELD; i++)
