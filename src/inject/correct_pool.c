@@ -474,7 +474,7 @@ static void leave_context(const struct context *context)
     size_t open = pools.open_first;
     for (size_t i = pools.open_first; i < pools.open.count; i++) {
         if (pools.open.items[i].pool->context == context)
-            fence_wait(pools.open.items[i].fence);
+            fence_wait(pools.open.items[i].fence); // another thread's, since all was settled
         else
             pools.open.items[open++] = pools.open.items[i];
     }

@@ -278,12 +278,11 @@ static void hold_and_release(void)
     const CUstream x = stream(CU_STREAM_NON_BLOCKING), y = stream(CU_STREAM_NON_BLOCKING);
     CHECK(cuMemAlloc_v2(&out, BYTES));
     CHECK(cuDevicePrimaryCtxRetain(&again, 0));
-    CUdeviceptr a = take(BYTES), other = take(2 * BYTES);
+    CUdeviceptr a = take(BYTES);
     CHECK(cuMemsetD32Async(a, 0x12121212, WORDS, x));
     run_late(out, a, x);
-    give(other);
     give(a);
-    CUdeviceptr b = take(BYTES);
+    CUdeviceptr b = take_again(BYTES, a);
     CHECK(cuDevicePrimaryCtxRelease_v2(0));
     CHECK(cuMemsetD32Async(b, 0x34343434, WORDS, y));
     CHECK(cuCtxSynchronize());
