@@ -76,10 +76,12 @@ static void free_addresses(uint64_t address, uint64_t size_bytes)
 
 // --- What is counted -----------------------------------------------------------------------------
 
+// In bytes that were asked for, as the report counts: so the two can be compared.
 static void count_peaks(void)
 {
     const int64_t now =
-        (int64_t)(backs.total_bytes + pieces.spare_bytes + correct_pool_kept()) - backs.saved_bytes;
+        (int64_t)(backs.total_bytes + pieces.spare_asked_bytes + correct_pool_kept()) -
+        backs.saved_bytes;
     correct_count(NULL, EVENT_CORRECTION_PEAK_BYTES, now > 0 ? (uint64_t)now : 0);
     correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, backs.total_bytes);
 }
@@ -157,7 +159,7 @@ static bool move(struct backing *backing, enum where where)
     }
     backing->handle = handle;
     if (where == ON_HOST)
-        pieces_spare(backing->size_bytes, old);
+        pieces_spare(backing->size_bytes, backing->bytes, old);
     else
         REAL(cuMemRelease)(old);
     place(backing, where);
@@ -522,7 +524,7 @@ static void drop(struct backing *backing)
     if (backing->where != NOWHERE)
         REAL(cuMemUnmap)(backing->address, backing->size_bytes);
     if (backing->where == ON_DEVICE)
-        pieces_spare(backing->size_bytes, backing->handle);
+        pieces_spare(backing->size_bytes, backing->bytes, backing->handle);
     else if (backing->where == ON_HOST)
         REAL(cuMemRelease)(backing->handle);
     free_addresses(backing->address, backing->size_bytes);

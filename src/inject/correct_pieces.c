@@ -63,15 +63,16 @@ void pieces_release(void)
 {
     while (pieces.spare_count)
         REAL(cuMemRelease)(pieces.spare[--pieces.spare_count].handle);
-    pieces.spare_bytes = 0;
+    pieces.spare_bytes = pieces.spare_asked_bytes = 0;
 }
 
-void pieces_spare(uint64_t size_bytes, CUmemGenericAllocationHandle handle)
+void pieces_spare(uint64_t size_bytes, uint64_t asked_bytes, CUmemGenericAllocationHandle handle)
 {
     if (pieces.spare_count == PIECES_MOST_SPARE)
         pieces_release();
-    pieces.spare[pieces.spare_count++] = (struct piece){size_bytes, handle};
+    pieces.spare[pieces.spare_count++] = (struct piece){size_bytes, asked_bytes, handle};
     pieces.spare_bytes += size_bytes;
+    pieces.spare_asked_bytes += asked_bytes;
 }
 
 bool pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle)
@@ -80,6 +81,7 @@ bool pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle)
         if (pieces.spare[i].size_bytes != size_bytes)
             continue;
         *handle = pieces.spare[i].handle;
+        pieces.spare_asked_bytes -= pieces.spare[i].asked_bytes;
         pieces.spare[i] = pieces.spare[--pieces.spare_count];
         pieces.spare_bytes -= size_bytes;
         return true;

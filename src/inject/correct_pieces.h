@@ -9,7 +9,7 @@
 enum { PIECES_MOST_SPARE = 8 };
 
 struct piece {
-    uint64_t size_bytes;
+    uint64_t size_bytes, asked_bytes;
     CUmemGenericAllocationHandle handle;
 };
 
@@ -24,7 +24,7 @@ extern struct pieces {
     struct context *of_stream; // its context
     struct piece spare[PIECES_MOST_SPARE];
     unsigned spare_count;
-    uint64_t spare_bytes;
+    uint64_t spare_bytes, spare_asked_bytes;
 } pieces;
 
 // Asks what the machine can do, once. False: not this.
@@ -34,8 +34,9 @@ CUresult pieces_create(uint64_t size_bytes, bool host, CUmemGenericAllocationHan
 // At addresses that are reserved, for the device to read and write.
 CUresult pieces_map(uint64_t address, uint64_t size_bytes, CUmemGenericAllocationHandle handle);
 
-// A piece that nothing is mapped to any more: the next one who wants as much takes it.
-void pieces_spare(uint64_t size_bytes, CUmemGenericAllocationHandle handle);
+// A piece that nothing is mapped to any more: the next one who wants as much takes it. asked_bytes:
+// of it, what the program had asked for.
+void pieces_spare(uint64_t size_bytes, uint64_t asked_bytes, CUmemGenericAllocationHandle handle);
 bool pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle);
 void pieces_release(void); // all that are spare
 

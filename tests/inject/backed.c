@@ -367,16 +367,17 @@ static void after(void)
     CHECK(cuMemFree_v2(d));
 }
 
-// Two objects and one that comes between, never two at once.
+// Two objects and one that comes between, never two at once. None is of whole granularities.
 static void peak(void)
 {
-    CUdeviceptr a = early(BYTES), between = take(BYTES);
+    enum { ODD_BYTES = BYTES + (1 << 20) };
+    CUdeviceptr a = early(ODD_BYTES), between = take(ODD_BYTES);
     fill(between, 1);
     CHECK(cuMemFree_v2(between));
     fill(a, 2);
     for (volatile int i = 0; i < 2; i++)
         last(a, a);
-    CUdeviceptr b = early(BYTES);
+    CUdeviceptr b = early(ODD_BYTES);
     fill(b, 3);
     tell("second", b);
     CHECK(cuMemFree_v2(a));
