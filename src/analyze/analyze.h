@@ -246,6 +246,7 @@ struct analyze_wait_path {
     uint64_t waited_ns;          // by all of them
     bool safe;                   // unneeded at least once; never needed, late or unknown
     bool deferrable; // unneeded or late, never needed or unknown: may be put off to the first use
+    bool costly;     // a copy: to pin memory for it would take more than is gained
 };
 
 // By path, then by kind.

@@ -15,6 +15,8 @@ struct analyze_act {
 struct analyze_remedy {
     struct analyze_finding finding;
     uint64_t bound_ns; // that it can gain at most
+    uint64_t cost_ns;  // that it takes once, for memory that is pinned
+    bool costly;       // that is more than it gains
     size_t first_act, act_count;
 };
 

@@ -186,14 +186,97 @@ static void act_all(const struct analyze_remedies *remedies, size_t count, size_
     }
 }
 
+// Whether its costs are worth a thought.
+static bool may_be_costly(const struct analyze_remedy *remedy)
+{
+    enum { SMALL_PART = 8 };
+    return remedy->cost_ns > remedy->bound_ns / SMALL_PART;
+}
+
+static void set_costly(struct analyze_remedies *remedies, size_t most, bool costly)
+{
+    for (size_t i = 0; i < remedies->remedies.count && i < most; i++) {
+        struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        remedy->costly = costly && may_be_costly(remedy);
+    }
+}
+
+// The end of the run with all that are not left out, and with their costs.
+static int64_t run_with_others(const struct analyze_remedies *remedies,
+                               struct analyze_timeline *timeline, uint8_t *actions)
+{
+    uint64_t cost_ns = 0;
+    memset(actions, ANALYZE_KEEP, remedies->model->calls.count);
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        if (remedy->costly)
+            continue;
+        act(remedies, remedy, actions, false);
+        cost_ns += remedy->cost_ns;
+    }
+    return analyze_timeline_replay(timeline, actions) + (int64_t)cost_ns;
+}
+
+// What is copied there stays as it is.
+static void tell_costly(struct analysis *analysis, const struct analyze_remedy *remedy)
+{
+    const struct analyze_wait_path *path =
+        analyze_find_wait_path(analysis, remedy->finding.path, PROFILE_CALL_COPY);
+    assert(path);
+    analysis->wait_paths[path - analysis->wait_paths].costly = true;
+}
+
+// Leaves out what costs more than it gains. Some gain only together, since what one no longer waits
+// for another would. So either all or none of those whose costs matter are left out at first, by
+// which the run is shorter, and then each is changed if that makes it shorter still. `most` are
+// looked at.
+static void leave_out_costly(struct analysis *analysis, struct analyze_remedies *remedies,
+                             struct analyze_timeline *timeline, uint8_t *actions, size_t most)
+{
+    struct analyze_remedy *rows = remedies->remedies.items;
+    const size_t count = remedies->remedies.count;
+    size_t looked_at = count < most ? count : most, kept = 0;
+    while (looked_at && !may_be_costly(&rows[looked_at - 1]))
+        looked_at--;
+    if (looked_at == 0)
+        return;
+    int64_t best_ns = run_with_others(remedies, timeline, actions);
+    set_costly(remedies, looked_at, true);
+    const int64_t without_ns = run_with_others(remedies, timeline, actions);
+    if (without_ns <= best_ns)
+        best_ns = without_ns;
+    else
+        set_costly(remedies, looked_at, false);
+    for (size_t i = looked_at; i-- > 0;) {
+        if (!may_be_costly(&rows[i]))
+            continue;
+        rows[i].costly = !rows[i].costly;
+        const int64_t now_ns = run_with_others(remedies, timeline, actions);
+        if (now_ns < best_ns || (now_ns == best_ns && rows[i].costly))
+            best_ns = now_ns;
+        else
+            rows[i].costly = !rows[i].costly;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].costly)
+            tell_costly(analysis, &rows[i]);
+        else
+            rows[kept++] = rows[i];
+    }
+    remedies->remedies.count = kept;
+    memset(actions, ANALYZE_KEEP, remedies->model->calls.count);
+}
+
 // Of those that concern too little time only the ones stay that the others need: a wait for nothing
 // much may be where another one, once it is left out, would be waited for instead. They come behind
 // the first `large`, by what they concern; `most` are looked at.
-static void leave_out_small(struct analyze_remedies *remedies, struct analyze_timeline *timeline,
-                            uint8_t *actions, size_t large, size_t most, uint64_t least)
+static void leave_out_small(struct analysis *analysis, struct analyze_remedies *remedies,
+                            struct analyze_timeline *timeline, uint8_t *actions, size_t large,
+                            size_t most, uint64_t least)
 {
     struct analyze_remedy *rows = remedies->remedies.items;
-    const size_t count = remedies->remedies.count < most ? remedies->remedies.count : most;
+    const size_t looked_at = remedies->remedies.count < most ? remedies->remedies.count : most;
+    const size_t count = large ? looked_at : 0;
     size_t kept = large;
     act_all(remedies, large, SIZE_MAX, actions);
     const int64_t without_ns = analyze_timeline_replay(timeline, actions);
@@ -202,11 +285,13 @@ static void leave_out_small(struct analyze_remedies *remedies, struct analyze_ti
     for (size_t i = large; i < count && without_ns - best_ns >= (int64_t)least; i++) {
         act_all(remedies, count, i, actions);
         const int64_t but_ns = analyze_timeline_replay(timeline, actions);
-        rows[i].finding.others_need = but_ns - best_ns >= (int64_t)least;
+        rows[i].finding.others_need = but_ns - best_ns >= (int64_t)(least + rows[i].cost_ns);
     }
-    for (size_t i = large; i < count; i++) {
+    for (size_t i = large; i < remedies->remedies.count; i++) {
         if (rows[i].finding.others_need)
             rows[kept++] = rows[i];
+        else if (rows[i].cost_ns > rows[i].bound_ns)
+            tell_costly(analysis, &rows[i]);
     }
     remedies->remedies.count = kept;
     memset(actions, ANALYZE_KEEP, remedies->model->calls.count);
@@ -221,10 +306,9 @@ static void rate(struct analysis *analysis, struct analyze_remedies *remedies,
     most = most > MOST_ALONE ? MOST_ALONE : most < LEAST_ALONE ? LEAST_ALONE : most;
     while (large < remedies->remedies.count && remedies->remedies.items[large].bound_ns >= least)
         large++;
-    if (large)
-        leave_out_small(remedies, timeline, actions, large, most > large ? most : large, least);
-    else
-        remedies->remedies.count = 0;
+    leave_out_small(analysis, remedies, timeline, actions, large, most > large ? most : large,
+                    least);
+    leave_out_costly(analysis, remedies, timeline, actions, most);
     const int64_t before_ns = analyze_timeline_replay(timeline, actions);
     uint64_t bound_ns = 0;
     for (size_t i = 0; i < remedies->remedies.count; i++) {
@@ -236,11 +320,11 @@ static void rate(struct analysis *analysis, struct analyze_remedies *remedies,
             continue;
         act(remedies, remedy, actions, false);
         remedy->finding.host_ns =
-            gain(before_ns, analyze_timeline_replay(timeline, actions), remedy->bound_ns);
+            gain(before_ns, analyze_timeline_replay(timeline, actions) + (int64_t)remedy->cost_ns,
+                 remedy->bound_ns);
         act(remedies, remedy, actions, true);
     }
-    act_all(remedies, remedies->remedies.count, SIZE_MAX, actions);
-    const int64_t after_ns = analyze_timeline_replay(timeline, actions);
+    const int64_t after_ns = run_with_others(remedies, timeline, actions);
     analysis->run_time.is_estimated = analyze_timeline_is_estimated(timeline);
     analysis->run_time.after_ns =
         analysis->run_time.recorded_ns - gain(before_ns, after_ns, bound_ns);

@@ -93,6 +93,8 @@ uint64_t analyze_calls_until(const struct analyze_model *model, uint32_t call, i
 
 // What an asynchronous call takes of the host, and one to a warm pool, as measured on an H200.
 enum { ANALYZE_ASYNC_NS = 4500, ANALYZE_POOL_NS = 500 };
+// So many bytes of host memory are pinned, and later freed, in a nanosecond there.
+enum { ANALYZE_PINNED_BYTES_A_NS = 2 };
 
 // --- The run without them (timeline.c) -----------------------------------------------------------
 

@@ -94,6 +94,11 @@ void analyze_find_transfers(struct analyze_remedies *remedies)
         remedy->finding.calls = path->calls;
         take_wait(remedies, remedy, wait);
         take_copy(model, &remedy->finding, copy);
+        // Asynchronous copies need pinned memory, at least for the largest of them. Beside times of
+        // a simulated GPU, that has no meaning.
+        if (copy->memory == PROFILE_MEMORY_PAGEABLE && model->host.has_gpu_times &&
+            copy->bytes / ANALYZE_PINNED_BYTES_A_NS > remedy->cost_ns)
+            remedy->cost_ns = copy->bytes / ANALYZE_PINNED_BYTES_A_NS;
         analyze_add_act(remedies, remedy, copy->call, action_of(wait),
                         analyze_waited_ns(model, copy->call));
     }

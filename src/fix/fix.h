@@ -26,6 +26,7 @@ enum fix_left {  // why a place is left as it is
     FIX_NEEDED,  // it was seen to wait for what was needed there, or nobody can tell
     FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
     FIX_NO_PEAK, // the object is in no peak: it would cost, and save nothing
+    FIX_COSTLY,  // pinned memory for the copy would take longer than its waits did
     FIX_POOLED,  // another remedy has its memory from a pool
     FIX_UNSURE,  // its call path is not known to the end, or leads through code without a build id
     FIX_LEFT

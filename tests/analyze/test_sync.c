@@ -561,6 +561,120 @@ static void what_takes_too_little_time_is_not_told(void **state)
     expect_only(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1);
 }
 
+// To pin 64 MiB takes 32 ms, and such a copy 8, beside what it waits for a kernel.
+enum { COPY_MS = 8, PINNING_NS = (64 << 20) / ANALYZE_PINNED_BYTES_A_NS };
+
+static uint32_t large_copy(struct timed *run, enum profile_memory memory, int waited_ms,
+                           uint32_t path)
+{
+    const uint32_t object = add_object(&run->model, PROFILE_OBJECT_DEVICE, 64 << 20);
+    if (waited_ms)
+        timed_launch(run, LEGACY, (uint64_t)waited_ms * MS);
+    return from_path(run,
+                     timed_copy(run, object, false, memory, (int64_t)(COPY_MS + waited_ms) * MS,
+                                (uint64_t)waited_ms * MS)
+                         ->call,
+                     path);
+}
+
+static bool is_costly(const struct analysis *analysis, uint32_t path)
+{
+    return analyze_find_wait_path(analysis, path, PROFILE_CALL_COPY)->costly;
+}
+
+static void what_pinning_costs_more_than_it_gains_stays(void **state)
+{
+    (void)state;
+    struct timed run;
+    const struct analyze_finding *finding;
+    timed_begin(&run);
+    large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, PATH);
+    works(&run, 100 * MS);
+    struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+    assert_int_equal(count_found(analysis, NULL), 0);
+    assert_true(is_costly(analysis, PATH));
+    assert_int_equal(analyze_run_time(analysis)->after_ns, analyze_run_time(analysis)->recorded_ns);
+    analyze_free(analysis);
+
+    // Memory that is pinned costs nothing more.
+    timed_begin(&run);
+    large_copy(&run, PROFILE_MEMORY_PINNED, 0, PATH);
+    works(&run, 100 * MS);
+    analysis = expect_one(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1, &finding);
+    assert_int_equal(finding->host_ns, COPY_MS * MS - ANALYZE_ASYNC_NS);
+    assert_false(is_costly(analysis, PATH));
+    analyze_free(analysis);
+
+    // Nor is it known what it costs beside a GPU whose times mean nothing.
+    timed_begin(&run);
+    run.model.host.has_gpu_times = false;
+    large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, PATH);
+    works(&run, 100 * MS);
+    expect_only(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1);
+
+    // It is pinned once, for all copies.
+    timed_begin(&run);
+    for (int i = 0; i < 5; i++) {
+        large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, PATH);
+        works(&run, 100 * MS);
+    }
+    analysis = expect_one(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 5, &finding);
+    assert_int_equal(finding->host_ns, 5 * (COPY_MS * MS - ANALYZE_ASYNC_NS) - PINNING_NS);
+    assert_int_equal(analyze_run_time(analysis)->recorded_ns - analyze_run_time(analysis)->after_ns,
+                     finding->host_ns);
+    assert_false(is_costly(analysis, PATH));
+    analyze_free(analysis);
+}
+
+// One copy that waits long, and another behind it that would wait instead: each alone costs more
+// than it gains, and both together do not.
+static void pinning_pays_for_copies_together(void **state)
+{
+    (void)state;
+    for (int waited_ms = 40; waited_ms <= 100; waited_ms += 60) {
+        struct timed run;
+        timed_begin(&run);
+        large_copy(&run, PROFILE_MEMORY_PAGEABLE, waited_ms, PATH);
+        large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, OTHER_PATH);
+        works(&run, 200 * MS);
+        struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+        const struct analyze_run_time *time = analyze_run_time(analysis);
+        const bool pays = waited_ms + 2 * COPY_MS > 2 * PINNING_NS / MS;
+        assert_int_equal(count_found(analysis, NULL), pays ? 2 : 0);
+        assert_int_equal(is_costly(analysis, PATH), !pays);
+        assert_int_equal(is_costly(analysis, OTHER_PATH), !pays);
+        assert_int_equal(
+            time->recorded_ns - time->after_ns,
+            pays ? (waited_ms + 2 * COPY_MS) * MS - 2 * PINNING_NS - 2 * ANALYZE_ASYNC_NS : 0);
+        analyze_free(analysis);
+    }
+}
+
+// What is worth no finding, in a long run, may still cost more than it gains.
+static void what_costs_more_is_known_of_what_is_not_told(void **state)
+{
+    (void)state;
+    for (int also_large = 0; also_large < 2; also_large++) {
+        struct timed run;
+        timed_begin(&run);
+        large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, PATH);
+        works(&run, 50 * MS);
+        timed_copy(&run, device_object(&run), false, PROFILE_MEMORY_PAGEABLE, 2 * MS, 2 * MS - 1);
+        from_path(&run, (uint32_t)run.model.calls.count - 1, OTHER_PATH);
+        works(&run, 2000 * MS);
+        if (also_large) {
+            timed_launch(&run, LEGACY, 100 * MS);
+            from_path(&run, timed_sync(&run, 0, 100 * MS), PATH);
+            works(&run, 100 * MS);
+        }
+        struct analysis *analysis = timed_analyze(&run, analyze_default_thresholds());
+        assert_int_equal(count_found(analysis, NULL), also_large);
+        assert_true(is_costly(analysis, PATH));
+        assert_false(is_costly(analysis, OTHER_PATH));
+        analyze_free(analysis);
+    }
+}
+
 // --- alloc-free-churn ----------------------------------------------------------------------------
 
 static uint32_t timed_allocate(struct timed *run, uint64_t bytes)
@@ -850,6 +964,9 @@ int main(void)
         cmocka_unit_test(copies_that_need_not_wait_are_found),
         cmocka_unit_test(a_copy_whose_data_is_used_at_once_stays),
         cmocka_unit_test(what_takes_too_little_time_is_not_told),
+        cmocka_unit_test(what_pinning_costs_more_than_it_gains_stays),
+        cmocka_unit_test(pinning_pays_for_copies_together),
+        cmocka_unit_test(what_costs_more_is_known_of_what_is_not_told),
         cmocka_unit_test(memory_that_comes_and_goes_is_churn),
         cmocka_unit_test(frees_behind_frees_are_churn_too),
         cmocka_unit_test(memory_that_is_all_there_at_once_is_none),

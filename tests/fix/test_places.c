@@ -190,6 +190,23 @@ static void synchronisations_and_copies_that_were_never_needed_are_planned(void 
     end(&of);
 }
 
+static void copies_that_cost_more_than_they_gain_are_left(void **state)
+{
+    (void)state;
+    struct test_case of;
+    begin(&of);
+    of.waits[0] = wait_path(COPY, PROFILE_CALL_COPY);
+    of.waits[0].costly = true;
+    of.waits[1] = wait_path(FREE, PROFILE_CALL_COPY);
+    of.wait_count = 2;
+    find(&of);
+    assert_int_equal(of.fix.places.count, 2);
+    assert_int_equal(of.fix.places.items[0].left, FIX_COSTLY);
+    assert_int_equal(of.fix.places.items[1].left, FIX_TAKEN);
+    check_plan(&of, IMAGES "async-copy 0:30" REST);
+    end(&of);
+}
+
 static void what_was_needed_once_or_nobody_can_tell_is_no_place(void **state)
 {
     (void)state;
@@ -410,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(synchronisations_and_copies_that_were_never_needed_are_planned),
+        TEST(copies_that_cost_more_than_they_gain_are_left),
         TEST(what_was_needed_once_or_nobody_can_tell_is_no_place),
         TEST(a_place_that_is_needed_by_another_way_is_left),
         TEST(paths_that_nobody_can_be_sure_of_are_left),
