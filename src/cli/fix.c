@@ -284,6 +284,7 @@ static enum step run_corrected(struct job *job)
                                      .plan = job->plan.text,
                                      .output = output,
                                      .overwrite = request->force,
+                                     .nameless = !request->output, // for what is told at the end
                                      .settings = &corrected,
                                      .setting_count = 1};
     if (runs_run(&job->runs, &run, &outcome)) {

@@ -292,6 +292,7 @@ bool runs_run(struct runs *runs, const struct runs_request *request, struct reco
                                        .arguments = runs->arguments,
                                        .output = request->output,
                                        .overwrite = request->overwrite,
+                                       .nameless = request->nameless,
                                        .settings = settings};
     struct streams streams;
     struct base_error error = {0};

@@ -39,6 +39,7 @@ struct runs_request {
     const char *plan;   // a file; NULL: none
     const char *output; // the profile
     bool overwrite;
+    bool nameless;                          // as record_request says
     const struct profile_setting *settings; // beside those of watching
     uint32_t setting_count;
 };

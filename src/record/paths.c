@@ -245,7 +245,7 @@ static void write_all(struct paths *paths)
 
 void session_write_paths(struct session *session)
 {
-    if (!session->stacks.count)
+    if (!session->stacks.count || session->nameless)
         return;
     struct paths paths = {
         .session = session, .symbols = symbols_create(NULL), .names = names_create()};

@@ -18,6 +18,7 @@ struct record_request {
     bool overwrite;                         // of what was there before
     const struct profile_setting *settings; // to be kept in every profile
     uint32_t setting_count;
+    bool nameless; // call paths and what objects are called are not wanted: they take a while
     // Told while profiles are finished, which may take a while: how much of `all` is done.
     void (*progress)(void *user, uint64_t done, uint64_t all);
     void *user;

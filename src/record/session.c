@@ -39,6 +39,7 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
     session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     session->ended = session->pidfd < 0 && errno == ESRCH;
     session->path = copy;
+    session->nameless = request->nameless;
     session->progress = request->progress;
     session->user = request->user;
     if (profile_create(path, request->overwrite, &session->writer, &session->error) != BASE_OK)

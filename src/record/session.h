@@ -52,6 +52,7 @@ struct session {
     struct base_map allocations; // call that allocates to its stack
     struct base_map waiting;     // copies and fills that waited, to how long they took
     struct base_map named;       // objects that the program has named
+    bool nameless;               // as record_request says
     void (*progress)(void *user, uint64_t done, uint64_t all); // may be NULL
     void *user;
 };
