@@ -113,10 +113,11 @@ static void want_object(struct finding_all *all, uint64_t object)
 static void add_backing(struct finding_all *all, const struct analyze_finding *finding)
 {
     const bool late = finding->pattern == ANALYZE_LATE_DEALLOCATION;
+    const bool may_gain = !all->evidence->peak_stays && (finding->peak || finding->peak_bytes);
     const struct fix_place place = {
         .pattern = finding->pattern,
         .remedy = PLAN_BACK,
-        .left = finding->peak || finding->peak_bytes ? FIX_TAKEN : FIX_NO_PEAK,
+        .left = may_gain ? FIX_TAKEN : FIX_NO_PEAK,
         .path = late ? 0 : finding->path, // of late ones, when the call is seen that made it
         .other_path = late ? finding->other_path : 0,
         .kind = PROFILE_CALL_ALLOC,
@@ -265,7 +266,10 @@ enum base_code fix_find(struct profile *profile, const struct analysis *analysis
         waits[i] = analyze_wait_path(analysis, i);
     for (size_t i = 0; findings && i < finding_count; i++)
         findings[i] = analyze_finding(analysis, i);
-    const struct fix_evidence evidence = {waits, wait_count, findings, finding_count};
+    const struct analyze_peak *peaks;
+    const bool peak_stays =
+        analyze_peaks(analysis, &peaks) == 0 || analyze_achievable_peak(analysis) >= peaks[0].bytes;
+    const struct fix_evidence evidence = {waits, wait_count, findings, finding_count, peak_stays};
     const enum base_code code = waits && findings
                                     ? fix_find_by(profile, &evidence, fix, error)
                                     : base_fail(error, BASE_NO_MEMORY, "out of memory for a plan");

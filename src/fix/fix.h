@@ -25,7 +25,7 @@ enum fix_left {  // why a place is left as it is
     FIX_CHOSEN,  // who runs glint wants it so
     FIX_NEEDED,  // it was seen to wait for what was needed there, or nobody can tell
     FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
-    FIX_NO_PEAK, // the object is in no peak: it would cost, and save nothing
+    FIX_NO_PEAK, // the object is in no peak, or none gets lower: it would cost, and save nothing
     FIX_COSTLY,  // pinned memory for the copy would take longer than its waits did
     FIX_POOLED,  // another remedy has its memory from a pool
     FIX_UNSURE,  // its call path is not known to the end, or leads through code without a build id
@@ -76,6 +76,7 @@ struct fix_evidence {
     size_t wait_count;
     const struct analyze_finding *const *findings;
     size_t finding_count;
+    bool peak_stays; // whatever is done about memory
 };
 
 // Finds the places, by an analysis or by what one says. It must be of that profile, which must stay

@@ -73,6 +73,7 @@ struct test_case {
     struct analyze_wait_path waits[8];
     struct analyze_finding findings[8];
     size_t wait_count, finding_count;
+    bool peak_stays;
     struct profile *profile;
     struct fix fix;
     struct plan plan;
@@ -118,7 +119,8 @@ static void find(struct test_case *of)
         waits[i] = &of->waits[i];
     for (size_t i = 0; i < of->finding_count; i++)
         findings[i] = &of->findings[i];
-    const struct fix_evidence evidence = {waits, of->wait_count, findings, of->finding_count};
+    const struct fix_evidence evidence = {waits, of->wait_count, findings, of->finding_count,
+                                          of->peak_stays};
     check_good(fix_find_by(of->profile, &evidence, &of->fix, &error), &error);
 }
 
@@ -389,6 +391,17 @@ static void memory_that_is_small_or_other_or_in_no_peak_is_left(void **state)
     }
     assert_int_equal(small, 2);
     assert_int_equal(no_peak, 1);
+    end(&of);
+
+    begin(&of); // all is needed at once
+    of.findings[0] = early;
+    of.findings[1] = late;
+    of.finding_count = 2;
+    of.peak_stays = true;
+    find(&of);
+    assert_int_equal(of.fix.places.items[0].left, FIX_NO_PEAK);
+    assert_int_equal(of.fix.places.items[1].left, FIX_NO_PEAK);
+    check_plan(&of, "image 0011aabb /bin/solver\nimage ccdd /lib/libc.so.6\n");
     end(&of);
 }
 
