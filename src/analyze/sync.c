@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is found on synchronisation, from waits that were judged to findings with their worth: call
-// paths are summed up, remedies collected, those that concern too little time left out, and the
-// others replayed, each alone and all together.
+// paths are summed up, remedies collected, those left out that concern too little time or cost more
+// than they gain, and the others replayed, each alone and all together.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -73,6 +73,16 @@ static void take_copy(const struct analyze_model *model, struct analyze_finding 
     }
 }
 
+// Asynchronous copies need pinned memory, at least for the largest of them. Beside times of a
+// simulated GPU, what that takes has no meaning.
+static uint64_t cost_of(const struct analyze_model *model, const struct analyze_copy *copy)
+{
+    const uint64_t most = UINT64_C(1) << 40; // of a damaged file
+    if (copy->memory != PROFILE_MEMORY_PAGEABLE || !model->host.has_gpu_times)
+        return 0;
+    return (copy->bytes < most ? copy->bytes : most) / ANALYZE_PINNED_BYTES_A_NS;
+}
+
 void analyze_find_transfers(struct analyze_remedies *remedies)
 {
     const struct analyze_model *model = remedies->model;
@@ -94,11 +104,8 @@ void analyze_find_transfers(struct analyze_remedies *remedies)
         remedy->finding.calls = path->calls;
         take_wait(remedies, remedy, wait);
         take_copy(model, &remedy->finding, copy);
-        // Asynchronous copies need pinned memory, at least for the largest of them. Beside times of
-        // a simulated GPU, that has no meaning.
-        if (copy->memory == PROFILE_MEMORY_PAGEABLE && model->host.has_gpu_times &&
-            copy->bytes / ANALYZE_PINNED_BYTES_A_NS > remedy->cost_ns)
-            remedy->cost_ns = copy->bytes / ANALYZE_PINNED_BYTES_A_NS;
+        const uint64_t cost_ns = cost_of(model, copy);
+        remedy->cost_ns = remedy->cost_ns > cost_ns ? remedy->cost_ns : cost_ns;
         analyze_add_act(remedies, remedy, copy->call, action_of(wait),
                         analyze_waited_ns(model, copy->call));
     }

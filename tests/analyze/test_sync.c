@@ -626,6 +626,19 @@ static void what_pinning_costs_more_than_it_gains_stays(void **state)
     analyze_free(analysis);
 }
 
+static void sizes_of_a_damaged_file_do_not_gain(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (uint32_t path = PATH; path <= OTHER_PATH; path++) {
+        large_copy(&run, PROFILE_MEMORY_PAGEABLE, 40, path);
+        run.model.host.copies.items[run.model.host.copies.count - 1].bytes = UINT64_MAX;
+        works(&run, 100 * MS);
+    }
+    expect_none(&run);
+}
+
 // One copy that waits long, and another behind it that would wait instead: each alone costs more
 // than it gains, and both together do not.
 static void pinning_pays_for_copies_together(void **state)
@@ -965,6 +978,7 @@ int main(void)
         cmocka_unit_test(a_copy_whose_data_is_used_at_once_stays),
         cmocka_unit_test(what_takes_too_little_time_is_not_told),
         cmocka_unit_test(what_pinning_costs_more_than_it_gains_stays),
+        cmocka_unit_test(sizes_of_a_damaged_file_do_not_gain),
         cmocka_unit_test(pinning_pays_for_copies_together),
         cmocka_unit_test(what_costs_more_is_known_of_what_is_not_told),
         cmocka_unit_test(memory_that_comes_and_goes_is_churn),
