@@ -16,7 +16,7 @@ struct analyze_remedy {
     struct analyze_finding finding;
     uint64_t bound_ns; // that it can gain at most
     uint64_t cost_ns;  // that it takes once, for memory that is pinned
-    bool costly;       // that is more than it gains
+    bool left_out;     // while they are chosen
     size_t first_act, act_count;
 };
 
@@ -45,5 +45,9 @@ void analyze_find_syncs(struct analyze_remedies *remedies);      // syncs.c
 void analyze_find_transfers(struct analyze_remedies *remedies);  // syncs.c
 void analyze_find_churn(struct analyze_remedies *remedies);      // churn.c
 void analyze_find_duplicates(struct analyze_remedies *remedies); // duplicates.c
+
+// Leaves those that are worth it, with their worth, and tells the analysis of the run with all of
+// them, and of copies that cost too much. False when memory ran out.
+bool analyze_rate_remedies(struct analyze_remedies *remedies, struct analysis *analysis);
 
 #endif

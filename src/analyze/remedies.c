@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Remedies of synchronisation: collected, chosen and rated. Those are left out that concern too
+// little time, or cost more than they gain; the others are replayed, each alone and all together.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis.h"
+#include "remedies.h"
+
+// Replays of single remedies: so many at most, and so many steps in all, which is about half a
+// second.
+enum { MOST_ALONE = 200, LEAST_ALONE = 8, MOST_STEPS = 50000000 };
+
+// --- Collecting ----------------------------------------------------------------------------------
+
+struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
+                                         enum analyze_pattern pattern, uint32_t path,
+                                         uint32_t other_path, uint64_t size_class)
+{
+    const uint64_t key[] = {(uint64_t)pattern, path, other_path, size_class};
+    uint64_t *slot = base_map_put(&remedies->keys, base_hash(key, sizeof(key)), NULL);
+    if (slot && *slot == 0) {
+        struct analyze_remedy *made = base_array_push(&remedies->remedies);
+        if (made) {
+            made->finding = (struct analyze_finding){
+                .pattern = pattern, .path = path, .other_path = other_path, .count = 1};
+            *slot = remedies->remedies.count;
+        }
+    }
+    remedies->failed |= !slot || *slot == 0;
+    return remedies->failed ? NULL : &remedies->remedies.items[*slot - 1];
+}
+
+void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
+                     uint32_t call, enum analyze_action action, uint64_t bound_ns)
+{
+    uint32_t index = (uint32_t)(remedy - remedies->remedies.items);
+    struct analyze_act *act = base_array_push(&remedies->acts);
+    remedies->failed |= !act;
+    if (!act)
+        return;
+    *act = (struct analyze_act){index, call, (uint8_t)action};
+    struct analyze_remedy *row = &remedies->remedies.items[index];
+    row->bound_ns += bound_ns;
+    row->act_count++;
+}
+
+// Acts by remedy, those of each in the order in which they were added.
+static bool sort_acts(struct analyze_remedies *remedies)
+{
+    struct analyze_act *sorted = calloc(remedies->acts.count + 1, sizeof(*sorted));
+    if (!sorted)
+        return false;
+    size_t next = 0;
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        remedies->remedies.items[i].first_act = next;
+        next += remedies->remedies.items[i].act_count;
+        remedies->remedies.items[i].act_count = 0;
+    }
+    for (size_t i = 0; i < remedies->acts.count; i++) {
+        struct analyze_remedy *remedy = &remedies->remedies.items[remedies->acts.items[i].remedy];
+        sorted[remedy->first_act + remedy->act_count++] = remedies->acts.items[i];
+    }
+    free(remedies->acts.items);
+    remedies->acts.items = sorted;
+    remedies->acts.capacity = remedies->acts.count + 1;
+    return true;
+}
+
+// Those that concern no call go: their acts stay where they are, and nothing refers to them.
+static void leave_out_empty(struct analyze_remedies *remedies)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        if (remedies->remedies.items[i].finding.times)
+            remedies->remedies.items[kept++] = remedies->remedies.items[i];
+    }
+    remedies->remedies.count = kept;
+}
+
+// What can gain most first; then as they were found, by path.
+static int by_bound(const void *one, const void *other)
+{
+    const struct analyze_remedy *a = one, *b = other;
+    if (a->bound_ns != b->bound_ns)
+        return a->bound_ns > b->bound_ns ? -1 : 1;
+    return (a->first_act > b->first_act) - (a->first_act < b->first_act);
+}
+
+// --- Replaying -----------------------------------------------------------------------------------
+
+struct rating {
+    struct analysis *analysis;
+    struct analyze_remedies *remedies;
+    struct analyze_timeline *timeline;
+    uint8_t *actions;  // for each call
+    size_t most;       // remedies that are looked at one by one
+    uint64_t least_ns; // less is not worth a word
+};
+
+static uint64_t least_ns(const struct analyze_remedies *remedies, uint64_t run_ns)
+{
+    const uint64_t least = remedies->thresholds->wait_us * UINT64_C(1000);
+    const double part = (double)run_ns * (double)remedies->thresholds->wait_percent / 100;
+    return part > (double)least ? (uint64_t)part : least;
+}
+
+// The end of the run with one remedy, with ALL that are not left out, or with NONE; and with what
+// they cost.
+#define ALL  SIZE_MAX
+#define NONE (SIZE_MAX - 1)
+static int64_t run_with(const struct rating *rating, size_t which)
+{
+    const struct analyze_remedies *remedies = rating->remedies;
+    int64_t cost_ns = 0;
+    memset(rating->actions, ANALYZE_KEEP, remedies->model->calls.count);
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        if (which == ALL ? remedy->left_out : i != which)
+            continue;
+        cost_ns += (int64_t)remedy->cost_ns;
+        for (size_t k = 0; k < remedy->act_count; k++) {
+            const struct analyze_act *act = &remedies->acts.items[remedy->first_act + k];
+            uint8_t *action = &rating->actions[act->call];
+            *action = *action > act->action ? *action : act->action;
+        }
+    }
+    return analyze_timeline_replay(rating->timeline, rating->actions) + cost_ns;
+}
+
+static uint64_t gain(int64_t before_ns, int64_t after_ns, uint64_t bound_ns)
+{
+    uint64_t gain_ns = before_ns > after_ns ? (uint64_t)(before_ns - after_ns) : 0;
+    return gain_ns < bound_ns ? gain_ns : bound_ns;
+}
+
+// --- Choosing ------------------------------------------------------------------------------------
+
+// Takes those away that are left out. Of those that are costly, what is copied there stays as it
+// is: all of them are, or those that cost more than they can gain.
+static void take_away(struct rating *rating, bool all_costly)
+{
+    struct analyze_remedy *rows = rating->remedies->remedies.items;
+    const size_t count = rating->remedies->remedies.count;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].left_out) {
+            rows[kept++] = rows[i];
+        } else if (all_costly || rows[i].cost_ns > rows[i].bound_ns) {
+            const struct analyze_wait_path *path =
+                analyze_find_wait_path(rating->analysis, rows[i].finding.path, PROFILE_CALL_COPY);
+            assert(path);
+            rating->analysis->wait_paths[path - rating->analysis->wait_paths].costly = true;
+        }
+    }
+    rating->remedies->remedies.count = kept;
+}
+
+// Of those that concern too little time only the ones stay that the others need: a wait for nothing
+// much may be where another one, once it is left out, would be waited for instead. They come behind
+// the first `large`, by what they concern.
+static void leave_out_small(struct rating *rating)
+{
+    struct analyze_remedy *rows = rating->remedies->remedies.items;
+    const size_t count = rating->remedies->remedies.count;
+    const int64_t least = (int64_t)rating->least_ns;
+    size_t large = 0;
+    while (large < count && rows[large].bound_ns >= rating->least_ns)
+        large++;
+    for (size_t i = large; i < count; i++)
+        rows[i].left_out = true;
+    size_t end = large; // of those that are looked at
+    if (large && rating->most > large)
+        end = rating->most < count ? rating->most : count;
+    if (large < end) {
+        const int64_t without_ns = run_with(rating, ALL);
+        for (size_t i = large; i < end; i++)
+            rows[i].left_out = false;
+        const int64_t best_ns = run_with(rating, ALL);
+        for (size_t i = large; i < end && without_ns - best_ns >= least; i++) {
+            rows[i].left_out = true;
+            rows[i].finding.others_need = run_with(rating, ALL) - best_ns >= least;
+            rows[i].left_out = false;
+        }
+        for (size_t i = large; i < end; i++)
+            rows[i].left_out = !rows[i].finding.others_need;
+    }
+    take_away(rating, false);
+}
+
+// Whether its costs are worth a thought.
+static bool may_be_costly(const struct analyze_remedy *remedy)
+{
+    enum { SMALL_PART = 8 };
+    return remedy->cost_ns > remedy->bound_ns / SMALL_PART;
+}
+
+// Leaves out what costs more than it gains. Some gain only together, since what one no longer waits
+// for another would. So either all or none of those whose costs matter are left out at first, by
+// which the run is shorter, and then each is changed if that makes it shorter still.
+static void leave_out_costly(struct rating *rating)
+{
+    struct analyze_remedy *rows = rating->remedies->remedies.items;
+    const size_t count = rating->remedies->remedies.count;
+    size_t end = count < rating->most ? count : rating->most;
+    while (end && !may_be_costly(&rows[end - 1]))
+        end--;
+    if (end == 0)
+        return;
+    const int64_t with_ns = run_with(rating, ALL);
+    for (size_t i = 0; i < end; i++)
+        rows[i].left_out = may_be_costly(&rows[i]);
+    int64_t best_ns = run_with(rating, ALL);
+    if (with_ns < best_ns) {
+        best_ns = with_ns;
+        for (size_t i = 0; i < end; i++)
+            rows[i].left_out = false;
+    }
+    for (size_t i = end; i-- > 0;) {
+        if (!may_be_costly(&rows[i]))
+            continue;
+        rows[i].left_out = !rows[i].left_out;
+        const int64_t now_ns = run_with(rating, ALL);
+        if (now_ns < best_ns || (now_ns == best_ns && rows[i].left_out))
+            best_ns = now_ns;
+        else
+            rows[i].left_out = !rows[i].left_out;
+    }
+    take_away(rating, true);
+}
+
+// --- What they are worth -------------------------------------------------------------------------
+
+static void rate(struct rating *rating)
+{
+    struct analyze_run_time *time = &rating->analysis->run_time;
+    leave_out_small(rating);
+    leave_out_costly(rating);
+    const int64_t before_ns = run_with(rating, NONE);
+    uint64_t bound_ns = 0;
+    for (size_t i = 0; i < rating->remedies->remedies.count; i++) {
+        struct analyze_remedy *remedy = &rating->remedies->remedies.items[i];
+        bound_ns += remedy->bound_ns;
+        remedy->finding.host_is_bound = i >= rating->most;
+        remedy->finding.host_ns = i < rating->most
+                                      ? gain(before_ns, run_with(rating, i), remedy->bound_ns)
+                                      : remedy->bound_ns;
+    }
+    time->is_estimated = analyze_timeline_is_estimated(rating->timeline);
+    time->after_ns = time->recorded_ns - gain(before_ns, run_with(rating, ALL), bound_ns);
+}
+
+bool analyze_rate_remedies(struct analyze_remedies *remedies, struct analysis *analysis)
+{
+    if (!sort_acts(remedies))
+        return false;
+    leave_out_empty(remedies);
+    if (remedies->remedies.count == 0)
+        return true;
+    qsort(remedies->remedies.items, remedies->remedies.count, sizeof(*remedies->remedies.items),
+          by_bound);
+    struct analyze_timeline *timeline = analyze_timeline_new(&remedies->waits);
+    struct rating rating = {.analysis = analysis,
+                            .remedies = remedies,
+                            .timeline = timeline,
+                            .actions = calloc(remedies->model->calls.count + 1, 1),
+                            .least_ns = least_ns(remedies, analysis->run_time.recorded_ns)};
+    const bool good = timeline && rating.actions;
+    if (good) {
+        const size_t most = MOST_STEPS / (analyze_timeline_steps(timeline) + 1);
+        rating.most = most > MOST_ALONE ? MOST_ALONE : most < LEAST_ALONE ? LEAST_ALONE : most;
+        rate(&rating);
+    }
+    analyze_timeline_free(timeline);
+    free(rating.actions);
+    return good;
+}
