@@ -4,7 +4,8 @@
 // needs for one step alone. At the end it copies to its stack, of which nobody sees whether it is
 // used, and prints what it finds. Words:
 //   steps=N   how many, 6 unless told
-//   memory    uses two large objects one after the other, and has both all the time
+//   memory    uses two large objects one after the other, and has both all the time; with
+//   together  in the end both at once
 //   out=FILE  writes the result there, behind what the file had
 //   time      prints the time too, so that no run is like another
 //   err       prints it to stderr
@@ -12,6 +13,7 @@
 //   once=FILE prints whether the file was there, and makes it
 //   exit=N    leaves with this status
 //   fails=FILE  runs a kernel at the end and waits for it; where the file is there, the GPU fails
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +64,15 @@ static void use(CUdeviceptr memory, unsigned char value)
     printf("found %d\n", found[LOOKED_AT - 1]);
 }
 
-static void use_memory(void)
+static void use_memory(bool together)
 {
     CUdeviceptr one, other;
     CHECK(cuMemAlloc_v2(&one, LARGE_BYTES));
     CHECK(cuMemAlloc_v2(&other, LARGE_BYTES));
     use(one, 3);
     use(other, 4);
+    if (together)
+        CHECK(cuMemcpyDtoD_v2(one, other, LARGE_BYTES));
     CHECK(cuMemFree_v2(one));
     CHECK(cuMemFree_v2(other));
 }
@@ -131,7 +135,7 @@ int main(int argc, char **argv)
     CHECK(cuDevicePrimaryCtxRetain(&context, 0));
     CHECK(cuCtxSetCurrent(context));
     if (value_of(argc, argv, "memory"))
-        use_memory();
+        use_memory(value_of(argc, argv, "together"));
     CHECK(cuMemAlloc_v2(&result, BYTES));
     for (int i = 0; i < (steps ? atoi(steps) : 6); i++) {
         step(result, i);
