@@ -196,27 +196,14 @@ static bool may_be_costly(const struct analyze_remedy *remedy)
     return remedy->cost_ns > remedy->bound_ns / SMALL_PART;
 }
 
-// Leaves out what costs more than it gains. Some gain only together, since what one no longer waits
-// for another would. So either all or none of those whose costs matter are left out at first, by
-// which the run is shorter, and then each is changed if that makes it shorter still.
-static void leave_out_costly(struct rating *rating)
+// Beginning with all or none of those left out whose costs matter, of the first `end`, changes each
+// if that makes the run shorter. Returns its end.
+static int64_t search(struct rating *rating, size_t end, bool left_out)
 {
     struct analyze_remedy *rows = rating->remedies->remedies.items;
-    const size_t count = rating->remedies->remedies.count;
-    size_t end = count < rating->most ? count : rating->most;
-    while (end && !may_be_costly(&rows[end - 1]))
-        end--;
-    if (end == 0)
-        return;
-    const int64_t with_ns = run_with(rating, ALL);
     for (size_t i = 0; i < end; i++)
-        rows[i].left_out = may_be_costly(&rows[i]);
+        rows[i].left_out = left_out && may_be_costly(&rows[i]);
     int64_t best_ns = run_with(rating, ALL);
-    if (with_ns < best_ns) {
-        best_ns = with_ns;
-        for (size_t i = 0; i < end; i++)
-            rows[i].left_out = false;
-    }
     for (size_t i = end; i-- > 0;) {
         if (!may_be_costly(&rows[i]))
             continue;
@@ -227,6 +214,23 @@ static void leave_out_costly(struct rating *rating)
         else
             rows[i].left_out = !rows[i].left_out;
     }
+    return best_ns;
+}
+
+// Leaves out what costs more than it gains. Some gain only together, since what one no longer waits
+// for another would: so they are looked for from both sides.
+static void leave_out_costly(struct rating *rating)
+{
+    const struct analyze_remedy *rows = rating->remedies->remedies.items;
+    const size_t count = rating->remedies->remedies.count;
+    size_t end = count < rating->most ? count : rating->most;
+    while (end && !may_be_costly(&rows[end - 1]))
+        end--;
+    if (end == 0)
+        return;
+    const int64_t from_all_ns = search(rating, end, false);
+    if (search(rating, end, true) > from_all_ns)
+        search(rating, end, false);
     take_away(rating, true);
 }
 

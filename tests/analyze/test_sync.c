@@ -663,6 +663,27 @@ static void pinning_pays_for_copies_together(void **state)
     }
 }
 
+// Two that do not pay together are left out beside one that does, by which all would.
+static void copies_that_do_not_pay_are_left_out_of_those_that_do(void **state)
+{
+    (void)state;
+    struct timed run;
+    const struct analyze_finding *finding;
+    timed_begin(&run);
+    large_copy(&run, PROFILE_MEMORY_PAGEABLE, 80, PATH);
+    works(&run, 200 * MS);
+    large_copy(&run, PROFILE_MEMORY_PAGEABLE, 40, OTHER_PATH);
+    large_copy(&run, PROFILE_MEMORY_PAGEABLE, 0, OTHER_PATH + 1);
+    works(&run, 200 * MS);
+    struct analysis *analysis = expect_one(&run, ANALYZE_SYNCHRONOUS_TRANSFER, 1, &finding);
+    const struct analyze_run_time *time = analyze_run_time(analysis);
+    assert_int_equal(finding->path, PATH);
+    assert_int_equal(finding->host_ns, (80 + COPY_MS) * MS - PINNING_NS - ANALYZE_ASYNC_NS);
+    assert_int_equal(time->recorded_ns - time->after_ns, finding->host_ns);
+    assert_true(is_costly(analysis, OTHER_PATH) && is_costly(analysis, OTHER_PATH + 1));
+    analyze_free(analysis);
+}
+
 // What is worth no finding, in a long run, may still cost more than it gains.
 static void what_costs_more_is_known_of_what_is_not_told(void **state)
 {
@@ -980,6 +1001,7 @@ int main(void)
         cmocka_unit_test(what_pinning_costs_more_than_it_gains_stays),
         cmocka_unit_test(sizes_of_a_damaged_file_do_not_gain),
         cmocka_unit_test(pinning_pays_for_copies_together),
+        cmocka_unit_test(copies_that_do_not_pay_are_left_out_of_those_that_do),
         cmocka_unit_test(what_costs_more_is_known_of_what_is_not_told),
         cmocka_unit_test(memory_that_comes_and_goes_is_churn),
         cmocka_unit_test(frees_behind_frees_are_churn_too),
