@@ -36,6 +36,18 @@ struct profile {
     BASE_ARRAY(struct profile_frame) frames;
 };
 
+// Opens the file and begins the read transaction (open.c). Changes nothing but for the profile.
+enum base_code profile_open_database(struct profile *profile, struct base_error *error);
+
+// A private copy of an unfinished profile with its log or journal (recover.c), and its removal,
+// which files that are open survive.
+struct profile_copy_folder {
+    char *folder, *file; // owned
+};
+enum base_code profile_copy_unfinished(const char *path, struct profile_copy_folder *copy,
+                                       struct base_error *error);
+void profile_remove_copy(struct profile_copy_folder *copy);
+
 // Fails as SQLite did.
 enum base_code profile_read_fail(struct profile *profile, int result, struct base_error *error);
 // Fails because the file contradicts itself.

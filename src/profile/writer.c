@@ -411,7 +411,10 @@ void profile_abandon(struct profile_writer *writer)
 enum base_code profile_finish(struct profile_writer *writer, enum profile_ending ending,
                               int32_t code, struct base_error *error)
 {
-    enum base_code result = profile_begin(writer, error);
+    // By itself: where it can be read, all else is in the file, whatever lies beside it.
+    enum base_code result = profile_commit(writer, error);
+    if (result == BASE_OK)
+        result = profile_begin(writer, error);
     if (result == BASE_OK) {
         char sql[120], number[16];
         snprintf(number, sizeof(number), "%d", (int)code);

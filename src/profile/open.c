@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a profile is opened as a database: without changing it or anything else, whoever sent it.
+//
+// A finished profile is opened as immutable: SQLite then takes no locks, makes no file, and looks
+// at no file beside it. A profile that may still be written is opened read-only with locks, so that
+// one read transaction sees one moment of it; its log (FILE-wal) is read, its FILE-shm is only read
+// too. What is left is an unfinished profile that SQLite could only read after writing: one with a
+// log but without FILE-shm (a copy), or with a rollback journal of a killed writer. recover.c reads
+// a private copy of these.
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "reader.h"
+
+enum {
+    HEAD_BYTES = 100, // of an SQLite file
+    MOST_BYTES_OF_A_CELL = 64 << 20,
+    WAIT_MS = 2000, // for a writer that cannot use a log
+};
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static enum base_code check_path(const char *path, struct base_error *error)
+{
+    struct stat status;
+    int result = stat(path, &status);
+    BASE_RETURN_IF(result != 0 && errno == ENOENT, error, BASE_NOT_FOUND, "there is no file %s",
+                   path);
+    BASE_RETURN_IF(result != 0, error, BASE_IO, "cannot read %s: %s", path, strerror(errno));
+    BASE_RETURN_IF(S_ISDIR(status.st_mode), error, BASE_INVALID, "%s is a folder, not a profile",
+                   path);
+    BASE_RETURN_IF(!S_ISREG(status.st_mode), error, BASE_INVALID, "%s is not a file", path);
+    BASE_RETURN_IF(status.st_size == 0, error, BASE_INVALID, "%s is empty, not a profile", path);
+    return BASE_OK;
+}
+
+static enum base_code check_head(const char *path, const unsigned char head[HEAD_BYTES],
+                                 struct base_error *error)
+{
+    BASE_RETURN_IF(memcmp(head, "SQLite format 3", 16) != 0, error, BASE_INVALID,
+                   "%s is not a profile", path);
+    BASE_RETURN_IF(big_endian(head + 68) != PROFILE_APPLICATION_ID, error, BASE_INVALID,
+                   "%s is an SQLite database, but not a profile of glint", path);
+    uint32_t version = big_endian(head + 60);
+    BASE_RETURN_IF(version / 1000 != PROFILE_MAJOR, error, BASE_UNSUPPORTED,
+                   "%s is a profile of version %u.%u; this glint (" GLINT_VERSION
+                   ") reads versions %u.x%s",
+                   path, version / 1000, version % 1000, PROFILE_MAJOR,
+                   version / 1000 > PROFILE_MAJOR ? ": use a newer glint" : "");
+    return BASE_OK;
+}
+
+// --- What lies beside the file -------------------------------------------------------------------
+
+enum beside { NOTHING, FILE_BESIDE, NO_FILE }; // an empty file counts as nothing; or a pipe, say
+
+static enum beside look_beside(const char *path, const char *suffix)
+{
+    struct base_buf name = {0};
+    struct stat status;
+    base_buf_printf(&name, "%s%s", path, suffix);
+    enum beside found = NOTHING;
+    if (!name.failed && stat(name.text, &status) == 0)
+        found = !S_ISREG(status.st_mode) ? NO_FILE : status.st_size > 0 ? FILE_BESIDE : NOTHING;
+    base_buf_fini(&name);
+    return found;
+}
+
+// SQLite opens all three where it reads with locks, and a pipe would keep it waiting for ever.
+static enum base_code check_files_beside(const char *path, struct base_error *error)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+    for (unsigned i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        BASE_RETURN_IF(look_beside(path, suffixes[i]) == NO_FILE, error, BASE_INVALID,
+                       "cannot read %s: %s%s is not a file", path, path, suffixes[i]);
+    return BASE_OK;
+}
+
+// --- Ways to open --------------------------------------------------------------------------------
+
+static void put_uri_path(struct base_buf *uri, const char *path)
+{
+    base_buf_puts(uri, path[0] == '/' ? "file://" : "file:./");
+    for (; *path; path++) {
+        if (strchr("%?#", *path))
+            base_buf_printf(uri, "%%%02X", (unsigned)(unsigned char)*path);
+        else
+            base_buf_putc(uri, *path);
+    }
+}
+
+// Opens it with these parameters of the URI and begins the read transaction; an SQLite result.
+static int open_with(struct profile *profile, const char *path, const char *parameters, int flags)
+{
+    struct base_buf uri = {0};
+    put_uri_path(&uri, path);
+    base_buf_printf(&uri, "?%s", parameters);
+    sqlite3_close(profile->db);
+    profile->db = NULL;
+    errno = 0;
+    int result = uri.failed ? SQLITE_NOMEM
+                            : sqlite3_open_v2(uri.text, &profile->db,
+                                              flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    base_buf_fini(&uri);
+    if (result != SQLITE_OK)
+        return result;
+    sqlite3_extended_result_codes(profile->db, 1);
+    sqlite3_busy_timeout(profile->db, WAIT_MS);
+    sqlite3_db_config(profile->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(profile->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(profile->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(profile->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_limit(profile->db, SQLITE_LIMIT_LENGTH, MOST_BYTES_OF_A_CELL);
+    sqlite3_limit(profile->db, SQLITE_LIMIT_ATTACHED, 0);
+    return SQLITE_OK;
+}
+
+static int begin(struct profile *profile)
+{
+    return sqlite3_exec(profile->db,
+                        "PRAGMA cell_size_check=ON; PRAGMA query_only=ON; BEGIN;"
+                        "SELECT 1 FROM sqlite_schema LIMIT 1",
+                        NULL, NULL, NULL);
+}
+
+static int open_immutable(struct profile *profile)
+{
+    return open_with(profile, profile->path, "immutable=1", SQLITE_OPEN_READONLY);
+}
+
+static int open_locked(struct profile *profile)
+{
+    int result = open_with(profile, profile->path, "readonly_shm=1", SQLITE_OPEN_READONLY);
+    return result == SQLITE_OK ? begin(profile) : result;
+}
+
+static enum base_code open_recovered(struct profile *profile, struct base_error *error)
+{
+    struct profile_copy_folder copy;
+    enum base_code code = profile_copy_unfinished(profile->path, &copy, error);
+    if (code != BASE_OK)
+        return code;
+    int result = open_with(profile, copy.file, "mode=rw", SQLITE_OPEN_READWRITE);
+    if (result == SQLITE_OK)
+        result = begin(profile);
+    if (result != SQLITE_OK)
+        code = profile_read_fail(profile, result, error);
+    profile_remove_copy(&copy); // SQLite has opened what it needs of it
+    return code;
+}
+
+// The first bytes of the file, and its size, read by SQLite: where this process writes the same
+// profile, closing a descriptor of our own would drop the writer's locks.
+static int read_head(struct profile *profile, unsigned char head[HEAD_BYTES], sqlite3_int64 *size)
+{
+    sqlite3_file *file = NULL;
+    int result = sqlite3_file_control(profile->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (result != SQLITE_OK || !file || !file->pMethods)
+        return SQLITE_CANTOPEN;
+    result = file->pMethods->xRead(file, head, HEAD_BYTES, 0);
+    if (result == SQLITE_IOERR_SHORT_READ) // then zeros follow
+        result = SQLITE_OK;
+    return result == SQLITE_OK ? file->pMethods->xFileSize(file, size) : result;
+}
+
+// SQLite writes whole pages. It notices where some are missing, but takes what is missing of the
+// last one for zeros.
+static bool ends_within_a_page(const unsigned char head[HEAD_BYTES], sqlite3_int64 size)
+{
+    const unsigned page = (unsigned)head[16] << 8 | head[17]; // 1 stands for 65536
+    return size % (page == 1 ? 65536 : page ? page : 1) != 0;
+}
+
+// Whether its recorder has finished it, as far as the file tells without what lies beside it.
+static bool is_complete(struct profile *profile)
+{
+    sqlite3_stmt *at = NULL;
+    bool complete = sqlite3_prepare_v2(profile->db, "SELECT complete FROM meta WHERE id=1", -1, &at,
+                                       NULL) == SQLITE_OK &&
+                    sqlite3_step(at) == SQLITE_ROW && sqlite3_column_int(at, 0) != 0;
+    sqlite3_finalize(at);
+    return complete;
+}
+
+// The file is open as immutable, and stays so where nothing beside it can belong to it.
+static enum base_code open_unfinished(struct profile *profile, bool log_mode,
+                                      struct base_error *error)
+{
+    const bool has_log = look_beside(profile->path, "-wal") == FILE_BESIDE;
+    enum base_code code = check_files_beside(profile->path, error);
+    if (code != BASE_OK)
+        return code;
+    // A recorder that writes a log has FILE-shm open: where there is none, nobody writes.
+    if (log_mode && has_log && look_beside(profile->path, "-shm") != FILE_BESIDE)
+        return open_recovered(profile, error);
+    int result = open_locked(profile);
+    if ((result & 0xff) == SQLITE_READONLY) // it can only be read after writing
+        return open_recovered(profile, error);
+    return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
+}
+
+enum base_code profile_open_database(struct profile *profile, struct base_error *error)
+{
+    unsigned char head[HEAD_BYTES] = {0};
+    sqlite3_int64 size = 0;
+    enum base_code code = check_path(profile->path, error);
+    if (code != BASE_OK)
+        return code;
+    int result = open_immutable(profile);
+    if (result == SQLITE_OK)
+        result = read_head(profile, head, &size);
+    if (result != SQLITE_OK)
+        return profile_read_fail(profile, result, error);
+    code = check_head(profile->path, head, error);
+    if (code != BASE_OK)
+        return code;
+    profile->minor = big_endian(head + 60) % 1000;
+    const bool log_mode = head[18] == 2;
+    const bool has_log = look_beside(profile->path, "-wal") != NOTHING;
+    profile->lacks_log = log_mode && !has_log;
+    if (!(log_mode && has_log) && ends_within_a_page(head, size))
+        return profile_damaged(profile, error);
+    // The mark of completeness is written by itself after all else: no journal is needed then.
+    if (log_mode ? has_log : !is_complete(profile))
+        return open_unfinished(profile, log_mode, error);
+    result = begin(profile);
+    return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
+}
