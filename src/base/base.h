@@ -15,5 +15,6 @@
 #include "protobuf.h"
 #include "str.h"
 #include "toml.h"
+#include "utf8.h"
 
 #endif

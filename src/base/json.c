@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "utf8.h"
+
 _Static_assert(BASE_JSON_DEPTH % 64 == 0, "levels fill whole words");
 
 static bool write_to_buf(void *user, const char *bytes, size_t length)
@@ -224,53 +226,20 @@ bool base_json_finish(struct base_json *json)
 
 // --- Text ----------------------------------------------------------------------------------------
 
-// The length of the character at text, or, where it is not one (*valid says so), of the longest
-// part that could have begun one: the replacement that Unicode recommends and Python does too.
-static size_t utf8_length(const unsigned char *text, size_t left, bool *valid)
-{
-    unsigned char first = text[0];
-    unsigned char low = 0x80, high = 0xBF; // of the second byte
-    size_t length;
-    *valid = false;
-    if (first < 0x80)
-        length = 1;
-    else if (first >= 0xC2 && first <= 0xDF)
-        length = 2;
-    else if (first >= 0xE0 && first <= 0xEF)
-        length = 3;
-    else if (first >= 0xF0 && first <= 0xF4)
-        length = 4;
-    else
-        return 1;
-    if (first == 0xE0)
-        low = 0xA0; // shorter forms exist
-    else if (first == 0xED)
-        high = 0x9F; // surrogates
-    else if (first == 0xF0)
-        low = 0x90; // shorter forms exist
-    else if (first == 0xF4)
-        high = 0x8F; // beyond U+10FFFF
-    for (size_t i = 1; i < length; i++) {
-        if (i >= left || text[i] < low || text[i] > high)
-            return i;
-        low = 0x80;
-        high = 0xBF;
-    }
-    *valid = true;
-    return length;
-}
-
-static void put_escape(struct base_json *json, unsigned char c)
+static void put_escape(struct base_json *json, uint32_t c)
 {
     static const char figures[] = "0123456789abcdef";
     static const char letters[32] = {
         ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
     if (c == '"' || c == '\\') {
         put(json, (char[]){'\\', (char)c}, 2);
-    } else if (letters[c]) {
+    } else if (c < sizeof(letters) && letters[c]) {
         put(json, (char[]){'\\', letters[c]}, 2);
     } else {
-        put(json, (char[]){'\\', 'u', '0', '0', figures[c >> 4], figures[c & 15]}, 6);
+        put(json,
+            (char[]){'\\', 'u', figures[c >> 12 & 15], figures[c >> 8 & 15], figures[c >> 4 & 15],
+                     figures[c & 15]},
+            6);
     }
 }
 
@@ -279,7 +248,7 @@ static const bool is_plain[256] = {
     [' '] = 1,
     ['!'] = 1,
     ['#' ... '['] = 1,
-    [']' ... 0x7F] = 1,
+    [']' ... '~'] = 1,
 };
 
 static void put_quoted(struct base_json *json, struct base_str text)
@@ -291,19 +260,21 @@ static void put_quoted(struct base_json *json, struct base_str text)
     put_char(json, '"');
     while (next < text.length) {
         bool valid;
+        uint32_t point = 0;
         if (is_plain[bytes[next]]) {
             next++;
             continue;
         }
-        size_t length = utf8_length(bytes + next, text.length - next, &valid);
-        if (valid && bytes[next] >= 0x20 && bytes[next] != '"' && bytes[next] != '\\') {
+        size_t length = base_utf8_length(bytes + next, text.length - next, &valid);
+        if (valid && !base_utf8_controls(bytes + next, length, &point) && bytes[next] != '"' &&
+            bytes[next] != '\\') {
             next += length;
             continue;
         }
         if (next > written)
             put(json, text.text + written, next - written);
         if (valid)
-            put_escape(json, bytes[next]);
+            put_escape(json, point);
         else
             put(json, replacement, sizeof(replacement) - 1);
         next += length;

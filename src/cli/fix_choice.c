@@ -219,8 +219,11 @@ static void put_place(const struct fix_subject *subject, const struct fix_place 
                       struct base_buf *out)
 {
     base_buf_puts(out, "  ");
-    if (place->name)
-        base_buf_printf(out, "`%s`, ", place->name);
+    if (place->name) {
+        base_buf_putc(out, '`');
+        base_buf_visible(out, base_str(place->name), "");
+        base_buf_puts(out, "`, ");
+    }
     put_path(subject, place->path, out);
     if (place->remedy == PLAN_POOL) {
         base_buf_puts(out, ", allocated by ");

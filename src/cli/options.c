@@ -12,11 +12,19 @@ enum { MOST_OPTIONS = 32, HELP_COLUMN = 28 };
 void cli_message(const char *format, ...)
 {
     va_list arguments;
+    char *text = NULL;
+    struct base_buf visible = {0};
     va_start(arguments, format);
-    fputs("glint: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    const int length = vasprintf(&text, format, arguments); // first: %m is of errno as it is
     va_end(arguments);
+    // Names of files and texts of profiles may hold anything.
+    if (length >= 0)
+        base_buf_visible(&visible, (struct base_str){text, (size_t)length}, "\n\t");
+    fprintf(stderr, "glint: %s\n",
+            length >= 0 && !visible.failed && visible.text ? visible.text : "out of memory");
+    base_buf_fini(&visible);
+    if (length >= 0)
+        free(text);
 }
 
 void cli_error(const struct base_error *error)

@@ -84,36 +84,43 @@ static void put_cell(struct base_buf *out, const struct profile_cell *cell)
 
 // --- Formats -------------------------------------------------------------------------------------
 
-// In one line and free of tabs: those, and backslashes, are written as in C.
-static void put_escaped(struct base_buf *out, const char *text)
+// In one line and free of what a terminal obeys: backslashes are doubled, so that the text can be
+// had back.
+static void put_escaped(struct base_buf *out, struct base_str text)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '\t': base_buf_puts(out, "\\t"); break;
-        case '\n': base_buf_puts(out, "\\n"); break;
-        case '\r': base_buf_puts(out, "\\r"); break;
-        case '\\': base_buf_puts(out, "\\\\"); break;
-        default: base_buf_putc(out, *text); break;
-        }
+    while (text.length) {
+        const char *backslash = memchr(text.text, '\\', text.length);
+        const size_t before = backslash ? (size_t)(backslash - text.text) : text.length;
+        base_buf_visible(out, (struct base_str){text.text, before}, "");
+        if (backslash)
+            base_buf_puts(out, "\\\\");
+        text.text += before + (backslash != NULL);
+        text.length -= before + (backslash != NULL);
     }
 }
 
-static void put_csv(struct base_buf *out, const char *text)
+// CSV holds new lines and tabs as they are, in quotes.
+static void put_csv(struct base_buf *out, struct base_str text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        base_buf_puts(out, text);
-        return;
-    }
-    base_buf_putc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"')
+    struct base_buf visible = {0};
+    base_buf_visible(&visible, text, "\n\t");
+    base_buf_puts(&visible, "");
+    const char *at = visible.text ? visible.text : "";
+    const bool quoted = strpbrk(at, ",\"\n") != NULL;
+    if (quoted)
+        base_buf_putc(out, '"');
+    for (; *at; at++) {
+        if (*at == '"')
             base_buf_putc(out, '"');
-        base_buf_putc(out, *text);
+        base_buf_putc(out, *at);
     }
-    base_buf_putc(out, '"');
+    if (quoted)
+        base_buf_putc(out, '"');
+    out->failed |= visible.failed;
+    base_buf_fini(&visible);
 }
 
-static void put_separated(struct output *output, unsigned column, const char *text)
+static void put_separated(struct output *output, unsigned column, struct base_str text)
 {
     bool csv = output->format == FORMAT_CSV;
     if (column)
@@ -186,7 +193,7 @@ static void add_table_row(struct output *output, const struct profile_cell *cell
     for (unsigned i = 0; i < output->columns && !output->failed; i++) {
         struct base_buf raw = {0}, text = {0};
         put_cell(&raw, &cells[i]);
-        put_escaped(&text, raw.text ? raw.text : "");
+        put_escaped(&text, (struct base_str){raw.text, raw.length});
         base_buf_puts(&text, "");
         char **slot = base_array_push(&output->ahead);
         output->failed = raw.failed || text.failed || !slot;
@@ -246,10 +253,16 @@ static bool take_columns(void *user, unsigned count, const char *const *names)
     output->failed = !output->names || !output->widths || !output->is_number;
     for (unsigned i = 0; i < count && !output->failed; i++) {
         output->is_number[i] = true;
-        output->names[i] = strdup(names[i]);
-        output->failed = !output->names[i];
+        struct base_buf name = {0};
+        if (output->format == FORMAT_TABLE)
+            put_escaped(&name, base_str(names[i]));
+        else
+            base_buf_puts(&name, names[i]);
+        base_buf_puts(&name, "");
+        output->failed = name.failed;
+        output->names[i] = name.text;
         if (output->format == FORMAT_CSV || output->format == FORMAT_TABS)
-            put_separated(output, i, names[i]);
+            put_separated(output, i, base_str(names[i]));
     }
     if (output->format == FORMAT_CSV || output->format == FORMAT_TABS)
         base_buf_putc(&output->text, '\n');
@@ -271,7 +284,7 @@ static bool take_row(void *user, unsigned count, const struct profile_cell *cell
         for (unsigned i = 0; i < count; i++) {
             struct base_buf text = {0};
             put_cell(&text, &cells[i]);
-            put_separated(output, i, text.text ? text.text : "");
+            put_separated(output, i, (struct base_str){text.text, text.length});
             output->failed |= text.failed;
             base_buf_fini(&text);
         }
@@ -359,10 +372,11 @@ const struct cli_verb cli_query = {
         "v_objects,\n"
         "v_launches, v_copies, v_syncs, v_call_paths and others. The statement can only read.\n\n"
         "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n\n"
-        "Tabs come with a line of names first, and with \\t, \\n, \\r and \\\\ in texts written "
-        "so; "
-        "JSON is an\n"
-        "array with an object for each row. Binary data is written in hexadecimal.\n",
+        "Tabs and tables come with a line of names first. Control characters in texts are written\n"
+        "as \\t, \\n, \\r, \\xNN or \\uNNNN, and a backslash as \\\\. CSV keeps new lines, tabs "
+        "and\n"
+        "backslashes. JSON is an array with an object for each row. Binary data is written in\n"
+        "hexadecimal.\n",
     .options = options,
     .run = run,
 };

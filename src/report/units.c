@@ -50,48 +50,9 @@ void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole)
         base_buf_printf(out, "%llu.%llu%%", thousandths / 10, thousandths % 10);
 }
 
-// Bytes of the UTF-8 character that begins here; 0: none does. The text ends with a NUL.
-static size_t character_bytes(const unsigned char *at)
-{
-    static const struct {
-        unsigned char least, most, second_least, second_most;
-        size_t bytes;
-    } forms[] = {
-        {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        if (at[0] < forms[i].least || at[0] > forms[i].most)
-            continue;
-        if (forms[i].bytes > 1 && (at[1] < forms[i].second_least || at[1] > forms[i].second_most))
-            return 0;
-        for (size_t more = 2; more < forms[i].bytes; more++) {
-            if ((at[more] & 0xc0) != 0x80)
-                return 0;
-        }
-        return forms[i].bytes;
-    }
-    return 0;
-}
-
 void report_put_text(struct base_buf *out, const char *text)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    while (at && *at) {
-        size_t bytes = character_bytes(at);
-        // U+0080 to U+009F control terminals too.
-        bool control = *at < 0x20 || *at == 0x7f || (*at == 0xc2 && bytes && at[1] < 0xa0);
-        if (*at == '\n' || *at == '\t') {
-            base_buf_puts(out, *at == '\n' ? "\\n" : "\\t");
-        } else if (bytes == 0 || control) {
-            for (size_t i = 0; i < (bytes ? bytes : 1); i++)
-                base_buf_printf(out, "\\x%02x", at[i]);
-        } else {
-            base_buf_add(out, (const char *)at, bytes);
-        }
-        at += bytes ? bytes : 1;
-    }
+    base_buf_visible(out, text ? base_str(text) : (struct base_str){0}, "");
 }
 
 // Where the parameters begin that end the name; its length where there are none.
