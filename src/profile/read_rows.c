@@ -55,7 +55,7 @@ PROFILE_DEFINE_EACH(note, note, NOTES, "SELECT severity, text FROM notes ORDER B
                     .text = TEXT(1))
 
 PROFILE_DEFINE_EACH(dropped, dropped, DROPPED, "SELECT kind, count FROM dropped ORDER BY kind",
-                    .kind = TEXT(0), .count = U64(1))
+                    .kind = WORD(0), .count = U64(1))
 
 PROFILE_DEFINE_EACH(
     object, object, OBJECTS,
@@ -75,7 +75,7 @@ PROFILE_DEFINE_EACH(
                                                            PROFILE_NAME_NONE))
 
 PROFILE_DEFINE_EACH(setting, setting, SETTINGS, "SELECT name, value FROM settings ORDER BY name",
-                    .name = TEXT(0), .value = TEXT(1))
+                    .name = WORD(0), .value = WORD(1))
 
 PROFILE_DEFINE_EACH(edge, edge, GRAPH_EDGES,
                     "SELECT graph, from_node, to_node FROM graph_edges"

@@ -26,12 +26,19 @@ enum base_code profile_read_fail(struct profile *profile, int result, struct bas
     return profile_sqlite_fail(profile->db, result, "read", profile->path, error);
 }
 
-const char *profile_text_at(const struct profile *profile, sqlite3_stmt *at, int column)
+const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int column)
 {
     int64_t number = sqlite3_column_int64(at, column);
-    return number > 0 && (uint64_t)number <= profile->strings.count
-               ? profile->strings.items[number - 1]
-               : NULL;
+    if (number > 0 && (uint64_t)number <= profile->strings.count)
+        return profile->strings.items[number - 1];
+    profile->lacks_text |= number != 0;
+    return NULL;
+}
+
+const char *profile_word_at(struct profile *profile, sqlite3_stmt *at, int column)
+{
+    const char *text = profile_text_at(profile, at, column);
+    return text ? text : "";
 }
 
 bool profile_has(const struct profile *profile, enum profile_table table)
@@ -57,8 +64,12 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     enum base_code code = profile_read_prepare(profile, sql, &at, error);
     if (code != BASE_OK)
         return code;
-    while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW)
+    profile->lacks_text = false;
+    while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW) {
         code = take(profile, at, state, error);
+        if ((code == BASE_OK || code == BASE_NOT_FOUND) && profile->lacks_text)
+            code = profile_damaged(profile, error);
+    }
     if (code == BASE_OK && result != SQLITE_DONE)
         code = profile_read_fail(profile, result, error);
     sqlite3_finalize(at);

@@ -13,6 +13,7 @@
 #define U64(column)  ((uint64_t)sqlite3_column_int64(at, column))
 #define BOOL(column) (sqlite3_column_int64(at, column) != 0)
 #define TEXT(column) profile_text_at(profile, at, column)
+#define WORD(column) profile_word_at(profile, at, column)
 
 // What calls share, by its number less 1.
 struct profile_site {
@@ -24,6 +25,7 @@ struct profile {
     sqlite3 *db;
     char *path;
     bool lacks_log;   // it was being written, and the log that belongs to it is not there
+    bool lacks_text;  // a row that was read has the number of a text that is not there
     unsigned minor;   // version, as the file's head tells
     bool in_query;    // statements are the user's
     char refusal[80]; // what the user's statement may not do
@@ -53,8 +55,11 @@ enum base_code profile_read_fail(struct profile *profile, int result, struct bas
 // Fails because the file contradicts itself.
 enum base_code profile_damaged(struct profile *profile, struct base_error *error);
 
-// A text by its number in the column; NULL where it is 0 or there is no such text.
-const char *profile_text_at(const struct profile *profile, sqlite3_stmt *at, int column);
+// A text by its number in the column; NULL where it is 0. A number without a text is damage, at
+// which the walk over the rows ends.
+const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int column);
+// The same, and "" where the number is 0: for rows that make no sense without it.
+const char *profile_word_at(struct profile *profile, sqlite3_stmt *at, int column);
 
 // Calls take(profile, row, state) for every row of a statement until it returns other than BASE_OK;
 // BASE_NOT_FOUND ends the walk and is no failure.

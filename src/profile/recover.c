@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A private copy of an unfinished profile with the log or journal that belongs to it, for SQLite to
 // recover: the files themselves stay as they are. A rollback journal can name a file that SQLite
-// deletes after playing it (a super-journal). glint never writes such a journal, so one that names a
-// file belongs to somebody else and is left out of the copy.
+// deletes after playing it (a super-journal). glint never writes such a journal, so one that names
+// a file belongs to somebody else and is left out of the copy.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -57,9 +57,9 @@ static enum base_code copy_file(const char *from, const char *to, struct base_er
 {
     const int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in < 0)
-        return errno == ENOENT ? BASE_OK
-                               : base_fail(error, BASE_IO, "cannot read %s: %s", from,
-                                           strerror(errno));
+        return errno == ENOENT
+                   ? BASE_OK
+                   : base_fail(error, BASE_IO, "cannot read %s: %s", from, strerror(errno));
     struct stat status;
     enum base_code code = BASE_OK;
     if (fstat(in, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -114,8 +114,8 @@ enum base_code profile_copy_unfinished(const char *path, struct profile_copy_fol
     base_buf_printf(&name, "%s/glint-read-XXXXXX", where && *where ? where : "/tmp");
     BASE_RETURN_IF(name.failed, error, BASE_NO_MEMORY, "out of memory");
     if (!mkdtemp(name.text)) {
-        enum base_code code =
-            base_fail(error, BASE_IO, "cannot make a folder like %s: %s", name.text, strerror(errno));
+        enum base_code code = base_fail(error, BASE_IO, "cannot make a folder like %s: %s",
+                                        name.text, strerror(errno));
         base_buf_fini(&name);
         return code;
     }

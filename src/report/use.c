@@ -16,8 +16,6 @@ struct setting_walk {
 static bool take_setting(void *user, const struct profile_setting *setting)
 {
     struct setting_walk *walk = user;
-    if (!setting->name || !setting->value)
-        return true;
     struct profile_setting *row = base_array_push(&walk->data->settings);
     walk->failed = !row;
     if (row)

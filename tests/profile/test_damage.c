@@ -204,6 +204,15 @@ static void rows_that_contradict_each_other_are_damage(void **state)
         "DELETE FROM launches WHERE id=1",
         "DELETE FROM access_shapes WHERE id=2",
         "DELETE FROM distributions",
+        "INSERT INTO settings VALUES(77777, 1)",
+        "UPDATE settings SET value=-1",
+        "INSERT INTO settings VALUES(9223372036854775807, 1)",
+        "UPDATE functions SET name=99999 WHERE number=1",
+        "UPDATE dropped SET kind=4294967297 WHERE kind=(SELECT min(kind) FROM dropped)",
+        "UPDATE notes SET text=-9223372036854775807 - 1",
+        "UPDATE object_names SET name=88888",
+        "UPDATE frames SET file=88888 WHERE id=1",
+        "UPDATE program SET executable=88888",
         "UPDATE maps SET bits=x'00'",
         "UPDATE maps SET bits=NULL WHERE kind=2",
         "UPDATE maps SET first=3",
@@ -218,6 +227,26 @@ static void rows_that_contradict_each_other_are_damage(void **state)
         change(contradictions[i]);
         check_bad(reading_all(test_path, &error), BASE_CORRUPT, &error, "a.glint is damaged");
     }
+}
+
+static bool has_texts(void *user, const struct profile_setting *setting)
+{
+    *(bool *)user = setting->name && setting->value;
+    return *(bool *)user;
+}
+
+// Whoever reads settings compares their texts.
+static void settings_always_have_texts(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile *profile;
+    bool texts = false;
+    change("DELETE FROM settings; INSERT INTO settings VALUES(0, 0)");
+    check_good(profile_open(test_path, &profile, &error), &error);
+    check_good(profile_each_setting(profile, has_texts, &texts, &error), &error);
+    assert_true(texts);
+    profile_close(profile);
 }
 
 static void cut_files_are_told(void **state)
@@ -290,6 +319,7 @@ int main(void)
         TEST(tables_that_are_not_ours_are_refused),
         TEST(columns_that_are_missing_are_damage),
         TEST(rows_that_contradict_each_other_are_damage),
+        TEST(settings_always_have_texts),
         TEST(cut_files_are_told),
         TEST(scrambled_files_never_crash),
         TEST(a_log_that_is_missing_is_named_where_it_matters),
