@@ -420,10 +420,8 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
         cli_message("which program? Try 'glint fix --help'");
         return CLI_OWN_FAILURE;
     }
-    if (request.output && !request.force && access(request.output, F_OK) == 0) {
-        cli_message("%s is there already; -f replaces it", request.output);
+    if (request.output && !request.dry_run && !recording_can_write(request.output, request.force))
         return CLI_OWN_FAILURE;
-    }
     job.runs.program = request.program;
     job.runs.arguments = argv + first;
     int status = request.dry_run ? print_plan(&job, first < argc ? argv[first] : NULL) : fix(&job);

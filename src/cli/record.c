@@ -57,11 +57,6 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
         cli_message("which program? Try 'glint record --help'");
         return CLI_OWN_FAILURE;
     }
-    // Said before the program runs for an hour.
-    if (request.output && !request.force && access(request.output, F_OK) == 0) {
-        cli_message("%s is there already; -f replaces it", request.output);
-        return CLI_OWN_FAILURE;
-    }
     struct base_buf path = {0};
     struct base_error error = {0};
     struct record_outcome outcome = {0};
@@ -77,10 +72,11 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                            .setting_count = request.watching.setting_count};
         if (recording_run(&recording, &outcome, &error) == BASE_OK) {
             signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
-            recording_tell(&outcome, request.quiet);
-            status = recording_end_as(outcome.status);
+            recording_tell(&outcome, &recording, request.quiet);
+            if (recording_has_profile(&outcome))
+                status = recording_end_as(outcome.status);
         } else {
-            cli_error(&error);
+            recording_tell_failure(&recording, &error);
         }
         record_outcome_fini(&outcome);
     }
@@ -94,11 +90,15 @@ const struct cli_verb cli_record = {
     .summary = "run a program and write a profile of what it does with CUDA",
     .details =
         "The program's streams, signals and exit status are its own; 125 is glint's failure to\n"
-        "start it. Each process that uses CUDA has a profile of its own: FILE is the program's,\n"
-        "FILE-PID (before the last dot) that of another process; -2 is added where a process\n"
-        "becomes another program. glint ends when all that it records have ended. A profile is\n"
-        "an SQLite file, readable while it is written and after whatever end: see glint report\n"
-        "and glint query.\n"
+        "start it, or to write any profile. A FILE that cannot be written is an error before the\n"
+        "program runs. Only regular files are replaced.\n"
+        "\n"
+        "Each process that uses CUDA has a profile of its own: FILE is the program's, FILE-PID\n"
+        "(before the last dot) that of another process; -2 is added where a process becomes\n"
+        "another program. Where another glint is writing FILE, as when each rank of a job is\n"
+        "recorded with the same -o, FILE-PID of this glint is written instead, also with -f.\n"
+        "glint ends when all that it records have ended. A profile is an SQLite file, readable\n"
+        "while it is written and after whatever end: see glint report and glint query.\n"
         "\n"
         "Calls and objects are always recorded, and with them when the program waits (sync).\n"
         "The other analyses say what kernels do, by probes in their code: objects which objects\n"

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,12 +68,16 @@ static void tell_profile(const struct record_profile *profile, bool quiet)
         cli_message("%llu call%s, %llu object%s: %s", (unsigned long long)profile->calls,
                     profile->calls == 1 ? "" : "s", (unsigned long long)profile->objects,
                     profile->objects == 1 ? "" : "s", profile->path);
-    if (!whole && !quiet && profile->calls)
+    if (!whole && !quiet && profile->made && profile->calls)
         cli_message("%s holds what was written before that", profile->path);
 }
 
-void recording_tell(const struct record_outcome *outcome, bool quiet)
+void recording_tell(const struct record_outcome *outcome, const struct record_request *request,
+                    bool quiet)
 {
+    if (outcome->output_instead && outcome->profile_count)
+        cli_message("%s is being written by another glint: the profile is %s", request->output,
+                    outcome->output_instead);
     if (!outcome->profile_count && !quiet)
         cli_message("the program has not used CUDA: there is no profile");
     for (uint32_t i = 0; i < outcome->profile_count; i++)
@@ -84,6 +89,39 @@ void recording_tell(const struct record_outcome *outcome, bool quiet)
                         : "%u processes of the program live on; what they will do with CUDA is not "
                           "recorded",
                     outcome->left_behind);
+}
+
+void recording_tell_failure(const struct record_request *request, const struct base_error *error)
+{
+    struct stat status;
+    const bool replaceable = error->code == BASE_CONFLICT && request->output &&
+                             stat(request->output, &status) == 0 && S_ISREG(status.st_mode);
+    if (replaceable && !request->overwrite)
+        cli_message("%s is there already; -f replaces it", request->output);
+    else
+        cli_error(error);
+}
+
+bool recording_can_write(const char *output, bool overwrite)
+{
+    struct base_error error = {0};
+    struct profile_place *place = NULL;
+    bool taken;
+    const bool good = profile_reserve(output, overwrite, &place, &taken, &error) == BASE_OK;
+    if (!good && !taken) // else another name will be taken
+        recording_tell_failure(&(struct record_request){.output = output, .overwrite = overwrite},
+                               &error);
+    profile_release(place);
+    return good || taken;
+}
+
+bool recording_has_profile(const struct record_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->profile_count; i++) {
+        if (outcome->profiles[i].made)
+            return true;
+    }
+    return outcome->profile_count == 0;
 }
 
 int recording_end_as(int status)

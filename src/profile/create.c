@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a profile comes into being: made under another name beside its place, then moved there, so
-// that under its own name it is never half made. Files that SQLite left beside an older one of the
-// same name would be taken for the new one's, so they go.
+// that under its own name it is never half made. Its name is reserved first, before there is
+// anything to write: a new name by the empty profile itself, an old file that will be replaced by a
+// lock on it, and it stays until then. Files that SQLite left beside an older one of the same name
+// would be taken for the new one's, so they go.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "reader.h"
 #include "writer.h"
 
 static const char *const leftovers[] = {"-wal", "-shm", "-journal"};
@@ -65,6 +69,8 @@ static enum base_code make_new(const char *name, const char *path, struct base_e
 {
     unlink(name); // of a process that had our number and died here
     int file = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    BASE_RETURN_IF(file < 0 && errno == ENAMETOOLONG, error, BASE_IO, "the name is too long: %s",
+                   path);
     BASE_RETURN_IF(file < 0, error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
     close(file);
     sqlite3 *db = NULL;
@@ -77,33 +83,79 @@ static enum base_code make_new(const char *name, const char *path, struct base_e
     return code;
 }
 
-static enum base_code already_there(const char *path, struct base_error *error)
+// --- Who writes it -------------------------------------------------------------------------------
+
+// The lock of a recorder lies on one byte that SQLite does not lock, and belongs to the descriptor,
+// so that SQLite's closing of the file does not drop it. It goes with the recorder, however that
+// ends. Where the file system has no such locks, nobody is seen to write.
+enum hold { HELD, TAKEN };
+enum { LOCK_AT = 0x7ffffff0 };
+
+static enum hold lock(int file)
 {
-    struct stat status;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return base_fail(error, BASE_CONFLICT, "%s is a folder", path);
-    return base_fail(error, BASE_CONFLICT, "%s is already there", path);
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_AT, .l_len = 1};
+    return fcntl(file, F_OFD_SETLK, &range) != 0 && (errno == EAGAIN || errno == EACCES) ? TAKEN
+                                                                                         : HELD;
 }
 
-// Gives the file its name. Without `overwrite` of all that try at once one wins; file systems that
-// cannot do this in one step get an empty file first, which only one can make.
-static enum base_code move(const char *name, const char *path, bool overwrite,
-                           struct base_error *error)
+static bool is_file_at(int file, const char *path)
 {
-    int result = overwrite ? rename(name, path)
-                           : renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE);
-    if (result != 0 && !overwrite && (errno == EINVAL || errno == ENOSYS)) {
-        int file = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-        if (file >= 0) {
-            close(file);
-            result = rename(name, path);
-        }
-    }
-    if (result == 0)
+    struct stat held, named;
+    return fstat(file, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
+           held.st_ino == named.st_ino;
+}
+
+// Whether it is what a recorder left that was killed before it wrote anything.
+static bool is_unused(const char *path)
+{
+    struct profile *profile;
+    if (profile_open(path, &profile, NULL) != BASE_OK)
+        return false;
+    const bool unused = !profile_meta(profile)->complete && profile->strings.count == 0;
+    profile_close(profile);
+    return unused;
+}
+
+// --- Places --------------------------------------------------------------------------------------
+
+// Where the name leads: a link to a file stays, and the file is replaced. The caller frees it.
+static char *follow_links(const char *path, struct base_error *error)
+{
+    struct stat status;
+    errno = 0;
+    const bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    char *place = is_link ? realpath(path, NULL) : strdup(path);
+    if (!place && is_link)
+        base_fail(error, BASE_IO, "cannot write %s, where the link leads: %s", path,
+                  strerror(errno));
+    else if (!place)
+        base_fail(error, BASE_NO_MEMORY, "out of memory");
+    return place;
+}
+
+// What is there already may be replaced only where it is a regular file. Messages say `name`.
+static enum base_code check_kind(const char *path, const char *name, struct base_error *error)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || S_ISREG(status.st_mode))
         return BASE_OK;
-    if (errno == EEXIST || errno == EISDIR)
-        return already_there(path, error);
-    return base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return base_fail(error, BASE_CONFLICT, "%s is a folder", name);
+    return base_fail(error, BASE_CONFLICT, "%s is not a regular file, and is not replaced", name);
+}
+
+// Gives the file its name where nothing has it; -1 with EEXIST where something has. File systems
+// that cannot do this in one step get an empty file first, which only one can make.
+static int move_to_new(const char *name, const char *path)
+{
+    int result = renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE);
+    if (result == 0 || (errno != EINVAL && errno != ENOSYS))
+        return result;
+    int file = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0)
+        return -1;
+    close(file);
+    return rename(name, path);
 }
 
 static void remove_leftovers(const char *path)
@@ -117,29 +169,120 @@ static void remove_leftovers(const char *path)
     }
 }
 
-enum base_code profile_make_file(const char *path, bool overwrite, struct base_error *error)
+// What has the name: held for us where it may be replaced. BASE_NOT_FOUND: it is gone.
+static enum base_code hold_old(struct profile_place *place, bool overwrite, bool *taken,
+                               struct base_error *error)
 {
-    struct stat status;
-    if (stat(path, &status) == 0 && (!overwrite || S_ISDIR(status.st_mode)))
-        return already_there(path, error);
-    struct base_buf name = {0};
-    profile_plain_path(&name, path);
-    base_buf_printf(&name, ".new-%d", (int)gettid());
-    if (name.failed) {
-        base_buf_fini(&name);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
-    }
-    enum base_code code = make_new(name.text, path, error);
-    // What lies beside an old profile goes before it is replaced, and what lies beside none only
-    // once the name is ours: it may be that of another recorder's.
-    if (code == BASE_OK && overwrite)
-        remove_leftovers(path);
-    if (code == BASE_OK)
-        code = move(name.text, path, overwrite, error);
-    if (code == BASE_OK && !overwrite)
-        remove_leftovers(path);
+    enum base_code code = check_kind(place->path, place->path, error);
     if (code != BASE_OK)
-        unlink(name.text);
-    base_buf_fini(&name);
+        return code;
+    // Where it cannot be written to, no recorder of ours writes it; with O_NONBLOCK, since it may
+    // have become something else.
+    place->old_lock = open(place->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (place->old_lock < 0 && errno == ENOENT)
+        return BASE_NOT_FOUND;
+    if (place->old_lock >= 0 && lock(place->old_lock) == TAKEN) {
+        *taken = true;
+        return base_fail(error, BASE_CONFLICT, "%s is being written by another glint", place->path);
+    }
+    if (place->old_lock >= 0 && !is_file_at(place->old_lock, place->path))
+        return BASE_NOT_FOUND;
+    if (overwrite || is_unused(place->path))
+        return BASE_OK;
+    return base_fail(error, BASE_CONFLICT, "%s is already there", place->path);
+}
+
+// Gives the new file its name, or holds what has it.
+static enum base_code hold_name(struct profile_place *place, bool overwrite, bool *taken,
+                                struct base_error *error)
+{
+    for (;;) {
+        if (move_to_new(place->made, place->path) == 0) {
+            // What lies beside no profile goes only once the name is ours: it may be that of
+            // another recorder's.
+            remove_leftovers(place->path);
+            free(place->made);
+            place->made = NULL;
+            return BASE_OK;
+        }
+        if (errno != EEXIST)
+            return base_fail(error, BASE_IO, "cannot write %s: %s", place->path, strerror(errno));
+        enum base_code code = hold_old(place, overwrite, taken, error);
+        if (code != BASE_NOT_FOUND)
+            return code;
+        if (place->old_lock >= 0)
+            close(place->old_lock);
+        place->old_lock = -1;
+    }
+}
+
+enum base_code profile_reserve(const char *path, bool overwrite, struct profile_place **place,
+                               bool *taken, struct base_error *error)
+{
+    *place = NULL;
+    *taken = false;
+    struct profile_place *made = calloc(1, sizeof(*made));
+    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory");
+    made->lock = made->old_lock = -1;
+    made->path = follow_links(path, error);
+    enum base_code code = made->path ? check_kind(made->path, path, error) : BASE_IO;
+    struct base_buf name = {0};
+    if (code == BASE_OK) {
+        profile_plain_path(&name, made->path);
+        base_buf_printf(&name, ".new-%d", (int)gettid());
+        made->made = name.text;
+        if (name.failed)
+            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+    }
+    // All of it is made now, so that whatever cannot work shows: permissions, room, long names.
+    if (code == BASE_OK)
+        code = make_new(made->made, path, error);
+    if (code == BASE_OK) {
+        made->lock = open(made->made, O_RDWR | O_CLOEXEC);
+        if (made->lock >= 0)
+            lock(made->lock);
+        code = hold_name(made, overwrite, taken, error);
+    }
+    if (code == BASE_OK)
+        *place = made;
+    else
+        profile_place_free(made);
     return code;
+}
+
+void profile_place_free(struct profile_place *place)
+{
+    if (place->made)
+        unlink(place->made);
+    if (place->lock >= 0)
+        close(place->lock);
+    if (place->old_lock >= 0)
+        close(place->old_lock);
+    free(place->made);
+    free(place->path);
+    free(place);
+}
+
+void profile_release(struct profile_place *place)
+{
+    if (!place)
+        return;
+    if (!place->made && place->lock >= 0 && is_file_at(place->lock, place->path))
+        unlink(place->path);
+    profile_place_free(place);
+}
+
+enum base_code profile_place_settle(struct profile_place *place, struct base_error *error)
+{
+    if (!place->made)
+        return BASE_OK;
+    enum base_code code = check_kind(place->path, place->path, error);
+    if (code != BASE_OK)
+        return code;
+    remove_leftovers(place->path);
+    BASE_RETURN_IF(rename(place->made, place->path) != 0, error, BASE_IO, "cannot write %s: %s",
+                   place->path, strerror(errno));
+    free(place->made);
+    place->made = NULL;
+    return BASE_OK;
 }

@@ -337,12 +337,12 @@ struct profile_note {
 };
 
 struct profile_dropped { // records that were lost on their way to the recorder
-    const char *kind;    // of record: "call"
+    const char *kind;    // of record: "call"; never NULL
     uint64_t count;
 };
 
-struct profile_setting { // how recording was asked for: "sample", "10"
-    const char *name, *value;
+struct profile_setting {      // how recording was asked for: "sample", "10"
+    const char *name, *value; // never NULL
 };
 
 // --- Rows: what probes in kernels tell -----------------------------------------------------------
@@ -530,8 +530,26 @@ const char *profile_remedy_word(enum profile_remedy remedy);
 // most 50 ms later, as long as the writer is called: profile_tick where there is nothing to write.
 struct profile_writer;
 
-// Makes a profile at path, whole or not at all. BASE_CONFLICT: there is one and `overwrite` does
-// not allow to replace it. BASE_IO: the system refused. The caller finishes or abandons the writer.
+// A name that a profile will have, held for this process as long as it lives.
+struct profile_place;
+
+// Reserves a name, so that what cannot work shows before there is anything to write. A new name is
+// that of an empty profile from then on; an old file stays until profile_create_at. A link is
+// followed; what is not a regular file is never replaced. BASE_CONFLICT: there is something that
+// may not be replaced; *taken: because another process has reserved or is writing it, which
+// `overwrite` does not change. BASE_IO: the system refused. An empty profile that a killed process
+// reserved does not count.
+enum base_code profile_reserve(const char *path, bool overwrite, struct profile_place **place,
+                               bool *taken, struct base_error *error);
+// Gives up the name: what was reserved goes away. NULL is allowed.
+void profile_release(struct profile_place *place);
+// Makes the profile. Takes the place, also where it fails.
+enum base_code profile_create_at(struct profile_place *place, struct profile_writer **writer,
+                                 struct base_error *error);
+
+// Both at once: makes a profile at path, whole or not at all. BASE_CONFLICT: there is one and
+// `overwrite` does not allow to replace it. BASE_IO: the system refused. The caller finishes or
+// abandons the writer.
 enum base_code profile_create(const char *path, bool overwrite, struct profile_writer **writer,
                               struct base_error *error);
 

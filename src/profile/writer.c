@@ -336,30 +336,44 @@ static int open_for_writing(struct profile_writer *writer)
                         NULL, NULL, NULL);
 }
 
-enum base_code profile_create(const char *path, bool overwrite, struct profile_writer **writer,
-                              struct base_error *error)
+enum base_code profile_create_at(struct profile_place *place, struct profile_writer **writer,
+                                 struct base_error *error)
 {
     *writer = NULL;
     struct profile_writer *made = calloc(1, sizeof(*made));
     if (made)
-        made->path = strdup(path);
+        made->path = strdup(place->path);
     if (!made || !made->path) {
         free(made);
+        profile_release(place);
         return base_fail(error, BASE_NO_MEMORY, "out of memory");
     }
     base_arena_init(&made->arena, 0);
     made->wal_step_pages = made->wal_limit_pages = WAL_PAGES;
-    enum base_code code = profile_make_file(path, overwrite, error);
+    enum base_code code = profile_place_settle(place, error);
     if (code == BASE_OK) {
         int result = open_for_writing(made);
         if (result != SQLITE_OK)
-            code = profile_sqlite_fail(made->db, result, "write", path, error);
+            code = profile_sqlite_fail(made->db, result, "write", made->path, error);
     }
-    if (code == BASE_OK)
+    if (code == BASE_OK) {
+        made->place = place;
         *writer = made;
-    else
+    } else {
         profile_abandon(made);
+        profile_release(place); // nothing of it stays
+    }
     return code;
+}
+
+enum base_code profile_create(const char *path, bool overwrite, struct profile_writer **writer,
+                              struct base_error *error)
+{
+    struct profile_place *place;
+    bool taken;
+    *writer = NULL;
+    enum base_code code = profile_reserve(path, overwrite, &place, &taken, error);
+    return code == BASE_OK ? profile_create_at(place, writer, error) : code;
 }
 
 static void finalize_all(struct profile_writer *writer)
@@ -385,6 +399,8 @@ static void destroy(struct profile_writer *writer)
 {
     finalize_all(writer);
     sqlite3_close(writer->db);
+    if (writer->place)
+        profile_place_free(writer->place);
     base_map_fini(&writer->strings);
     base_map_fini(&writer->sites);
     base_map_fini(&writer->launches);

@@ -31,6 +31,7 @@ struct profile_open_map {
 struct profile_writer {
     sqlite3 *db;
     char *path;
+    struct profile_place *place; // held as long as it is written
     struct profile_pending pending[PROFILE_TABLE_COUNT];
     sqlite3_stmt *put_string, *drop_path, *drop_graph, *set_waited;
     uint32_t highest_path; // of those that were given
@@ -97,7 +98,17 @@ enum base_code profile_give_up(struct profile_writer *writer, int result, struct
 int profile_put_maps(struct profile_writer *writer);
 void profile_free_maps(struct profile_writer *writer);
 
-// Makes an empty profile at path, whole or not at all (create.c).
-enum base_code profile_make_file(const char *path, bool overwrite, struct base_error *error);
+// A reserved name (create.c).
+struct profile_place {
+    char *path;   // where the profile will be, links followed
+    char *made;   // the new file's name until it gets its own; NULL: it has it
+    int lock;     // holds the new file
+    int old_lock; // holds what will be replaced; -1: nothing will
+};
+// Gives the new file its name, if it does not have it yet.
+enum base_code profile_place_settle(struct profile_place *place, struct base_error *error);
+// Frees it, and the hold on the name. Any descriptor of a file that a process closes drops SQLite's
+// locks on it: so only when SQLite has closed it too.
+void profile_place_free(struct profile_place *place);
 
 #endif

@@ -14,8 +14,10 @@
 struct record_request {
     const char *path; // of the program, with a slash
     char *const *arguments;
-    const char *output;                     // NULL: NAME-PID.glint in the current folder
-    bool overwrite;                         // of what was there before
+    // The program's profile; NULL: NAME-PID.glint in the current folder. Where another recorder
+    // writes it, another name is taken: the outcome says which.
+    const char *output;
+    bool overwrite;                         // of what was there before, and nobody writes
     const struct profile_setting *settings; // to be kept in every profile
     uint32_t setting_count;
     bool nameless; // call paths and what objects are called are not wanted: they take a while
@@ -27,6 +29,7 @@ struct record_request {
 struct record_profile {
     char *path;
     int pid;
+    bool made; // there is a profile, whole or not
     uint64_t calls, objects, dropped;
     struct base_error error; // code BASE_OK: all went well
 };
@@ -36,12 +39,14 @@ struct record_outcome {
     int64_t ran_ns; // the program, from its start to its end
     struct record_profile *profiles;
     uint32_t profile_count;
+    char *output_instead; // of the output that was asked for, which another recorder writes
     bool interrupted;     // somebody asked the recorder to end, or the terminal all
     uint32_t left_behind; // processes that live on, and had not used CUDA when recording ended
 };
 
 // Runs the program to its end, and to that of all its processes that use CUDA. Fails where it
-// cannot be started or watched; where a profile cannot be written, the program goes on and the
+// cannot be started or watched, or where it shows before that its profile cannot be written
+// (BASE_CONFLICT: of what is there already); where that shows later, the program goes on and the
 // profile's error says why. The calling process must have no other children. Sets and puts back
 // what it does at SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD and SIGXFSZ.
 enum base_code record_run(const struct record_request *request, struct record_outcome *outcome,

@@ -27,12 +27,15 @@ enum {
     SHORTEST_MS = 1,      // how long the recorder sleeps when there was less than that,
     LONGEST_MS = 10,      // doubled each time up to this where there was nothing
     MOST_SESSIONS = 4096, // processes recorded at once
+    MOST_NAMES = 1000,    // tried for a profile
     PATIENCE_MS = 1000    // for processes that the program left behind, and that may yet use CUDA
 };
 
 struct recorder {
     const struct record_request *request;
-    char folder[108]; // of the socket
+    char *output;                // that was reserved, for the program; NULL: none was asked for
+    struct profile_place *place; // of it, until the program uses CUDA
+    char folder[108];            // of the socket
     struct sockaddr_un address;
     int listener;
     pid_t program;
@@ -123,6 +126,52 @@ static int64_t now_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+// FILE, FILE-PID or FILE-PID-2 (before its last suffix); pid 0: without it, again 0: the first.
+static void put_name(struct base_buf *out, const char *file, int pid, unsigned again)
+{
+    const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+    size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - file) : strlen(file);
+    base_buf_add(out, file, stem);
+    if (pid)
+        base_buf_printf(out, "-%d", pid);
+    if (again)
+        base_buf_printf(out, "-%u", again + 1);
+    base_buf_puts(out, file + stem);
+}
+
+// Reserves the program's profile. Where another recorder has the name, as when several ranks of a
+// job are recorded with one, it takes FILE-PID, of its own process, as the program has none yet.
+static enum base_code reserve_output(struct recorder *recorder, struct base_error *error)
+{
+    const struct record_request *request = recorder->request;
+    if (!request->output) {
+        BASE_RETURN_IF(access(".", W_OK | X_OK) != 0, error, BASE_IO,
+                       "cannot write a profile to the current folder: %s", strerror(errno));
+        return BASE_OK;
+    }
+    enum base_code code = BASE_CONFLICT;
+    bool taken = false;
+    for (unsigned i = 0; i < MOST_NAMES && code == BASE_CONFLICT; i++) {
+        struct base_buf path = {0};
+        if (i == 0)
+            base_buf_puts(&path, request->output);
+        else
+            put_name(&path, request->output, (int)getpid(), i - 1);
+        code = path.failed ? base_fail(error, BASE_NO_MEMORY, "out of memory")
+                           : profile_reserve(path.text, i == 0 && request->overwrite,
+                                             &recorder->place, &taken, error);
+        if (code == BASE_OK) {
+            recorder->output = path.text;
+            recorder->outcome->output_instead = i ? strdup(path.text) : NULL;
+            return BASE_OK;
+        }
+        base_buf_fini(&path);
+        if (i == 0 && !taken)
+            break;
+    }
+    return code;
+}
+
 // In the child: becomes the program, or writes why not to the pipe.
 static void become_program(const struct recorder *recorder, const struct sigaction old[HANDLED],
                            int report)
@@ -166,21 +215,13 @@ static enum base_code start_program(struct recorder *recorder, const struct siga
 
 // --- Sessions ------------------------------------------------------------------------------------
 
-// FILE for the program itself, FILE-PID (before its last suffix) for other processes, numbered
-// where one process comes again; without FILE, NAME-PID.glint.
+// FILE for the program itself, FILE-PID for other processes, numbered where one process comes
+// again; without FILE, NAME-PID.glint.
 static void name_profile(const struct recorder *recorder, int pid, unsigned again,
                          struct base_buf *out)
 {
-    const char *output = recorder->request->output;
-    if (output) {
-        const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
-        size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - output) : strlen(output);
-        base_buf_add(out, output, stem);
-        if (pid != recorder->program)
-            base_buf_printf(out, "-%d", pid);
-        if (again)
-            base_buf_printf(out, "-%u", again + 1);
-        base_buf_puts(out, output + stem);
+    if (recorder->output) {
+        put_name(out, recorder->output, pid == recorder->program ? 0 : pid, again);
         return;
     }
     char path[64], name[32] = "";
@@ -211,6 +252,27 @@ static uint32_t drain_all(struct recorder *recorder)
     return count;
 }
 
+// A name that nobody has for a process's profile; NULL where there is none, and path is the first
+// that was tried.
+static struct profile_place *find_place(const struct recorder *recorder, int pid, unsigned again,
+                                        struct base_buf *path)
+{
+    struct profile_place *place = NULL;
+    for (unsigned i = 0; i < MOST_NAMES && !place; i++) {
+        bool taken;
+        base_buf_clear(path);
+        name_profile(recorder, pid, again + i, path);
+        if (path->failed || profile_reserve(path->text, recorder->request->overwrite, &place,
+                                            &taken, NULL) != BASE_CONFLICT)
+            break;
+    }
+    if (!place) {
+        base_buf_clear(path);
+        name_profile(recorder, pid, again, path);
+    }
+    return place;
+}
+
 static void accept_one(struct recorder *recorder, int connection)
 {
     struct base_error error;
@@ -232,12 +294,22 @@ static void accept_one(struct recorder *recorder, int connection)
         }
     }
     struct base_buf path = {0};
-    name_profile(recorder, pid, again, &path);
-    struct session *session = NULL;
-    if (!path.failed && recorder->session_count < MOST_SESSIONS)
-        session = session_open(ring, bytes, pid, path.text, &recorder->for_sessions);
+    struct profile_place *place = NULL;
+    if (pid == recorder->program && !again) {
+        place = recorder->place;
+        recorder->place = NULL;
+    }
+    if (place)
+        base_buf_puts(&path, recorder->output);
     else
+        place = find_place(recorder, pid, again, &path);
+    struct session *session = NULL;
+    if (!path.failed && recorder->session_count < MOST_SESSIONS) {
+        session = session_open(ring, bytes, pid, path.text, place, &recorder->for_sessions);
+    } else {
+        profile_release(place);
         event_ring_release(ring, bytes);
+    }
     if (session)
         recorder->sessions[recorder->session_count++] = session;
     base_buf_fini(&path);
@@ -380,7 +452,9 @@ enum base_code record_run(const struct record_request *request, struct record_ou
     struct sigaction old[HANDLED];
     asked_to_end = 0;
     set_handlers(old);
-    enum base_code code = open_socket(recorder, error);
+    enum base_code code = reserve_output(recorder, error);
+    if (code == BASE_OK)
+        code = open_socket(recorder, error);
     if (code == BASE_OK)
         code = start_program(recorder, old, error);
     if (code == BASE_OK) {
@@ -398,6 +472,8 @@ enum base_code record_run(const struct record_request *request, struct record_ou
         unlink(recorder->address.sun_path);
     if (recorder->folder[0])
         rmdir(recorder->folder);
+    profile_release(recorder->place); // the program has not used CUDA
+    free(recorder->output);
     free(recorder);
     return code;
 }
@@ -407,5 +483,6 @@ void record_outcome_fini(struct record_outcome *outcome)
     for (uint32_t i = 0; i < outcome->profile_count; i++)
         free(outcome->profiles[i].path);
     free(outcome->profiles);
+    free(outcome->output_instead);
     *outcome = (struct record_outcome){0};
 }

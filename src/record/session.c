@@ -21,7 +21,7 @@ static void check_writer(struct session *session)
 }
 
 struct session *session_open(struct event_ring *ring, size_t bytes, int pid, const char *path,
-                             const struct record_request *request)
+                             struct profile_place *place, const struct record_request *request)
 {
     struct session *session = calloc(1, sizeof(*session));
     char *copy = strdup(path);
@@ -29,6 +29,7 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
         free(session);
         free(copy);
         event_ring_release(ring, bytes);
+        profile_release(place);
         return NULL;
     }
     base_arena_init(&session->arena, 0);
@@ -42,8 +43,11 @@ struct session *session_open(struct event_ring *ring, size_t bytes, int pid, con
     session->nameless = request->nameless;
     session->progress = request->progress;
     session->user = request->user;
-    if (profile_create(path, request->overwrite, &session->writer, &session->error) != BASE_OK)
-        session->writer = NULL;
+    if (place)
+        profile_create_at(place, &session->writer, &session->error);
+    else
+        profile_create(path, request->overwrite, &session->writer, &session->error);
+    session->made = session->writer != NULL;
     for (uint32_t i = 0; i < request->setting_count && session->writer; i++) {
         profile_set_setting(session->writer, &request->settings[i], &session->error);
         check_writer(session);
@@ -110,6 +114,7 @@ void session_close(struct session *session, enum profile_ending ending, int code
         profile_finish(session->writer, ending, code, &session->error);
     *out = (struct record_profile){.path = session->path,
                                    .pid = session->pid,
+                                   .made = session->made,
                                    .calls = session->calls,
                                    .objects = session->objects,
                                    .dropped = dropped,

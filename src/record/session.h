@@ -35,6 +35,7 @@ struct session {
     size_t ring_bytes;
     char *path;
     struct profile_writer *writer; // NULL before the first record, and after a failure
+    bool made;                     // there is a profile, whole or not
     struct base_error error;       // why there is no writer any more
     struct base_buf record;        // the one that is being looked at
     struct event_process process;  // version 0: not told yet
@@ -57,9 +58,10 @@ struct session {
     void *user;
 };
 
-// Takes over the ring. NULL when memory ran out: the ring is released then.
+// Takes over the ring, and the place of the profile, which may be NULL: path is tried then. NULL
+// when memory ran out: both are released then.
 struct session *session_open(struct event_ring *ring, size_t bytes, int pid, const char *path,
-                             const struct record_request *request);
+                             struct profile_place *place, const struct record_request *request);
 // Writes what has come, at most so many records; returns how many there were.
 uint32_t session_drain(struct session *session, uint32_t most);
 // Takes what is left, names objects and call paths, and ends the profile. code: the exit status or

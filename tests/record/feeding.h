@@ -25,7 +25,7 @@ static inline struct feeding feeding_begin(const char *path, uint32_t slots,
     if (memory == MAP_FAILED)
         return feeding;
     feeding.ring = event_ring_make(memory, bytes);
-    feeding.session = session_open(feeding.ring, bytes, getpid(), path, request);
+    feeding.session = session_open(feeding.ring, bytes, getpid(), path, NULL, request);
     if (feeding.session)
         event_put(feeding.ring, EVENT_PROCESS, &process, sizeof(process), "a\0b\0a", 6);
     return feeding;
