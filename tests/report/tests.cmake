@@ -45,6 +45,14 @@ if(NOT CMAKE_CROSSCOMPILING) # and their JSON
     endif()
 endif()
 
+# Hostile profiles: a part of the mutations of each, all of them with `mutate FILE 1`.
+add_executable(report_mutate report/mutate.c)
+set_target_properties(report_mutate PROPERTIES
+    OUTPUT_NAME mutate RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
+target_link_libraries(report_mutate PRIVATE glint_report glint_profile)
+glint_test(report.mutated_sample report_mutate ${PROJECT_BINARY_DIR}/fuzz/corpus/profile/sample 37)
+set_tests_properties(report.mutated_sample PROPERTIES FIXTURES_REQUIRED profile_seeds)
+
 if(NOT CMAKE_CROSSCOMPILING)
     set(schema_takes $<TARGET_FILE:report_write_waste>)
     set(sarif_takes $<TARGET_FILE:report_write_waste>)
