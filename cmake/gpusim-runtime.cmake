@@ -8,6 +8,9 @@ set(glint_runtime_sources array convert copy device errors fill graph launch mem
 list(TRANSFORM glint_runtime_sources REPLACE "(.+)" "gpusim/runtime_\\1.c")
 list(TRANSFORM glint_runtime_sources PREPEND src/ OUTPUT_VARIABLE sources)
 add_library(glint_runtime OBJECT ${sources} src/gpusim/calls.c)
+# The function that a program called has to be on the call path: the recorder names calls by it.
+set(glint_runtime_options -fno-optimize-sibling-calls)
+target_compile_options(glint_runtime PRIVATE ${glint_runtime_options})
 
 # Inner names for all of them; the older versions' own functions have theirs already.
 glint_calls(runtime gpusim/calls.h 0 cudaabi/runtime.h ${glint_runtime_sources} gpusim/runtime_v13.c)
@@ -27,6 +30,7 @@ function(glint_cudart suffix)
     list(TRANSFORM sources PREPEND src/)
     add_library(${target} SHARED ${sources} ${PROJECT_BINARY_DIR}/gpusim/runtime_${name}_calls.c
         $<TARGET_OBJECTS:glint_runtime>)
+    target_compile_options(${target} PRIVATE ${glint_runtime_options})
     set_target_properties(${target} PROPERTIES
         OUTPUT_NAME cudart
         SUFFIX .so.${suffix}

@@ -17,7 +17,7 @@
 #include "base/base.h"
 
 // A reader takes files of its own major version, whatever their minor one.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 5 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 6 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -62,6 +62,10 @@ struct profile_function { // of the CUDA API
     uint32_t number;
     const char *name;
 };
+
+// How much of the function's name programs write: without the suffixes of versions and of
+// per-thread streams. "cuMemcpyHtoD" of "cuMemcpyHtoD_v2_ptds".
+size_t profile_plain_length(const char *name);
 
 struct profile_thread {
     uint32_t number;
@@ -115,6 +119,9 @@ struct profile_path {
     const struct profile_frame *frames; // innermost first
     uint32_t frame_count;
     bool truncated; // there were more frames
+    // The function of the CUDA runtime that the program called from the first frame, as programs
+    // spell it: "cudaMalloc". NULL: none, or not known; the program called the driver itself.
+    const char *called;
 };
 
 struct profile_stack { // a path with all of its return addresses

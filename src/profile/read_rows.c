@@ -126,7 +126,8 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
     struct path_walk *walk = state;
     if (U32(0) != walk->path.number) {
         bool more = give_path(walk);
-        walk->path = (struct profile_path){.number = more ? U32(0) : 0, .truncated = BOOL(1)};
+        walk->path = (struct profile_path){
+            .number = more ? U32(0) : 0, .truncated = BOOL(1), .called = TEXT(3)};
         walk->frames.count = 0;
         if (!more)
             return BASE_NOT_FOUND;
@@ -153,9 +154,14 @@ PROFILE_EACH(path, path)
     struct path_walk walk = {.each = each, .user = user};
     if (code == BASE_OK)
         code = profile_walk(profile,
-                            "SELECT p.number, p.truncated, f.frame FROM paths p"
-                            " LEFT JOIN path_frames f ON f.path = +p.number"
-                            " ORDER BY p.number, f.depth",
+                            profile_has(profile, PROFILE_TABLE_PATH_CALLS)
+                                ? "SELECT p.number, p.truncated, f.frame, c.function FROM paths p"
+                                  " LEFT JOIN path_frames f ON f.path = +p.number"
+                                  " LEFT JOIN path_calls c ON c.path = p.number"
+                                  " ORDER BY p.number, f.depth"
+                                : "SELECT p.number, p.truncated, f.frame, 0 FROM paths p"
+                                  " LEFT JOIN path_frames f ON f.path = +p.number"
+                                  " ORDER BY p.number, f.depth",
                             take_path_row, &walk, error);
     if (code == BASE_OK)
         give_path(&walk);

@@ -23,7 +23,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(PROGRAM_END, program_end, PROFILE_LAST, 4, 0)                 \
     X(ARGUMENTS, arguments, PROFILE_LAST, 2, 0)                     \
     X(IMAGES, images, PROFILE_LAST, 6, 0)                           \
-    X(FUNCTIONS, functions, PROFILE_LAST, 2, 0)                     \
+    X(FUNCTIONS, functions, PROFILE_LAST, 3, 0)                     \
     X(THREADS, threads, PROFILE_LAST, 3, 0)                         \
     X(DEVICES, devices, PROFILE_LAST, 7, 0)                         \
     X(CONTEXTS, contexts, PROFILE_LAST, 2, 0)                       \
@@ -66,7 +66,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(BLOCKS, blocks, PROFILE_ONCE, 6, 4)                           \
     X(BLOCK_ENDS, block_ends, PROFILE_ONCE, 4, 4)                   \
     X(CORRECTIONS, corrections, PROFILE_LAST, 9, 5)                 \
-    X(STACKS, stacks, PROFILE_LAST, 2, 5)
+    X(STACKS, stacks, PROFILE_LAST, 2, 5)                           \
+    X(PATH_CALLS, path_calls, PROFILE_LAST, 2, 6)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };

@@ -1,7 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words for kinds: the same for C and for the views, whose tables of words are filled from
-// here.
+// here; and the names of functions as people write them.
+#include <string.h>
+
 #include "schema.h"
+
+static bool is_suffix(const char *text, size_t length)
+{
+    if (length == strlen("_ptsz") && text[0] == '_')
+        return memcmp(text, "_ptsz", length) == 0 || memcmp(text, "_ptds", length) == 0;
+    if (length < 3 || text[0] != '_' || text[1] != 'v')
+        return false;
+    for (size_t i = 2; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    }
+    return true;
+}
+
+size_t profile_plain_length(const char *name)
+{
+    size_t length = strlen(name);
+    for (;;) {
+        const char *last = memrchr(name, '_', length);
+        if (!last || last == name || !is_suffix(last, length - (size_t)(last - name)))
+            return length;
+        length = (size_t)(last - name);
+    }
+}
 
 static const char *const call_kinds[] = {
     [PROFILE_CALL_OTHER] = "other",

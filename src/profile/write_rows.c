@@ -61,8 +61,15 @@ enum base_code profile_add_function(struct profile_writer *writer,
                                     const struct profile_function *function,
                                     struct base_error *error)
 {
-    int64_t values[] = {function->number, 0};
-    return PROFILE_PUT(writer, FUNCTIONS, values, error, {1, function->name});
+    int64_t values[] = {function->number, 0, 0};
+    struct base_buf plain = {0};
+    if (function->name)
+        base_buf_add(&plain, function->name, profile_plain_length(function->name));
+    enum base_code code = plain.failed ? base_fail(error, BASE_NO_MEMORY, "out of memory")
+                                       : PROFILE_PUT(writer, FUNCTIONS, values, error,
+                                                     {1, function->name}, {2, plain.text});
+    base_buf_fini(&plain);
+    return code;
 }
 
 enum base_code profile_add_thread(struct profile_writer *writer,
@@ -139,7 +146,8 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
                           (int64_t[]){path->number, path->frame_count, path->truncated}, error);
     // Those of one that was given before. Others come in the order of their numbers, nearly always,
     // and need not be looked for.
-    if (code == BASE_OK && path->number <= writer->highest_path)
+    const bool again = path->number <= writer->highest_path;
+    if (code == BASE_OK && again)
         code = profile_drop(writer, &writer->drop_path, PROFILE_TABLE_PATH_FRAMES, "path",
                             path->number, error);
     if (path->number > writer->highest_path)
@@ -150,6 +158,10 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
         if (code == BASE_OK)
             code = profile_put(writer, PROFILE_TABLE_PATH_FRAMES,
                                (int64_t[]){path->number, i, frame}, error);
+    }
+    if (code == BASE_OK && (path->called || again)) {
+        int64_t values[] = {path->number, 0};
+        code = PROFILE_PUT(writer, PATH_CALLS, values, error, {1, path->called});
     }
     return code;
 }

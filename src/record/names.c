@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of objects from the frames of the calls that made them: which source is asked, and what
 // stands where none has an answer.
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,22 +125,13 @@ static bool name_from_source(struct names *names, const struct symbols_frame *fr
     return found;
 }
 
-// Frames of CUDA itself say nothing of the program.
-static bool is_cuda(const struct symbols_frame *frame)
-{
-    const char *name = frame->function;
-    return name && (!strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6) ||
-                    !strncmp(name, "libcudart", 9) ||
-                    (!strncmp(name, "cu", 2) && isupper((unsigned char)name[2])));
-}
-
 void names_object(struct names *names, const struct symbols_frame *frames, size_t count,
                   uint64_t bytes, struct base_buf *out)
 {
     if (name_from_source(names, frames, count, out))
         return;
     for (size_t i = 0; i < count; i++) {
-        if (!frames[i].file || !frames[i].line || is_cuda(&frames[i]))
+        if (!frames[i].file || !frames[i].line)
             continue;
         const char *slash = strrchr(frames[i].file, '/');
         base_buf_printf(out, "%s:%u", slash ? slash + 1 : frames[i].file, frames[i].line);
@@ -149,7 +139,7 @@ void names_object(struct names *names, const struct symbols_frame *frames, size_
     }
     const struct symbols_frame *top = NULL;
     for (size_t i = 0; i < count && !top; i++)
-        if (frames[i].function && !is_cuda(&frames[i]))
+        if (frames[i].function)
             top = &frames[i];
     if (top)
         base_buf_printf(out, "%s, ", top->function);

@@ -33,7 +33,7 @@ struct names *names_create(void); // NULL when memory ran out
 void names_destroy(struct names *names);
 
 // Adds a name for an object of so many bytes to out. The frames are those of the call that made it,
-// innermost first, with glint's own left out.
+// innermost first, without those of CUDA (runtime_fold).
 void names_object(struct names *names, const struct symbols_frame *frames, size_t count,
                   uint64_t bytes, struct base_buf *out);
 

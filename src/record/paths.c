@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "runtime.h"
 #include "session.h"
 #include "symbols.h"
 
@@ -16,7 +17,9 @@ struct paths {
     BASE_ARRAY(uint32_t) images; // the symboliser's number, by image
     BASE_ARRAY(struct symbols_frame) frames;
     BASE_ARRAY(struct profile_frame) rows;
-    struct base_map changed; // images that were told to be others than what ran
+    BASE_ARRAY(enum runtime_image) kinds; // of the frames' images
+    struct base_buf called;               // the function of the CUDA runtime that the path leads to
+    struct base_map changed;              // images that were told to be others than what ran
 };
 
 // Texts of the symboliser hold until its next call: they are kept for the length of a path.
@@ -41,12 +44,14 @@ static void tell_changed(struct paths *paths, uint32_t image)
 }
 
 static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t image,
-                      uint64_t offset, const struct symbols_frame *found)
+                      enum runtime_image kind, uint64_t offset, const struct symbols_frame *found)
 {
     struct symbols_frame *frame = base_array_push(&paths->frames);
     struct profile_frame *row = base_array_push(&paths->rows);
-    if (!frame || !row)
+    enum runtime_image *of_image = frame && row ? base_array_push(&paths->kinds) : NULL;
+    if (!of_image)
         return;
+    *of_image = kind;
     *frame = found ? *found : (struct symbols_frame){.offset = offset};
     frame->function = keep(arena, frame->function);
     frame->file = keep(arena, frame->file);
@@ -68,13 +73,6 @@ static bool is_one_of(const struct paths *paths, uint32_t image, const char *con
     return *names != NULL;
 }
 
-// Whether the image is CUDA's own, or glint's in its place: what happens there is nobody's concern.
-static bool is_below_program(const struct paths *paths, uint32_t image)
-{
-    static const char *const names[] = {"libcudart.so", "libcuda.so", "libglint", NULL};
-    return is_one_of(paths, image, names);
-}
-
 // Whether the image is the C library's: its functions are told, but no lines of theirs, which would
 // stand for the place of a call in a program that has none.
 static bool is_c_library(const struct paths *paths, uint32_t image)
@@ -83,54 +81,48 @@ static bool is_c_library(const struct paths *paths, uint32_t image)
     return is_one_of(paths, image, names);
 }
 
-static bool ends_with(const char *text, const char *end)
+// Adds what one return address stands for.
+static void add_frames(struct paths *paths, struct base_arena *arena,
+                       const struct session_frame *frame)
 {
-    const size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+    const char *path = frame->image ? paths->session->image_paths.items[frame->image - 1] : "";
+    const enum runtime_image kind = runtime_image(path);
+    const struct symbols_place *place = NULL;
+    if (frame->image && frame->image <= paths->images.count && kind != RUNTIME_BELOW)
+        place = symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset);
+    if (place && place->status == SYMBOLS_CHANGED)
+        tell_changed(paths, frame->image);
+    for (uint32_t k = 0; place && k < place->count; k++) {
+        struct symbols_frame found = place->frames[k];
+        if (is_c_library(paths, frame->image)) {
+            found.file = NULL;
+            found.line = found.column = 0;
+        }
+        add_frame(paths, arena, frame->image, kind, frame->offset, &found);
+    }
+    if (!place)
+        add_frame(paths, arena, frame->image, kind, frame->offset, NULL);
 }
 
-// Whether the file is a header with functions that only call others: cudaMalloc<T> of CUDA's, or
-// those by which a program tells of its memory.
-static bool is_wrapper(const char *file)
-{
-    return file && (ends_with(file, "/cuda_runtime.h") || ends_with(file, "/cuda_runtime_api.h") ||
-                    ends_with(file, "/host_runtime.h") || ends_with(file, "/glint/glint.h") ||
-                    strstr(file, "/nvtx3/"));
-}
-
-// Fills frames and rows for the stack, from where it leaves CUDA's libraries and headers on.
+// Fills frames and rows for the stack, from the program's own code on, and `called`. A path without
+// code of the program's, as of a thread of the driver's, keeps its outermost frame.
 static void symbolise(struct paths *paths, const struct session_stack *stack,
                       struct base_arena *arena)
 {
-    const struct session_frame *frames = paths->session->frames.items + stack->first;
-    uint32_t first = 0;
-    while (first < stack->depth && is_below_program(paths, frames[first].image))
-        first++;
-    bool in_source = false;
-    paths->frames.count = paths->rows.count = 0;
-    for (uint32_t i = first < stack->depth ? first : 0; i < stack->depth; i++) {
-        const struct session_frame *frame = &frames[i];
-        const struct symbols_place *place = NULL;
-        if (frame->image && frame->image <= paths->images.count)
-            place =
-                symbols_find(paths->symbols, paths->images.items[frame->image - 1], frame->offset);
-        if (place && place->status == SYMBOLS_CHANGED)
-            tell_changed(paths, frame->image);
-        for (uint32_t k = 0; place && k < place->count; k++) {
-            // With the static runtime, its own functions come before, without source.
-            if (!in_source && is_wrapper(place->frames[k].file))
-                continue;
-            struct symbols_frame found = place->frames[k];
-            if (is_c_library(paths, frame->image)) {
-                found.file = NULL;
-                found.line = found.column = 0;
-            }
-            in_source |= found.file != NULL;
-            add_frame(paths, arena, frame->image, frame->offset, &found);
-        }
-        if (!place)
-            add_frame(paths, arena, frame->image, frame->offset, NULL);
+    paths->frames.count = paths->rows.count = paths->kinds.count = 0;
+    for (uint32_t i = 0; i < stack->depth; i++)
+        add_frames(paths, arena, &paths->session->frames.items[stack->first + i]);
+    const size_t count = paths->kinds.count;
+    size_t first = runtime_fold(paths->frames.items, paths->kinds.items, count, &paths->called);
+    if (first == count)
+        first -= count > 0;
+    if (first) {
+        memmove(paths->frames.items, paths->frames.items + first,
+                (count - first) * sizeof(*paths->frames.items));
+        memmove(paths->rows.items, paths->rows.items + first,
+                (count - first) * sizeof(*paths->rows.items));
     }
+    paths->frames.count = paths->rows.count = count - first;
 }
 
 static enum profile_name_source source_of(const struct paths *paths, const char *name)
@@ -227,7 +219,8 @@ static void write_all(struct paths *paths)
         base_arena_init(&texts, 0);
         symbolise(paths, stack, &texts);
         const struct profile_path row = {stack->number, paths->rows.items,
-                                         (uint32_t)paths->rows.count, stack->truncated};
+                                         (uint32_t)paths->rows.count, stack->truncated,
+                                         paths->called.length ? paths->called.text : NULL};
         profile_add_path(session->writer, &row, &session->error);
         write_stack(session, stack);
         while (object < session->objects_made.count &&
@@ -256,5 +249,7 @@ void session_write_paths(struct session *session)
     base_array_fini(&paths.images);
     base_array_fini(&paths.frames);
     base_array_fini(&paths.rows);
+    base_array_fini(&paths.kinds);
+    base_buf_fini(&paths.called);
     base_map_fini(&paths.changed);
 }

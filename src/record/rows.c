@@ -261,7 +261,10 @@ static bool write_stack(struct session *session, struct record_piece *piece)
             frame->image ? address - session->images.items[frame->image - 1].bias : address;
         frames[i] = (struct profile_frame){.image = frame->image, .offset = frame->offset};
     }
-    const struct profile_path path = {event.number, frames, event.depth, event.truncated};
+    const struct profile_path path = {.number = event.number,
+                                      .frames = frames,
+                                      .frame_count = event.depth,
+                                      .truncated = event.truncated};
     if (good)
         profile_add_path(session->writer, &path, &session->error);
     else

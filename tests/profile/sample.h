@@ -73,10 +73,10 @@ static const struct profile_frame sample_frames_2[] = {
 static const struct profile_frame sample_frames_3[] = {{NULL, NULL, 0, 1, 0x2000, false}};
 
 static const struct profile_path sample_paths[] = {
-    {1, sample_frames_1, 3, false},
-    {2, sample_frames_2, 2, true},
-    {3, NULL, 0, false},
-    {4, sample_frames_3, 1, false},
+    {1, sample_frames_1, 3, false, "cudaMalloc"},
+    {2, sample_frames_2, 2, true, NULL},
+    {3, NULL, 0, false, "cudaMemcpyAsync"},
+    {4, sample_frames_3, 1, false, NULL},
 };
 
 static const struct profile_node sample_nodes[] = {

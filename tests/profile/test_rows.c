@@ -140,6 +140,7 @@ static bool see_path(void *user, const struct profile_path *row)
     assert_int_equal(row->number, wanted->number);
     assert_int_equal(row->truncated, wanted->truncated);
     assert_int_equal(row->frame_count, wanted->frame_count);
+    check_text(row->called, wanted->called);
     for (uint32_t i = 0; i < row->frame_count; i++) {
         check_text(row->frames[i].function, wanted->frames[i].function);
         check_text(row->frames[i].file, wanted->frames[i].file);
@@ -372,6 +373,7 @@ static bool last_path(void *user, const struct profile_path *row)
 {
     *(uint32_t *)user += row->frame_count;
     assert_string_equal(row->frames[0].function, "main");
+    assert_null(row->called);
     return true;
 }
 
@@ -394,7 +396,7 @@ static void given_again_definitions_change_and_calls_do_not(void **state)
     struct profile_writer *writer;
     check_good(profile_create(test_path, true, &writer, &error), &error);
     check_good(profile_add_path(writer, &sample_paths[0], &error), &error);
-    struct profile_path again = {1, sample_frames_2, 2, false};
+    struct profile_path again = {.number = 1, .frames = sample_frames_2, .frame_count = 2};
     check_good(profile_add_path(writer, &again, &error), &error);
     struct profile_graph graph = {1, sample_nodes, 7};
     check_good(profile_add_graph(writer, &graph, &error), &error);
@@ -447,7 +449,7 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|5|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|6|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",
@@ -472,10 +474,11 @@ static void views_tell_the_same(void **state)
                 "1|0|allocate|vectors.cu|12|/home/me/vectors|4660|1\n"
                 "1|1|main|vectors.cu|40|/home/me/vectors|4660|0\n"
                 "1|2|__libc_start_main|||/usr/lib/libc.so.6|159744|0\n");
-    check_query(profile, "SELECT * FROM v_calls WHERE number IN (3, 5, 14) ORDER BY number",
-                "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0|0\n"
-                "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0|1\n"
-                "14|other||1|1||225000|226000|||0|0|0|3|0|1|\n");
+    check_query(
+        profile, "SELECT * FROM v_calls WHERE number IN (3, 5, 14) ORDER BY number",
+        "3|copy|cuMemcpyHtoD_v2|1|1|1|70000|90000|75000|88000|0|1|15000|2|0|0|0|cuMemcpyHtoD\n"
+        "5|launch|cuLaunchKernel|1|1|2|100000|104000|101000|150000|0|0|0|2|1|0|1|cuLaunchKernel\n"
+        "14|other||1|1||225000|226000|||0|0|0|3|0|1||cudaMemcpyAsync\n");
     check_query(profile, "SELECT * FROM v_launches ORDER BY call",
                 "5|1|add(float*, float const*, int)|8|1|1|128|1|1|0|0|0|1|2|100000|104000|101000|"
                 "150000|2|1|1\n"
@@ -490,10 +493,11 @@ static void views_tell_the_same(void **state)
                 "4|131072|2|8000|4294967295|4|100|80|100|1|95000|99000|||2\n");
     check_query(profile, "SELECT * FROM v_ranges WHERE call IN (1, 13) ORDER BY call",
                 "1|alloc|65536|4000|1\n13|free|65536|4000|1\n");
-    check_query(profile, "SELECT * FROM v_syncs ORDER BY call",
-                "3|implicit|cuMemcpyHtoD_v2||1||1|15000|1|1|70000|90000|2\n"
-                "10|explicit|cuStreamSynchronize||2||1|60000|1|1|131000|200000|2\n"
-                "11|implicit|cuMemcpyDtoH_v2||1||1|10000|1|1|201000|220000|2\n");
+    check_query(
+        profile, "SELECT * FROM v_syncs ORDER BY call",
+        "3|implicit|cuMemcpyHtoD_v2||1||1|15000|1|1|70000|90000|2|cuMemcpyHtoD\n"
+        "10|explicit|cuStreamSynchronize||2||1|60000|1|1|131000|200000|2|cuStreamSynchronize\n"
+        "11|implicit|cuMemcpyDtoH_v2||1||1|10000|1|1|201000|220000|2|cuMemcpyDtoH\n");
     check_query(profile, "SELECT * FROM v_events ORDER BY call",
                 "7|event-record|7|1|2\n8|event-wait|7|1|1\n");
     check_query(profile,

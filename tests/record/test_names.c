@@ -277,9 +277,9 @@ static void without_an_expression_there_is_the_place(void **state)
     frames[1].file = "/nonexistent/a.cu";
     assert_name(&written, frames, 2, "a.cu:2");
     frames[1].file = NULL;
-    assert_name(&written, frames, 2, "main, 4096 bytes");
+    assert_name(&written, frames + 1, 1, "main, 4096 bytes");
     frames[1].function = NULL;
-    assert_name(&written, frames, 2, "4096 bytes");
+    assert_name(&written, frames + 1, 1, "4096 bytes");
     assert_name(&written, frames, 0, "4096 bytes");
     remove_source(&written);
 }

@@ -56,4 +56,29 @@ if(TARGET glint_inject_preload)
     target_link_libraries(record_busy PRIVATE glint_libcuda)
 endif()
 
+# A program with an imitated static CUDA runtime: without debug information, with that of its own code, and without
+# symbols.
+if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING)
+    set(options -fno-sanitize=all -O2 -fno-optimize-sibling-calls)
+    add_library(record_cudatools SHARED record/runtime/tools.c)
+    add_library(record_vendor OBJECT record/runtime/vendor.c)
+    foreach(name IN ITEMS symbols lines stripped)
+        add_executable(record_runtime_${name} record/runtime/program.c $<TARGET_OBJECTS:record_vendor>)
+        target_link_libraries(record_runtime_${name} PRIVATE record_cudatools glint_libcuda)
+        target_compile_options(record_runtime_${name} PRIVATE ${options} -g0)
+        glint_test(record.static_runtime.${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/test_static_runtime.sh ${name}
+            $<TARGET_FILE:record_runtime_${name}>)
+    endforeach()
+    target_compile_options(record_runtime_lines PRIVATE -g)
+    target_link_options(record_runtime_stripped PRIVATE -s)
+    set_target_properties(record_cudatools PROPERTIES OUTPUT_NAME cudatools C_VISIBILITY_PRESET default
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    set_target_properties(record_vendor record_runtime_symbols record_runtime_lines record_runtime_stripped PROPERTIES
+        C_VISIBILITY_PRESET default RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/record)
+    foreach(target IN ITEMS record_vendor record_cudatools)
+        target_compile_options(${target} PRIVATE ${options} -g0)
+    endforeach()
+    target_link_libraries(record_cudatools PRIVATE glint_libcuda)
+endif()
+
 include(record/probes/tests.cmake)

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises frames of the CUDA runtime by image, by function name and by header.
+//
+// The internal functions of libcudart_static.a have made-up names, all of them, local ones too
+// (src/gpusim/redirect_elf.c has what is known of it), so that a path through it is gapless. Names
+// alone decide, since the runtime has no debug information. "cuda" at the start of a name does not:
+// people write cudaCheck and cudaMallocHelper. Hence the list.
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+
+enum role {
+    PROGRAM,
+    NAMELESS, // the runtime's, if one of the runtime's functions called it
+    INTERNAL, // of the runtime, the driver or glint
+    MADE_UP,  // internal, by a name of the static runtime's
+    MAYBE,    // named as functions of the interface are: one of them, if it calls a MADE_UP
+    INTERFACE
+};
+
+// --- Images --------------------------------------------------------------------------------------
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+enum runtime_image runtime_image(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    // Python's wheels have libcudart-d0da41ae.so.11.0.
+    if (begins(name, "libcudart.so") || (begins(name, "libcudart-") && strstr(name, ".so")))
+        return RUNTIME_LIBRARY;
+    return begins(name, "libcuda.so") || begins(name, "libglint") ? RUNTIME_BELOW : RUNTIME_PROGRAM;
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+static bool is_made_up(const char *name)
+{
+    static const char prefix[] = "libcudart_static_", old[] = "__cudart";
+    enum { DIGITS = 40 };
+    if (begins(name, old))
+        return name[strlen(old)] >= '0' && name[strlen(old)] <= '9';
+    if (!begins(name, prefix))
+        return false;
+    const size_t digits = strspn(name + strlen(prefix), "0123456789abcdef");
+    const char end = name[strlen(prefix) + digits];
+    return digits == DIGITS && (end == '\0' || end == '.'); // ".part.0" of a compiler's
+}
+
+static bool has_shape(const char *name)
+{
+    return begins(name, "cuda") && name[4] >= 'A' && name[4] <= 'Z';
+}
+
+// The name by which the function is known in the global scope: "cudaMalloc" of "cudaMalloc_ptds",
+// "cudaMalloc.part.0" and "cudaError cudaMalloc<float>(float**, unsigned long)". Empty: it is a
+// method, or in a namespace, or a template that does not return what those of CUDA's headers do.
+static void take_plain(const char *function, struct base_buf *plain)
+{
+    const size_t length = strcspn(function, "(<");
+    const char *start = function;
+    plain->length = 0;
+    if (function[length] == '<') {
+        static const char returned[] = "cudaError ";
+        if (!begins(function, returned))
+            return;
+        start += strlen(returned);
+    }
+    const size_t end = strcspn(start, "(<.@ :");
+    if (start[end] == ':' || start[end] == ' ')
+        return;
+    base_buf_add(plain, start, end);
+    if (plain->length) {
+        plain->length = profile_plain_length(plain->text);
+        plain->text[plain->length] = '\0';
+    }
+}
+
+static int by_text(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+static bool is_interface(const char *name)
+{
+    static const char *const names[] = {
+#include "runtime_names.def"
+    };
+    return bsearch(name, names, sizeof(names) / sizeof(names[0]), sizeof(names[0]), by_text);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+// Whether the file is a header with functions that only call others: cudaMalloc<T> of CUDA's, or
+// those by which a program announces its memory.
+static bool is_header(const char *file)
+{
+    return ends_with(file, "/cuda_runtime.h") || ends_with(file, "/cuda_runtime_api.h") ||
+           ends_with(file, "/crt/device_functions.h") || ends_with(file, "/host_runtime.h") ||
+           ends_with(file, "/glint/glint.h") || strstr(file, "/nvtx3/");
+}
+
+// --- Frames --------------------------------------------------------------------------------------
+
+// `plain` is the function's name by take_plain; where the language reserves it, without "__".
+static enum role role_of(const struct symbols_frame *frame, enum runtime_image image,
+                         struct base_buf *plain)
+{
+    const char *function = frame->function;
+    plain->length = 0;
+    if (image == RUNTIME_BELOW)
+        return INTERNAL;
+    if (function)
+        take_plain(function, plain);
+    const bool reserved = plain->length && begins(plain->text, "__") && has_shape(plain->text + 2);
+    if (reserved) {
+        memmove(plain->text, plain->text + 2, plain->length - 1);
+        plain->length -= 2;
+    }
+    const bool listed = plain->length && is_interface(plain->text);
+    if (image == RUNTIME_LIBRARY)
+        return listed || (plain->length && !reserved && has_shape(plain->text)) ? INTERFACE
+                                                                                : INTERNAL;
+    if (reserved || (frame->file && is_header(frame->file)))
+        return listed ? INTERFACE : INTERNAL;
+    if (frame->file)
+        return PROGRAM;
+    if (!function || begins(function, "cudart::"))
+        return NAMELESS;
+    if (is_made_up(function))
+        return MADE_UP;
+    if (listed)
+        return INTERFACE;
+    return plain->length && has_shape(plain->text) && !strpbrk(function, "(<") ? MAYBE : PROGRAM;
+}
+
+size_t runtime_fold(const struct symbols_frame *frames, const enum runtime_image *images,
+                    size_t count, struct base_buf *called)
+{
+    struct base_buf plain = {0};
+    enum role before = PROGRAM;
+    size_t folded = 0;
+    called->length = 0;
+    for (size_t i = 0; i < count; i++) {
+        enum role role = role_of(&frames[i], images[i], &plain);
+        if (role == MAYBE)
+            role = before == MADE_UP ? INTERFACE : PROGRAM;
+        if (role == PROGRAM)
+            break;
+        before = role;
+        if (role == NAMELESS)
+            continue;
+        folded = i + 1;
+        if (role == INTERFACE) {
+            called->length = 0;
+            base_buf_add(called, plain.text, plain.length);
+        }
+    }
+    called->failed |= plain.failed;
+    base_buf_fini(&plain);
+    return folded;
+}
