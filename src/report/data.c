@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "short_names.h"
+
 struct graph_launch {
     uint64_t call, graph; // graph: index
 };
@@ -38,7 +40,9 @@ static bool put_pointer(struct loading *loading, struct base_map *map, uint32_t 
 static bool take_function(void *user, const struct profile_function *function)
 {
     struct loading *loading = user;
-    return put_pointer(loading, &loading->data->functions, function->number, function->name);
+    loading->failed |= !report_add_function(loading->data, function->number, function->name);
+    return put_pointer(loading, &loading->data->functions, function->number, function->name) &&
+           !loading->failed;
 }
 
 static bool take_image(void *user, const struct profile_image *image)
@@ -406,7 +410,8 @@ static bool take_call(void *user, const struct profile_call *call)
         else
             add_work(data, call);
     }
-    loading->failed |= !add_wait(data, call);
+    loading->failed |=
+        !add_wait(data, call) || !report_add_caller(data, call->path, call->function);
     count_watched(loading, call);
     loading->call = *call;
     return !loading->failed;
@@ -470,7 +475,8 @@ bool report_keep_path(struct report_data *data, const struct profile_path *path)
 static bool take_path(void *user, const struct profile_path *path)
 {
     struct loading *loading = user;
-    loading->failed |= !report_keep_path(loading->data, path);
+    loading->failed |=
+        !report_keep_path(loading->data, path) || !report_add_called(loading->data, path);
     return !loading->failed;
 }
 
@@ -506,6 +512,8 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     LOAD(image);
     LOAD(device);
     LOAD(kernel);
+    if (code == BASE_OK && !loading.failed)
+        loading.failed = !report_shorten_kernels(data);
     LOAD(note);
     LOAD(dropped);
     LOAD(correction);
@@ -541,6 +549,9 @@ void report_data_fini(struct report_data *data)
     base_map_fini(&data->kernels);
     base_map_fini(&data->kernel_names);
     base_map_fini(&data->paths);
+    base_map_fini(&data->called);
+    base_map_fini(&data->plain_functions);
+    base_map_fini(&data->path_functions);
     base_map_fini(&data->graphs);
     base_map_fini(&data->waits);
     base_array_fini(&data->devices);

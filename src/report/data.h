@@ -40,6 +40,7 @@ struct report_sum {
 
 struct report_kernel {
     const char *name;
+    const char *short_name; // for people (short_names.h)
     struct report_sum sum;
     bool probed;        // the three below are told
     uint32_t facts;     // sum of PROFILE_PROBE_*; those that it has in all modules
@@ -98,6 +99,7 @@ struct report_data {
     struct base_map kernels;   // number to index + 1 in kernel_rows
     struct base_map kernel_names;
     struct base_map paths; // number to struct report_path *, 0 while it is only wanted
+    struct base_map called, plain_functions, path_functions; // called.c's
     struct base_map graphs;
     struct base_map waits;
     BASE_ARRAY(struct profile_device) devices;
@@ -149,6 +151,17 @@ bool report_add_notes(struct report_data *data);
 // The call read or wrote the object.
 void report_touch(struct report_object *object, uint64_t call);
 const char *report_function_name(const struct report_data *data, uint32_t number);
+
+// called.c: the function that the program called, as people write it: of the CUDA runtime
+// ("cudaMemcpy"), else of the driver ("cuMemcpyHtoD"). NULL: not known.
+const char *report_called(const struct report_data *data, uint32_t path, uint32_t function);
+// The same of whatever is called from the path.
+const char *report_called_at(const struct report_data *data, uint32_t path);
+// What it is told for that; false when memory ran out.
+bool report_add_function(struct report_data *data, uint32_t number, const char *name);
+bool report_add_caller(struct report_data *data, uint32_t path, uint32_t function);
+bool report_add_called(struct report_data *data, const struct profile_path *path);
+
 const char *report_kernel_name(const struct report_data *data, uint32_t number);
 const char *report_image_path(const struct report_data *data, uint32_t number);
 const struct report_path *report_path_of(const struct report_data *data, uint32_t number);

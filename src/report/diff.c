@@ -277,7 +277,8 @@ static void add_waits(struct matching *matching, unsigned which)
     for (size_t i = 0; i < data->wait_rows.count && !matching->failed; i++) {
         const struct report_wait *wait = &data->wait_rows.items[i];
         const char *function = report_function_name(data, wait->function);
-        struct report_diff_side side = side_of_sum(&wait->sum, function, wait->path);
+        struct report_diff_side side =
+            side_of_sum(&wait->sum, report_called(data, wait->path, wait->function), wait->path);
         side.implicit = !wait->is_explicit;
         struct base_buf keys[REPORT_DIFF_TIERS] = {{0}};
         for (unsigned tier = 0; tier < REPORT_DIFF_TIERS; tier++) {

@@ -6,6 +6,7 @@
 
 #include "diff.h"
 #include "findings.h"
+#include "short_names.h"
 #include "table.h"
 #include "units.h"
 
@@ -90,11 +91,15 @@ static void item_name(const void *context, const void *row, struct base_buf *out
     unsigned which;
     const struct report_diff_side *side = report_diff_shown(item, &which);
     if (side->finding) {
-        const char *kernel = report_kernel_name(&diff->data[which], side->finding->kernel);
-        const char *name = side->name ? side->name : kernel;
+        const uint32_t kernel = side->finding->kernel;
+        const char *name = side->name ? side->name
+                           : kernel   ? report_short_kernel(&diff->data[which], kernel)
+                                      : NULL;
         base_buf_printf(out, "%s%s", analyze_pattern_word(side->finding->pattern),
                         name ? ": " : "");
         report_put_text(out, name);
+    } else if (item->kind == REPORT_DIFF_KERNEL) {
+        report_put_text(out, report_short_name(&diff->data[which], side->name));
     } else {
         report_put_text(out, side->name);
     }
@@ -161,14 +166,14 @@ static void item_place(const void *context, const void *row, struct base_buf *ou
 }
 
 static const struct report_column changed_columns[] = {
-    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_CUT_END, item_name},
+    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_CUT_MIDDLE, item_name},
     {"measure", false, REPORT_WHOLE, item_measure}, {"old", true, REPORT_WHOLE, item_old},
     {"new", true, REPORT_WHOLE, item_new},          {"change", false, REPORT_WHOLE, item_change},
     {"where", false, REPORT_CUT_START, item_place},
 };
 
 static const struct report_column single_columns[] = {
-    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_CUT_END, item_name},
+    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_CUT_MIDDLE, item_name},
     {"measure", false, REPORT_WHOLE, item_measure}, {"amount", true, REPORT_WHOLE, item_amount},
     {"times", true, REPORT_WHOLE, item_count},      {"where", false, REPORT_CUT_START, item_place},
 };

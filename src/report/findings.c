@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "short_names.h"
 #include "units.h"
 
 enum { HIGH_PERCENT = 80 }; // of elements touched, and of fragmentation
@@ -76,22 +77,22 @@ static struct named_call last_of(const struct analyze_finding *finding)
                                finding->last_kernel};
 }
 
-// "the launch of mm2_kernel1 (2mm.cu:203)".
+// "the launch of mm2_kernel1 (2mm.cu:203)", "cudaMemcpy (2mm.cu:210)".
 static void put_call(const struct report_data *data, struct named_call call, uint32_t beside,
                      struct base_buf *out)
 {
+    const char *called = report_called_at(data, call.path);
     switch (call.kind) {
     case PROFILE_CALL_LAUNCH:
         base_buf_puts(out, "the launch of ");
-        const char *name = report_kernel_name(data, call.kernel);
-        report_put_function(out, name ? name : "a kernel");
+        base_buf_puts(out, report_short_kernel(data, call.kernel));
         break;
     case PROFILE_CALL_GRAPH_LAUNCH: base_buf_puts(out, "the launch of a graph"); break;
-    case PROFILE_CALL_COPY: base_buf_puts(out, "the copy"); break;
-    case PROFILE_CALL_SET: base_buf_puts(out, "the set"); break;
-    case PROFILE_CALL_ALLOC: base_buf_puts(out, "the allocation"); break;
-    case PROFILE_CALL_FREE: base_buf_puts(out, "the free"); break;
-    default: base_buf_puts(out, "the call"); break;
+    case PROFILE_CALL_COPY: report_put_text(out, called ? called : "the copy"); break;
+    case PROFILE_CALL_SET: report_put_text(out, called ? called : "the set"); break;
+    case PROFILE_CALL_ALLOC: report_put_text(out, called ? called : "the allocation"); break;
+    case PROFILE_CALL_FREE: report_put_text(out, called ? called : "the free"); break;
+    default: report_put_text(out, called ? called : "the call"); break;
     }
     report_put_where(data, call.path, beside, call.number, out);
 }
@@ -124,8 +125,7 @@ uint64_t report_peak_after(const struct report_data *data, const struct analyze_
 static void put_kernel(const struct report_data *data, const struct analyze_finding *finding,
                        struct base_buf *out)
 {
-    const char *name = report_kernel_name(data, finding->kernel);
-    report_put_function(out, name ? name : "a kernel");
+    base_buf_puts(out, report_short_kernel(data, finding->kernel));
 }
 
 static void put_idle(const struct report_data *data, const struct analyze_finding *finding,

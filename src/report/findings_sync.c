@@ -32,16 +32,41 @@ static void put_use(const struct report_data *data, const struct analyze_finding
         report_put_where(data, finding->use_path, finding->path, finding->call, out);
 }
 
+// "cudaDeviceSynchronize at a.cu:12"; `else_word` where no function is known.
+static void put_called(const struct report_data *data, const struct analyze_finding *finding,
+                       const char *else_word, struct base_buf *out)
+{
+    struct base_buf place = {0};
+    const char *called = report_called_at(data, finding->path);
+    report_put_place_beside(data, finding->path, 0, &place);
+    report_put_text(out, called ? called : else_word);
+    if (place.text)
+        base_buf_printf(out, " at %s", place.text);
+    else
+        base_buf_printf(out, " (call %llu)", (unsigned long long)finding->call);
+    out->failed |= place.failed;
+    base_buf_fini(&place);
+}
+
 static void put_place(const struct report_data *data, const struct analyze_finding *finding,
                       struct base_buf *out)
 {
     report_put_where(data, finding->path, 0, finding->call, out);
 }
 
+// "cudaMemcpy to the host".
+static void put_copy(const struct report_data *data, const struct analyze_finding *finding,
+                     struct base_buf *out)
+{
+    const char *called = report_called_at(data, finding->path);
+    report_put_text(out, called ? called : "the copy");
+    base_buf_puts(out, finding->to_host ? " to the host" : " to the device");
+}
+
 static void put_transfer(const struct report_data *data, const struct analyze_finding *finding,
                          struct base_buf *out)
 {
-    base_buf_puts(out, finding->to_host ? "the copy to the host" : "the copy to the device");
+    put_copy(data, finding, out);
     put_place(data, finding, out);
     base_buf_puts(out, " keeps the program waiting ");
     put_times(finding, out);
@@ -64,7 +89,7 @@ static void put_transfer(const struct report_data *data, const struct analyze_fi
 static void put_duplicate(const struct report_data *data, const struct analyze_finding *finding,
                           struct base_buf *out)
 {
-    base_buf_puts(out, finding->to_host ? "the copy to the host" : "the copy to the device");
+    put_copy(data, finding, out);
     report_put_where(data, finding->path, finding->other_path, finding->call, out);
     base_buf_puts(out, " brings the bytes that are there already, unchanged since a copy");
     report_put_where(data, finding->other_path, finding->path, finding->other_call, out);
@@ -83,8 +108,7 @@ void report_put_sync_message(const struct report_data *data, const struct analyz
     switch (finding->pattern) {
     case ANALYZE_UNNECESSARY_SYNC:
     case ANALYZE_MISPLACED_SYNC:
-        base_buf_puts(out, "the synchronisation");
-        put_place(data, finding, out);
+        put_called(data, finding, "the synchronization", out);
         base_buf_puts(out, " waits ");
         put_times(finding, out);
         if (finding->pattern == ANALYZE_UNNECESSARY_SYNC) {
@@ -154,11 +178,13 @@ void report_put_sync_suggestion(const struct report_data *data,
 {
     switch (finding->pattern) {
     case ANALYZE_UNNECESSARY_SYNC:
-        base_buf_puts(out, "leave the synchronisation out");
-        put_place(data, finding, out);
+        base_buf_puts(out, "remove ");
+        put_called(data, finding, "the synchronization", out);
         break;
     case ANALYZE_MISPLACED_SYNC:
-        base_buf_puts(out, "move the synchronisation to just before ");
+        base_buf_puts(out, "move ");
+        put_called(data, finding, "the synchronization", out);
+        base_buf_puts(out, " to just before ");
         put_use(data, finding, out);
         base_buf_puts(out, "; where more work is given to the GPU in between, wait there for an "
                            "event that is recorded here");

@@ -8,6 +8,7 @@
 
 #include "html_calls.h"
 #include "json_members.h"
+#include "short_names.h"
 
 enum {
     CALL_BYTES = 30,     // of a call in the page, usually
@@ -157,7 +158,7 @@ static struct shape shape_of(struct page *page, const struct profile_call *call)
     struct shape shape;
     memset(&shape, 0, sizeof(shape)); // its bytes are hashed
     shape.kind = call->kind;
-    shape.function = page_text(page, report_function_name(data, call->function));
+    shape.function = page_text(page, report_called(data, call->path, call->function));
     shape.thread = call->thread;
     shape.stream = call->stream;
     shape.path = call->path;
@@ -165,7 +166,7 @@ static struct shape shape_of(struct page *page, const struct profile_call *call)
     shape.flags = call->flags;
     switch (call->kind) {
     case PROFILE_CALL_LAUNCH:
-        shape.name = page_text(page, report_kernel_name(data, call->launch.kernel));
+        shape.name = page_text(page, report_short_kernel(data, call->launch.kernel));
         break;
     case PROFILE_CALL_COPY:
         shape.bytes = call->copy.bytes;

@@ -155,7 +155,8 @@ static void put_kernels(struct page *page, struct page_section *section)
     for (; rows && shown < count && shown < MOST_KERNELS; shown++) {
         const struct report_kernel *row = rows[shown];
         base_json_begin_object(json);
-        report_json_number(json, "name", page_text(page, row->name));
+        report_json_number(json, "name", page_text(page, row->short_name));
+        report_json_number(json, "whole", page_text(page, row->name));
         report_json_number(json, "launches", row->sum.count);
         report_json_number(json, "timed", row->sum.timed);
         report_json_number(json, "total_ns", row->sum.total_ns);

@@ -390,6 +390,7 @@ static bool each_call(void *user, const struct profile_call *call)
     report_json_number(json, "id", call->number);
     report_json_string(json, "kind", profile_call_kind_word(call->kind));
     report_json_string(json, "name", report_function_name(writing->data, call->function));
+    report_json_string(json, "called", report_called(writing->data, call->path, call->function));
     report_json_number(json, "thread", call->thread);
     report_json_number(json, "context", call->context);
     report_json_number(json, "stream", call->stream);
@@ -449,6 +450,7 @@ static bool each_path(void *user, const struct profile_path *path)
     base_json_begin_object(json);
     report_json_number(json, "id", path->number);
     report_json_bool(json, "truncated", path->truncated);
+    report_json_string(json, "called", path->called);
     report_json_key(json, "frames");
     report_json_frames(json, writing->data, path->frames, path->frame_count, true);
     base_json_end_object(json);
@@ -504,7 +506,8 @@ static enum base_code put_rows(struct writing *writing, struct profile *profile,
     ROWS("graphs", graph)
     ROWS("paths", path)
 #undef ROWS
-    return code == BASE_OK && !json->failed ? report_json_kernels(json, profile, error) : code;
+    return code == BASE_OK && !json->failed ? report_json_kernels(json, writing->data, error)
+                                            : code;
 }
 
 enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,

@@ -149,6 +149,7 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     report_json_string(json, "pattern", analyze_pattern_word(finding->pattern));
     PUT_CALL(json, "object", finding->object);
     PUT_CALL(json, "call", finding->call);
+    report_json_string(json, "called", report_called_at(data, finding->path));
     report_json_string(json, "kernel",
                        about_kernel ? report_kernel_name(data, finding->kernel) : NULL);
     report_json_number_or_null(json, "distance", finding->distance, finding->has_distance);

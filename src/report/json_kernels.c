@@ -2,9 +2,11 @@
 // Kernels in the report as JSON, with what their probes tell and their memory instructions. Those
 // come in the order of kernels, and are kept meanwhile.
 #include "json_members.h"
+#include "short_names.h"
 
 struct kernels {
     struct base_json *json;
+    const struct report_data *data;
     BASE_ARRAY(struct profile_probe) probes;
     BASE_ARRAY(struct profile_kernel_site) sites;
     size_t next_probe, next_site;
@@ -78,6 +80,7 @@ static bool each_kernel(void *user, const struct profile_kernel *kernel)
     base_json_begin_object(json);
     report_json_number(json, "id", kernel->number);
     report_json_string(json, "name", kernel->name);
+    report_json_string(json, "short", report_short_kernel(kernels->data, kernel->number));
     report_json_string(json, "mangled", kernel->mangled);
     report_json_number_or_null(json, "module", kernel->module, kernel->module);
     report_json_number(json, "registers", kernel->registers);
@@ -108,10 +111,11 @@ static bool each_kernel(void *user, const struct profile_kernel *kernel)
     return !json->failed;
 }
 
-enum base_code report_json_kernels(struct base_json *json, struct profile *profile,
+enum base_code report_json_kernels(struct base_json *json, const struct report_data *data,
                                    struct base_error *error)
 {
-    struct kernels kernels = {.json = json};
+    struct profile *profile = data->profile;
+    struct kernels kernels = {.json = json, .data = data};
     enum base_code code = profile_each_probe(profile, keep_probe, &kernels, error);
     if (code == BASE_OK)
         code = profile_each_kernel_site(profile, keep_site, &kernels, error);

@@ -78,7 +78,7 @@ bool report_json_findings(struct base_json *json, const struct report_data *data
 void report_json_worth(struct base_json *json, const struct analyze_finding *finding);
 
 // The member "kernels" (json_kernels.c).
-enum base_code report_json_kernels(struct base_json *json, struct profile *profile,
+enum base_code report_json_kernels(struct base_json *json, const struct report_data *data,
                                    struct base_error *error);
 
 #endif

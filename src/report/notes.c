@@ -72,7 +72,8 @@ static bool add_kernel_notes(struct report_data *data)
         blind->partly = kernel->facts != 0;
         blind->reason = kernel->reason;
         if (blind->count++ < MOST_NAMES)
-            base_buf_printf(&blind->names, "%s%s", blind->count > 1 ? ", " : "", kernel->name);
+            base_buf_printf(&blind->names, "%s%s", blind->count > 1 ? ", " : "",
+                            kernel->short_name);
         good &= !blind->names.failed;
     }
     struct base_buf text = {0};

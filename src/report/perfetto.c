@@ -200,7 +200,7 @@ static void put_call(struct writing *writing, const struct profile_call *call, b
 {
     struct perfetto_trace *trace = &writing->trace;
     const int64_t end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns;
-    const char *name = report_function_name(writing->data, call->function);
+    const char *name = report_called(writing->data, call->path, call->function);
     uint64_t track = call_track(writing, call, end_ns);
     if (!track)
         return;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data.h"
+#include "short_names.h"
 #include "units.h"
 
 static bool is_stub(const char *function)
@@ -43,7 +44,7 @@ static void put_place(const struct report_data *data, const struct profile_frame
         if (frame->line)
             base_buf_printf(out, ":%u", frame->line);
     } else if (frame->function) {
-        report_put_text(out, frame->function);
+        report_put_function(out, frame->function);
     } else {
         const char *name = report_base_name(report_image_path(data, frame->image));
         report_put_text(out, name ? name : "?");
@@ -117,8 +118,8 @@ void report_put_place_beside(const struct report_data *data, uint32_t path, uint
 
 // --- The way there -------------------------------------------------------------------------------
 
-// Who calls main, and whom the program calls of CUDA.
-static bool is_foreign(const struct report_data *data, const struct profile_frame *frame)
+// Who calls main.
+static bool is_foreign(const struct profile_frame *frame)
 {
     static const char *const starts[] = {"_start",
                                          "__libc_start_main",
@@ -130,8 +131,7 @@ static bool is_foreign(const struct report_data *data, const struct profile_fram
         if (strcmp(frame->function, starts[i]) == 0)
             return true;
     }
-    const char *image = report_base_name(report_image_path(data, frame->image));
-    return !frame->file && image && strncmp(image, "libcuda", strlen("libcuda")) == 0;
+    return false;
 }
 
 static void put_frame(const struct report_data *data, const struct profile_frame *frame,
@@ -156,10 +156,9 @@ void report_put_trace(const struct report_data *data, uint32_t path, struct base
     const struct report_path *of = report_path_of(data, path);
     if (!of)
         return;
-    uint32_t first = report_stub_frames(of), end = of->frame_count;
-    while (first + 1 < end && is_foreign(data, &of->frames[first]))
-        first++;
-    while (end > first + 1 && is_foreign(data, &of->frames[end - 1]))
+    const uint32_t first = report_stub_frames(of);
+    uint32_t end = of->frame_count;
+    while (end > first + 1 && is_foreign(&of->frames[end - 1]))
         end--;
     for (uint32_t i = first; i < end && i < first + MOST; i++) {
         base_buf_puts(out, i > first ? " < " : "");

@@ -34,6 +34,11 @@ static void put_cut(struct base_buf *out, const char *text, size_t width, enum r
     } else if (fit == REPORT_CUT_END) {
         put_characters(out, text, 0, width - 3);
         base_buf_puts(out, "...");
+    } else if (fit == REPORT_CUT_MIDDLE) {
+        const size_t kept = width - 3, end = kept / 2;
+        put_characters(out, text, 0, kept - end);
+        base_buf_puts(out, "...");
+        put_characters(out, text, characters - end, end);
     } else {
         base_buf_puts(out, "...");
         put_characters(out, text, characters - (width - 3), width - 3);

@@ -11,9 +11,10 @@
 #include "report.h"
 
 enum report_fit {
-    REPORT_WHOLE,     // never cut: numbers
-    REPORT_CUT_END,   // "a_long_name..."
-    REPORT_CUT_START, // "...folder/file.cu:12"
+    REPORT_WHOLE,      // never cut: numbers
+    REPORT_CUT_END,    // "a_long_name..."
+    REPORT_CUT_START,  // "...folder/file.cu:12"
+    REPORT_CUT_MIDDLE, // "a_lon...name #2"
 };
 
 struct report_column {

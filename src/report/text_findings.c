@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "findings.h"
+#include "short_names.h"
 #include "text.h"
 #include "units.h"
 
@@ -30,7 +31,8 @@ static bool is_about_kernel(const struct report_data *data, const struct analyze
 {
     const uint32_t kernels[] = {finding->kernel, finding->other_kernel, finding->last_kernel};
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
-        if (kernels[i] && has_part(report_kernel_name(data, kernels[i]), part))
+        if (kernels[i] && (has_part(report_kernel_name(data, kernels[i]), part) ||
+                           has_part(report_short_kernel(data, kernels[i]), part)))
             return true;
     }
     return false;

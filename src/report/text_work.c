@@ -64,7 +64,7 @@ SUM_CELL(kernel, longest)
 static void kernel_name(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    report_put_text(out, ((const struct report_kernel *)row)->name);
+    base_buf_puts(out, ((const struct report_kernel *)row)->short_name);
 }
 
 // By what probes told of it, and of how many launches where not of all.
@@ -85,7 +85,7 @@ static void kernel_watched(const void *context, const void *row, struct base_buf
 
 // The last one only where there are probes.
 static const struct report_column kernel_columns[] = {
-    {"kernel", false, REPORT_CUT_END, kernel_name},
+    {"kernel", false, REPORT_CUT_MIDDLE, kernel_name},
     {"launches", true, REPORT_WHOLE, kernel_count},
     {"GPU time", true, REPORT_WHOLE, kernel_total},
     {"mean", true, REPORT_WHOLE, kernel_mean},
@@ -203,8 +203,8 @@ static void wait_kind(const void *context, const void *row, struct base_buf *out
 
 static void wait_function(const void *context, const void *row, struct base_buf *out)
 {
-    report_put_text(out,
-                    report_function_name(context, ((const struct report_wait *)row)->function));
+    const struct report_wait *wait = row;
+    report_put_text(out, report_called(context, wait->path, wait->function));
 }
 
 static void wait_place(const void *context, const void *row, struct base_buf *out)

@@ -55,35 +55,6 @@ void report_put_text(struct base_buf *out, const char *text)
     base_buf_visible(out, text ? base_str(text) : (struct base_str){0}, "");
 }
 
-// Where the parameters begin that end the name; its length where there are none.
-static size_t parameters_of(const char *name)
-{
-    static const char after[] = " const"; // of a method
-    const size_t length = strlen(name);
-    size_t at = length;
-    if (at > strlen(after) && strcmp(name + at - strlen(after), after) == 0)
-        at -= strlen(after);
-    if (at == 0 || name[at - 1] != ')')
-        return length;
-    for (unsigned depth = 0; at > 0;) {
-        at--;
-        depth += name[at] == ')';
-        depth -= name[at] == '(';
-        if (depth == 0)
-            return at ? at : length;
-    }
-    return length;
-}
-
-void report_put_function(struct base_buf *out, const char *name)
-{
-    struct base_buf kept = {0};
-    base_buf_add(&kept, name, parameters_of(name));
-    report_put_text(out, kept.text);
-    out->failed |= kept.failed;
-    base_buf_fini(&kept);
-}
-
 const char *report_base_name(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;

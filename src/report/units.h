@@ -16,9 +16,6 @@ void report_put_share(struct base_buf *out, uint64_t part, uint64_t whole);
 // NULL gives nothing.
 void report_put_text(struct base_buf *out, const char *text);
 
-// A function's name without its parameters: "sgemm" of "sgemm(int, float*)".
-void report_put_function(struct base_buf *out, const char *name);
-
 // A path without its folders; NULL gives NULL.
 const char *report_base_name(const char *path);
 

@@ -47,6 +47,11 @@ EXPECTED
             status=1
         fi
     done
+    # People read the runtime's names, and those of the driver as programs write them.
+    "$GLINT" report --verbose "$folder/p.glint" >"$folder/report"
+    grep -qE '^  explicit  cudaDeviceSynchronize ' "$folder/report" || { echo "no cudaDeviceSynchronize"; status=1; }
+    grep -qE '\bcu(Ctx|Mem)[A-Za-z]*_v2|cuCtxSynchronize|the (copy|set|free|synchroni[sz]ation)\b' "$folder/report" &&
+        { echo "a call by the driver's name, or by none"; cat "$folder/report"; status=1; }
     # The addresses of all frames are still there, for who looks for the same path in another run.
     "$GLINT" query "$folder/p.glint" "SELECT count(*) FROM v_stacks WHERE addresses LIKE '% % %'" | grep -qx '[1-9][0-9]*' ||
         { echo "no return addresses"; status=1; }

@@ -46,30 +46,6 @@ static void times_are_in_the_largest_unit_that_fits(void **state)
     }
 }
 
-static void functions_go_without_their_parameters(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name, *wanted;
-    } rows[] = {
-        {"", ""},
-        {"main", "main"},
-        {"sgemm(int, float const*)", "sgemm"},
-        {"(anonymous namespace)::add(int)", "(anonymous namespace)::add"},
-        {"(anonymous namespace)", "(anonymous namespace)"},
-        {"sum<float, (int)4>(float*, void (*)(int))", "sum<float, (int)4>"},
-        {"solver::operator()(int) const", "solver::operator()"},
-        {"odd)", "odd)"},
-        {"odd(", "odd("},
-        {"a\tb(int)", "a\\tb"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct base_buf out = {0};
-        report_put_function(&out, rows[i].name);
-        check_written(&out, rows[i].wanted);
-    }
-}
-
 static void text_keeps_utf8_and_escapes_the_rest(void **state)
 {
     (void)state;
@@ -132,7 +108,6 @@ int main(void)
         cmocka_unit_test(bytes_are_in_the_largest_unit_that_fits),
         cmocka_unit_test(times_are_in_the_largest_unit_that_fits),
         cmocka_unit_test(shares_are_rounded_down),
-        cmocka_unit_test(functions_go_without_their_parameters),
         cmocka_unit_test(text_keeps_utf8_and_escapes_the_rest),
         cmocka_unit_test(width_counts_characters),
     };

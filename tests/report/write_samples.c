@@ -140,7 +140,8 @@ static void write_loop(const char *folder)
     add_program(writer, "./loop");
     for (uint32_t i = 1; i <= OBJECTS; i++) {
         char name[96];
-        snprintf(name, sizeof(name), "kernel_%u(a_namespace::long_name<int, float> const*)", i);
+        snprintf(name, sizeof(name), "a_namespace::long_name<int, float>::kernel_%u(int const*)",
+                 i);
         const struct profile_frame frame = {"main", "/home/me/project/source/loop.cu", i, 0, i,
                                             false};
         check(profile_add_kernel(

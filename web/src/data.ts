@@ -77,7 +77,7 @@ export interface Head {
   notes: { severity: string; text: string }[];
   settings: [string, string][];
   devices: { name: string | null; memory_bytes: number }[];
-  kernels: { name: number; launches: number; timed: number; total_ns: number; longest_ns: number; watched: number }[];
+  kernels: { name: number; whole: number; launches: number; timed: number; total_ns: number; longest_ns: number; watched: number }[];
   streams: { number: number; context: number; legacy: boolean; non_blocking: boolean }[];
   threads: { number: number; name: string | null }[];
 }

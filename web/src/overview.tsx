@@ -206,10 +206,11 @@ function Observed({ profile }: ViewProps) {
 function Kernels({ profile, search, theme }: ViewProps) {
   const kernels = profile.head.kernels;
   const name = (row: number) => profile.text(kernels[row].name) ?? "?";
-  const rows = useMemo(() => kernels.map((_, i) => i).filter((row) => matches(search, name(row))), [profile, search]);
+  const whole = (row: number) => profile.text(kernels[row].whole) ?? name(row);
+  const rows = useMemo(() => kernels.map((_, i) => i).filter((row) => matches(search, name(row)) || matches(search, whole(row))), [profile, search]);
   if (kernels.length === 0) return null;
   const columns: Column[] = [
-    { key: "name", title: "kernel", width: "minmax(0, 1fr)", value: (row) => <span class="mono" title={name(row)}>{name(row)}</span>, sort: name },
+    { key: "name", title: "kernel", width: "minmax(0, 1fr)", value: (row) => <span class="mono" title={whole(row)}>{name(row)}</span>, sort: name },
     { key: "launches", title: "launches", width: "6rem", numeric: true, descending: true, value: (row) => format.count(kernels[row].launches), sort: (row) => kernels[row].launches },
     { key: "time", title: "GPU time", width: "6rem", numeric: true, descending: true, value: (row) => (kernels[row].timed ? format.ns(kernels[row].total_ns) : "-"), sort: (row) => kernels[row].total_ns },
     { key: "longest", title: "longest", width: "6rem", numeric: true, descending: true, value: (row) => (kernels[row].timed ? format.ns(kernels[row].longest_ns) : "-"), sort: (row) => kernels[row].longest_ns },

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shortens names. A demangled name is read as nested brackets; characters such as < that belong to
+// an operator are none. A name that cannot be read so, because brackets do not match, is only cut.
+#include "short_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "units.h"
+
+static const char dots[] = "...";
+enum { WHOLE_DEPTH = 16 }; // of nested template arguments that are shown where there is room
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+// Bytes that belong together at the place: a word; the name of an operator, as "operator<<"; "->";
+// else one character.
+static size_t token_bytes(const char *at)
+{
+    static const char *const operators[] = {
+        "()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "==", "!=",
+        "&&", "||", "++",  "--",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=",
+    };
+    static const char single[] = "<>=!+-*/%^&|~,";
+    size_t bytes = 0;
+    while (is_word(at[bytes]))
+        bytes++;
+    if (bytes == strlen("operator") && begins(at, "operator")) {
+        for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+            if (begins(at + bytes, operators[i]))
+                return bytes + strlen(operators[i]);
+        }
+        if (at[bytes] && strchr(single, at[bytes]))
+            return bytes + 1;
+        if (at[bytes] == ' ' && is_word(at[bytes + 1])) // "operator new", "operator unsigned int"
+            return bytes + strcspn(at + bytes, "(<");
+    }
+    if (begins(at, "->"))
+        return 2;
+    return bytes ? bytes : 1;
+}
+
+static char closer_of(char c)
+{
+    return c == '(' ? ')' : c == '{' ? '}' : c == '[' ? ']' : '\0';
+}
+
+// Bytes of the bracket that opens at the place, with all that is in it; 0: it does not close. In
+// other brackets than <>, these are not looked at: they may compare numbers.
+static size_t bracket_bytes(const char *text)
+{
+    const char closer = closer_of(*text);
+    size_t at = 1;
+    while (text[at]) {
+        if (text[at] == (closer ? closer : '>'))
+            return at + 1;
+        const bool opens = closer_of(text[at]) || (!closer && text[at] == '<');
+        const size_t bytes = opens ? bracket_bytes(text + at) : token_bytes(text + at);
+        if (bytes == 0)
+            return 0;
+        at += bytes;
+    }
+    return 0;
+}
+
+struct parts {
+    const char *start, *end; // of the name, without return type and parameters
+    const char *last;        // of its namespaces and classes: behind the last "::"
+    const char *first_end;   // behind the first "::"; NULL: there is none
+};
+
+// What may stand behind the parameters.
+static bool is_after_parameters(const char *text)
+{
+    static const char *const words[] = {" const", " volatile", " &", "&"};
+    while (*text) {
+        size_t bytes = 0;
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && !bytes; i++)
+            bytes = begins(text, words[i]) ? strlen(words[i]) : 0;
+        if (bytes == 0)
+            return begins(text, " [clone ");
+        text += bytes;
+    }
+    return true;
+}
+
+// False: brackets do not match, or there is no name in it.
+static bool read_parts(const char *name, struct parts *parts)
+{
+    const char *at = name, *space = NULL, *parameters = NULL;
+    *parts = (struct parts){name, NULL, name, NULL};
+    while (*at) {
+        const bool opens = closer_of(*at) || *at == '<';
+        const size_t bytes = opens ? bracket_bytes(at) : token_bytes(at);
+        if (bytes == 0)
+            return false;
+        if (*at == '(' && at > name && is_after_parameters(at + bytes)) {
+            parameters = at;
+            break;
+        }
+        if (*at == ' ' && begins(at, " [clone "))
+            break;
+        // But for "operator< <int>" and "f() const::{lambda()#1}".
+        if (*at == ' ' && at[1] != '<' && !begins(at, " const:"))
+            space = at;
+        at += bytes;
+    }
+    parts->end = parameters ? parameters : at;
+    if (space && space + 1 < parts->end)
+        parts->start = space + 1;
+    parts->last = parts->start;
+    for (at = parts->start; at < parts->end;) {
+        if (begins(at, "::")) {
+            parts->last = at + 2;
+            parts->first_end = parts->first_end ? parts->first_end : parts->last;
+        }
+        at += closer_of(*at) || *at == '<' ? bracket_bytes(at) : token_bytes(at);
+    }
+    return parts->end > parts->start;
+}
+
+// --- Writing -------------------------------------------------------------------------------------
+
+// Bytes of a namespace without a name, with its "::"; 0: it is none. nvcc gives those of a file,
+// and what is static in it, names with hashes.
+static size_t unnamed_bytes(const char *at)
+{
+    static const char plain[] = "(anonymous namespace)::";
+    if (begins(at, plain))
+        return strlen(plain);
+    if (!begins(at, "_GLOBAL__N_") && !begins(at, "_INTERNAL_"))
+        return 0;
+    size_t bytes = 0;
+    while (is_word(at[bytes]))
+        bytes++;
+    return begins(at + bytes, "::") ? bytes + 2 : 0;
+}
+
+// The text with brackets <> left empty where they are more than so many deep, and "> >" as ">>".
+static void put_depth(struct base_buf *out, const char *at, const char *end, unsigned depth)
+{
+    while (at < end) {
+        const size_t unnamed = unnamed_bytes(at);
+        size_t bytes = closer_of(*at) || *at == '<' ? bracket_bytes(at) : token_bytes(at);
+        if (unnamed || (*at == ' ' && at + 1 == end)) {
+            bytes = unnamed ? unnamed : bytes;
+        } else if (*at == '<') {
+            base_buf_putc(out, '<');
+            if (depth)
+                put_depth(out, at + 1, at + bytes - 1, depth - 1);
+            else
+                base_buf_puts(out, dots);
+            base_buf_putc(out, '>');
+        } else {
+            base_buf_add(out, at, bytes);
+        }
+        at += bytes;
+    }
+}
+
+// The first and the last characters, with dots between them.
+static void put_middle_cut(struct base_buf *out, const char *text, size_t width)
+{
+    const size_t characters = report_text_width(text), kept = width - strlen(dots);
+    const size_t head = kept - kept / 2, tail = characters - kept / 2;
+    size_t number = 0; // of the character, from 1
+    if (characters <= width) {
+        base_buf_puts(out, text);
+        return;
+    }
+    for (; *text; text++) {
+        const bool begins_one = ((unsigned char)*text & 0xc0) != 0x80;
+        number += begins_one;
+        if (begins_one && number == head + 1)
+            base_buf_puts(out, dots);
+        if (number <= head || number > tail)
+            base_buf_putc(out, *text);
+    }
+}
+
+// Whether what is in `form` fits; else it is emptied.
+static bool fits(struct base_buf *form, size_t width)
+{
+    if (form->failed || (form->length && report_text_width(form->text) <= width))
+        return true;
+    form->length = 0;
+    return false;
+}
+
+// A name that is safe to print, in at most so many characters.
+static void put_short(struct base_buf *out, const char *name, size_t width)
+{
+    struct parts parts;
+    struct base_buf form = {0};
+    bool done = false;
+    if (read_parts(name, &parts)) {
+        for (unsigned depth = WHOLE_DEPTH; depth > 0 && !done;
+             depth /= 2) { // whole, then less and less
+            put_depth(&form, parts.start, parts.end, depth);
+            done = fits(&form, width);
+        }
+        if (!done) {
+            put_depth(&form, parts.start, parts.end, 0);
+            done = fits(&form, width);
+        }
+        if (!done && parts.first_end && parts.first_end < parts.last) {
+            put_depth(&form, parts.start, parts.first_end, 0);
+            base_buf_puts(&form, form.length ? "...::" : "");
+            put_depth(&form, parts.last, parts.end, 0);
+            done = fits(&form, width);
+        }
+        if (!done)
+            put_depth(&form, parts.last, parts.end, 0);
+    } else {
+        base_buf_puts(&form, name);
+    }
+    if (form.length && !form.failed)
+        put_middle_cut(out, form.text, width);
+    out->failed |= form.failed;
+    base_buf_fini(&form);
+}
+
+void report_put_function(struct base_buf *out, const char *name)
+{
+    struct base_buf safe = {0};
+    report_put_text(&safe, name);
+    if (safe.length && !safe.failed)
+        put_short(out, safe.text, REPORT_NAME_WIDTH);
+    out->failed |= safe.failed;
+    base_buf_fini(&safe);
+}
+
+// --- Kernels -------------------------------------------------------------------------------------
+
+static int by_short_name(const void *one, const void *other)
+{
+    const struct report_kernel *a = *(struct report_kernel *const *)one,
+                               *b = *(struct report_kernel *const *)other;
+    const int order = strcmp(a->short_name, b->short_name);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+// Frees the name.
+static bool set_name(struct report_data *data, struct report_kernel *kernel, struct base_buf *name)
+{
+    const bool known = name->length && !name->failed;
+    const char *kept = name->failed ? NULL
+                                    : base_alloc_text(&data->arena, known ? name->text : "?",
+                                                      known ? name->length : 1);
+    if (kept)
+        kernel->short_name = kept;
+    base_buf_fini(name);
+    return kept != NULL;
+}
+
+// The name with its parameters, where that fits.
+static bool add_parameters(struct report_data *data, struct report_kernel *kernel)
+{
+    struct base_buf safe = {0}, whole = {0};
+    struct parts parts;
+    report_put_text(&safe, kernel->name);
+    bool good = !safe.failed;
+    if (good && safe.length && read_parts(safe.text, &parts))
+        put_depth(&whole, parts.start, safe.text + safe.length, WHOLE_DEPTH);
+    if (whole.failed || (whole.length && report_text_width(whole.text) <= REPORT_NAME_WIDTH))
+        good &= set_name(data, kernel, &whole);
+    else
+        base_buf_fini(&whole);
+    base_buf_fini(&safe);
+    return good;
+}
+
+static bool add_number(struct report_data *data, struct report_kernel *kernel, size_t number)
+{
+    struct base_buf name = {0}, suffix = {0};
+    base_buf_printf(&suffix, " #%zu", number);
+    if (!suffix.failed)
+        put_middle_cut(&name, kernel->short_name, REPORT_NAME_WIDTH - suffix.length);
+    base_buf_add(&name, suffix.text, suffix.length);
+    name.failed |= suffix.failed;
+    base_buf_fini(&suffix);
+    return set_name(data, kernel, &name);
+}
+
+// Changes the names that several rows have; `numbered`: for the last time.
+static bool part_same(struct report_data *data, struct report_kernel **rows, size_t count,
+                      bool numbered)
+{
+    bool good = true;
+    qsort(rows, count, sizeof(struct report_kernel *), by_short_name);
+    for (size_t first = 0, end; first < count; first = end) {
+        const char *name = rows[first]->short_name;
+        for (end = first + 1; end < count && strcmp(rows[end]->short_name, name) == 0;)
+            end++;
+        for (size_t i = first; i < end && end - first > 1; i++)
+            good &=
+                numbered ? add_number(data, rows[i], i - first + 1) : add_parameters(data, rows[i]);
+    }
+    return good;
+}
+
+bool report_shorten_kernels(struct report_data *data)
+{
+    const size_t count = data->kernel_rows.count;
+    struct report_kernel **rows = calloc(count + 1, sizeof(*rows));
+    bool good = rows != NULL;
+    for (size_t i = 0; i < count && good; i++) {
+        struct base_buf name = {0};
+        rows[i] = &data->kernel_rows.items[i];
+        report_put_function(&name, rows[i]->name);
+        good = set_name(data, rows[i], &name);
+    }
+    good = good && part_same(data, rows, count, false) && part_same(data, rows, count, true);
+    free(rows);
+    return good;
+}
+
+const char *report_short_kernel(const struct report_data *data, uint32_t number)
+{
+    const uint64_t *index = base_map_get(&data->kernels, number);
+    return index ? data->kernel_rows.items[*index - 1].short_name : "a kernel";
+}
+
+const char *report_short_name(const struct report_data *data, const char *name)
+{
+    const uint64_t *index = name ? base_map_get_str(&data->kernel_names, base_str(name)) : NULL;
+    return index ? data->kernel_rows.items[*index - 1].short_name : name;
+}
