@@ -81,4 +81,11 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING)
     target_link_libraries(record_cudatools PRIVATE glint_libcuda)
 endif()
 
+# Programs as nvcc builds them: scripts/gpu-test runs the same on a GPU.
+if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    foreach(name IN ITEMS plain lines shared)
+        glint_test(record.nvcc_names.${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/test_nvcc_names.sh ${name})
+    endforeach()
+endif()
+
 include(record/probes/tests.cmake)
