@@ -70,7 +70,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'p': request->profile = argument; return true;
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
-    case 'q': request->quiet = true; return true;
+    case 'q': request->quiet = request->program.quiet = true; return true;
     case 't': return thresholds_take(&request->choice.thresholds, argument);
     case 'n': request->dry_run = true; return true;
     case 'c': request->verifies = true; return add_file(&request->verify, argument);

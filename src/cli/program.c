@@ -323,9 +323,12 @@ static bool prepare_watching(void)
 
 bool program_prepare(struct program_request *request, const char *name, struct base_buf *path)
 {
-    if (request->device == PROGRAM_DEVICE_AUTO)
+    bool falls_back = false;
+    if (request->device == PROGRAM_DEVICE_AUTO) {
         request->device =
             access("/dev/nvidiactl", F_OK) == 0 ? PROGRAM_DEVICE_GPU : PROGRAM_DEVICE_SIM;
+        falls_back = request->device == PROGRAM_DEVICE_SIM;
+    }
     if (request->device == PROGRAM_DEVICE_GPU && (request->workers || request->log))
         cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
     bool good = program_find(name, path);
@@ -334,5 +337,7 @@ bool program_prepare(struct program_request *request, const char *name, struct b
     good &= !path->failed;
     if (good && request->device == PROGRAM_DEVICE_SIM)
         good = prepare_simulation(request, path->text);
+    if (good && falls_back && !request->quiet)
+        cli_message("no GPU here: using the simulated GPU (times are not real)");
     return good && (!request->watched || prepare_watching());
 }

@@ -14,6 +14,7 @@ struct program_request {
     const char *workers;
     const char *log;
     bool watched; // libglint.so goes into it
+    bool quiet;   // does not say that the simulated GPU takes the place of one that is not there
 };
 
 // Rows for a verb's table of options, and what takes them: false after a message.

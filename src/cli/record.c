@@ -36,7 +36,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     switch (option->letter) {
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
-    case 'q': request->quiet = true; return true;
+    case 'q': request->quiet = request->program.quiet = true; return true;
     case 't': request->no_times = strcmp(argument, "off") == 0; return true;
     default:
         return watching_has_option(option)

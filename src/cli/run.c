@@ -7,13 +7,17 @@
 #include "program.h"
 
 static const struct cli_option options[] = {
+    {'q', "quiet", NULL, "say nothing but errors"},
     PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    return program_take_option(user, option, argument);
+    struct program_request *request = user;
+    if (option->letter == 'q')
+        return request->quiet = true;
+    return program_take_option(request, option, argument);
 }
 
 static int run(const struct cli_verb *verb, int argc, char **argv)

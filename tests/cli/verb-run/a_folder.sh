@@ -1,1 +1,1 @@
-"$GLINT" run -- /
+"$GLINT" run -q -- /
