@@ -25,6 +25,13 @@ struct analyze_member {
     uint32_t group, object; // indices
 };
 
+// What the fix of a finding changes about one object, kept until it is known which findings are
+// worthwhile.
+struct analyze_fix {
+    uint32_t object; // index
+    struct analyze_change change;
+};
+
 struct analyze_run {
     struct analyze_model *model;
     const struct analyze_clocks *clocks;
@@ -36,6 +43,8 @@ struct analyze_run {
     BASE_ARRAY(struct analyze_worth) best;       // of each, that of its best member alone
     struct base_map smaller;                     // number of an object to the bytes that would do
     bool *dead;                                  // touches: writes in vain that are found
+    BASE_ARRAY(struct analyze_fix) fixes;        // of those that the achievable peak rests on
+    uint64_t moved_bytes;                        // that copies and sets read and wrote
     // Of the pattern that is looked for.
     struct base_map groups; // key to index + 1 in findings
     BASE_ARRAY(struct analyze_member) members;
@@ -59,6 +68,9 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
 // What its fix changes, together with those of the group.
 void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_change change);
+// What its fix changes about an object, for when several findings are fixed together.
+void analyze_add_fix(struct analyze_run *run, uint32_t group, const struct analyze_object *object,
+                     uint32_t from, uint32_t to, uint64_t bytes);
 // Adds a finding whose fix is that its object uses so many bytes fewer from one call to another.
 void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *finding,
                          const struct analyze_object *object, uint32_t from, uint32_t to,
@@ -127,6 +139,16 @@ struct analyze_block {
 // needed at one moment. False when memory ran out.
 bool analyze_pack(const struct analyze_block *blocks, size_t count, uint64_t *height,
                   uint64_t *least);
+
+// The gain is not less than the least part of what it is compared with (ANALYZE_LEAST_PART).
+static inline bool analyze_is_part(uint64_t gain, uint64_t whole)
+{
+    return gain && (unsigned __int128)gain * ANALYZE_LEAST_PART >= whole;
+}
+
+// worth.c: sets which findings are worthwhile, from what they are worth. False when memory ran out.
+struct analyze_run_time;
+bool analyze_weigh(struct analyze_run *run, const struct analyze_run_time *time);
 
 // What is left of the peak when all that was found is fixed, and what no layout can be below. False
 // when memory ran out.

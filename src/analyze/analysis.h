@@ -17,12 +17,13 @@ struct analysis {
     struct analyze_clocks *clocks;
     struct analyze_finding *findings;       // as they were found
     const struct analyze_finding **ranking; // the same in the order in which they are told
-    size_t finding_count;
+    size_t finding_count, worthwhile_count;
     struct analyze_place *places; // by number
     size_t place_count;
     struct analyze_peak *peaks;
     size_t peak_count;
     uint64_t achievable, least;
+    uint64_t moved_bytes; // by copies and sets
     uint64_t unseen_launches;
     struct analyze_run_time run_time;
     struct analyze_wait_path *wait_paths; // by path, then by kind

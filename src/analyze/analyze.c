@@ -97,9 +97,34 @@ static void run_fini(struct analyze_run *run)
     base_array_fini(&run->best);
     base_array_fini(&run->members);
     base_array_fini(&run->changes);
+    base_array_fini(&run->fixes);
     base_map_fini(&run->groups);
     base_map_fini(&run->smaller);
     free(run->dead);
+}
+
+static double part(uint64_t gain, uint64_t whole)
+{
+    return whole ? (double)gain / (double)whole : 0;
+}
+
+// The largest part of anything that it saves: of traffic only where its time is not known.
+static double share_of(const struct analysis *analysis, const struct analyze_finding *finding)
+{
+    const struct analyze_run_time *time = &analysis->run_time;
+    const uint64_t peak = analysis->peak_count ? analysis->peaks[0].bytes : 0;
+    const double shares[] = {
+        part(finding->peak_bytes, peak),
+        part(finding->together_bytes, peak),
+        part(finding->gpu_ns, time->recorded_ns),
+        part(finding->gpu_ns ? 0 : finding->traffic_bytes, analysis->moved_bytes),
+        part(finding->host_ns, time->recorded_ns),
+        part(finding->only_together ? finding->together_ns : 0, time->recorded_ns),
+        part(finding->waits, time->waits)};
+    double most = 0;
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+        most = shares[i] > most ? shares[i] : most;
+    return most;
 }
 
 static bool rank(struct analysis *analysis)
@@ -108,14 +133,11 @@ static bool rank(struct analysis *analysis)
     analysis->ranking = calloc(count + 1, sizeof(*analysis->ranking));
     if (!analysis->ranking)
         return false;
-    double peak = analysis->peak_count ? (double)analysis->peaks[0].bytes : 0;
-    double run = (double)analysis->run_time.recorded_ns;
     for (size_t i = 0; i < count; i++) {
         struct analyze_finding *finding = &analysis->findings[i];
-        finding->share = finding->host_ns && run > 0 ? (double)finding->host_ns / run
-                         : peak > 0                  ? (double)finding->peak_bytes / peak
-                                                     : 0;
+        finding->share = share_of(analysis, finding);
         analysis->ranking[i] = finding;
+        analysis->worthwhile_count += finding->worthwhile;
     }
     if (count)
         qsort(analysis->ranking, count, sizeof(*analysis->ranking), analyze_by_rank);
@@ -136,9 +158,20 @@ static bool keep_order(struct analysis *analysis)
     return true;
 }
 
+// Without times that are real, a wait is judged by what happens in which order, and by how often.
+static void leave_out_times(struct analyze_thresholds *thresholds)
+{
+    thresholds->late_use_us = thresholds->late_use_percent = 0;
+    thresholds->wait_us = thresholds->wait_percent = 0;
+    if (thresholds->late_use_calls == 0)
+        thresholds->late_use_calls = 1;
+}
+
 enum base_code analyze_model(struct analysis *analysis, struct base_error *error)
 {
     struct analyze_model *model = &analysis->model;
+    if (model->simulated)
+        leave_out_times(&analysis->thresholds);
     struct analyze_run run = {.model = model, .thresholds = &analysis->thresholds};
     enum base_code code = find_peaks(analysis, error);
     if (code != BASE_OK)
@@ -152,10 +185,12 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     if (!run.failed)
         look(&run);
     run.failed = run.failed || !analyze_synchronisation(analysis, &run);
+    run.failed = run.failed || !analyze_weigh(&run, &analysis->run_time);
     analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
     if (!run.failed && !model->dropped)
         run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
                                           &analysis->least);
+    analysis->moved_bytes = run.moved_bytes;
     analysis->findings = run.findings.items;
     analysis->finding_count = run.findings.count;
     run_fini(&run);
@@ -208,6 +243,16 @@ void analyze_free(struct analysis *analysis)
 size_t analyze_finding_count(const struct analysis *analysis)
 {
     return analysis->finding_count;
+}
+
+size_t analyze_worthwhile_count(const struct analysis *analysis)
+{
+    return analysis->worthwhile_count;
+}
+
+bool analyze_is_simulated(const struct analysis *analysis)
+{
+    return analysis->model.simulated;
 }
 
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index)

@@ -57,6 +57,13 @@ struct analyze_thresholds {
 
 struct analyze_thresholds analyze_default_thresholds(void);
 
+// A gain that is smaller than one of these is none.
+enum {
+    ANALYZE_LEAST_BYTES = 4096, // of memory or of traffic,
+    ANALYZE_LEAST_WAITS = 4,    // where only the number of waits is known,
+    ANALYZE_LEAST_PART = 1000,  // and this part of what it is compared with: 0.1 %
+};
+
 // Names and meanings, for command lines: "idle-apis". NULL beyond the last.
 const char *analyze_threshold_name(size_t index);
 // The field of that name; NULL: none has it.
@@ -144,7 +151,17 @@ struct analyze_finding {
     uint64_t peak_bytes;    // off the highest peak
     uint64_t traffic_bytes; // that need not be moved
     uint64_t gpu_ns;        // that the GPU need not work
-    double share;           // of the highest peak, or of the run time: what findings are ranked by
+    uint64_t waits;         // that need not be made; known only where times are not real, else 0
+    double share; // of the highest peak, of what is moved, of the run time or of all waits,
+                  // whichever is most: findings are ranked by it
+
+    // Fixing it brings a gain that is at least as large as ANALYZE_LEAST_* say, by itself or
+    // together with others. A gain that is not known is none.
+    bool worthwhile;
+    bool only_together; // it gains something only when others are fixed as well
+    // Then, what is lost of that when all others are fixed and this is not.
+    uint64_t together_bytes; // off the highest peak
+    uint64_t together_ns;    // off the run time
 
     // Of elements.
     uint64_t bytes;         // overallocation: enough; structured-access: of the largest slice
@@ -175,6 +192,9 @@ struct analyze_finding {
     uint32_t allocated_path, freed_path;
 };
 
+// So many bytes, of a peak or of all that is moved, are a gain.
+bool analyze_is_gain(uint64_t bytes, uint64_t whole);
+
 struct analysis;
 
 // Analyses all of a profile. The caller frees the analysis; the profile must stay open as long.
@@ -196,10 +216,17 @@ enum base_code analyze_profile_beside(struct profile *profile,
                                       const struct analyze_listener *listener,
                                       struct analysis **analysis, struct base_error *error);
 
-// Those on objects of a peak come first, then by worth; those on synchronisation come among them,
-// by the share that they take off the run time.
+// Those that are worthwhile come first; then those on objects of a peak, then by worth; those on
+// synchronisation come among them, by the share that they take off the run time, or where times are
+// not real, off the number of waits.
 size_t analyze_finding_count(const struct analysis *analysis);
+size_t analyze_worthwhile_count(const struct analysis *analysis);
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
+
+// The profile is of the simulated GPU. Its times, and those of the CPU that simulates it, say
+// nothing about a real run: no finding is judged, ranked or rated by them, and all that a finding
+// promises in time (host_ns, gpu_ns) is 0.
+bool analyze_is_simulated(const struct analysis *analysis);
 
 // The longest chain of GPU APIs that come before the call: allocations, frees, copies, sets and
 // launches. 0 where the call is not in the profile.
@@ -229,6 +256,7 @@ struct analyze_run_time {
     uint64_t recorded_ns, after_ns;
     uint64_t waited_ns;   // by all calls that waited
     uint64_t unneeded_ns; // of it, by those whose wait was not needed
+    uint64_t waits;       // calls that waited, or would have if there had been work
 };
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis);
 

@@ -77,14 +77,22 @@ static uint64_t key_of(const struct analyze_run *run, const struct analyze_findi
     return base_hash(key, sizeof(key));
 }
 
+// What saves time or waits, or is needed to lower the highest peak, is as good as what is at it.
+static bool is_as_of_highest(const struct analyze_finding *finding)
+{
+    return finding->host_ns || finding->waits || finding->only_together;
+}
+
 static int by_rank(const struct analyze_finding *a, const struct analyze_worth *a_worth,
                    const struct analyze_finding *b, const struct analyze_worth *b_worth)
 {
-    // None is the largest. What takes something off the run time is as good as the highest peak.
-    unsigned a_peak = (a->host_ns ? 1 : a->peak) - 1, b_peak = (b->host_ns ? 1 : b->peak) - 1;
+    // None is the largest.
+    unsigned a_peak = (is_as_of_highest(a) ? 1 : a->peak) - 1;
+    unsigned b_peak = (is_as_of_highest(b) ? 1 : b->peak) - 1;
 #define COMPARE(first, second) \
     if ((first) != (second))   \
     return (first) > (second) ? -1 : 1
+    COMPARE(a->worthwhile, b->worthwhile);
     COMPARE(b_peak, a_peak);
     COMPARE(a->share, b->share);
     COMPARE(a_worth->peak_bytes, b_worth->peak_bytes);
@@ -178,6 +186,19 @@ void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_
     row->group = group;
 }
 
+void analyze_add_fix(struct analyze_run *run, uint32_t group, const struct analyze_object *object,
+                     uint32_t from, uint32_t to, uint64_t bytes)
+{
+    struct analyze_change change = {.from = from, .to = to, .bytes = bytes, .group = group};
+    if (group == ANALYZE_NONE || from >= to || bytes == 0 ||
+        !analyze_change_of(object, &change.pool))
+        return;
+    struct analyze_fix *row = base_array_push(&run->fixes);
+    run->failed |= !row;
+    if (row)
+        *row = (struct analyze_fix){(uint32_t)(object - run->model->objects.items), change};
+}
+
 void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *finding,
                          const struct analyze_object *object, uint32_t from, uint32_t to,
                          uint64_t bytes)
@@ -188,7 +209,11 @@ void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *findin
         return;
     }
     finding->peak_bytes = analyze_replay_gain(run->replay, &change, 1);
-    analyze_add_change(run, analyze_add_finding(run, finding), change);
+    const uint32_t group = analyze_add_finding(run, finding);
+    analyze_add_change(run, group, change);
+    // Memory that is idle stays where all findings are followed (achievable.c).
+    if (finding->pattern != ANALYZE_TEMPORARY_IDLENESS)
+        analyze_add_fix(run, group, object, from, to, bytes);
 }
 
 // --- Groups --------------------------------------------------------------------------------------

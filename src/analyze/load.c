@@ -422,7 +422,7 @@ static bool take_call(void *user, const struct profile_call *call)
         row->flags |= ANALYZE_WAITED;
     if (call->flags & PROFILE_CALL_ASYNC)
         row->flags |= ANALYZE_ASYNC;
-    if (call->has_gpu_time && call->gpu_end_ns > call->gpu_start_ns)
+    if (call->has_gpu_time && !model->simulated && call->gpu_end_ns > call->gpu_start_ns)
         row->gpu_ns = (uint64_t)(call->gpu_end_ns - call->gpu_start_ns);
     if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
         row->flags |= ANALYZE_WORKS;
@@ -557,6 +557,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     enum base_code code = BASE_OK;
     base_arena_init(&model->arena, 0);
     model->ended = has_ended(profile);
+    model->simulated = program->simulated;
 #define LOAD(what, user)                                      \
     if (code == BASE_OK && !loading.failed && !loading.ended) \
     code = profile_each_##what(profile, take_##what, user, error)

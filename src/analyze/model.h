@@ -181,8 +181,9 @@ struct analyze_model {
     uint32_t *launches;          // indices of calls that launch
     size_t unseen_count, launch_count;
     struct analyze_host host;
-    bool ended;   // the program came to its end: what is not freed is never freed
-    bool dropped; // calls or objects are missing
+    bool ended;     // the program came to its end: what is not freed is never freed
+    bool dropped;   // calls or objects are missing
+    bool simulated; // times are those of the simulated GPU
 };
 
 // load.c. The listener may be NULL. The model begins as {0}; analyze_model_fini is needed also

@@ -246,6 +246,9 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
     unsigned count = move_into(model, object, own(model, object), other, changes);
     finding.peak_bytes = analyze_replay_gain(run->replay, changes, count);
     uint32_t group = analyze_add_finding(run, &finding);
+    // Beside other fixes, it makes both live only while they are used.
+    analyze_add_fix(run, group, object, analyze_begin(object), object->first, object->bytes);
+    analyze_add_fix(run, group, other, other->last + 1, analyze_end(model, other), other->bytes);
 
     struct holding held = holdings[index];
     if (held.group != group)

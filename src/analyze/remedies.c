@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remedies of synchronisation: collected, chosen and rated. Those are left out that concern too
 // little time, or cost more than they gain; the others are replayed, each alone and all together.
+// Where times are those of the simulated GPU, nothing is replayed, and waits are counted instead.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,22 @@ static void leave_out_costly(struct rating *rating)
 
 // --- What they are worth -------------------------------------------------------------------------
 
+// Of those that gain nothing by themselves, what all together lose without each.
+static void rate_together(struct rating *rating, int64_t best_ns)
+{
+    const size_t count = rating->remedies->remedies.count;
+    for (size_t i = 0; i < count && i < rating->most; i++) {
+        struct analyze_remedy *remedy = &rating->remedies->remedies.items[i];
+        if (analyze_is_part(remedy->finding.host_ns, rating->analysis->run_time.recorded_ns))
+            continue;
+        remedy->left_out = true;
+        const int64_t without_ns = run_with(rating, ALL);
+        remedy->left_out = false;
+        if (without_ns > best_ns)
+            remedy->finding.together_ns = (uint64_t)(without_ns - best_ns);
+    }
+}
+
 static void rate(struct rating *rating)
 {
     struct analyze_run_time *time = &rating->analysis->run_time;
@@ -251,8 +268,18 @@ static void rate(struct rating *rating)
                                       ? gain(before_ns, run_with(rating, i), remedy->bound_ns)
                                       : remedy->bound_ns;
     }
+    const int64_t best_ns = run_with(rating, ALL);
     time->is_estimated = analyze_timeline_is_estimated(rating->timeline);
-    time->after_ns = time->recorded_ns - gain(before_ns, run_with(rating, ALL), bound_ns);
+    time->after_ns = time->recorded_ns - gain(before_ns, best_ns, bound_ns);
+    if (time->after_ns < time->recorded_ns)
+        rate_together(rating, best_ns);
+}
+
+// Without times that are real, all that is known is how many waits there would be fewer.
+static void count_waits(struct analyze_remedies *remedies)
+{
+    for (size_t i = 0; i < remedies->remedies.count; i++)
+        remedies->remedies.items[i].finding.waits = remedies->remedies.items[i].finding.times;
 }
 
 bool analyze_rate_remedies(struct analyze_remedies *remedies, struct analysis *analysis)
@@ -260,7 +287,9 @@ bool analyze_rate_remedies(struct analyze_remedies *remedies, struct analysis *a
     if (!sort_acts(remedies))
         return false;
     leave_out_empty(remedies);
-    if (remedies->remedies.count == 0)
+    if (remedies->model->simulated)
+        count_waits(remedies);
+    if (remedies->remedies.count == 0 || remedies->model->simulated)
         return true;
     qsort(remedies->remedies.items, remedies->remedies.count, sizeof(*remedies->remedies.items),
           by_bound);

@@ -28,6 +28,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         const struct analyze_wait *wait = &waits->waits.items[i];
         const struct analyze_call *call = &model->calls.items[wait->call];
         uint64_t waited_ns = model->host.times.items[wait->call].waited_ns;
+        analysis->run_time.waits++;
         analysis->run_time.waited_ns += waited_ns;
         analysis->run_time.unneeded_ns += wait->judgement == ANALYZE_UNNEEDED ? waited_ns : 0;
         if (call->path == 0)

@@ -393,8 +393,117 @@ void report_put_advice(const struct report_data *data, const struct analyze_find
     base_buf_putc(out, '.');
 }
 
-bool report_is_worth_it(const struct analyze_finding *finding)
+// --- What it is worth ----------------------------------------------------------------------------
+
+static bool has_unknown_gain(const struct analyze_finding *finding)
 {
-    return finding->peak || finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns ||
-           finding->host_ns;
+    return finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ||
+           (finding->pattern == ANALYZE_OVERALLOCATION && !finding->has_fragmentation &&
+            !finding->is_pool);
+}
+
+static void put_no_worth(const struct analyze_finding *finding, struct base_buf *out)
+{
+    if (has_unknown_gain(finding)) {
+        base_buf_puts(out, "a gain that is not estimated");
+    } else {
+        base_buf_puts(out, report_is_about_sync(finding->pattern) ? "nothing off the run time alone"
+                                                                  : "nothing off the peak alone");
+    }
+}
+
+// "together with others, 1.0 MiB off the peak (33.0%)".
+static void put_together(const struct report_data *data, const struct analyze_finding *finding,
+                         struct base_buf *out)
+{
+    if (finding->together_ns) {
+        base_buf_puts(out, "together with others, ");
+        report_put_ns(out, finding->together_ns);
+        base_buf_puts(out, " off the run time (");
+        report_put_share(out, finding->together_ns, analyze_run_time(data->analysis)->recorded_ns);
+        base_buf_putc(out, ')');
+    } else if (finding->together_bytes) {
+        base_buf_puts(out, "together with others, ");
+        report_put_bytes(out, finding->together_bytes);
+        base_buf_puts(out, " off the peak (");
+        report_put_share(out, finding->together_bytes, data->peak_count ? data->peaks[0].bytes : 0);
+        base_buf_putc(out, ')');
+    } else {
+        base_buf_puts(out, "a lower peak together with others");
+    }
+}
+
+void report_put_worth(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *out)
+{
+    const char *before = "";
+    if (finding->only_together) {
+        put_together(data, finding, out);
+        return;
+    }
+    if (finding->host_ns || finding->waits) {
+        report_put_run_worth(data, finding, out);
+        before = ", ";
+    }
+    if (finding->peak_bytes) {
+        base_buf_puts(out, before);
+        report_put_bytes(out, finding->peak_bytes);
+        base_buf_puts(out, " off the peak (");
+        report_put_share(out, finding->peak_bytes, data->peak_count ? data->peaks[0].bytes : 0);
+        base_buf_putc(out, ')');
+        before = ", ";
+    }
+    if (finding->traffic_bytes) {
+        base_buf_puts(out, before);
+        report_put_bytes(out, finding->traffic_bytes);
+        base_buf_puts(out, " less to move");
+        before = ", ";
+    }
+    if (finding->gpu_ns) {
+        base_buf_puts(out, before);
+        report_put_ns(out, finding->gpu_ns);
+        base_buf_puts(out, " of GPU time");
+        before = ", ";
+    }
+    if (!before[0])
+        put_no_worth(finding, out);
+}
+
+void report_count_hidden(struct report_hidden *hidden, const struct analyze_finding *finding)
+{
+    if (finding->worthwhile)
+        return;
+    if (has_unknown_gain(finding)) {
+        hidden->unknown++;
+    } else {
+        hidden->small++;
+        hidden->waits |= finding->waits > 0;
+    }
+}
+
+bool report_put_hidden(const struct report_hidden *hidden, struct base_buf *out)
+{
+    if (hidden->small)
+        base_buf_printf(out, "%zu finding%s worth less than 0.1%% or 4 KiB", hidden->small,
+                        hidden->small == 1 ? " is" : "s are");
+    if (hidden->waits)
+        base_buf_printf(out, ", or fewer than %d waits", ANALYZE_LEAST_WAITS);
+    if (hidden->small && hidden->unknown)
+        base_buf_printf(out, ", and the gain of %zu more is not estimated", hidden->unknown);
+    else if (hidden->unknown)
+        base_buf_printf(out, "the gain of %zu finding%s is not estimated", hidden->unknown,
+                        hidden->unknown == 1 ? "" : "s");
+    return hidden->small || hidden->unknown;
+}
+
+bool report_lowers_peak(const struct report_data *data)
+{
+    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    const uint64_t achievable = analyze_achievable_peak(data->analysis);
+    bool found = false;
+    for (size_t i = 0; i < analyze_worthwhile_count(data->analysis) && !found; i++) {
+        const struct analyze_finding *finding = analyze_finding(data->analysis, i);
+        found = finding->peak_bytes || (finding->only_together && !finding->together_ns);
+    }
+    return found && achievable < peak;
 }

@@ -3,24 +3,33 @@
 #include "findings.h"
 #include "units.h"
 
-// "1,000 times, 1.2 s in all".
-static void put_times(const struct analyze_finding *finding, struct base_buf *out)
+// " 1,000 times, 1.2 s in all". Times that are not real are left out.
+static void put_times(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *out)
 {
+    const bool timed = !analyze_is_simulated(data->analysis);
     if (finding->times > 1) {
+        base_buf_putc(out, ' ');
         report_put_count(finding->times, out);
-        base_buf_puts(out, " times, ");
+        base_buf_puts(out, timed ? " times," : " times");
     }
+    if (!timed)
+        return;
+    base_buf_putc(out, ' ');
     report_put_ns(out, finding->waited_ns);
     base_buf_puts(out, finding->times > 1 ? " in all" : "");
 }
 
-// "3.4 ms and 5 calls".
-static void put_later(const struct analyze_finding *finding, struct base_buf *out)
+// "3.4 ms and 5 calls", or "5 calls".
+static void put_later(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *out)
 {
-    report_put_ns(out, finding->use_ns);
-    if (finding->use_calls)
-        base_buf_printf(out, " and %llu call%s", (unsigned long long)finding->use_calls,
-                        finding->use_calls == 1 ? "" : "s");
+    const bool timed = !analyze_is_simulated(data->analysis);
+    if (timed)
+        report_put_ns(out, finding->use_ns);
+    if (finding->use_calls || !timed)
+        base_buf_printf(out, "%s%llu call%s", timed ? " and " : "",
+                        (unsigned long long)finding->use_calls, finding->use_calls == 1 ? "" : "s");
 }
 
 // "its first use (a.cu:12)".
@@ -68,8 +77,8 @@ static void put_transfer(const struct report_data *data, const struct analyze_fi
 {
     put_copy(data, finding, out);
     put_place(data, finding, out);
-    base_buf_puts(out, " keeps the program waiting ");
-    put_times(finding, out);
+    base_buf_puts(out, " keeps the program waiting");
+    put_times(data, finding, out);
     base_buf_puts(out, ", for ");
     report_put_bytes(out, finding->moved_bytes);
     if (finding->memory == PROFILE_MEMORY_PAGEABLE)
@@ -78,7 +87,7 @@ static void put_transfer(const struct report_data *data, const struct analyze_fi
         base_buf_puts(out, ", and nothing needs it to be over when it returns");
     } else if (finding->use_ns) {
         base_buf_puts(out, ", at least ");
-        put_later(finding, out);
+        put_later(data, finding, out);
         base_buf_puts(out, " before ");
         put_use(data, finding, out);
     } else {
@@ -109,14 +118,14 @@ void report_put_sync_message(const struct report_data *data, const struct analyz
     case ANALYZE_UNNECESSARY_SYNC:
     case ANALYZE_MISPLACED_SYNC:
         put_called(data, finding, "the synchronization", out);
-        base_buf_puts(out, " waits ");
-        put_times(finding, out);
+        base_buf_puts(out, " waits");
+        put_times(data, finding, out);
         if (finding->pattern == ANALYZE_UNNECESSARY_SYNC) {
             base_buf_puts(out, ", and nothing that it protects is used before the next wait");
             break;
         }
         base_buf_puts(out, ", for data at least ");
-        put_later(finding, out);
+        put_later(data, finding, out);
         base_buf_puts(out, " before ");
         put_use(data, finding, out);
         break;
@@ -129,8 +138,8 @@ void report_put_sync_message(const struct report_data *data, const struct analyz
         report_put_where(data, finding->other_path, finding->path, finding->other_call, out);
         base_buf_puts(out, " again after it was freed");
         report_put_where(data, finding->path, finding->other_path, finding->call, out);
-        base_buf_puts(out, ", ");
-        put_times(finding, out);
+        base_buf_putc(out, ',');
+        put_times(data, finding, out);
         base_buf_puts(out, "; each free waits for the GPU");
         break;
     default: break;
@@ -201,7 +210,7 @@ void report_put_sync_suggestion(const struct report_data *data,
     }
     if (finding->others_need)
         base_buf_puts(out, "; where it stays, it waits for what the other remedies leave out");
-    else if (finding->host_ns == 0)
+    else if (finding->host_ns == 0 && !analyze_is_simulated(data->analysis))
         base_buf_puts(out, "; alone it gains nothing, because what comes next, or the end of the "
                            "program, then waits as long");
 }
@@ -209,10 +218,18 @@ void report_put_sync_suggestion(const struct report_data *data,
 void report_put_run_worth(const struct report_data *data, const struct analyze_finding *finding,
                           struct base_buf *out)
 {
+    const struct analyze_run_time *time = analyze_run_time(data->analysis);
+    if (finding->waits) {
+        report_put_count(finding->waits, out);
+        base_buf_puts(out, finding->waits == 1 ? " wait fewer (" : " waits fewer (");
+        report_put_share(out, finding->waits, time->waits);
+        base_buf_putc(out, ')');
+        return;
+    }
     if (finding->host_is_bound)
         base_buf_puts(out, "at most ");
     report_put_ns(out, finding->host_ns);
     base_buf_puts(out, " off the run time (");
-    report_put_share(out, finding->host_ns, analyze_run_time(data->analysis)->recorded_ns);
+    report_put_share(out, finding->host_ns, time->recorded_ns);
     base_buf_putc(out, ')');
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings for a step of GitHub Actions: the first as annotations, by workflow commands on the
-// step's output, and the others as a table in Markdown for the step's summary. Bounds are the
-// host's: it shows ten annotations of a kind for a step, and refuses summaries of more than 1 MiB.
+// Findings that are worthwhile for a step of GitHub Actions: the first as annotations, by workflow
+// commands on the step's output, and the others as a table in Markdown for the step's summary.
+// Bounds are the host's: it shows ten annotations of a kind for a step, and refuses summaries of
+// more than 1 MiB.
 #include <string.h>
 
 #include "findings.h"
@@ -50,7 +51,7 @@ static void put_annotation(struct github *github, const struct analyze_finding *
     struct base_buf *out = &github->out;
     const struct profile_frame *frame =
         report_source_frame(github->data, finding->path, github->root);
-    base_buf_puts(out, report_is_worth_it(finding) ? "::warning " : "::notice ");
+    base_buf_puts(out, "::warning ");
     if (frame) {
         base_buf_puts(out, "file=");
         put_file(github, frame);
@@ -117,8 +118,12 @@ static void put_row(struct github *github, const struct analyze_finding *finding
     if (finding->traffic_bytes)
         report_put_bytes(text, finding->traffic_bytes);
     put_cell(github, row);
-    if (report_saved_ns(finding))
+    if (finding->waits) {
+        report_put_count(finding->waits, text);
+        base_buf_puts(text, finding->waits == 1 ? " wait" : " waits");
+    } else if (report_saved_ns(finding)) {
         report_put_ns(text, report_saved_ns(finding));
+    }
     if (finding->host_ns)
         base_buf_puts(text, " of the run");
     put_cell(github, row);
@@ -128,17 +133,28 @@ static void put_row(struct github *github, const struct analyze_finding *finding
 static void put_head(struct github *github, struct base_buf *out)
 {
     const struct report_data *data = github->data;
-    const size_t count = analyze_finding_count(data->analysis);
-    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
-    const uint64_t achievable = analyze_achievable_peak(data->analysis);
-    base_buf_printf(out, "\n## glint: %zu finding%s\n\nThe peak of device memory is ", count,
-                    count == 1 ? "" : "s");
-    report_put_bytes(out, peak);
-    if (achievable < peak) {
+    const size_t count = analyze_worthwhile_count(data->analysis);
+    struct report_hidden hidden = {0};
+    if (count)
+        base_buf_printf(out, "\n## glint: %zu finding%s\n", count, count == 1 ? "" : "s");
+    else
+        base_buf_puts(out, "\n## glint: nothing worth fixing was found\n");
+    base_buf_puts(out, "\nThe peak of device memory is ");
+    report_put_bytes(out, data->peak_count ? data->peaks[0].bytes : 0);
+    if (report_lowers_peak(data)) {
         base_buf_puts(out, "; with everything fixed it could be ");
-        report_put_bytes(out, achievable);
+        report_put_bytes(out, analyze_achievable_peak(data->analysis));
     }
     base_buf_puts(out, ".\n");
+    if (analyze_is_simulated(data->analysis))
+        base_buf_puts(out, "\nThe GPU is simulated: its times are not real.\n");
+    for (size_t i = 0; i < analyze_finding_count(data->analysis); i++)
+        report_count_hidden(&hidden, analyze_finding(data->analysis, i));
+    if (hidden.small || hidden.unknown) {
+        base_buf_putc(out, '\n');
+        report_put_hidden(&hidden, out);
+        base_buf_puts(out, ": <code>glint report --verbose</code> lists them.\n");
+    }
     for (size_t i = 0; i < data->notes.count; i++) {
         if (data->notes.items[i].severity == PROFILE_INFO)
             continue;
@@ -148,11 +164,12 @@ static void put_head(struct github *github, struct base_buf *out)
         base_buf_putc(out, '\n');
     }
     if (count > MOST_ANNOTATIONS)
-        base_buf_printf(out,
-                        "\nThe first %u are annotations of this step; the others:\n\n"
-                        "| | pattern | finding | where | off the peak | less to move | GPU time |\n"
-                        "|---:|---|---|---|---:|---:|---:|\n",
-                        MOST_ANNOTATIONS);
+        base_buf_printf(
+            out,
+            "\nThe first %u are annotations of this step; the others:\n\n"
+            "| | pattern | finding | where | off the peak | less to move | less time or waits |\n"
+            "|---:|---|---|---|---:|---:|---:|\n",
+            MOST_ANNOTATIONS);
     else if (count)
         base_buf_puts(out, "\nThe annotations of this step tell more.\n");
 }
@@ -161,7 +178,7 @@ static void put_head(struct github *github, struct base_buf *out)
 static void put_summary(struct github *github, size_t room_bytes, struct base_buf *out)
 {
     const struct report_data *data = github->data;
-    const size_t count = analyze_finding_count(data->analysis);
+    const size_t count = analyze_worthwhile_count(data->analysis);
     put_head(github, out);
     if (out->length + ROOM_FOR_THE_END > room_bytes) {
         base_buf_clear(out);
@@ -191,7 +208,7 @@ enum base_code report_github(struct profile *profile, const struct analyze_thres
     struct github github = {.data = &data, .root = source_root};
     enum base_code code = report_data_load(&data, profile, thresholds, error);
     if (code == BASE_OK) {
-        for (size_t i = 0; i < MOST_ANNOTATIONS && i < analyze_finding_count(data.analysis); i++)
+        for (size_t i = 0; i < MOST_ANNOTATIONS && i < analyze_worthwhile_count(data.analysis); i++)
             put_annotation(&github, analyze_finding(data.analysis, i));
         put_summary(&github, summary->room_bytes, &text);
         if (text.length == 0)

@@ -34,10 +34,11 @@ static void put_elements(struct base_json *json, const struct analyze_finding *f
 static void put_finding(struct page *page, struct base_json *json,
                         const struct analyze_finding *finding)
 {
-    struct base_buf message = {0}, suggestion = {0}, place = {0};
+    struct base_buf message = {0}, suggestion = {0}, place = {0}, worth = {0};
     report_put_message(page->data, finding, &message);
     report_put_suggestion(page->data, finding, &suggestion);
     report_put_place(page->data, finding->path, &place);
+    report_put_worth(page->data, finding, &worth);
     base_json_begin_object(json);
     report_json_string(json, "pattern", analyze_pattern_word(finding->pattern));
     report_json_number(json, "object", finding->object);
@@ -47,6 +48,10 @@ static void put_finding(struct page *page, struct base_json *json,
     report_json_number(json, "gpu_ns", finding->gpu_ns);
     report_json_number(json, "host_ns", finding->host_ns);
     report_json_number(json, "waited_ns", finding->waited_ns);
+    report_json_number(json, "waits", finding->waits);
+    report_json_bool(json, "worthwhile", finding->worthwhile);
+    base_json_key(json, "worth");
+    page_put_text(json, worth.text ? worth.text : "");
     report_json_number(json, "peak", finding->peak);
     report_json_number(json, "times", finding->times);
     report_json_number(json, "count", finding->count);
@@ -65,10 +70,11 @@ static void put_finding(struct page *page, struct base_json *json,
     put_calls(json, finding);
     put_elements(json, finding);
     base_json_end_object(json);
-    page->failed |= message.failed || suggestion.failed || place.failed;
+    page->failed |= message.failed || suggestion.failed || place.failed || worth.failed;
     base_buf_fini(&message);
     base_buf_fini(&suggestion);
     base_buf_fini(&place);
+    base_buf_fini(&worth);
     page_want_path(page, finding->path, 2);
     page_want_path(page, finding->other_path, 2);
     page_want_path(page, finding->last_path, 2);

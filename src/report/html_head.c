@@ -48,6 +48,8 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "failed_calls", data->failed_calls);
     report_json_number(json, "dropped", data->dropped_count);
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
+    report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));
+    report_json_bool(json, "lowers_peak", report_lowers_peak(data));
     report_json_number(json, "accesses", data->accesses);
     report_json_number(json, "unseen_launches", analyze_unseen_launches(data->analysis));
     report_json_time(json, "last_ns", data->last_ns, true);
@@ -130,12 +132,15 @@ static void put_notes(struct page *page, struct page_section *section)
     base_json_end_array(json);
 }
 
-static int by_time(const void *one, const void *other)
+// By time where times are real, else by launches.
+static int by_time(const void *one, const void *other, void *simulated)
 {
     const struct report_kernel *a = *(const struct report_kernel *const *)one;
     const struct report_kernel *b = *(const struct report_kernel *const *)other;
-    if (a->sum.total_ns != b->sum.total_ns)
+    if (!*(const bool *)simulated && a->sum.total_ns != b->sum.total_ns)
         return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
+    if (a->sum.count != b->sum.count)
+        return a->sum.count > b->sum.count ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
@@ -144,12 +149,13 @@ static void put_kernels(struct page *page, struct page_section *section)
     const struct report_data *data = page->data;
     struct base_json *json = &section->json;
     size_t count = data->kernel_rows.count, shown = 0;
+    bool simulated = analyze_is_simulated(data->analysis);
     const struct report_kernel **rows = calloc(count + 1, sizeof(*rows));
     page->failed |= !rows;
     for (size_t i = 0; rows && i < count; i++)
         rows[i] = &data->kernel_rows.items[i];
     if (rows && count)
-        qsort(rows, count, sizeof(*rows), by_time);
+        qsort_r(rows, count, sizeof(*rows), by_time, &simulated);
     base_json_key(json, "kernels");
     base_json_begin_array(json);
     for (; rows && shown < count && shown < MOST_KERNELS; shown++) {
@@ -165,7 +171,8 @@ static void put_kernels(struct page *page, struct page_section *section)
         base_json_end_object(json);
     }
     base_json_end_array(json);
-    page_omit(page, "kernels", shown, count, "those that took most time");
+    page_omit(page, "kernels", shown, count,
+              simulated ? "those that were launched most" : "those that took most time");
     free(rows);
 }
 

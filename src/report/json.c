@@ -78,14 +78,16 @@ static void put_devices(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
-static void put_run_time(struct base_json *json, const struct analyze_run_time *time)
+static void put_run_time(struct base_json *json, const struct analysis *analysis)
 {
-    const bool known = time->tracked;
+    const struct analyze_run_time *time = analyze_run_time(analysis);
+    const bool simulated = analyze_is_simulated(analysis), known = time->tracked && !simulated;
     report_json_number_or_null(json, "run_ns", time->recorded_ns, time->recorded_ns);
     report_json_number_or_null(json, "achievable_run_ns", time->after_ns, known);
     report_json_number_or_null(json, "waited_ns", time->waited_ns, time->recorded_ns);
     report_json_number_or_null(json, "unneeded_wait_ns", time->unneeded_ns, known);
-    report_json_bool(json, "run_estimated", time->is_estimated);
+    report_json_bool(json, "run_estimated", time->is_estimated || (time->tracked && simulated));
+    report_json_bool(json, "simulated", simulated);
 }
 
 static void put_summary(struct base_json *json, const struct report_data *data)
@@ -121,7 +123,8 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
     report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
-    put_run_time(json, analyze_run_time(data->analysis));
+    report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));
+    put_run_time(json, data->analysis);
     base_json_end_object(json);
 }
 

@@ -134,6 +134,9 @@ void report_json_worth(struct base_json *json, const struct analyze_finding *fin
     report_json_number(json, "traffic_bytes", finding->traffic_bytes);
     PUT_REAL(json, "ms", (double)finding->gpu_ns / 1e6);
     report_json_number(json, "run_ns", finding->host_ns);
+    report_json_number(json, "waits", finding->waits);
+    report_json_number(json, "together_bytes", finding->together_bytes);
+    report_json_number(json, "together_ns", finding->together_ns);
     base_json_end_object(json);
 }
 
@@ -165,6 +168,8 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     for (size_t i = 0; i < finding->object_count; i++)
         base_json_u64(json, finding->objects[i]);
     base_json_end_array(json);
+    report_json_bool(json, "worthwhile", finding->worthwhile);
+    report_json_bool(json, "only_together", finding->only_together);
     base_json_end_object(json);
     bool good = !message.failed && !suggestion.failed && !paths->failed;
     base_buf_fini(&message);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings as SARIF 2.1.0, for hosts of code that show them beside it: one run, a rule for each
-// pattern, a result for each finding. docs/ci.md says what is in it and why. Bounds are those of
-// hosts: GitHub keeps 5,000 results of a run and refuses files of more than 10 MB, compressed.
+// pattern, a result for each finding that is worthwhile. docs/ci.md says what is in it and why.
+// Bounds are those of hosts: GitHub keeps 5,000 results of a run and refuses files of more than 10
+// MB, compressed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,7 @@ static void put_result(struct sarif *sarif, const struct analyze_finding *findin
     base_json_begin_object(json);
     report_json_string(json, "ruleId", analyze_pattern_word(finding->pattern));
     report_json_number(json, "ruleIndex", finding->pattern);
-    report_json_string(json, "level", report_is_worth_it(finding) ? "warning" : "note");
+    report_json_string(json, "level", "warning");
     report_put_advice(sarif->data, finding, &sarif->text);
     put_message(sarif, "message");
     report_json_number(json, "occurrenceCount", finding->count);
@@ -304,6 +305,7 @@ static void put_notification(struct sarif *sarif, enum profile_severity severity
 // What has to be known beside the results.
 static void put_invocation(struct sarif *sarif, size_t left_out)
 {
+    struct report_hidden hidden = {0};
     struct base_json *json = &sarif->json;
     const struct report_data *data = sarif->data;
     base_json_key(json, "invocations");
@@ -317,6 +319,12 @@ static void put_invocation(struct sarif *sarif, size_t left_out)
                         "%zu findings of least worth are left out: hosts take %u results of a run",
                         left_out, MOST_RESULTS);
         put_notification(sarif, PROFILE_WARNING);
+    }
+    for (size_t i = 0; i < analyze_finding_count(data->analysis); i++)
+        report_count_hidden(&hidden, analyze_finding(data->analysis, i));
+    if (report_put_hidden(&hidden, &sarif->text)) {
+        base_buf_puts(&sarif->text, ": these are left out; 'glint report --verbose' lists them");
+        put_notification(sarif, PROFILE_INFO);
     }
     for (size_t i = 0; i < data->notes.count; i++) {
         base_buf_puts(&sarif->text, data->notes.items[i].text);
@@ -352,7 +360,7 @@ static void put_run(struct sarif *sarif, const struct report_identity *identitie
 {
     struct base_json *json = &sarif->json;
     const struct report_data *data = sarif->data;
-    const size_t count = analyze_finding_count(data->analysis);
+    const size_t count = analyze_worthwhile_count(data->analysis);
     const size_t shown = count < MOST_RESULTS ? count : MOST_RESULTS;
     base_json_begin_object(json);
     put_tool(sarif);
@@ -367,7 +375,8 @@ static void put_run(struct sarif *sarif, const struct report_identity *identitie
     base_json_begin_object(json);
     report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
     report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
-    report_json_number(json, "findings", count);
+    report_json_number(json, "findings", analyze_finding_count(data->analysis));
+    report_json_bool(json, "simulated", analyze_is_simulated(data->analysis));
     base_json_end_object(json);
     base_json_end_object(json);
 }

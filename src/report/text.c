@@ -89,10 +89,12 @@ static void put_next(struct report_text *text)
     const struct report_data *data = text->data;
     const struct report_choice *choice = text->choice;
     struct base_buf *out = &text->out;
+    const size_t shown = choice->verbose ? analyze_finding_count(data->analysis)
+                                         : analyze_worthwhile_count(data->analysis);
     if (!choice->file || data->calls == 0)
         return;
     base_buf_puts(out, "\nNext: ");
-    if (!data->has_elements && data->launches && analyze_finding_count(data->analysis) == 0) {
+    if (!data->has_elements && data->launches && shown == 0) {
         base_buf_puts(out, "glint record --analyses elements,counts --maps --");
         report_text_arguments(text);
         base_buf_puts(out, ", to look inside objects");

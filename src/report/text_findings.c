@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings in the report as text: what is worth most first, each with what to do; and what each
-// analysis found, or why it did not look.
+// Findings in the report as text: those that are worthwhile, what is worth most first, each with
+// what to do; and what each analysis found, or why it did not look.
 #include <stdio.h>
 #include <string.h>
 
@@ -47,47 +47,7 @@ static bool is_chosen(const struct report_text *text, const struct analyze_findi
            (!choice->kernel || is_about_kernel(text->data, finding, choice->kernel));
 }
 
-static bool has_worth(const struct analyze_finding *finding)
-{
-    return finding->peak_bytes || finding->traffic_bytes || finding->gpu_ns || finding->host_ns;
-}
-
 // --- One of them ---------------------------------------------------------------------------------
-
-static void put_worth(const struct report_data *data, const struct analyze_finding *finding,
-                      struct base_buf *out)
-{
-    const char *before = "";
-    if (finding->host_ns) {
-        report_put_run_worth(data, finding, out);
-        before = ", ";
-    }
-    if (finding->peak_bytes) {
-        base_buf_puts(out, before);
-        report_put_bytes(out, finding->peak_bytes);
-        base_buf_puts(out, " off the peak (");
-        report_put_share(out, finding->peak_bytes, data->peak_count ? data->peaks[0].bytes : 0);
-        base_buf_putc(out, ')');
-        before = ", ";
-    }
-    if (finding->traffic_bytes) {
-        base_buf_puts(out, before);
-        report_put_bytes(out, finding->traffic_bytes);
-        base_buf_puts(out, " less to move");
-        before = ", ";
-    }
-    if (finding->gpu_ns) {
-        base_buf_puts(out, before);
-        report_put_ns(out, finding->gpu_ns);
-        base_buf_puts(out, " of GPU time");
-        before = ", ";
-    }
-    if (!before[0])
-        base_buf_puts(out,
-                      finding->pattern == ANALYZE_NON_UNIFORM_ACCESS ? "time that is not foretold"
-                      : report_is_about_sync(finding->pattern) ? "nothing off the run time alone"
-                                                               : "nothing off the peak alone");
-}
 
 static void put_finding(struct report_text *text, const struct analyze_finding *finding,
                         size_t number)
@@ -96,7 +56,7 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
     char indent[24];
     const int width = snprintf(indent, sizeof(indent), "  %zu. ", number);
     base_buf_printf(&line, "%s: ", analyze_pattern_word(finding->pattern));
-    put_worth(text->data, finding, &line);
+    report_put_worth(text->data, finding, &line);
     if (text->style->colour)
         base_buf_puts(&text->out, "\033[1m");
     report_text_lines(text, indent, &line);
@@ -121,23 +81,34 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
 
 // --- All of them ---------------------------------------------------------------------------------
 
-// What is not shown: others of worth, and those that are left out because they have none alone.
-static void put_rest(struct report_text *text, size_t worthy, size_t others, bool sync)
+// Findings of which each is too small to be worthwhile lower the peak together.
+static bool do_add_up(const struct report_data *data)
 {
-    const struct report_data *data = text->data;
+    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    return !report_lowers_peak(data) &&
+           analyze_is_gain(peak - analyze_achievable_peak(data->analysis), peak);
+}
+
+// What is not shown: others that are worthwhile, and those that are not.
+static void put_rest(struct report_text *text, size_t more, const struct report_hidden *hidden)
+{
+    const bool adds_up = do_add_up(text->data);
     struct base_buf line = {0};
-    if (worthy)
-        base_buf_printf(&line, "... and %zu more", worthy);
-    if (others)
-        base_buf_printf(&line, "%s%zu %s nothing off the peak%s alone", worthy ? "; " : "", others,
-                        others == 1 ? "takes" : "take", sync ? ", or the run time," : "");
-    if (others && data->peak_count &&
-        analyze_achievable_peak(data->analysis) < data->peaks[0].bytes) {
-        base_buf_puts(&line, ", but all together leave ");
-        report_put_bytes(&line, analyze_achievable_peak(data->analysis));
-        base_buf_puts(&line, " of it");
+    if (more)
+        base_buf_printf(&line, "... and %zu more", more);
+    if (more && (hidden->small || hidden->unknown))
+        base_buf_puts(&line, "; ");
+    if (report_put_hidden(hidden, &line)) {
+        if (adds_up) {
+            base_buf_puts(&line, "; fixing everything brings the peak to ");
+            report_put_bytes(&line, analyze_achievable_peak(text->data->analysis));
+        }
+        base_buf_puts(&line, hidden->small + hidden->unknown == 1 ? ": --verbose lists it"
+                                                                  : ": --verbose lists them");
     }
-    report_text_lines(text, "  ", &line);
+    if (line.length)
+        report_text_lines(text, "  ", &line);
+    text->failed |= line.failed;
     base_buf_fini(&line);
 }
 
@@ -159,60 +130,72 @@ static void put_run_time(struct report_text *text)
     base_buf_fini(&line);
 }
 
+// On a screen there are only those that are worthwhile, unless everything is asked for.
 void report_text_findings(struct report_text *text)
 {
     const struct analysis *analysis = text->data->analysis;
     const struct report_choice *choice = text->choice;
     const size_t all = analyze_finding_count(analysis);
-    size_t count = 0, worthy = 0;
-    bool sync = false; // some are about it
+    struct report_hidden hidden = {0};
+    size_t count = 0, chosen = 0; // of those that can be shown, and of all
+    bool sync = false;            // some are about it
     for (size_t i = 0; i < all; i++) {
-        const bool chosen = is_chosen(text, analyze_finding(analysis, i));
-        sync |= chosen && report_is_about_sync(analyze_finding(analysis, i)->pattern);
-        count += chosen;
-        worthy += chosen && has_worth(analyze_finding(analysis, i));
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        if (!is_chosen(text, finding))
+            continue;
+        chosen++;
+        if (!choice->verbose && !finding->worthwhile) {
+            report_count_hidden(&hidden, finding);
+            continue;
+        }
+        count++;
+        sync |= report_is_about_sync(finding->pattern);
     }
-    if (count == 0) {
-        if (all)
-            report_text_heading(text, "No finding is about what was asked for");
+    if (all && chosen == 0) {
+        report_text_heading(text, "No finding is about what was asked for");
         return;
     }
-    // On a screen those that are worth nothing alone stand only where there are no others.
-    const bool short_of_room = !choice->verbose && !choice->limit;
-    const bool only_worthy = short_of_room && worthy;
+    if (count == 0) {
+        if (text->data->calls) {
+            report_text_heading(text, choice->verbose ? "Findings" : "What to fix first");
+            if (!do_add_up(text->data))
+                base_buf_puts(&text->out, "  nothing worth fixing was found\n");
+        }
+        put_rest(text, 0, &hidden);
+        return;
+    }
     const size_t most = choice->limit ? choice->limit : choice->verbose ? SIZE_MAX : FEW;
-    size_t shown = 0, shown_worthy = 0;
+    size_t shown = 0;
     report_text_heading(text, choice->verbose ? "Findings" : "What to fix first");
     for (size_t i = 0; i < all && shown < most; i++) {
         const struct analyze_finding *finding = analyze_finding(analysis, i);
-        if (!is_chosen(text, finding) || (only_worthy && !has_worth(finding)))
+        if (!is_chosen(text, finding) || (!choice->verbose && !finding->worthwhile))
             continue;
         put_finding(text, finding, i + 1);
         shown++;
-        shown_worthy += has_worth(finding);
     }
-    if (only_worthy && shown < count)
-        put_rest(text, worthy - shown_worthy, count - worthy, sync);
-    else if (shown < count)
-        base_buf_printf(&text->out, "  ... and %zu more\n", count - shown);
+    put_rest(text, count - shown, &hidden);
     if (sync)
         put_run_time(text);
 }
 
 // --- What was looked for -------------------------------------------------------------------------
 
-static void put_found(const struct report_data *data, size_t which, struct base_buf *out)
+static void put_found(const struct report_text *text, size_t which, struct base_buf *out)
 {
-    uint64_t counts[ANALYZE_PATTERNS] = {0}, all = 0;
+    const struct report_data *data = text->data;
+    uint64_t counts[ANALYZE_PATTERNS] = {0}, shown = 0, all = 0;
     for (size_t i = 0; i < analyze_finding_count(data->analysis); i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
-        counts[finding->pattern]++;
+        const bool is_shown = text->choice->verbose || finding->worthwhile;
+        counts[finding->pattern] += is_shown;
+        shown += is_shown && report_analysis_of(finding->pattern) == which;
         all += report_analysis_of(finding->pattern) == which;
     }
-    if (all)
-        base_buf_printf(out, "%llu finding%s:", (unsigned long long)all, all == 1 ? "" : "s");
+    if (shown)
+        base_buf_printf(out, "%llu finding%s:", (unsigned long long)shown, shown == 1 ? "" : "s");
     else
-        base_buf_puts(out, "clean");
+        base_buf_puts(out, all ? "nothing worth fixing" : "clean");
     const char *before = " ";
     for (size_t i = 0; i < ANALYZE_PATTERNS; i++) {
         const enum analyze_pattern pattern = (enum analyze_pattern)i;
@@ -236,7 +219,7 @@ void report_text_analyses(struct report_text *text)
         if (report_put_skipped(data, i, &reason))
             base_buf_printf(&line, "skipped: %s", reason.text ? reason.text : "");
         else
-            put_found(data, i, &line);
+            put_found(text, i, &line);
         text->failed |= reason.failed;
         base_buf_fini(&reason);
         snprintf(first, sizeof(first), "  %-8s  ", report_analysis_name(i));

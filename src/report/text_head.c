@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "findings.h"
 #include "text.h"
 #include "units.h"
 
@@ -73,7 +74,7 @@ static void put_gain(struct report_text *text)
     if (data->peak_count) {
         report_put_bytes(&words, peak);
         base_buf_puts(&words, " of device memory at the peak");
-        if (least < peak) {
+        if (report_lowers_peak(data)) {
             base_buf_puts(&words, "; ");
             report_put_bytes(&words, least);
             base_buf_puts(&words, " would do (");
@@ -100,7 +101,7 @@ static void put_waits(struct report_text *text)
         return;
     put_counted(&words, waits.count, "call");
     base_buf_puts(&words, " waited for the GPU");
-    if (waits.total_ns) {
+    if (waits.total_ns && !analyze_is_simulated(data->analysis)) {
         base_buf_puts(&words, ", ");
         report_put_ns(&words, waits.total_ns);
         base_buf_puts(&words, " in all");
@@ -129,7 +130,7 @@ static void put_where(struct report_text *text)
                                ? " on a GPU that is not known"
                                : ", no GPU was used");
     if (program->simulated)
-        base_buf_puts(out, ", simulated");
+        base_buf_puts(out, " (simulated: its times are not real)");
     if (program->driver_version)
         base_buf_printf(out, ", CUDA %u.%u", program->driver_version / 1000,
                         program->driver_version % 1000 / 10);

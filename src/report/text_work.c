@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels, copies and synchronisations in the report as text, by the time that they took.
+// Kernels, copies and synchronisations in the report as text, by the time that they took; where
+// times are not real, by their number.
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,10 +45,10 @@ static void put_sum_bytes(const struct report_sum *sum, struct base_buf *out)
         put_sum_##what(&((const struct report_##type *)row)->sum, out);                   \
     }
 
-// By total time, then by count; what came first stays first.
-static int compare_sums(const struct report_sum *a, const struct report_sum *b)
+// By total time where times are real, then by count; what came first stays first.
+static int compare_sums(const struct report_sum *a, const struct report_sum *b, const void *timed)
 {
-    if (a->total_ns != b->total_ns)
+    if (*(const bool *)timed && a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
@@ -94,10 +95,10 @@ static const struct report_column kernel_columns[] = {
 };
 enum { KERNEL_COLUMNS = sizeof(kernel_columns) / sizeof(kernel_columns[0]) };
 
-static int by_kernel_time(const void *one, const void *other)
+static int by_kernel_time(const void *one, const void *other, void *timed)
 {
     const struct report_kernel *a = one, *b = other;
-    int order = compare_sums(&a->sum, &b->sum);
+    int order = compare_sums(&a->sum, &b->sum, timed);
     return order ? order : strcmp(a->name, b->name);
 }
 
@@ -113,9 +114,10 @@ static void put_kernels(struct report_text *text)
         timed |= data->kernel_rows.items[i].sum.timed > 0;
         probed |= data->kernel_rows.items[i].probed;
     }
+    timed &= !analyze_is_simulated(data->analysis);
     text->failed |= !rows;
     if (count) {
-        qsort(rows, count, sizeof(*rows), by_kernel_time);
+        qsort_r(rows, count, sizeof(*rows), by_kernel_time, &timed);
         report_text_heading(text, timed ? "Kernels by GPU time" : "Kernels by launches");
         report_text_table(text, kernel_columns, KERNEL_COLUMNS - !probed, rows, count,
                           sizeof(*rows));
@@ -159,10 +161,10 @@ static const struct report_column transfer_columns[] = {
     {"rate", true, REPORT_WHOLE, transfer_rate},
 };
 
-static int by_transfer_time(const void *one, const void *other)
+static int by_transfer_time(const void *one, const void *other, void *timed)
 {
     const struct report_transfer *a = one, *b = other;
-    int order = compare_sums(&a->sum, &b->sum);
+    int order = compare_sums(&a->sum, &b->sum, timed);
     return order ? order : strcmp(a->what, b->what);
 }
 
@@ -181,10 +183,11 @@ static void put_transfers(struct report_text *text)
         rows[count++] = (struct report_transfer){"set to a value", data->sets};
     if (count == 0)
         return;
-    qsort(rows, count, sizeof(rows[0]), by_transfer_time);
     bool timed = false;
     for (size_t i = 0; i < count; i++)
         timed |= rows[i].sum.timed > 0;
+    timed &= !analyze_is_simulated(data->analysis);
+    qsort_r(rows, count, sizeof(rows[0]), by_transfer_time, &timed);
     report_text_heading(text, timed ? "Copies by GPU time" : "Copies by number");
     report_text_table(text, REPORT_COLUMNS(transfer_columns), rows, count, sizeof(rows[0]));
 }
@@ -221,10 +224,10 @@ static const struct report_column wait_columns[] = {
     {"called at", false, REPORT_CUT_START, wait_place},
 };
 
-static int by_wait_time(const void *one, const void *other)
+static int by_wait_time(const void *one, const void *other, void *timed)
 {
     const struct report_wait *a = one, *b = other;
-    int order = compare_sums(&a->sum, &b->sum);
+    int order = compare_sums(&a->sum, &b->sum, timed);
     if (order)
         return order;
     if (a->function != b->function)
@@ -240,8 +243,10 @@ static void put_waits(struct report_text *text)
     text->failed |= !rows;
     if (rows && count) {
         memcpy(rows, data->wait_rows.items, count * sizeof(*rows));
-        qsort(rows, count, sizeof(*rows), by_wait_time);
-        report_text_heading(text, "Synchronisations by time waited");
+        bool timed = !analyze_is_simulated(data->analysis);
+        qsort_r(rows, count, sizeof(*rows), by_wait_time, &timed);
+        report_text_heading(text, timed ? "Synchronisations by time waited"
+                                        : "Synchronisations by number");
         report_text_table(text, REPORT_COLUMNS(wait_columns), rows, count, sizeof(*rows));
     }
     free(rows);

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 
 const [browserPath, folder, source] = process.argv.slice(2);
 const report = JSON.parse(readFileSync(`${folder}/small.json`, "utf8"));
+const worthwhile = report.findings.filter((finding) => finding.worthwhile);
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
 const troubles = [];
 
@@ -56,7 +57,7 @@ test("the overview has the numbers of the JSON", async (page) => {
   const values = await texts(page, ".bar-value");
   const { peak_bytes, achievable_peak_bytes, least_peak_bytes } = report.summary;
   [peak_bytes, achievable_peak_bytes, least_peak_bytes].forEach((value, i) => assert.ok(values[i].startsWith(bytes(value)), `${values[i]}: ${value}`));
-  assert.equal(await page.locator("#findings").getAttribute("aria-rowcount"), String(report.findings.length + 1));
+  assert.equal(await page.locator("#findings").getAttribute("aria-rowcount"), String(worthwhile.length + 1));
   const observed = await text(page, ".facts");
   assert.match(observed, new RegExp(`calls ${report.summary.calls},`));
   assert.match(observed, new RegExp(`objects ${report.summary.objects}\\b`));
@@ -65,6 +66,22 @@ test("the overview has the numbers of the JSON", async (page) => {
     const row = await text(page, `.analyses li:has(:text-is("${pattern}"))`);
     assert.equal(row, `${pattern} ${count} finding${count === 1 ? "" : "s"}`);
   }
+});
+
+test("the list has what is worthwhile, and all others when asked for", async (page) => {
+  const hidden = report.findings.length - worthwhile.length;
+  assert.ok(worthwhile.length > 0 && hidden > 0, "the example is to have both");
+  assert.ok(report.findings.slice(0, worthwhile.length).every((finding) => finding.worthwhile));
+  assert.equal(await page.locator("#findings [role=row]").count(), worthwhile.length + 1);
+  await page.check("#all-findings");
+  await comes(async () => assert.equal(await page.locator("#findings").getAttribute("aria-rowcount"), String(report.findings.length + 1)));
+});
+
+test("times of the simulated GPU are said to be modelled", async (page) => {
+  assert.match(await page.locator("body").innerText(), /simulated: its times are not real/);
+  assert.match(await page.locator("body").innerText(), /GPU times are modelled, not measured/);
+  await page.evaluate(() => (location.hash = "view=timeline"));
+  await comes(async () => assert.match(await page.locator("body").innerText(), /modelled times: the GPU is simulated/));
 });
 
 test("every finding has a link, and its words are those of the JSON", async (page) => {
@@ -228,10 +245,10 @@ test("the peak is chosen at first, and the objects alive then are those of the J
   });
 });
 
-test("on paper all findings stand with what to do", async (page) => {
+test("on paper all findings that are worthwhile stand with what to do", async (page) => {
   await page.emulateMedia({ media: "print" });
   await page.waitForSelector(".printed");
-  await comes(async () => assert.equal(await page.locator(".printed li").count(), report.findings.length));
+  await comes(async () => assert.equal(await page.locator(".printed li").count(), worthwhile.length));
   await comes(async () => assert.equal(await page.locator("nav").isVisible(), false));
 });
 

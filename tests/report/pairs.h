@@ -26,7 +26,8 @@ static inline void pair_check(struct pair_writer *to, enum base_code code)
     exit(1);
 }
 
-static inline void pair_begin(struct pair_writer *to, const char *path, const char *analyses)
+static inline void pair_begin_on(struct pair_writer *to, const char *path, const char *analyses,
+                                 bool simulated)
 {
     static const char *const argument = "./program";
     const struct profile_program program = {.executable = "/there/program",
@@ -34,7 +35,7 @@ static inline void pair_begin(struct pair_writer *to, const char *path, const ch
                                             .arguments = &argument,
                                             .argument_count = 1,
                                             .pid = 1,
-                                            .simulated = true,
+                                            .simulated = simulated,
                                             .timestamps = true};
     *to = (struct pair_writer){0};
     pair_check(to, profile_create(path, true, &to->writer, &to->error));
@@ -47,6 +48,12 @@ static inline void pair_begin(struct pair_writer *to, const char *path, const ch
                                         &to->error));
     pair_check(to, profile_set_setting(to->writer, &(struct profile_setting){"analyses", analyses},
                                        &to->error));
+}
+
+// On a real GPU.
+static inline void pair_begin(struct pair_writer *to, const char *path, const char *analyses)
+{
+    pair_begin_on(to, path, analyses, false);
 }
 
 // "inner" at file:line, called by main.

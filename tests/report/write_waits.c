@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a profile in which the program waits for the GPU in all the ways that are found:
-// write_waits FILE.
+// write_waits FILE [simulated].
 #include "writing.h"
 
 enum { US = 1000, MS = 1000000, BYTES = 4 << 20 };
@@ -192,8 +192,8 @@ static void run(void)
 int main(int argc, char **argv)
 {
     static const char *const arguments[] = {"./solve"};
-    if (argc != 2) {
-        fprintf(stderr, "usage: write_waits FILE\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: write_waits FILE [simulated]\n");
         return 2;
     }
     check(profile_create(argv[1], true, &writer, &error));
@@ -203,6 +203,7 @@ int main(int argc, char **argv)
                                             .arguments = arguments,
                                             .argument_count = 1,
                                             .timestamps = true,
+                                            .simulated = argc == 3,
                                             .has_end = true,
                                             .end_ns = now_ns,
                                             .calls_made = last_call,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes profiles with findings, for the reports that are made of them: write_waste FILE makes one
 // with findings of several patterns, at places and with names that hosts must not take for syntax;
-// write_waste FILE COUNT one of so many leaks, no two alike.
+// write_waste FILE COUNT one of so many objects that nothing uses, no two alike. 500 of them make a
+// peak, and all peaks are as high, so that each is worth something together with others only.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -81,11 +82,14 @@ static void begin(const char *path)
 
 static void write_many(uint64_t count)
 {
+    enum { AT_ONCE = 500 };
     for (uint64_t i = 1; i <= count; i++) {
         char name[128];
-        snprintf(name, sizeof(name), "a_rather_long_name_of_an_object_that_nobody_frees_%llu",
+        snprintf(name, sizeof(name), "a_rather_long_name_of_an_object_that_nobody_uses_%llu",
                  (unsigned long long)i);
-        allocate(i, 1024, 0, name, PROFILE_NAME_PROGRAM);
+        allocate(i, 16384, 0, name, PROFILE_NAME_PROGRAM);
+        for (uint64_t k = i - AT_ONCE + 1; i % AT_ONCE == 0 && k <= i; k++)
+            release(k, 0);
     }
 }
 
@@ -142,6 +146,12 @@ static void write_waste(void)
     release(9, 5);
     allocate(1, 1 << 20, 1, "first_gpu", PROFILE_NAME_SOURCE);
     allocate(2, 2 << 20, 3, "a|b *x* <i>`{0}", PROFILE_NAME_PROGRAM);
+    allocate(3, 4096, 4, "vector", PROFILE_NAME_PROGRAM);
+    allocate(4, 4096, 5, "waste.cu:50", PROFILE_NAME_PLACE);
+    allocate(5, 4096, 6, "outside", PROFILE_NAME_PROGRAM);
+    allocate(6, 4096, 7, NULL, PROFILE_NAME_NONE);
+    allocate(7, 4096, 0, "alone", PROFILE_NAME_PROGRAM);
+    allocate(8, 4095, 8, "waste.cu:60", PROFILE_NAME_PLACE); // a byte less than is worthwhile
     add_call((struct profile_call){
         .kind = PROFILE_CALL_SET, .path = 5, .set = {2 << 20, 2, 2 << 20, 0, 0, 0, 0, 1}});
     add_call((struct profile_call){.kind = PROFILE_CALL_COPY,
@@ -156,12 +166,6 @@ static void write_waste(void)
     launch(1, 1, 2);
     release(2, 5);
     release(1, 5);
-    allocate(3, 4096, 4, "vector", PROFILE_NAME_PROGRAM);
-    allocate(4, 4096, 5, "waste.cu:50", PROFILE_NAME_PLACE);
-    allocate(5, 4096, 6, "outside", PROFILE_NAME_PROGRAM);
-    allocate(6, 4096, 7, NULL, PROFILE_NAME_NONE);
-    allocate(7, 4096, 0, "alone", PROFILE_NAME_PROGRAM);
-    allocate(8, 4096, 8, "waste.cu:60", PROFILE_NAME_PLACE);
     check(profile_add_note(
         writer, &(struct profile_note){PROFILE_WARNING, "kernel <sum> was {partly} watched"},
         &error));

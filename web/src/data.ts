@@ -12,6 +12,9 @@ export interface Finding {
   gpu_ns: number;
   host_ns: number; // that the run takes less
   waited_ns: number;
+  waits: number; // fewer; known where times are not real
+  worthwhile: boolean;
+  worth: string; // in words
   peak: number;
   times: number;
   count: number; // how many are alike; 1: it stands alone
@@ -68,6 +71,8 @@ export interface Head {
     failed_calls: number;
     dropped: number;
     findings: number;
+    worthwhile: number; // of the findings, which come first
+    lowers_peak: boolean; // they do, if followed
     accesses: number;
     unseen_launches: number;
     last_ns: number;

@@ -7,7 +7,7 @@ import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
 import { Heat } from "./heat";
 import { drawLife } from "./objects";
-import { CallLink, FindingLink, ObjectLink, Path, PLACES, role, Words, worth, type ViewProps } from "./parts";
+import { CallLink, FindingLink, ObjectLink, Path, PLACES, role, Words, type ViewProps } from "./parts";
 import { go, link } from "./state";
 
 function Life({ profile, object, theme }: { profile: Profile; object: number; theme: string }) {
@@ -56,7 +56,6 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
   const finding = profile.findings[number - 1];
   if (!finding) return <p>Finding {number} is not in this page.</p>;
   const object = profile.objectAt(finding.object);
-  const peak = profile.head.summary.peak_bytes;
   const calls: [number, number, number][] = [
     [finding.call, finding.path, 0],
     [finding.other_call, finding.other_path, 1],
@@ -77,8 +76,7 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
       <dl class="facts">
         <dt>worth</dt>
         <dd>
-          {worth(finding)}
-          {finding.peak_bytes > 0 && peak > 0 && <span class="soft"> ({format.share(finding.peak_bytes, peak)} of it)</span>}
+          {finding.worth}
         </dd>
         {finding.count > 1 && (
           <>
@@ -86,7 +84,7 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
             <dd>{format.count(finding.count)}, of which this is the one that is worth most alone; worth is that of all together</dd>
           </>
         )}
-        {finding.waited_ns > 0 && (
+        {finding.waited_ns > 0 && !profile.head.simulated && (
           <>
             <dt>waited</dt>
             <dd>{format.ns(finding.waited_ns)}</dd>

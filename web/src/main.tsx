@@ -22,7 +22,7 @@ function ended(profile: Profile): string {
   const how = head.ended === "exited" ? `exited with status ${head.code}` : head.ended === "signalled" ? `ended by signal ${head.code}` : head.ended;
   const device = head.devices[0]?.name;
   const parts = [how, `ran for ${format.ns(head.end_ns ?? head.summary.last_ns)}`];
-  if (device) parts.push(`on ${device}${head.simulated ? ", simulated" : ""}`);
+  if (device) parts.push(`on ${device}${head.simulated ? " (simulated: its times are not real)" : ""}`);
   if (head.start_unix_ns) parts.push(new Date(head.start_unix_ns / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC");
   return parts.join(" · ");
 }

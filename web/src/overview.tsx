@@ -3,7 +3,7 @@
 // known before the rest is believed.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as format from "./format";
-import { matches, Words, worth, type ViewProps } from "./parts";
+import { matches, Words, type ViewProps } from "./parts";
 import { go } from "./state";
 import { Table, type Column } from "./table";
 
@@ -26,7 +26,7 @@ function Bar(props: { label: string; value: number; most: number; class: string;
 function Peaks({ profile }: ViewProps) {
   const { peak_bytes: peak, achievable_peak_bytes: achievable, least_peak_bytes: least } = profile.head.summary;
   if (peak === 0) return <p>No device memory was allocated, as far as the profile tells.</p>;
-  const less = peak - achievable;
+  const less = profile.head.summary.lowers_peak ? peak - achievable : 0;
   return (
     <div class="peaks">
       <p class="headline">
@@ -37,7 +37,7 @@ function Peaks({ profile }: ViewProps) {
           </>
         ) : (
           <>
-            The peak is <b>{format.bytes(peak)}</b> of device memory; nothing that was found lowers it.
+            The peak is <b>{format.bytes(peak)}</b> of device memory; nothing that is worth fixing lowers it.
           </>
         )}
       </p>
@@ -48,20 +48,23 @@ function Peaks({ profile }: ViewProps) {
   );
 }
 
-function Findings({ profile, state, search, theme }: ViewProps) {
+// Those that are worthwhile, or all.
+function Findings({ profile, state, search, theme, all }: ViewProps & { all: boolean }) {
   const rows = useMemo(() => {
     const kept: number[] = [];
     profile.findings.forEach((finding, i) => {
+      if (!all && !finding.worthwhile) return;
       const object = profile.objectAt(finding.object);
       if (matches(search, finding.pattern, finding.message, finding.suggestion, finding.place, object < 0 ? null : profile.objectName(object)))
         kept.push(i + 1);
     });
     return kept;
-  }, [profile, search]);
+  }, [profile, search, all]);
   const of = (row: number) => profile.findings[row - 1];
   const hasTraffic = profile.findings.some((finding) => finding.traffic_bytes);
   const hasTime = profile.findings.some((finding) => finding.gpu_ns);
   const hasRun = profile.findings.some((finding) => finding.host_ns);
+  const hasWaits = profile.findings.some((finding) => finding.waits);
   const dash = <span class="soft">-</span>;
   const columns: Column[] = [
     { key: "rank", title: "#", width: "3.2rem", numeric: true, value: (row) => row, sort: (row) => row },
@@ -129,6 +132,16 @@ function Findings({ profile, state, search, theme }: ViewProps) {
       value: (row) => (of(row).host_ns ? format.ns(of(row).host_ns) : dash),
       sort: (row) => of(row).host_ns,
     });
+  if (hasWaits)
+    columns.push({
+      key: "waits",
+      title: "waits fewer",
+      width: "6rem",
+      numeric: true,
+      descending: true,
+      value: (row) => (of(row).waits ? format.count(of(row).waits) : dash),
+      sort: (row) => of(row).waits,
+    });
   const height = `min(${Math.max(1, rows.length) * 46 + 32}px, 65vh)`;
   return (
     <Table
@@ -142,7 +155,7 @@ function Findings({ profile, state, search, theme }: ViewProps) {
       onSelect={(row) => go({ view: "overview", finding: row })}
       height={height}
       initial={{ key: "rank", descending: false }}
-      empty={search ? "No finding matches the search." : "Nothing was found."}
+      empty={search ? "No finding matches the search." : "Nothing worth fixing was found."}
     />
   );
 }
@@ -218,7 +231,7 @@ function Kernels({ profile, search, theme }: ViewProps) {
   ];
   return (
     <section>
-      <h2>Kernels</h2>
+      <h2>Kernels{profile.head.simulated && <span class="soft"> GPU times are modelled, not measured</span>}</h2>
       <Table id="kernels" label="kernels" theme={theme} rows={rows} columns={columns} rowHeight={26} selected={-1} onSelect={() => {}}
         height={`min(${Math.max(1, rows.length) * 26 + 32}px, 40vh)`} empty="No kernel matches the search." />
     </section>
@@ -238,13 +251,13 @@ function usePrinting(): boolean {
 
 const MOST_PRINTED = 200;
 
-// On paper all findings stand one after the other, with what to do.
+// On paper all findings that are worthwhile stand one after the other, with what to do.
 function Printed({ profile }: ViewProps) {
   return (
     <ol class="printed">
-      {profile.findings.slice(0, MOST_PRINTED).map((finding) => (
+      {profile.findings.filter((finding) => finding.worthwhile).slice(0, MOST_PRINTED).map((finding) => (
         <li>
-          <b>{finding.pattern}</b>, {worth(finding)}
+          <b>{finding.pattern}</b>, {finding.worth}
           <br />
           <Words text={finding.message} />
           <br />→ <Words text={finding.suggestion} />
@@ -258,6 +271,8 @@ export function Overview(props: ViewProps) {
   const { profile } = props;
   const { summary } = profile.head;
   const printing = usePrinting();
+  const [all, setAll] = useState(false);
+  const hidden = summary.findings - summary.worthwhile;
   return (
     <div class="view scrolls">
       <section>
@@ -267,14 +282,22 @@ export function Overview(props: ViewProps) {
         <h2>
           Findings{" "}
           <span class="soft">
-            {format.count(summary.findings)}, by worth
+            {format.count(summary.worthwhile)}, by worth
             {summary.run_ns > summary.achievable_run_ns
               ? `; all on synchronisation together: run time ${format.ns(summary.achievable_run_ns)}, was ${format.ns(summary.run_ns)}`
               : ""}
-            {profile.findings.length < summary.findings ? `; the first ${format.count(profile.findings.length)} are in this page` : ""}
+            {all && profile.findings.length < summary.findings ? `; the first ${format.count(profile.findings.length)} are in this page` : ""}
           </span>
         </h2>
-        <Findings {...props} />
+        <Findings {...props} all={all} />
+        {hidden > 0 && (
+          <p class="soft">
+            <label>
+              <input type="checkbox" id="all-findings" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> show also{" "}
+              {format.plural(hidden, "finding")} worth less than 0.1 % or 4 KiB, or whose gain is not known
+            </label>
+          </p>
+        )}
         {printing && <Printed {...props} />}
       </section>
       <div class="columns">

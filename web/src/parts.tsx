@@ -102,14 +102,5 @@ export function role(pattern: string, which: number): string {
   return ROLES[pattern]?.[which] || ["call", "other call", "last call"][which];
 }
 
-export function worth(finding: { peak_bytes: number; traffic_bytes: number; gpu_ns: number; host_ns: number; waited_ns: number }): string {
-  const parts: string[] = [];
-  if (finding.host_ns) parts.push(`${format.ns(finding.host_ns)} off the run time`);
-  if (finding.peak_bytes) parts.push(`${format.bytes(finding.peak_bytes)} off the peak`);
-  if (finding.traffic_bytes) parts.push(`${format.bytes(finding.traffic_bytes)} less to move`);
-  if (finding.gpu_ns) parts.push(`${format.ns(finding.gpu_ns)} of GPU time`);
-  return parts.join(", ") || (finding.waited_ns ? "nothing off the run time by itself" : "nothing off the peak by itself");
-}
-
 export const matches = (search: string, ...texts: (string | null | undefined)[]): boolean =>
   !search || texts.some((text) => !!text && text.toLowerCase().includes(search));

@@ -270,6 +270,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
           selected
         </button>
         <ul class="legend">
+          {profile.head.simulated && <li>modelled times: the GPU is simulated</li>}
           {GROUPS.map(([word, , colour]) => (
             <li>
               <span class={`swatch series-${colour}`} /> {word}

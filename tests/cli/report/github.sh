@@ -1,5 +1,6 @@
 # The first ten as annotations, the others as a table behind them, with nothing taken for syntax.
 . ./waste
 "$GLINT" report --format github --source-root /home/me/project waste.glint
-echo "== of no worth"
-"$GLINT" report --format github --source-root /home/me/project -t peaks=1 waste.glint | sed -n 's/^\(::[a-z]*\) .*title=\([^:]*\):.*/\1 \2/p'
+echo "== nothing is worth a thing"
+"$(dirname "$write_waste")/write_samples" .
+"$GLINT" report --format github flags.glint

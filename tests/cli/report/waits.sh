@@ -7,4 +7,10 @@ COLUMNS=100 "$GLINT" report --verbose --pattern "$patterns" waits.glint | sed -n
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 "$GLINT" report --format json waits.glint | jq -c '(.summary | {run_ns, achievable_run_ns, waited_ns, unneeded_wait_ns, run_estimated}),
     (.findings[] | select(.evidence.waited_ns) | {pattern, object, call, worth, evidence: (.evidence | map_values(if type == "array" then map(.line) else . end))})'
+echo "== simulated"
+"$write_waits" sim.glint simulated
+COLUMNS=100 "$GLINT" report sim.glint
+"$GLINT" report --format json sim.glint | jq -c '(.summary | {achievable_run_ns, unneeded_wait_ns, run_estimated, simulated}), (.findings[] | {pattern, worth})'
+"$GLINT" report --format github sim.glint | sed -n 's/^::warning .*title=//p'
+echo "== real"
 "$GLINT" check --fail-on 'unnecessary-sync>1ms,alloc-free-churn>1s' waits.glint

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides which findings are worthwhile: those that bring a gain by themselves, and those that
+// bring one together with others. Objects often hide one another, so that fixing one of them leaves
+// the peak where it was, and fixing all of them lowers it. Of the findings that gain nothing by
+// themselves, a smallest set is looked for that does what all of them do: none of it can be left
+// out without losing a gain, and leaving out all others loses none.
+//
+// All fixes together are replayed on the lives of objects, as each one is (replay.c). The search is
+// that of QuickXplain (Junker 2004): it halves the candidates, and takes about k log(n/k) replays
+// for k that are needed out of n.
+#include <stdlib.h>
+
+#include "analyses.h"
+
+// Replays stop after about so many fixes in all, which take less than a second. What was not
+// decided by then counts as needed: to show too much is the smaller mistake.
+enum { MOST_STEPS = 5000000 };
+
+enum { MOST_OF_OBJECT = 16 }; // fixes of one object that are looked at
+
+struct weighing {
+    struct analyze_run *run;
+    uint64_t peak;  // the highest
+    bool *followed; // by finding: its fixes are made in the next replay
+    BASE_ARRAY(struct analyze_change) changes;
+    uint64_t wanted; // the gain of all findings together
+    uint64_t steps;  // that replays have taken
+    bool failed;     // memory ran out
+};
+
+// --- By themselves -------------------------------------------------------------------------------
+
+bool analyze_is_gain(uint64_t bytes, uint64_t whole)
+{
+    return bytes >= ANALYZE_LEAST_BYTES && analyze_is_part(bytes, whole);
+}
+
+// The bytes that copies and sets read and wrote.
+static uint64_t moved_bytes(const struct analyze_model *model)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < model->touches.count; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        uint64_t bytes = 0;
+        if (!touch->is_kernel && __builtin_mul_overflow(touch->row_bytes, touch->rows, &bytes))
+            bytes = UINT64_MAX;
+        if (__builtin_add_overflow(sum, bytes, &sum))
+            return UINT64_MAX;
+    }
+    return sum;
+}
+
+static void weigh_each(struct analyze_run *run, uint64_t peak, const struct analyze_run_time *time)
+{
+    run->moved_bytes = moved_bytes(run->model);
+    for (size_t i = 0; i < run->findings.count; i++) {
+        struct analyze_finding *finding = &run->findings.items[i];
+        finding->worthwhile =
+            analyze_is_gain(finding->peak_bytes, peak) ||
+            analyze_is_gain(finding->traffic_bytes, run->moved_bytes) ||
+            analyze_is_part(finding->host_ns, time->recorded_ns) ||
+            analyze_is_part(finding->gpu_ns, (uint64_t)run->model->host.end_ns) ||
+            (finding->waits >= ANALYZE_LEAST_WAITS && analyze_is_part(finding->waits, time->waits));
+        finding->only_together =
+            !finding->worthwhile && analyze_is_part(finding->together_ns, time->recorded_ns);
+        finding->worthwhile |= finding->only_together;
+    }
+}
+
+// --- Together ------------------------------------------------------------------------------------
+
+static int by_object(const void *one, const void *other)
+{
+    const struct analyze_fix *a = one, *b = other;
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    if (a->change.group != b->change.group)
+        return a->change.group < b->change.group ? -1 : 1;
+    return a->change.from < b->change.from ? -1 : a->change.from > b->change.from;
+}
+
+static void add_change(struct weighing *weighing, const struct analyze_change *like, uint32_t from,
+                       uint32_t to, uint64_t bytes)
+{
+    struct analyze_change *row = from < to && bytes ? base_array_push(&weighing->changes) : NULL;
+    weighing->failed |= from < to && bytes && !row;
+    if (row)
+        *row = (struct analyze_change){.from = from, .to = to, .bytes = bytes, .pool = like->pool};
+}
+
+// Fixes of one object may overlap, as when it should be smaller and live shorter: it cannot use
+// fewer bytes than none. `most` are those that it has.
+static void add_object(struct weighing *weighing, const struct analyze_change *const fixes[],
+                       unsigned count, uint64_t most)
+{
+    uint32_t at = UINT32_MAX;
+    for (unsigned i = 0; i < count; i++)
+        at = fixes[i]->from < at ? fixes[i]->from : at;
+    while (at != UINT32_MAX) {
+        uint32_t next = UINT32_MAX;
+        uint64_t bytes = 0;
+        for (unsigned i = 0; i < count; i++) {
+            if (fixes[i]->from <= at && at < fixes[i]->to)
+                bytes += fixes[i]->bytes < most - bytes ? fixes[i]->bytes : most - bytes;
+            if (fixes[i]->from > at && fixes[i]->from < next)
+                next = fixes[i]->from;
+            if (fixes[i]->to > at && fixes[i]->to < next)
+                next = fixes[i]->to;
+        }
+        if (next != UINT32_MAX)
+            add_change(weighing, fixes[0], at, next, bytes);
+        at = next;
+    }
+}
+
+// What the highest peak loses when all that is followed is fixed.
+static uint64_t replay(struct weighing *weighing)
+{
+    struct analyze_run *run = weighing->run;
+    const struct analyze_fix *fixes = run->fixes.items;
+    weighing->changes.count = 0;
+    weighing->steps += run->fixes.count;
+    for (size_t i = 0, next; i < run->fixes.count; i = next) {
+        const struct analyze_change *of_object[MOST_OF_OBJECT];
+        unsigned count = 0;
+        for (next = i; next < run->fixes.count && fixes[next].object == fixes[i].object; next++) {
+            if (weighing->followed[fixes[next].change.group] && count < MOST_OF_OBJECT)
+                of_object[count++] = &fixes[next].change;
+        }
+        if (count)
+            add_object(weighing, of_object, count,
+                       run->model->objects.items[fixes[i].object].bytes);
+    }
+    return analyze_replay_gain(run->replay, weighing->changes.items, weighing->changes.count);
+}
+
+// What is followed gains as much as all findings do.
+static bool is_enough(struct weighing *weighing)
+{
+    if (weighing->failed || weighing->steps > MOST_STEPS)
+        return false;
+    const uint64_t gain = replay(weighing);
+    return gain >= weighing->wanted || !analyze_is_gain(weighing->wanted - gain, weighing->peak);
+}
+
+static void follow(struct weighing *weighing, const uint32_t *findings, size_t count, bool on)
+{
+    for (size_t i = 0; i < count; i++)
+        weighing->followed[findings[i]] = on;
+}
+
+// Follows those of the findings that are needed beside what is followed already. `changed`: that is
+// more than when it was last found not to be enough.
+static void find_needed(struct weighing *weighing, const uint32_t *findings, size_t count,
+                        bool changed)
+{
+    if (count == 0 || (changed && is_enough(weighing)))
+        return;
+    if (count == 1) {
+        follow(weighing, findings, 1, true);
+        return;
+    }
+    const size_t half = count / 2;
+    follow(weighing, findings, half, true);
+    find_needed(weighing, findings + half, count - half, true);
+    follow(weighing, findings, half, false);
+    bool added = false;
+    for (size_t i = half; i < count; i++)
+        added |= weighing->followed[findings[i]];
+    find_needed(weighing, findings, half, added);
+}
+
+// Those that gain nothing off the peak by themselves, but have fixes of enough bytes to gain
+// something together with others, the best first. Sets what is followed to all findings with that
+// many bytes. Returns how many there are.
+static size_t take_candidates(struct weighing *weighing, uint32_t *candidates)
+{
+    const struct analyze_run *run = weighing->run;
+    const struct analyze_finding **sorted = calloc(run->findings.count + 1, sizeof(*sorted));
+    uint64_t *bytes = calloc(run->findings.count + 1, sizeof(*bytes)); // of all fixes, by finding
+    size_t count = 0;
+    weighing->failed |= !sorted || !bytes;
+    for (size_t i = 0; i < run->fixes.count && bytes; i++) {
+        const struct analyze_change *change = &run->fixes.items[i].change;
+        if (__builtin_add_overflow(bytes[change->group], change->bytes, &bytes[change->group]))
+            bytes[change->group] = UINT64_MAX;
+    }
+    for (size_t i = 0; i < run->findings.count && sorted && bytes; i++) {
+        const struct analyze_finding *finding = &run->findings.items[i];
+        weighing->followed[i] = analyze_is_gain(bytes[i], weighing->peak);
+        if (weighing->followed[i] && !analyze_is_gain(finding->peak_bytes, weighing->peak))
+            sorted[count++] = finding;
+    }
+    free(bytes);
+    if (count)
+        qsort(sorted, count, sizeof(*sorted), analyze_by_rank);
+    for (size_t i = 0; i < count; i++)
+        candidates[i] = (uint32_t)(sorted[i] - run->findings.items);
+    free(sorted);
+    return count;
+}
+
+// What all that are needed gain, less what they gain without this one. 0 where there is no time for
+// one more replay.
+static uint64_t lost_without(struct weighing *weighing, uint32_t finding)
+{
+    if (weighing->steps > MOST_STEPS)
+        return 0;
+    weighing->followed[finding] = false;
+    const uint64_t without = replay(weighing);
+    weighing->followed[finding] = true;
+    return weighing->wanted > without ? weighing->wanted - without : 0;
+}
+
+static void weigh_together(struct weighing *weighing)
+{
+    struct analyze_run *run = weighing->run;
+    uint32_t *candidates = calloc(run->findings.count + 1, sizeof(*candidates));
+    weighing->followed = calloc(run->findings.count + 1, sizeof(*weighing->followed));
+    weighing->failed |= !candidates || !weighing->followed;
+    qsort(run->fixes.items, run->fixes.count, sizeof(*run->fixes.items), by_object);
+    const size_t count = weighing->failed ? 0 : take_candidates(weighing, candidates);
+    if (count && !weighing->failed) {
+        weighing->wanted = replay(weighing);
+        follow(weighing, candidates, count, false);
+        find_needed(weighing, candidates, count, true);
+    }
+    for (size_t i = 0; i < count && !weighing->failed; i++) {
+        struct analyze_finding *finding = &run->findings.items[candidates[i]];
+        if (!weighing->followed[candidates[i]] || finding->worthwhile)
+            continue;
+        finding->worthwhile = finding->only_together = true;
+        finding->together_bytes = lost_without(weighing, candidates[i]);
+    }
+    free(candidates);
+    free(weighing->followed);
+    base_array_fini(&weighing->changes);
+}
+
+bool analyze_weigh(struct analyze_run *run, const struct analyze_run_time *time)
+{
+    struct weighing weighing = {.run = run, .peak = run->peak_count ? run->peaks[0].bytes : 0};
+    weigh_each(run, weighing.peak, time);
+    if (run->fixes.count)
+        weigh_together(&weighing);
+    return !weighing.failed && !analyze_replay_failed(run->replay);
+}

@@ -1,0 +1,16 @@
+# A program without waste is told so, in every form, whatever it was recorded with; the findings that gain nothing are there
+# when asked for.
+nvcc=$(../../../scripts/have nvcc) || exit 77
+cd ../../../examples || exit 1
+"$nvcc" -O2 -g -Wno-deprecated-gpu-targets -arch=compute_75 saxpy/saxpy.cu -o "$SCRATCH/saxpy" || exit 1
+cd "$SCRATCH" || exit 1
+COLUMNS=100
+export COLUMNS
+for analyses in objects objects,sync; do
+    "$GLINT" record -q -f -o s.glint --no-cache --device sim --analyses $analyses -- ./saxpy >/dev/null || exit 1
+    "$GLINT" report s.glint | sed -n '/^What to fix/,/^$/p'
+    "$GLINT" report --verbose s.glint | grep -c '^  [0-9]*\. '
+    "$GLINT" report --format json s.glint | grep -o '"worthwhile":[0-9tf][a-z]*' | sort | uniq -c | sed 's/^ *//'
+    "$GLINT" report --format sarif s.glint | grep -o '"results":\[[^]]*\]'
+    "$GLINT" report --format github s.glint | sed -n '/^::/p; /^## /p'
+done
