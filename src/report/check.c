@@ -239,6 +239,13 @@ static enum base_code refuse(const struct report_check *check, struct base_error
                               rule->kind == REPORT_RULE_GROWTH;
         BASE_RETURN_IF(compares && !request->baseline, error, BASE_INVALID,
                        "the rule '%s' needs a baseline", rule->text);
+        BASE_RETURN_IF(
+            rule->has_limit && rule->unit == REPORT_NS &&
+                analyze_is_simulated(check->data->analysis),
+            error, BASE_INVALID,
+            "the rule '%s' cannot be decided: %s was recorded on the simulated GPU, whose "
+            "times are not real",
+            rule->text, request->name);
         const char *needed = rule->kind == REPORT_RULE_FINDING ? needed_for(rule->pattern) : NULL;
         BASE_RETURN_IF(needed && !was_recorded(check->data, needed), error, BASE_INVALID,
                        "the rule '%s' cannot be decided: %s was recorded without --analyses %s",

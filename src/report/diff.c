@@ -83,17 +83,27 @@ static bool differs(const struct matching *matching, const struct report_diff_it
     const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
     const uint64_t before = measure->value(old), after = measure->value(new);
     if (measure->unit == REPORT_DIFF_NS)
-        return old->timed && new->timed &&report_diff_times_differ(
-                                 before, after, matching->tolerance_percent,
-                                 item->kind == REPORT_DIFF_WAIT ? REPORT_DIFF_LEAST_WAIT_NS
-                                                                : REPORT_DIFF_LEAST_NS);
+        return matching->diff->timed && old->timed &&
+               new->timed &&report_diff_times_differ(before, after, matching->tolerance_percent,
+                                                     item->kind == REPORT_DIFF_WAIT
+                                                         ? REPORT_DIFF_LEAST_WAIT_NS
+                                                         : REPORT_DIFF_LEAST_NS);
     return before != after && !old->implicit && !new->implicit;
 }
 
-// Whether a call waits that was not asked to depends on when it comes: only time tells.
-static bool is_chance(const struct report_diff_side *side)
+// Whether a call waits that was not asked to depends on when it comes: only time tells, where it is
+// real.
+static bool is_chance(const struct matching *matching, const struct report_diff_side *side)
 {
-    return side->implicit && side->timed && side->ns < REPORT_DIFF_LEAST_WAIT_NS;
+    return side->implicit &&
+           (!matching->diff->timed || (side->timed && side->ns < REPORT_DIFF_LEAST_WAIT_NS));
+}
+
+// There is something of it, by which a thing can be told that is in one profile only.
+static bool is_telling(const struct matching *matching, const struct report_diff_side *side,
+                       const struct report_diff_measure *measure)
+{
+    return measure->value(side) && (measure->unit != REPORT_DIFF_NS || matching->diff->timed);
 }
 
 static void judge(const struct matching *matching, struct report_diff_item *item)
@@ -103,11 +113,11 @@ static void judge(const struct matching *matching, struct report_diff_item *item
     item->change = REPORT_DIFF_SAME;
     if (!old->count || !new->count) {
         const struct report_diff_side *side = old->count ? old : new;
-        if (is_chance(side))
+        if (is_chance(matching, side))
             return;
         item->change = old->count ? REPORT_DIFF_GONE : REPORT_DIFF_NEW;
         // The first that there is anything of.
-        while (measure[1].word && measure->value(side) == 0)
+        while (measure[1].word && !is_telling(matching, side, measure))
             measure++;
         item->measure = measure;
         return;
@@ -478,6 +488,8 @@ enum base_code report_diff_load(struct report_diff *diff, const struct report_di
             base_fail_while(error, "reading %s", request->names[which]);
     }
     if (code == BASE_OK) {
+        diff->timed = !analyze_is_simulated(diff->data[0].analysis) &&
+                      !analyze_is_simulated(diff->data[1].analysis);
         match(&matching);
         if (diff->items.count)
             qsort(diff->items.items, diff->items.count, sizeof(*diff->items.items), by_change);

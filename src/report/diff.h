@@ -72,6 +72,7 @@ struct report_diff {
     uint64_t same[REPORT_DIFF_KINDS]; // items that did not change, which are not in the array
     struct report_diff_sum sums[REPORT_DIFF_SUMS];
     BASE_ARRAY(const char *) notes; // on what cannot be compared
+    bool timed;                     // times of both are real, and are compared
 };
 
 // Begins as {0}; report_diff_fini is needed also where this failed.

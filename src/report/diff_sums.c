@@ -100,7 +100,7 @@ void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent)
         struct report_diff_sum *sum = &diff->sums[i];
         sum->name = rows[i].name;
         sum->unit = rows[i].unit;
-        sum->known = timed[i][0] && timed[i][1];
+        sum->known = timed[i][0] && timed[i][1] && (diff->timed || sum->unit != REPORT_DIFF_NS);
         sum->differs =
             sum->unit == REPORT_DIFF_NS
                 ? sum->known && report_diff_times_differ(
@@ -153,8 +153,12 @@ bool report_diff_add_notes(struct report_diff *diff, const char *const names[2])
     put_devices(old, &devices[0]);
     put_devices(new, &devices[1]);
     bool good = !devices[0].failed && !devices[1].failed;
-    if (good && old->devices.count &&
-        new->devices.count &&strcmp(devices[0].text, devices[1].text) != 0) {
+    if (good && !diff->timed) {
+        text = (struct base_buf){0};
+        base_buf_puts(&text, "times of a simulated GPU are not real, and are not compared");
+        good = add_note(diff, &text);
+    } else if (good && old->devices.count &&
+               new->devices.count &&strcmp(devices[0].text, devices[1].text) != 0) {
         text = (struct base_buf){0};
         base_buf_printf(&text, "times are of different GPUs: %s and %s", devices[0].text,
                         devices[1].text);

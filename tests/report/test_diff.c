@@ -426,15 +426,64 @@ static void what_cannot_be_compared_is_said(void **state)
     pair_end(&to);
     open_diff(&opened, 0, 1);
     assert_int_equal(opened.diff.notes.count, 3);
-    assert_non_null(strstr(opened.diff.notes.items[0], "H200 (simulated) and H200, A100"));
+    assert_non_null(
+        strstr(opened.diff.notes.items[0], "times are of different GPUs: H200 and H200, A100"));
     assert_non_null(strstr(opened.diff.notes.items[1], "'objects,sync' and 'elements'"));
     assert_non_null(strstr(opened.diff.notes.items[2], "missing in new"));
+    close_diff(&opened);
+}
+
+// One launch and two waits, one of them of a copy that was not asked to.
+static void write_timed(unsigned which, uint64_t ns, unsigned launches, bool simulated)
+{
+    struct pair_writer to;
+    pair_begin_on(&to, paths[which], "objects,sync", simulated);
+    const uint32_t place = pair_path(&to, "f", "s.cu", 1), kernel = pair_kernel(&to, "k");
+    for (unsigned i = 0; i < launches; i++)
+        pair_launch(&to, kernel, 0, ns, 0);
+    pair_wait(&to, ns, place);
+    pair_call(&to, (struct profile_call){.kind = PROFILE_CALL_COPY,
+                                         .path = place,
+                                         .waited_ns = ns,
+                                         .flags = which ? PROFILE_CALL_WAITED : 0});
+    pair_end(&to);
+}
+
+static void times_of_a_simulated_gpu_are_not_compared(void **state)
+{
+    (void)state;
+    struct opened opened;
+    for (unsigned simulated = 0; simulated < 4; simulated++) { // one of them, the other, or both
+        write_timed(0, 1000000, 1, simulated & 1);
+        write_timed(1, 9000000, 1, simulated & 2);
+        open_diff(&opened, 0, 1);
+        assert_int_equal(report_diff_is_empty(&opened.diff), simulated != 0);
+        assert_int_equal(opened.diff.notes.count, simulated != 0);
+        if (simulated)
+            assert_non_null(strstr(opened.diff.notes.items[0], "not compared"));
+        close_diff(&opened);
+    }
+}
+
+static void numbers_of_a_simulated_gpu_are_compared(void **state)
+{
+    (void)state;
+    struct opened opened;
+    write_timed(0, 1000000, 1, true);
+    write_timed(1, 1000000, 2, true);
+    open_diff(&opened, 0, 1);
+    assert_int_equal(opened.diff.items.count, 1);
+    assert_int_equal(opened.diff.items.items[0].kind, REPORT_DIFF_KERNEL);
+    assert_int_equal(opened.diff.items.items[0].change, REPORT_DIFF_WORSE);
+    assert_string_equal(opened.diff.items.items[0].measure->word, "launches");
     close_diff(&opened);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_of_a_simulated_gpu_are_not_compared),
+        cmocka_unit_test(numbers_of_a_simulated_gpu_are_compared),
         cmocka_unit_test(a_profile_does_not_differ_from_itself),
         cmocka_unit_test(exchanged_profiles_give_the_mirrored_difference),
         cmocka_unit_test(nothing_is_lost_or_counted_twice),
