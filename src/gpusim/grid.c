@@ -120,7 +120,7 @@ static void no_progress(struct block *block)
                 warp_fault(
                     warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
                     "waits at barrier %u, where %u of %u threads came and the others never will",
-                    path->barrier, barrier->arrived,
+                    path->barrier, barrier->arrived + barrier->absent,
                     barrier->expected ? barrier->expected : block->live_threads);
             } else {
                 warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),

@@ -9,9 +9,11 @@
 // 32-bit lanes whose upper bits are 0.
 //
 // Lanes that diverge become paths of their own; a join waits at the branch's immediate
-// post-dominator until all its lanes have come or ended. Any path may run while others wait, and a
-// path that has run for long gives way, so that lanes that wait for other lanes of their warp make
-// progress.
+// post-dominator until all its lanes have come or ended. Any path may run while others wait. A join
+// keeps lanes together for speed, and for accesses that belong together; PTX knows none, so nobody
+// waits there in vain: a path that has run for long gives way, and where all paths of a warp wait
+// at barriers or for other lanes, those at joins go on alone. So threads that branch to the
+// kernel's end have ended for those that wait for them.
 #ifndef GLINT_GPUSIM_MACHINE_H
 #define GLINT_GPUSIM_MACHINE_H
 
@@ -207,11 +209,12 @@ struct path {
     uint32_t rejoin; // where it meets the others of its join, in frame `rejoin_frame`
     struct frame *frame;
     struct frame *rejoin_frame;
-    int32_t join;     // index, or -1
-    uint32_t members; // PATH_TOGETHER: whom it waits for
-    uint32_t spent;   // instructions since it last met others
-    bool released;    // a barrier let it go; its instruction runs once more to finish
-    uint32_t result;  // of bar.red: how many, and whether all or any
+    int32_t join;         // index, or -1
+    uint32_t members;     // PATH_TOGETHER: whom it waits for
+    uint32_t taking_part; // and its lanes that wait: all but those whose guard says no
+    uint32_t spent;       // instructions since it last met others
+    bool released;        // a barrier let it go; its instruction runs once more to finish
+    uint32_t result;      // of bar.red: how many, and whether all or any
     bool all, any;
 };
 
@@ -233,6 +236,8 @@ struct join {
 // room for few paths and joins until they need more.
 enum { FEW_PATHS = 4, MOST_PATHS = LANES + 1, FEW_JOINS = 4, MOST_JOINS = 2 * LANES };
 
+enum { BARRIERS = 16 }; // of a block
+
 struct warp {
     // What handlers use, first.
     uint32_t mask;            // lanes that execute now
@@ -249,6 +254,7 @@ struct warp {
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
     const uint32_t (*tid)[LANES]; // x, y, z
     uint32_t carry;               // the condition code register, a bit a lane
+    uint32_t came[BARRIERS];      // lanes, to a barrier with a count, where not all that live have
     unsigned char *local;         // LANES stacks of launch->local_bytes each
     struct path few[FEW_PATHS];   // the first; warp_path() gives any
     struct path *more;            // the others, once they are needed
@@ -262,12 +268,10 @@ struct warp {
 
 enum { LEAST_FRAME = 32 }; // bytes of a thread's stack for a call
 
-enum { BARRIERS = 16 };
-
 struct barrier {
     uint32_t arrived;         // threads
-    uint32_t expected;        // 0: all of the block
-    uint32_t waiting;         // paths
+    uint32_t absent;          // lanes that ended or never were, of warps that came as a whole
+    uint32_t expected;        // 0: all of the block that live; else `absent` count too
     uint32_t all, any, count; // of bar.red
 };
 
@@ -427,7 +431,8 @@ void warp_fini(struct warp *warp);
 uint64_t warp_bytes(const struct launch *launch);
 // Runs until all paths wait or ended, or the budget is spent. False: the launch is over.
 bool warp_run(struct warp *warp, uint64_t budget);
-void warp_release_barrier(struct block *block, unsigned id);
+// Lanes of the warp have ended: lets go who waits at the barrier for them alone.
+void warp_left_barrier(struct warp *warp, unsigned id);
 
 // frame.c
 // Registers start as zeros: what a program reads without having written it is the same in every

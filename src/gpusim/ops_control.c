@@ -241,14 +241,15 @@ static bool choose_call(struct decoder *decoder, const struct ptx_instr *instr, 
 
 // --- Barriers ------------------------------------------------------------------------------------
 
-void warp_release_barrier(struct block *block, unsigned id)
+static void release_barrier(struct block *block, unsigned id)
 {
     struct barrier *barrier = &block->barriers[id];
-    uint32_t expected = barrier->expected ? barrier->expected : block->live_threads;
-    if (barrier->arrived < expected)
+    if (barrier->expected ? barrier->arrived + barrier->absent < barrier->expected
+                          : barrier->arrived < block->live_threads)
         return;
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[w];
+        warp->came[id] = 0;
         for (uint32_t p = 0; p < warp->path_count; p++) {
             struct path *path = warp_path(warp, p);
             if (path->state != PATH_BARRIER || path->barrier != id)
@@ -262,6 +263,23 @@ void warp_release_barrier(struct block *block, unsigned id)
     }
     block->progressed = true;
     memset(barrier, 0, sizeof(*barrier));
+}
+
+// A barrier's count is one of whole warps: where all lanes of a warp that live have come, those
+// that ended and those that never were are counted with them.
+static void count_absent(struct warp *warp, unsigned id)
+{
+    uint32_t came = warp->came[id];
+    if (!came || (warp->live & ~came))
+        return;
+    warp->block->barriers[id].absent += (uint32_t)__builtin_popcount(~(warp->live | came));
+    warp->came[id] = 0; // it may come once more, by bar.arrive
+}
+
+void warp_left_barrier(struct warp *warp, unsigned id)
+{
+    count_absent(warp, id);
+    release_barrier(warp->block, id);
 }
 
 enum { BARRIER_ARRIVE = 1, BARRIER_RED = 2, RED_AND = 4, RED_OR = 8, RED_POPC = 16, RED_NOT = 32 };
@@ -297,6 +315,10 @@ static enum step run_barrier(struct warp *warp, const struct uop *op)
     if (!barrier->arrived)
         *barrier = (struct barrier){.expected = threads, .all = 1};
     barrier->arrived += (uint32_t)__builtin_popcount(warp->mask);
+    if (barrier->expected) {
+        warp->came[id] |= warp->mask;
+        count_absent(warp, id);
+    }
     if (op->mode & BARRIER_RED) {
         uint32_t bits = predicate(warp, op->c);
         bits = (op->mode & RED_NOT ? ~bits : bits) & warp->mask;
@@ -305,15 +327,14 @@ static enum step run_barrier(struct warp *warp, const struct uop *op)
         barrier->any |= bits != 0;
     }
     if (op->mode & BARRIER_ARRIVE) {
-        warp_release_barrier(block, id);
+        release_barrier(block, id);
         return STEP_NEXT;
     }
     if (!warp_part(warp, op))
         return STEP_STOP;
-    barrier->waiting++;
     path->state = PATH_BARRIER;
     path->barrier = (uint8_t)id;
-    warp_release_barrier(block, id);
+    release_barrier(block, id);
     // Released at once where this was the last to come: the path runs on in its next turn.
     return STEP_STOP;
 }

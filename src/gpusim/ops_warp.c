@@ -78,7 +78,7 @@ static enum step shuffle(struct warp *warp, const struct uop *op)
             valid = from <= most;
             break;
         }
-        if (!valid)
+        if (!valid || !(warp->live >> (from & 31) & 1)) // undefined: where a lane has ended
             from = lane;
         result[i] = in[from & 31];
         good |= (uint32_t)valid << i;

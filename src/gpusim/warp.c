@@ -237,6 +237,25 @@ enum step warp_arrive(struct warp *warp, const struct uop *op)
     return STEP_STOP;
 }
 
+// Those that have come to a join go on without the others. False: there is no memory, and they wait
+// on.
+static bool leave_join(struct warp *warp, struct join *join)
+{
+    struct path *freed = new_path(warp);
+    if (!freed)
+        return false;
+    *freed = (struct path){.state = PATH_READY,
+                           .mask = join->arrived,
+                           .pc = join->pc,
+                           .frame = join->frame,
+                           .rejoin = join->rejoin,
+                           .rejoin_frame = join->rejoin_frame,
+                           .join = join->join};
+    join->expected &= ~join->arrived;
+    join->arrived = 0;
+    return true;
+}
+
 // A path that has run for long may wait for lanes that wait for it where it would meet them: they
 // go on without it, and the branches that made them wait are remembered.
 static void let_go(struct warp *warp, const struct path *path)
@@ -245,24 +264,75 @@ static void let_go(struct warp *warp, const struct path *path)
         struct join *join = &warp->joins[index];
         if (!join->arrived)
             continue;
-        struct path *freed = new_path(warp);
-        if (!freed)
-            return; // they wait on
-        *freed = (struct path){.state = PATH_READY,
-                               .mask = join->arrived,
-                               .pc = join->pc,
-                               .frame = join->frame,
-                               .rejoin = join->rejoin,
-                               .rejoin_frame = join->rejoin_frame,
-                               .join = join->join};
-        join->expected &= ~join->arrived;
-        join->arrived = 0;
+        if (!leave_join(warp, join))
+            return;
         if (join->branch)
             __atomic_store_n(&((struct uop *)(uintptr_t)join->branch)->spins, 1, __ATOMIC_RELAXED);
     }
 }
 
+static int32_t joins_around(const struct warp *warp, int32_t index)
+{
+    int32_t count = 0;
+    for (; index >= 0; index = warp->joins[index].join)
+        count++;
+    return count;
+}
+
+// For a warp none of whose paths can run: they wait at barriers or for lanes of the warp, and whom
+// they wait for may stand at a join. To PTX there are no joins, so no thread may have to wait at
+// one: the lanes at the outermost join go on alone. Outermost first, because that is where threads
+// stand that returned early; lanes at inner joins stay together with those they wait for where the
+// end of these threads is enough. False: nobody stands at a join, or there is no memory, and the
+// launch is over.
+static bool leave_outermost_join(struct warp *warp)
+{
+    int32_t outermost = -1, least = INT32_MAX;
+    for (int32_t i = 0; i < warp->join_room; i++) {
+        if (!warp->joins[i].used || !warp->joins[i].arrived)
+            continue;
+        int32_t around = joins_around(warp, i);
+        if (around < least) {
+            least = around;
+            outermost = i;
+        }
+    }
+    if (outermost < 0)
+        return false;
+    if (leave_join(warp, &warp->joins[outermost]))
+        return true;
+    warp->path = warp_path(warp, 0); // without memory for more, the few are all in use
+    no_memory(warp, &warp->path->frame->code->ops[warp->path->pc]);
+    return false;
+}
+
 // --- The end of lanes ----------------------------------------------------------------------------
+
+static bool waits_beside(const struct path *path, const struct path *other)
+{
+    return other != path && other->state == PATH_TOGETHER && other->pc == path->pc &&
+           other->frame == path->frame;
+}
+
+// The lanes that execute the path's instruction of several lanes now: those of the path, and of
+// others that wait there, where all whom they wait for go along. 0: the path itself has to wait.
+static uint32_t gathered(struct warp *warp, const struct path *path)
+{
+    uint32_t here = path->taking_part, before;
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        const struct path *other = warp_path(warp, i);
+        here |= waits_beside(path, other) ? other->taking_part : 0;
+    }
+    do {
+        before = here;
+        for (uint32_t i = 0; i < warp->path_count; i++) {
+            const struct path *other = warp_path(warp, i);
+            if (waits_beside(path, other) && (other->members & warp->live & ~here))
+                here &= ~other->taking_part;
+        }
+    } while (here != before);
+    return path->members & warp->live & ~here ? 0 : here;
+}
 
 enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
 {
@@ -277,8 +347,14 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
     path->mask &= ~lanes;
     block->progressed = true;
     for (unsigned i = 0; i < BARRIERS; i++) {
-        if (block->barriers[i].waiting)
-            warp_release_barrier(block, i);
+        if (block->barriers[i].arrived)
+            warp_left_barrier(warp, i);
+    }
+    // Whoever waited for these lanes alone looks again.
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        struct path *other = warp_path(warp, i);
+        if (other->state == PATH_TOGETHER && gathered(warp, other))
+            other->state = PATH_READY;
     }
     if (path->mask) {
         warp_set_mask(warp, path->mask);
@@ -349,13 +425,6 @@ enum step warp_return(struct warp *warp)
 
 // --- Waiting for lanes of the warp ---------------------------------------------------------------
 
-// At the instruction of several lanes that the running path has come to.
-static bool waits_here(const struct warp *warp, const struct path *other)
-{
-    return other->state == PATH_TOGETHER && other->pc == warp->path->pc &&
-           other->frame == warp->path->frame;
-}
-
 bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
 {
     struct path *path = warp->path;
@@ -363,26 +432,16 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
     members &= warp->live;
     if ((warp->mask & members) == members)
         return true;
-    // Those that wait here go on with this path where all whom they themselves wait for do.
-    uint32_t here = warp->mask, before;
-    for (uint32_t i = 0; i < warp->path_count; i++)
-        here |= waits_here(warp, warp_path(warp, i)) ? warp_path(warp, i)->mask : 0;
-    do {
-        before = here;
-        for (uint32_t i = 0; i < warp->path_count; i++) {
-            const struct path *other = warp_path(warp, i);
-            if (waits_here(warp, other) && (other->members & warp->live & ~here))
-                here &= ~other->mask;
-        }
-    } while (here != before);
-    if ((here & members) != members) {
+    path->members = members;
+    path->taking_part = warp->mask;
+    uint32_t here = gathered(warp, path);
+    if (!here) {
         path->state = PATH_TOGETHER;
-        path->members = members;
         return false;
     }
     for (uint32_t i = 0; i < warp->path_count; i++) {
         struct path *other = warp_path(warp, i);
-        if (waits_here(warp, other) && (other->mask & here)) {
+        if (waits_beside(path, other) && (other->taking_part & here)) {
             other->state = PATH_READY;
             other->pc++;
         }
@@ -484,8 +543,10 @@ bool warp_run(struct warp *warp, uint64_t budget)
                 at = index + 1; // the turn after this is another path's
             }
         }
-        if (!chosen)
+        if (!chosen && !leave_outermost_join(warp))
             break;
+        if (!chosen)
+            continue;
         if (warp->packed && !warp_unpack(warp)) {
             warp->path = chosen;
             no_memory(warp, &chosen->frame->code->ops[chosen->pc]);
@@ -537,6 +598,7 @@ bool warp_start(struct warp *warp)
     uint32_t left = launch->threads_per_block - warp->index * LANES;
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = 0;
+    memset(warp->came, 0, sizeof(warp->came));
     warp->path_count = warp->next_path = 0;
     struct frame *frame = frame_new(warp, launch->code, NULL);
     if (!frame)
