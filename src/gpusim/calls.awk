@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes what lets every API function be logged in one place, from declarations and definitions as
-# clang-format lays them out. Each function that a library defines under its API name is compiled
-# under the name inner_NAME, and a generated NAME around it tells the log (calls.h):
+# Makes what every API function does at its start and end, in one place, from declarations and
+# definitions as clang-format lays them out. Each function that a library defines under its API name
+# is compiled under the name inner_NAME, and a generated NAME around it holds back the thread's
+# cancellation and tells the log (calls.h):
 #
 #   awk -v make=names -f calls.awk HEADER SOURCE...                     the header that renames
 #   awk -v make=calls -v includes="..." -f calls.awk HEADER SOURCE...   the functions around them
@@ -155,14 +156,18 @@ function print_call(name, type, parts, many, i, space) {
     print type space "inner_" name "(" parameters[name] ");"
     print type space "outer_" name "(" parameters[name] ") __asm__(\"" name "\") __attribute__((visibility(\"default\")));"
     print type space "outer_" name "(" parameters[name] ")\n{"
+    print "    const struct call_cancel cancel = call_hold_cancel();"
     print "    struct call call = {.to = calls_to()};"
     if (type == "void") {
         print "    if (call.to) {\n" ins "    call_begin(&call, \"" name "\");\n    }"
         print "    inner_" name "(" names ");"
-        print "    if (call.to)\n        call_end(&call, 0);\n}\n"
+        print "    if (call.to)\n        call_end(&call, 0);"
+        print "    call_let_cancel(cancel);\n}\n"
         return
     }
-    print "    if (!call.to)\n        return inner_" name "(" names ");"
+    print "    if (!call.to) {"
+    print "        " type space "outcome = inner_" name "(" names ");"
+    print "        call_let_cancel(cancel);\n        return outcome;\n    }"
     printf "%s", ins
     print "    call_begin(&call, \"" name "\");"
     print "    " type space "outcome = inner_" name "(" names ");"
@@ -175,7 +180,7 @@ function print_call(name, type, parts, many, i, space) {
             print "    CALL_PUT(call, \"returned\", outcome);"
         print "    call_end(&call, 0);"
     }
-    print "    return outcome;\n}\n"
+    print "    call_let_cancel(cancel);\n    return outcome;\n}\n"
 }
 
 END {

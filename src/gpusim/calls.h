@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How API functions tell the log that they are called, with what, and what came of it. calls.awk
-// makes a function around each of them from this. The driver and each runtime have a copy of
+// What API functions do at their start and end: they hold back the thread's cancellation, and tell
+// the log that they are called, with what, and what came of it. calls.awk makes a function around
+// each of them from this. The driver and each runtime have a copy of
 // calls.c; the driver alone has the log and hands the runtime a door to it. Internal.
 #ifndef GLINT_GPUSIM_CALLS_H
 #define GLINT_GPUSIM_CALLS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +36,31 @@ struct call {
 static inline const struct calls *calls_to(void);
 // Finds that out, once: each library has its own.
 const struct calls *calls_find(void);
+
+// A call takes locks and waits, so a thread that is cancelled in it (pthread_cancel) must live
+// until it returns. Calls may be nested. call_let_cancel ends what call_hold_cancel began, when the
+// call holds no lock any more: a thread with asynchronous cancellation may end there.
+struct call_cancel {
+    int state, type; // the thread's own
+};
+
+static inline struct call_cancel call_hold_cancel(void)
+{
+    struct call_cancel own;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &own.state);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &own.type);
+    return own;
+}
+
+// The type last: some versions of glibc (2.36) give a thread that ends in pthread_setcancelstate
+// the result NULL instead of PTHREAD_CANCELED.
+static inline void call_let_cancel(struct call_cancel own)
+{
+    if (own.state != PTHREAD_CANCEL_DISABLE)
+        pthread_setcancelstate(own.state, NULL);
+    if (own.type != PTHREAD_CANCEL_DEFERRED)
+        pthread_setcanceltype(own.type, NULL);
+}
 
 // Between arguments and the call, and between outputs and the return.
 void call_begin(struct call *call, const char *name);

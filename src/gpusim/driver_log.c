@@ -113,9 +113,11 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
 
 void driver_log_missing(const char *name, CUresult result)
 {
+    const struct call_cancel cancel = call_hold_cancel();
     struct call call = {.to = calls_to()};
-    if (!call.to)
-        return;
-    call_begin(&call, name);
-    call_end(&call, result);
+    if (call.to) {
+        call_begin(&call, name);
+        call_end(&call, result);
+    }
+    call_let_cancel(cancel);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "driver.h"
 #include "driver_missing.h"
 
@@ -92,7 +93,10 @@ CUresult driver_not_there(const char *function)
 int driver_missing(const char *function)
 {
     driver_log_missing(function, CUDA_ERROR_NOT_SUPPORTED);
-    return driver_not_there(function);
+    const struct call_cancel cancel = call_hold_cancel();
+    const int result = driver_not_there(function);
+    call_let_cancel(cancel);
+    return result;
 }
 
 void driver_flush_output(void)

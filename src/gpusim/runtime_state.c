@@ -122,12 +122,15 @@ cudaError_t runtime_missing(const char *name, atomic_bool *told)
 
 cudaError_t runtime_refuse(const char *name, atomic_bool *told)
 {
+    const struct call_cancel cancel = call_hold_cancel();
     struct call call = {.to = calls_to()};
     if (call.to) {
         call_begin(&call, name);
         call_end(&call, cudaErrorNotSupported);
     }
-    return runtime_missing(name, told);
+    const cudaError_t result = runtime_missing(name, told);
+    call_let_cancel(cancel);
+    return result;
 }
 
 // The log is the driver's. Only where there is to be one is the driver asked, so that whoever

@@ -2,6 +2,7 @@
 // Hooks of modules and libraries: what is loaded, and which handle is which kernel.
 #define XXH_INLINE_ALL
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -130,15 +131,18 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
 
 // The hook of a function that loads an image, or a file. `instead` loads another image in its
 // place, load.replacement, in which kernels have clones with probes, for as long as the driver
-// takes it.
+// takes it. Files are read and threads joined, where a thread could be cancelled: not before all is
+// done, for helping threads work on what is this thread's.
 #define LOADS(symbol, params, args, image, path, values, count, library, instead, ...) \
     CUresult symbol params                                                             \
     {                                                                                  \
         struct call call;                                                              \
         struct probe_load load;                                                        \
         CUresult result = CUDA_ERROR_UNKNOWN;                                          \
+        int cancel;                                                                    \
         if (!call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER))               \
             return REAL(symbol) args;                                                  \
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);                       \
         probe_load_begin(&load, &call, (image), (path), (library));                    \
         probe_load_options(&load, (values), (count));                                  \
         call_start(&call);                                                             \
@@ -152,6 +156,7 @@ static bool is_preserved(const CUlibraryOption *options, unsigned count)
         call_stop(&call, result);                                                      \
         const uint32_t number = __VA_ARGS__;                                           \
         probe_load_end(&load, number);                                                 \
+        pthread_setcancelstate(cancel, NULL);                                          \
         return call_end(&call);                                                        \
     }
 

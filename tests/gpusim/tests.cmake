@@ -31,6 +31,19 @@ if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
         $<TARGET_FILE_DIR:glint_cudart_13> $<TARGET_FILE:gpusim_driver_behaviour>)
 endif()
 
+# Threads that are cancelled in calls of the driver leave no lock behind. (The row `cancel` of the matrix has them
+# recorded.)
+if(TARGET glint_cudart_13)
+    add_executable(gpusim_cancel matrix/cancel.c)
+    set_target_properties(gpusim_cancel PROPERTIES
+        OUTPUT_NAME cancel RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
+    target_include_directories(gpusim_cancel PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(gpusim_cancel PRIVATE pthread dl)
+    glint_test(gpusim.cancel gpusim_cancel waiting launching allocating loading mixed)
+    set_property(TEST gpusim.cancel APPEND PROPERTY
+        ENVIRONMENT_MODIFICATION "LD_LIBRARY_PATH=path_list_prepend:$<TARGET_FILE_DIR:glint_cudart_13>")
+endif()
+
 # Random kernels, on the simulated GPU as on a real one.
 if(TARGET glint_cudart_13)
     file(GLOB sources CONFIGURE_DEPENDS gpu/random/*.c)
