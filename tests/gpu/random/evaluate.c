@@ -188,22 +188,25 @@ static void exchange(struct block *block, const struct statement *it, const lane
     }
 }
 
-// Statements in which the lanes of a warp, all of them, see each other.
-static void run_warps(struct block *block, const struct statement *it)
+// Statements in which the lanes of a warp, all that have not ended, see each other.
+static void run_warps(struct block *block, const struct statement *it, const lanes there)
 {
     const unsigned threads = block->kernel->threads;
     uint32_t sent[MOST_THREADS], ballot[MOST_THREADS / 32] = {0};
     for (unsigned i = 0; i < threads; i++) {
         sent[i] = block->threads[i].regs.r[it->from[0].value];
-        ballot[i / 32] |= (uint32_t)guarded(&block->threads[i], it) << i % 32;
+        ballot[i / 32] |= (uint32_t)(there[i] && guarded(&block->threads[i], it)) << i % 32;
     }
     for (unsigned i = 0; i < threads; i++) {
         struct thread *thread = &block->threads[i];
+        if (!there[i])
+            continue;
         const uint32_t lanes_there = ballot[i / 32];
         uint32_t *to = &thread->regs.r[it->to];
+        const unsigned from =
+            i / 32 * 32 + lane_of(it, i % 32, (uint32_t)value(thread, 'r', it->from[1]));
         if (it->kind == SHUFFLE)
-            *to =
-                sent[i / 32 * 32 + lane_of(it, i % 32, (uint32_t)value(thread, 'r', it->from[1]))];
+            *to = sent[from < threads && there[from] ? from : i];
         else if (it->kind == BALLOT)
             *to = lanes_there;
         else if (guarded(thread, it))
@@ -252,7 +255,7 @@ static bool run_statement(struct block *block, const struct statement *it, const
     case EXCHANGE: exchange(block, it, there); return true;
     case SHUFFLE:
     case SHUFFLE_WHERE:
-    case BALLOT: run_warps(block, it); return true;
+    case BALLOT: run_warps(block, it, there); return true;
     default:
         for (unsigned i = 0; i < block->kernel->threads; i++) {
             if (there[i])

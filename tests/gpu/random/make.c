@@ -20,7 +20,6 @@ struct place {
     unsigned depth, loops; // of all statements, and of loops in each other
     unsigned callable;     // functions that may be called: the first ones
     bool together;         // all threads of the block come here that have not ended
-    bool *ended;           // some may have
     bool in_function;
 };
 
@@ -122,6 +121,13 @@ static void call(struct place *place, struct statement *it)
         it->from[i] = a_register(place, 'r');
 }
 
+static void end(struct place *place, struct statement *it)
+{
+    it->kind = EXIT;
+    it->to = below(place, 2);
+    guard(place, it);
+}
+
 static void branch(struct place *place, struct statement *it)
 {
     const unsigned kind = below(place, 8);
@@ -132,6 +138,8 @@ static void branch(struct place *place, struct statement *it)
     } else if (place->in_function && kind == 2) {
         it->kind = RETURN;
         guard(place, it);
+    } else if (kind == 2 && below(place, 4) == 0) {
+        end(place, it);
     } else if (kind == 3) {
         it->kind = SWITCH;
         it->from[0] = a_register(place, 'r');
@@ -152,8 +160,7 @@ static void branch(struct place *place, struct statement *it)
 static void meet(struct place *place, struct statement *it)
 {
     static const enum kind kinds[] = {EXCHANGE, REPEAT, SHUFFLE, SHUFFLE_WHERE, BALLOT};
-    const bool full = place->kernel->threads % 32 == 0 && !*place->ended;
-    it->kind = kinds[below(place, full ? 5 : 2)];
+    it->kind = kinds[below(place, 5)];
     it->from[0] = a_register(place, 'r');
     it->from[1] = an_operand(place, 'r');
     it->to = below(place, WORDS);
@@ -184,9 +191,7 @@ static void make_statement(struct place *place, struct statement *it)
     } else if (kind == 14 && place->callable && place->loops < 2) {
         call(place, it);
     } else if (kind == 15 && place->together && !place->depth && below(place, 4) == 0) {
-        it->kind = EXIT;
-        guard(place, it);
-        *place->ended = true;
+        end(place, it);
     } else if (kind < 17 && place->together && place->depth < 3) {
         meet(place, it);
     } else if (place->depth < 4) {
@@ -212,8 +217,7 @@ void make_kernel(struct kernel *kernel, uint64_t seed)
     uint64_t random = seed;
     memset(kernel, 0, sizeof(*kernel));
     kernel->seed = seed;
-    bool ended = false;
-    struct place place = {.kernel = kernel, .random = &random, .ended = &ended};
+    struct place place = {.kernel = kernel, .random = &random};
     kernel->blocks = 1 + below(&place, MOST_BLOCKS);
     kernel->threads = below(&place, 4) ? 32 * (1 + below(&place, MOST_THREADS / 32))
                                        : 1 + below(&place, MOST_THREADS);
@@ -371,10 +375,22 @@ static void write_shuffle(struct writer *writer, const struct statement *it)
                 from, end);
         return;
     }
+    static const char *const sources[SHUFFLES] = {
+        "mov.u32 %t3, %t0;\n",
+        "setp.lo.u32 %q, %t3, %t0;\nsub.u32 %t4, %t3, %t0;\nselp.b32 %t3, %t3, %t4, %q;\n",
+        "add.u32 %t4, %t3, %t0;\nsetp.hi.u32 %q, %t4, 31;\nselp.b32 %t3, %t3, %t4, %q;\n",
+        "xor.b32 %t3, %t3, %t0;\n",
+    };
     fprintf(writer->to, "and.b32 %%t0, ");
     write_operand(writer, 'r', it->from[1]);
-    fprintf(writer->to, ", 31;\nshfl.sync.%s.b32 %%r%u, %%r%u, %%t0, %s, 0xffffffff;\n",
-            shuffle_names[it->comparison], it->to, from, it->comparison == 1 ? "0" : "31");
+    fprintf(writer->to, ", 31;\nshfl.sync.%s.b32 %%t2, %%r%u, %%t0, %s, 0xffffffff;\n",
+            shuffle_names[it->comparison], from, it->comparison == 1 ? "0" : "31");
+    // What comes from a lane that has ended, or never was, is not defined.
+    fprintf(writer->to,
+            "setp.eq.u32 %%q, %%me, %%me;\nvote.sync.ballot.b32 %%t1, %%q, 0xffffffff;\n"
+            "and.b32 %%t3, %%me, 31;\n%sshr.u32 %%t1, %%t1, %%t3;\nand.b32 %%t1, %%t1, 1;\n"
+            "setp.ne.u32 %%q, %%t1, 0;\nselp.b32 %%r%u, %%t2, %%r%u, %%q;\n",
+            sources[it->comparison], it->to, from);
 }
 
 static void write_statement(struct writer *writer, const struct statement *it)
@@ -405,7 +421,7 @@ static void write_statement(struct writer *writer, const struct statement *it)
         break;
     case EXIT:
         write_guard(writer, it);
-        fprintf(to, "exit;\n");
+        fprintf(to, it->to ? "bra DONE;\n" : "exit;\n"); // as compilers write a return
         break;
     case IF: write_if(writer, it); break;
     case SWITCH: write_switch(writer, it); break;
@@ -442,7 +458,7 @@ static void write_body(struct writer *writer, const struct body *body)
 }
 
 static const char declarations[] =
-    ".reg .b32 %r<8>, %t<2>, %c<10>, %me;\n.reg .b64 %d<4>, %w<2>, %input, %local;\n"
+    ".reg .b32 %r<8>, %t<5>, %c<10>, %me;\n.reg .b64 %d<4>, %w<2>, %input, %local;\n"
     ".reg .f32 %f<4>;\n.reg .f64 %g<4>;\n.reg .pred %p<4>, %q;\n.local .align 4 .b32 loc[8];\n"
     "mov.u64 %input, inputs;\nmov.u64 %local, loc;\n";
 

@@ -2,7 +2,8 @@
 // Random kernels, whose results are known without a GPU: made as a tree of statements, written as
 // PTX, and evaluated here one statement at a time for all threads of a block. Whatever libcuda.so.1
 // there is must give the same. What hardware leaves open has no place in them: threads meet where
-// all of them come, masks name lanes that come, and sums do not depend on order.
+// all of them come that have not ended, masks name lanes that come or have ended, and sums do not
+// depend on order.
 #ifndef GLINT_TESTS_GPU_RANDOM_H
 #define GLINT_TESTS_GPU_RANDOM_H
 
@@ -54,7 +55,7 @@ enum kind {
     COMPUTE,       // op, to, from[], where the guard holds
     COMPARE,       // predicate number to: from[0] compared to from[1] as `comparison` says
     SELECT,        // to = from[0] where the guard holds, else from[1]
-    EXIT,          // the thread's end, where the guard holds
+    EXIT,          // the thread's end, where the guard holds; `to`: by a branch to the kernel's end
     IF,            // guard: first, else second
     SWITCH,        // from[0] & 3: arms[]
     LOOP,          // first, (from[0] & 7) times
