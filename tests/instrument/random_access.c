@@ -613,7 +613,13 @@ void write_shared(struct writer *writer)
     const unsigned to = fresh(writer, 'd'), word = fresh(writer, 'r');
     put(writer, "mov.u64 %%d%u, copies;\nmad.wide.u32 %%d%u, %%lin, 16, %%d%u;", to, to, to);
     put(writer, "st.shared.u32 [%%d%u+%u], %%acc;", to, 4 * below(writer, 4));
-    if (!writer->returned && !writer->depth && !writer->in_function)
-        put(writer, "bar.sync 0;");
+    // All threads come here that have not ended.
+    if (!writer->depth && !writer->in_function) {
+        const unsigned kind = below(writer, 4), votes = fresh(writer, 'r');
+        put(writer, kind == 0 ? "bar.warp.sync -1;" : "bar.sync 0;");
+        if (kind < 2)
+            put(writer, "vote.sync.ballot.b32 %%r%u, %%p%u, -1;\nxor.b32 %%sink, %%sink, %%r%u;",
+                votes, take_condition(writer), votes);
+    }
     put(writer, "ld.shared.u32 %%r%u, [%%d%u];\nxor.b32 %%sink, %%sink, %%r%u;", word, to, word);
 }

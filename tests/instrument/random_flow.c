@@ -323,12 +323,15 @@ static void write_leave(struct writer *writer)
         write_access(writer);
         return;
     }
-    writer->returned = true;
-    if (writer->in_function && !(has(writer, FEATURE_EXITS) && below(writer, 4) == 0))
+    const unsigned kind = below(writer, 4);
+    if (writer->in_function && has(writer, FEATURE_EXITS) && kind == 0)
+        put(writer, "@%%p%u exit;", condition);
+    else if (writer->in_function || kind == 0)
         put(writer, "@%%p%u bra L%u;", condition, writer->done);
+    else if (kind == 1) // as compilers write a return
+        put(writer, "@%%p%u bra END;", condition);
     else
-        put(writer, "@%%p%u %s;", condition,
-            writer->in_function || below(writer, 2) ? "exit" : "ret");
+        put(writer, "@%%p%u %s;", condition, kind == 2 ? "exit" : "ret");
 }
 
 static void write_statement(struct writer *writer, uint64_t number)

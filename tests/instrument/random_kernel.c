@@ -192,7 +192,6 @@ static void start_body(struct writer *writer)
     writer->words = writer->wides = writer->halves = writer->floats = writer->doubles = 0;
     writer->preds = writer->depth = writer->loop_count = 0;
     writer->rounds = writer->in_function ? MOST_ROUNDS / 3 : 1;
-    writer->returned = false;
     writer->done = writer->labels++;
     writer->text = (struct base_buf){0};
     write_head(writer);
@@ -329,7 +328,7 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     write_body(&writer, random_hash(seed, 2), 20);
     put(&writer, "L%u:", writer.done);
     write_own(&writer);
-    put(&writer, "ret;");
+    put(&writer, "END: ret;");
     snprintf(head, sizeof(head), ".visible .entry k(%s)", params);
     end_body(&writer, head);
     base_buf_putc(&kernel->ptx, '\0');

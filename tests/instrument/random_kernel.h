@@ -100,7 +100,7 @@ struct writer {
     struct loop loops[MOST_NESTED];
     unsigned loop_count, rounds, depth;
     unsigned functions; // that may be called: the first ones
-    bool in_function, returned;
+    bool in_function;
     unsigned done; // label of the end
     uint32_t threads, block_threads;
     struct pointer pointers[12];
