@@ -117,6 +117,8 @@ void probe_call_end(struct call *call)
         probe_exec_launched(call);
         many = true;
     }
+    if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
+        shadow_call_failed(call->current);
     if ((call->how & HOOK_WAITS || many) && call->current)
         shadow_collect(call->current);
 }

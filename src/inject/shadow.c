@@ -4,6 +4,7 @@
 #include "shadow.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +159,8 @@ static void tell_settled(struct shadow *shadow)
     pthread_mutex_unlock(&shadow->lock);
     while (ticket) {
         struct shadow_ticket *next = ticket->next;
-        shadow_tell(ticket, NULL, NULL);
+        if (!atomic_load(&shadow->dead))
+            shadow_tell(ticket, NULL, NULL);
         shadow_ticket_free(ticket);
         ticket = next;
     }
@@ -278,6 +280,35 @@ static bool collect(struct shadow *shadow, enum how how)
     return done;
 }
 
+// Whether a kernel of the context has failed, as the driver says of all that is asked of the context
+// from then on. Nothing that is in flight arrives then: waiting for it would last for ever, because
+// results at element level have no event that could tell.
+static bool ask_whether_dead(struct shadow *shadow)
+{
+    char text[120];
+    if (!shadow->own || atomic_load(&shadow->dead))
+        return atomic_load(&shadow->dead);
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result = REAL(cuStreamQuery)(shadow->own);
+    shadow_restore(mode);
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+        return false;
+    if (!atomic_exchange(&shadow->dead, true) && !atomic_exchange(&shadow->failed, true)) {
+        snprintf(text, sizeof(text),
+                 "a kernel failed (error %d): what the last launches touched is unknown",
+                 (int)result);
+        state_note(EVENT_WARNING, text);
+    }
+    return true;
+}
+
+void shadow_call_failed(struct context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    if (shadow)
+        ask_whether_dead(shadow);
+}
+
 void shadow_collect(struct context *context)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
@@ -325,6 +356,8 @@ static void collect_until_done(struct shadow *shadow)
     uint64_t landed = atomic_load(&shadow->landed);
     uint64_t until = now_ns() + most_ns;
     while (!collect(shadow, ALL) && now_ns() < until) {
+        if (ask_whether_dead(shadow))
+            continue; // this time nothing is left
         sched_yield();
         if (atomic_load(&shadow->landed) == landed)
             continue;

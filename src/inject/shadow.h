@@ -49,6 +49,9 @@ void shadow_release(struct shadow_ticket *ticket);
 // memory does not hold any more.
 void shadow_heap_unwatched(struct context *context, const char *kernel);
 
+// A call in the context returned an error: where a kernel has failed, nothing that is in flight is
+// waited for any more, and nothing is told of those launches.
+void shadow_call_failed(struct context *context);
 // Tells (EVENT_ACCESS, EVENT_COUNTS, ...) what has come back by now; never waits. Called at the end
 // of hooked calls that waited, and from time to time. The context may be any.
 void shadow_collect(struct context *context);

@@ -35,6 +35,7 @@ struct shadow {
     struct context *context;
     pthread_mutex_t lock;    // protects all below, and where they say so what it leads to
     _Atomic bool failed;     // the driver refused: nothing more is watched
+    _Atomic bool dead;       // a kernel failed, and with it the context: nothing in flight arrives
     _Atomic uint64_t landed; // batches and chunks of maps that have
     struct shadow_heap device, pinned;
     CUstream own;      // glint's, for what is ready before the program's launches are

@@ -209,10 +209,12 @@ static void tell_batch(const struct shadow_batch *batch)
     }
 }
 
-static CUresult has_landed(const struct shadow_batch *batch)
+static CUresult has_landed(const struct shadow *shadow, const struct shadow_batch *batch)
 {
     if (!batch->event)
-        return shadow_reduce_landed(batch) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+        return shadow_reduce_landed(batch)   ? CUDA_SUCCESS
+               : atomic_load(&shadow->dead) ? CUDA_ERROR_LAUNCH_FAILED
+                                             : CUDA_ERROR_NOT_READY;
     const CUstreamCaptureMode mode = shadow_relax();
     const CUresult result = REAL(cuEventQuery)(batch->event);
     shadow_restore(mode);
@@ -223,7 +225,7 @@ bool shadow_lane_tell(struct shadow_lane *lane)
 {
     while (lane->flying) {
         struct shadow_batch *batch = lane->flying;
-        const CUresult result = has_landed(batch);
+        const CUresult result = has_landed(lane->shadow, batch);
         if (result == CUDA_ERROR_NOT_READY)
             return false;
         if (result == CUDA_SUCCESS && !batch->untold)
