@@ -15,6 +15,7 @@
 #include "correct_pool.h"
 #include "first_use.h"
 #include "probe.h"
+#include "tail.h"
 
 void *call_stands[HOOK_COUNT];
 
@@ -77,9 +78,11 @@ static bool can_ask(const struct call *call, const struct stream *stream)
     return stream_can_name(stream, call->stream, call->current);
 }
 
-static bool is_pending(const struct call *call, const struct stream *stream)
+// What glint has put behind the program's work does not count.
+static bool is_pending(const struct call *call, struct stream *stream)
 {
-    return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY;
+    return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY &&
+           !tail_is_all(stream);
 }
 
 // Notes the streams on which work is pending of those that the call waits for: its own, with those
@@ -105,13 +108,16 @@ static void ask_for_pending(struct call *call)
         uint64_t enqueued = atomic_load(&streams[i]->enqueued);
         if (enqueued == atomic_load(&streams[i]->idle))
             continue;
-        if (is_pending(call, streams[i])) {
+        const CUresult result = can_ask(call, streams[i]) ? REAL(cuStreamQuery)(streams[i]->handle)
+                                                          : CUDA_ERROR_INVALID_HANDLE;
+        if (result == CUDA_SUCCESS) {
+            stream_idle(streams[i], enqueued);
+            continue;
+        }
+        busy = true;
+        if (result == CUDA_ERROR_NOT_READY && !tail_is_all(streams[i])) {
+            call->pending_at[call->pending_count] = enqueued;
             call->pending[call->pending_count++] = streams[i];
-            busy = true;
-        } else if (can_ask(call, streams[i])) {
-            atomic_store(&streams[i]->idle, enqueued);
-        } else {
-            busy = true;
         }
     }
     if (busy)
@@ -188,17 +194,27 @@ static bool is_work(const struct call *call)
            call->kind != EVENT_CALL_STREAM;
 }
 
+// Whether the streams that were pending have done what they had been given when it began.
+static bool has_synchronized(const struct call *call)
+{
+    return call->result == CUDA_SUCCESS && call->kind == EVENT_CALL_SYNC && !call->event &&
+           !(call->how & HOOK_UNSURE);
+}
+
 void call_stop(struct call *call, CUresult result)
 {
     call->end_ns = now_ns();
     call->error = errno;
     call->result = result;
+    if (result == CUDA_SUCCESS && is_work(call))
+        stream_program_work(call->stream);
     if (call->timing.after)
         gpu_time_after(call);
-    if (result == CUDA_SUCCESS && is_work(call))
-        stream_work(call->stream);
-    if (call->pending_count && has_waited(call))
+    if (call->pending_count && has_waited(call)) {
         call->flags |= EVENT_CALL_WAITED;
+        for (unsigned i = 0; has_synchronized(call) && i < call->pending_count; i++)
+            stream_idle(call->pending[i], call->pending_at[i]);
+    }
 }
 
 // Polling would fill the ring: of a row of the same question with the same answer one is told.

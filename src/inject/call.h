@@ -41,9 +41,10 @@ struct call {
     bool early; // of a launch: it may begin before what is ahead of it in its stream has ended
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
-    CUevent event;              // that is waited for instead of streams
-    struct call_hash before;    // of a copy to the host: what was there
-    struct call_hash after;     // of one that has waited for itself: what is there now
+    uint64_t pending_at[CALL_MOST_STREAMS]; // pieces of work that each had been given by then
+    CUevent event;                          // that is waited for instead of streams
+    struct call_hash before;                // of a copy to the host: what was there
+    struct call_hash after;                 // of one that has waited for itself: what is there now
     uint64_t host_calls;        // of a synchronisation: functions that streams had been given
     struct probe_launch *probe; // of a launch that is watched
     uint64_t hosts;             // of a synchronisation: see correct_owed.c

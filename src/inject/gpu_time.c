@@ -26,6 +26,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tail.h"
+
 enum {
     MOST_EVENTS = 131072, // of a context; with all in use, work goes untimed and is counted
     REBASE_MS = 1000,
@@ -219,6 +221,8 @@ void gpu_time_after(struct call *call)
     struct stream *stream = call->stream;
     struct stream_times *times = &stream->times;
     struct context *context = stream->context;
+    if (call->result == CUDA_SUCCESS && call->how & HOOK_WAITS)
+        tail_begin(stream); // a copy that has waited for itself leaves only this event
     bool good = call->result == CUDA_SUCCESS &&
                 REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
     pthread_mutex_lock(&context->timing_lock);
@@ -229,8 +233,8 @@ void gpu_time_after(struct call *call)
         *place = call->timing;
         place->start_ns = call->start_ns;
         place->end_ns = call->end_ns;
-        times->work = atomic_load(&stream->enqueued) + 1; // the call's own is counted next
-        times->legacy_work = work_of_legacy(stream) + (stream == context->legacy ? 1 : 0);
+        times->work = atomic_load(&stream->enqueued);
+        times->legacy_work = work_of_legacy(stream);
         atomic_fetch_add_explicit(&context->timings_left, 1, memory_order_relaxed);
         if (place->before && place->launch) {
             times->sampled++;

@@ -110,7 +110,7 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
                if (state.probes)
                    probe_launch_passed(one->function, next.detail.launch.kernel);
                if (next.stream && result == CUDA_SUCCESS)
-                   stream_work(next.stream);
+                   stream_program_work(next.stream);
                call_put(&next);
            }
            call.quiet = list && count;

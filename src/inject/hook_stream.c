@@ -4,6 +4,7 @@
 #include "correct.h"
 #include "first_use.h"
 #include "shadow.h"
+#include "tail.h"
 
 // --- Streams -------------------------------------------------------------------------------------
 
@@ -39,6 +40,7 @@ static void destroyed(struct call *call)
     call->number_of_stream = call->stream->number;
     call->number_of_context = call->stream->context->number;
     gpu_time_forget(call->stream);
+    tail_forget(call->stream);
     stream_recycle(call->stream);
     call->stream = NULL;
 }
@@ -112,8 +114,39 @@ HOOKED(cuCtxSynchronize_v2, (CUcontext ctx), (ctx), NO_STREAM,
        {})
 HOOKED_BOTH(cuStreamSynchronize, _ptsz, (CUstream stream), (stream), stream,
             { waits_for_stream(&call); }, {})
-HOOKED_BOTH(cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_for_stream(&call); },
-            {})
+
+// Whether the stream has ended all that the program gave it, as far as glint or the driver knows.
+static bool has_ended(const struct call *call, struct stream *stream)
+{
+    return tail_is_all(stream) ||
+           (stream != call->stream && stream_can_name(stream, call->stream, call->current) &&
+            REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS);
+}
+
+// The driver says "not ready". Work of glint's behind the program's is no reason to say so. The
+// legacy stream is ready when all streams are that it waits for.
+static void queried(struct call *call)
+{
+    struct stream *streams[CALL_MOST_STREAMS];
+    if (call->result != CUDA_ERROR_NOT_READY || !call->stream || !has_ended(call, call->stream))
+        return;
+    bool ended = true;
+    if (call->stream->flags & EVENT_STREAM_LEGACY) {
+        if (!state_ask()) // else they could be destroyed meanwhile
+            return;
+        const size_t count = streams_of(call->stream->context, true, streams, CALL_MOST_STREAMS);
+        for (size_t i = 0; ended && i < count; i++)
+            ended = has_ended(call, streams[i]);
+        ended &= count < CALL_MOST_STREAMS;
+        state_asked();
+    }
+    if (ended)
+        call->result = CUDA_SUCCESS;
+}
+
+HOOKED_BOTH(
+    cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_for_stream(&call); },
+    { queried(&call); })
 HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
        {})
 HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})

@@ -110,10 +110,13 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
                                         uint32_t thread, int priority)
 {
     struct stream *stream = state.spare_streams;
-    if (stream)
+    if (stream) {
         state.spare_streams = stream->next;
-    else
+    } else {
         stream = calloc(1, sizeof(*stream));
+        if (stream)
+            pthread_mutex_init(&stream->mark_lock, NULL);
+    }
     if (!stream) {
         state_no_memory();
         return NULL;
@@ -127,6 +130,7 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     stream->context = context;
     stream->next = context->streams;
     atomic_store(&stream->enqueued, 0);
+    atomic_store(&stream->last, 0);
     atomic_store(&stream->idle, 0);
     atomic_store(&stream->fenced, 0);
     context->streams = stream;

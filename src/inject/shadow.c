@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shadow_inner.h"
+#include "tail.h"
 
 enum {
     SETTLED_MOST = 64,        // launches that wait to be told though nothing of them comes back
@@ -186,6 +187,8 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 {
     struct shadow_lane *lane = ticket->lane;
     ticket->call = call;
+    if (lane && launched && (ticket->result || ticket->mallocs))
+        tail_begin(lane->stream);
     if (ticket->mallocs) {
         pthread_mutex_lock(&ticket->shadow->lock);
         shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
@@ -280,9 +283,9 @@ static bool collect(struct shadow *shadow, enum how how)
     return done;
 }
 
-// Whether a kernel of the context has failed, as the driver says of all that is asked of the context
-// from then on. Nothing that is in flight arrives then: waiting for it would last for ever, because
-// results at element level have no event that could tell.
+// Whether a kernel of the context has failed, as the driver says of all that is asked of the
+// context from then on. Nothing that is in flight arrives then: waiting for it would last for ever,
+// because results at element level have no event that could tell.
 static bool ask_whether_dead(struct shadow *shadow)
 {
     char text[120];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shadow_inner.h"
+#include "tail.h"
 
 // Under shadow->lock, but for what is the same from the start.
 struct shadow_node {
@@ -369,11 +370,12 @@ void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, 
     }
     replay->thread = thread_number();
     lane->replay = replay;
+    tail_begin(stream);
     shadow_lane_tell(lane);
     const CUstreamCaptureMode mode = shadow_relax();
     pthread_mutex_lock(&shadow->lock);
     replay->batch = shadow_batch_make(shadow, SHADOW_ALIGN, false);
-    shadow_own_wait(shadow, stream->handle); // tables are written there when nodes are made
+    shadow_own_wait(shadow, stream); // tables are written there when nodes are made
     for (size_t i = 0; i < count; i++) {
         struct shadow_ticket **place = base_array_push(&replay->tickets);
         const bool usable =
@@ -385,13 +387,13 @@ void shadow_replay(struct stream *stream, struct shadow_ticket *const *tickets, 
             shadow_malloc_skipped(tickets[i]);
         }
     }
-    shadow_own_wait(shadow, stream->handle);
+    shadow_own_wait(shadow, stream);
     struct shadow_ticket *const *made = replay->tickets.items;
     for (size_t i = 0; i < count; i++) {
         const uint64_t table = tickets[i]->memory->head.address;
         const struct shadow_ticket *ticket = made && i < replay->tickets.count ? made[i] : NULL;
         if (table && tickets[i]->shadow == shadow)
-            shadow_malloc_point(shadow, ticket, table, stream->handle);
+            shadow_malloc_point(shadow, ticket, table, stream);
     }
     pthread_mutex_unlock(&shadow->lock);
     shadow_restore(mode);
@@ -585,6 +587,7 @@ void shadow_replayed(struct stream *stream, struct shadow_ticket *const *tickets
     if (!replay || replay->thread != thread_number() || replay->tickets.count > count)
         return;
     lane->replay = NULL;
+    tail_begin(stream);
     if (launched && replay->batch) {
         finish(lane, replay, nodes, call);
     } else {

@@ -91,7 +91,7 @@ void *shadow_host(struct shadow_block block); // of pinned memory
 bool shadow_own_clear(struct shadow *shadow, struct shadow_block block);
 bool shadow_own_copy(struct shadow *shadow, uint64_t to, struct shadow_block *staging,
                      uint64_t bytes);
-bool shadow_own_wait(struct shadow *shadow, CUstream stream);
+bool shadow_own_wait(struct shadow *shadow, struct stream *stream);
 // Copies from the device, and records the event behind it. Likewise.
 bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t bytes,
                       CUevent event);
@@ -347,7 +347,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket);
 // Makes its table, which by then is there in the order of the stream, say where the launch tells of
 // that; ticket NULL: it does not.
 bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
-                         CUstream stream);
+                         struct stream *stream);
 // It was launched on the stream as the ticket's call, or never will be.
 void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool launched);
 // A pointer that the kernel was given, into no object, was read or written (EVENT_ACCESS_*) by the

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shadow_inner.h"
+#include "tail.h"
 
 enum {
     FLAGS_BYTES = 32 << 10, // of a lane
@@ -178,6 +179,8 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
     if (!batch)
         return;
     unsigned char *to = shadow_host(batch->landing);
+    if (stream == lane->stream->handle)
+        tail_begin(lane->stream);
     const CUstreamCaptureMode mode = shadow_relax();
     CUresult result = fetch(lane->flags.address, lane->flags_used, to, stream);
     if (result == CUDA_SUCCESS)
@@ -212,9 +215,9 @@ static void tell_batch(const struct shadow_batch *batch)
 static CUresult has_landed(const struct shadow *shadow, const struct shadow_batch *batch)
 {
     if (!batch->event)
-        return shadow_reduce_landed(batch)   ? CUDA_SUCCESS
+        return shadow_reduce_landed(batch)  ? CUDA_SUCCESS
                : atomic_load(&shadow->dead) ? CUDA_ERROR_LAUNCH_FAILED
-                                             : CUDA_ERROR_NOT_READY;
+                                            : CUDA_ERROR_NOT_READY;
     const CUstreamCaptureMode mode = shadow_relax();
     const CUresult result = REAL(cuEventQuery)(batch->event);
     shadow_restore(mode);
@@ -345,12 +348,11 @@ bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
     }
     pthread_mutex_lock(&shadow->lock);
     shadow_malloc_enter(shadow, ticket);
-    bool good =
-        make_room(lane, flag_bytes, ticket->table) && shadow_own_wait(shadow, lane->stream->handle);
+    bool good = make_room(lane, flag_bytes, ticket->table) && shadow_own_wait(shadow, lane->stream);
     const uint64_t table =
         lane->frames.address + lane->frames_used * sizeof(struct instrument_table);
     if (good && ticket->table)
-        good = shadow_malloc_point(shadow, ticket, table, lane->stream->handle);
+        good = shadow_malloc_point(shadow, ticket, table, lane->stream);
     pthread_mutex_unlock(&shadow->lock);
     if (!good)
         return false;

@@ -9,6 +9,7 @@
 // have. Where more happens, or a kernel that allocates cannot be watched, what follows would be
 // told of blocks that may be others by then: nothing is, and a note says so.
 #include "shadow_malloc.h"
+#include "tail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,7 +292,7 @@ void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket)
 }
 
 bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
-                         CUstream stream)
+                         struct stream *stream)
 {
     const struct shadow_malloc_launch *launch = ticket ? ticket->mallocs : NULL;
     const uint64_t heap =
@@ -299,10 +300,11 @@ bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *tick
     const uint64_t at = table + offsetof(struct instrument_table, heap);
     if (!shadow->mallocs || (ticket && !ticket->kernel->heap))
         return true; // nobody looks, or no table has ever said anything else
+    tail_begin(stream);
     const CUstreamCaptureMode mode = shadow_relax();
-    CUresult result = REAL(cuMemsetD32Async)(at, (uint32_t)heap, 1, stream);
+    CUresult result = REAL(cuMemsetD32Async)(at, (uint32_t)heap, 1, stream->handle);
     if (result == CUDA_SUCCESS)
-        result = REAL(cuMemsetD32Async)(at + 4, (uint32_t)(heap >> 32), 1, stream);
+        result = REAL(cuMemsetD32Async)(at + 4, (uint32_t)(heap >> 32), 1, stream->handle);
     shadow_restore(mode);
     if (result != CUDA_SUCCESS)
         shadow_fail(shadow, "to set memory", result);

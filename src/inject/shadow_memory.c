@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "shadow_inner.h"
+#include "tail.h"
 
 enum {
     SMALL_SLAB = 256 << 10,
@@ -267,7 +268,7 @@ bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t b
     return result == CUDA_SUCCESS;
 }
 
-bool shadow_own_wait(struct shadow *shadow, CUstream stream)
+bool shadow_own_wait(struct shadow *shadow, struct stream *stream)
 {
     if (!shadow->own_pending)
         return true;
@@ -279,7 +280,8 @@ bool shadow_own_wait(struct shadow *shadow, CUstream stream)
             shadow_give(&shadow->pinned, &shadow->staging.items[i]);
         shadow->staging.count = 0;
     } else if (result == CUDA_ERROR_NOT_READY) {
-        result = REAL(cuStreamWaitEvent)(stream, shadow->own_event, 0);
+        tail_begin(stream);
+        result = REAL(cuStreamWaitEvent)(stream->handle, shadow->own_event, 0);
     }
     shadow_restore(mode);
     if (result != CUDA_SUCCESS)

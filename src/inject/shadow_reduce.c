@@ -191,9 +191,9 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const 
         .table = ticket->table ? pad->entries.address : 0,
     };
     shadow_element_begun(shadow, ticket);
-    const CUstream stream = lane->stream->handle;
-    return shadow_own_wait(shadow, stream) &&
-           (!ticket->table || shadow_malloc_point(shadow, ticket, pad->entries.address, stream));
+    return shadow_own_wait(shadow, lane->stream) &&
+           (!ticket->table ||
+            shadow_malloc_point(shadow, ticket, pad->entries.address, lane->stream));
 }
 
 bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,

@@ -124,8 +124,13 @@ struct stream {
     CUstream handle;    // as any thread (or for a default stream that thread) may say it
     struct context *context;
     struct stream *next;       // of the context; or of those to be used again
-    _Atomic uint64_t enqueued; // pieces of work that were given to it
-    _Atomic uint64_t idle;     // value of enqueued at which it was known to be idle
+    _Atomic uint64_t enqueued; // pieces of work that were given to it, by the program or glint
+    _Atomic uint64_t last;     // the last of these that is the program's; 0: none
+    _Atomic uint64_t idle;     // so many of these, the oldest, are known to be done
+    // What glint puts behind the program's work: see tail.h.
+    pthread_mutex_t mark_lock; // protects the two below
+    CUevent mark;              // NULL: none was needed yet
+    uint64_t marked;           // so many pieces of work are ahead of it; 0: it was not recorded
     _Atomic uint64_t fenced;   // see correct_pool.c
     struct stream_times times;
 };
@@ -164,11 +169,29 @@ struct stream *stream_new(CUstream handle, struct context *context);
 // more. When nobody tells of it any more, its structure is used again.
 void stream_end(CUstream handle);
 void stream_recycle(struct stream *stream);
-static inline void stream_work(struct stream *stream) // a piece of work was given to it
+static inline void stream_raise(_Atomic uint64_t *number, uint64_t least)
 {
-    atomic_fetch_add(&stream->enqueued, 1);
+    uint64_t now = atomic_load_explicit(number, memory_order_relaxed);
+    while (now < least && !atomic_compare_exchange_weak(number, &now, least))
+        ;
+}
+// A piece of work was given to it, by glint, or by the program. Counted afterwards, so that what is
+// counted is in the stream.
+static inline uint64_t stream_work(struct stream *stream)
+{
+    const uint64_t number = atomic_fetch_add(&stream->enqueued, 1) + 1;
     if (!atomic_load_explicit(&stream->context->busy, memory_order_relaxed))
         atomic_store(&stream->context->busy, true);
+    return number;
+}
+static inline void stream_program_work(struct stream *stream)
+{
+    stream_raise(&stream->last, stream_work(stream));
+}
+// All work up to that piece is done.
+static inline void stream_idle(struct stream *stream, uint64_t enqueued)
+{
+    stream_raise(&stream->idle, enqueued);
 }
 // Up to `most` streams of the context; of those that the legacy stream waits for only if blocking.
 size_t streams_of(struct context *context, bool blocking, struct stream **out, size_t most);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tails of streams: what glint knows of the program's work at the moment when it puts its own
+// behind it. The driver is asked first: a mark that is recorded on an idle stream takes a moment to
+// happen, and in that moment the program would see a stream that is not ready.
+#include "tail.h"
+
+static CUresult query(const struct stream *stream)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    const CUresult result = REAL(cuStreamQuery)(stream->handle);
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    return result;
+}
+
+static bool record(struct stream *stream)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUevent event = NULL;
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    if (!stream->mark && REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
+        stream->mark = event;
+    const bool good =
+        stream->mark && REAL(cuEventRecord)(stream->mark, stream->handle) == CUDA_SUCCESS;
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    return good;
+}
+
+static bool is_done(const struct stream *stream)
+{
+    return atomic_load(&stream->idle) >= atomic_load(&stream->last);
+}
+
+void tail_begin(struct stream *stream)
+{
+    if (is_done(stream))
+        return;
+    pthread_mutex_lock(&stream->mark_lock);
+    // What is counted by now was given to the stream before the question, and before the mark.
+    const uint64_t enqueued = atomic_load(&stream->enqueued);
+    if (stream->marked < atomic_load(&stream->last)) {
+        const CUresult result = query(stream);
+        if (result == CUDA_SUCCESS)
+            stream_idle(stream, enqueued);
+        else if (result == CUDA_ERROR_NOT_READY)
+            stream->marked = record(stream) ? enqueued : 0;
+    }
+    pthread_mutex_unlock(&stream->mark_lock);
+}
+
+bool tail_is_all(struct stream *stream)
+{
+    if (is_done(stream))
+        return true;
+    pthread_mutex_lock(&stream->mark_lock);
+    if (stream->marked >= atomic_load(&stream->last)) {
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+        if (REAL(cuEventQuery)(stream->mark) == CUDA_SUCCESS)
+            stream_idle(stream, stream->marked);
+        REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    }
+    pthread_mutex_unlock(&stream->mark_lock);
+    return is_done(stream);
+}
+
+void tail_forget(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->mark_lock);
+    if (stream->mark)
+        REAL(cuEventDestroy_v2)(stream->mark);
+    stream->mark = NULL;
+    stream->marked = 0;
+    pthread_mutex_unlock(&stream->mark_lock);
+}
