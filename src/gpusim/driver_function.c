@@ -206,6 +206,13 @@ static uint64_t shared_of_block(const struct driver_function *function, size_t d
     return (bytes + unit - 1) / unit * unit;
 }
 
+// Registers are given out by warps, in units of 256.
+static uint64_t registers_of_block(const struct driver_function *function, unsigned threads)
+{
+    const uint64_t of_warp = ((uint64_t)function->info->registers * 32 + 255) / 256 * 256;
+    return of_warp * ((threads + 31) / 32);
+}
+
 unsigned driver_blocks_per_sm(const struct driver_function *function, unsigned threads,
                               size_t dynamic_shared_bytes)
 {
@@ -218,6 +225,9 @@ unsigned driver_blocks_per_sm(const struct driver_function *function, unsigned t
     unsigned blocks = preset->warps_per_sm / ((threads + 31) / 32);
     if (blocks > preset->blocks_per_sm)
         blocks = preset->blocks_per_sm;
+    uint64_t registers = registers_of_block(function, threads);
+    if (blocks > preset->registers_per_sm / registers)
+        blocks = (unsigned)(preset->registers_per_sm / registers);
     uint64_t shared = shared_of_block(function, dynamic_shared_bytes);
     if (shared && blocks > preset->shared_per_sm / shared)
         blocks = (unsigned)(preset->shared_per_sm / shared);

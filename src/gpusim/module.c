@@ -283,7 +283,11 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
             info->required[i] = 1;
         info->max_threads = threads < 1024 ? (uint32_t)threads : 1024;
     }
-    info->registers = 32;
+    // Without a compiler nobody knows: as many as leave room for all warps, or as the kernel says.
+    const struct ptx_attr *registers = ptx_function_attr(code->function, ".maxnreg");
+    info->registers = registers && registers->values[0] >= 1 && registers->values[0] <= 255
+                          ? (uint32_t)registers->values[0]
+                          : 32;
     info->ptx_version = code->module->version_major * 10 + code->module->version_minor;
     const char *arch = strstr(code->module->target, "sm_");
     info->target = arch ? (uint32_t)strtoul(arch + 3, NULL, 10) : 0;

@@ -39,6 +39,7 @@ struct call {
     bool quiet;           // make no record
     bool submits;         // gives work to the GPU, and first_use.c counts it
     bool early; // of a launch: it may begin before what is ahead of it in its stream has ended
+    unsigned cluster[3];    // of a launch: the size of clusters, in blocks; zeros: it has none
     unsigned pending_count; // streams on which work was pending when it began
     struct stream *pending[CALL_MOST_STREAMS];
     uint64_t pending_at[CALL_MOST_STREAMS]; // pieces of work that each had been given by then

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of launches, in all the forms that the driver has had, and of host functions.
+#include <string.h>
+
 #include "call.h"
 #include "correct.h"
 #include "correct_back.h"
@@ -9,6 +11,7 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
 {
     call->early = false;
+    memset(call->cluster, 0, sizeof(call->cluster));
     call->detail.launch = (struct event_launch){
         .grid = {grid[0], grid[1], grid[2]},
         .block = {block[0], block[1], block[2]},
@@ -72,6 +75,7 @@ LAUNCHES_BOTH(cuLaunchCooperativeKernel, _ptsz,
 static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
 {
     uint32_t flags = 0;
+    unsigned cluster[3] = {0};
     bool early = false;
     call->early = false;
     if (!config)
@@ -80,6 +84,11 @@ static void launches_by(struct call *call, CUfunction function, const CUlaunchCo
         const CUlaunchAttribute *attribute = &config->attrs[i];
         if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute->value.cooperative)
             flags |= EVENT_LAUNCH_COOPERATIVE;
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            cluster[0] = attribute->value.clusterDim.x;
+            cluster[1] = attribute->value.clusterDim.y;
+            cluster[2] = attribute->value.clusterDim.z;
+        }
         early |= attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
                  attribute->value.programmaticStreamSerializationAllowed;
     }
@@ -87,6 +96,7 @@ static void launches_by(struct call *call, CUfunction function, const CUlaunchCo
              DIM(config->blockDimX, config->blockDimY, config->blockDimZ), config->sharedMemBytes,
              flags);
     call->early = early;
+    memcpy(call->cluster, cluster, sizeof(cluster));
 }
 
 LAUNCHES_BOTH(cuLaunchKernelEx, _ptsz,

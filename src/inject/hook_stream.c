@@ -19,7 +19,11 @@ HOOKED(cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags), NO_
 HOOKED(cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority),
        (stream, flags, priority), NO_STREAM, {}, { made(&call, stream); })
 HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned flags, int priority),
-       (stream, green, flags, priority), NO_STREAM, {}, { made(&call, stream); })
+       (stream, green, flags, priority), NO_STREAM, {}, {
+           made(&call, stream);
+           if (call.stream)
+               call.stream->green = true;
+       })
 
 // Its number is still told by the call that destroys it, but the handle may already be another's
 // when the driver returns: it is forgotten before.

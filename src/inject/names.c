@@ -125,6 +125,7 @@ static struct stream *new_stream_locked(struct context *context, CUstream handle
     stream->flags = flags;
     stream->thread = thread;
     stream->handle = handle;
+    stream->green = false;
     stream->foreign = false;
     atomic_store(&stream->ended, false);
     stream->context = context;

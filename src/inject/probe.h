@@ -9,6 +9,7 @@
 //   probe_link.c    code that is linked before it is loaded
 //   probe_parts.c   clones in modules of their own
 //   probe_kernel.c  kernels and their clones, whatever handle the program has
+//   probe_fit.c     launches that would not fit the GPU at once with the clone
 //   probe_launch.c  launches
 //   probe_graph.c   kernels that executable graphs launch
 //   probe_cache.c   what was made in earlier runs
@@ -157,10 +158,11 @@ struct probe_param { // of a kernel
 struct probe_clone {
     struct probe_clone *next;
     uint32_t context;
-    CUfunction original, function; // function NULL: there is none
-    _Atomic uint32_t settings;     // with which of the kernel's it agrees
-    struct probe_param *params;    // of the kernel
-    uint64_t variables[];          // by root: its address; 0 for parameters
+    CUfunction original, function;  // function NULL: there is none
+    _Atomic uint32_t settings;      // with which of the kernel's it agrees
+    struct probe_param *params;     // of the kernel
+    struct probe_fit *_Atomic fits; // see probe_fit.c
+    uint64_t variables[];           // by root: its address; 0 for parameters
 };
 
 // A kernel of a module, by whichever handles. Held by those handles, and by graphs.
@@ -191,6 +193,23 @@ struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *
 
 // The kernel runs unwatched in the context.
 void probe_kernel_unwatched(const struct probe_kernel *kernel, struct context *context);
+// Says of the kernel, once, why a launch of it is not watched.
+void probe_kernel_note(struct probe_kernel *kernel, const char *why);
+
+struct probe_shape { // of a launch
+    unsigned grid[3], block[3], shared_bytes;
+    unsigned cluster[3]; // in blocks; zeros: there are no clusters
+    bool partly;         // it may run on some of the multiprocessors only, nobody says how many
+};
+// Whether all blocks of the launch are on the GPU at once with the kernel, and would not be, as far
+// as is known, with the clone. The context is current. Any thread; asks the driver once for each
+// shape.
+bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
+                       const struct context *context, const struct probe_shape *shape);
+void probe_fit_free(struct probe_clone *clone);
+#define PROBE_FIT_LOST                                                                          \
+    "launches whose blocks are all on the GPU at once are not watched where they would not be " \
+    "with probes"
 
 // The parameters of a launch of a clone: copies of the program's values, and the context. free()
 // frees all of it.

@@ -176,6 +176,26 @@ static void node_fini(struct probe_node *node)
     free(node->params);
 }
 
+// Nobody says on which stream the executable will be launched.
+static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
+                    const CUDA_KERNEL_NODE_PARAMS *program, const struct probe_kernel *kernel,
+                    struct probe_clone *clone)
+{
+    CUkernelNodeAttrValue value;
+    struct probe_shape shape = {
+        .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
+        .block = {program->blockDimX, program->blockDimY, program->blockDimZ},
+        .shared_bytes = program->sharedMemBytes,
+    };
+    if (REAL(cuGraphKernelNodeGetAttribute)(handle, CU_KERNEL_NODE_ATTRIBUTE_CLUSTER_DIMENSION,
+                                            &value) == CUDA_SUCCESS) {
+        shape.cluster[0] = value.clusterDim.x;
+        shape.cluster[1] = value.clusterDim.y;
+        shape.cluster[2] = value.clusterDim.z;
+    }
+    return probe_fit_is_lost(kernel, clone, exec->context, &shape);
+}
+
 // Watches a kernel node, where it can be. The current context is the executable's.
 static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
                          const CUDA_KERNEL_NODE_PARAMS *program, const void *function,
@@ -183,7 +203,11 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
 {
     if (!kernel->about || (program->ctx && program->ctx != exec->context->handle))
         return;
-    const struct probe_clone *clone = probe_kernel_clone(kernel, function, exec->context);
+    struct probe_clone *clone = probe_kernel_clone(kernel, function, exec->context);
+    if (clone && is_lost(exec, handle, program, kernel, clone)) {
+        probe_kernel_note(kernel, PROBE_FIT_LOST);
+        return;
+    }
     struct probe_params *params =
         clone ? probe_params_make(kernel, clone, program->kernelParams, program->extra) : NULL;
     if (!params)

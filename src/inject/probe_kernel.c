@@ -3,6 +3,7 @@
 // has in the current context, or in a part that is loaded there, so that functions and CUkernels,
 // of modules and of libraries, are served alike. What a program sets on a kernel its clone is given
 // before its next launch.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,15 @@ void probe_kernel_unwatched(const struct probe_kernel *kernel, struct context *c
         shadow_heap_unwatched(context, kernel->allocates);
 }
 
+void probe_kernel_note(struct probe_kernel *kernel, const char *why)
+{
+    char note[400];
+    if (atomic_exchange(&kernel->refused, true))
+        return;
+    snprintf(note, sizeof(note), "kernel %.200s: %s", kernel->about->name, why);
+    state_note(EVENT_WARNING, note);
+}
+
 struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
 {
     struct probe_kernel *kernel = calloc(1, sizeof(*kernel));
@@ -99,6 +109,7 @@ void probe_kernel_drop(struct probe_kernel *kernel)
         return;
     for (struct probe_clone *clone = atomic_load(&kernel->clones); clone;) {
         struct probe_clone *next = clone->next;
+        probe_fit_free(clone);
         free(clone->params);
         free(clone);
         clone = next;

@@ -11,13 +11,18 @@
 
 enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
 
-static void say_once(struct probe_kernel *kernel, const char *text)
+static bool is_lost(const struct call *call, const struct probe_kernel *kernel,
+                    struct probe_clone *clone)
 {
-    char note[400];
-    if (atomic_exchange(&kernel->refused, true))
-        return;
-    snprintf(note, sizeof(note), "kernel %.200s: %s", kernel->about->name, text);
-    state_note(EVENT_WARNING, note);
+    const struct event_launch *launch = &call->detail.launch;
+    const struct probe_shape shape = {
+        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+        .block = {launch->block[0], launch->block[1], launch->block[2]},
+        .shared_bytes = launch->dynamic_shared_bytes,
+        .cluster = {call->cluster[0], call->cluster[1], call->cluster[2]},
+        .partly = call->stream->green,
+    };
+    return probe_fit_is_lost(kernel, clone, call->current, &shape);
 }
 
 static void begin(struct probe_launch *launch, struct call *call, struct probe_kernel *kernel,
@@ -27,14 +32,19 @@ static void begin(struct probe_launch *launch, struct call *call, struct probe_k
     CUstreamCaptureMode mode;
     probe_kernel_tell(kernel, shape->kernel);
     if (call->early && kernel->about) // what is read and cleared ahead of it may not be yet
-        say_once(kernel, "launches that may begin before the stream comes to them are not watched");
+        probe_kernel_note(
+            kernel, "launches that may begin before the stream comes to them are not watched");
     if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
         call->stream->context != call->current || !probe_kernel_chosen(kernel))
         return;
     const bool relaxed = probe_relax(&mode);
-    const struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
+    struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
     probe_unrelax(relaxed, &mode);
     launch->kernel = kernel;
+    if (clone && is_lost(call, kernel, clone)) {
+        probe_kernel_note(kernel, PROBE_FIT_LOST);
+        return;
+    }
     launch->params = clone ? probe_params_make(kernel, clone, pointers, extra) : NULL;
     if (launch->params) {
         const struct shadow_launch about = {
@@ -85,7 +95,7 @@ void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresu
     probe_kernel_unwatched(launch->kernel, call->current);
     snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
              (int)refused);
-    say_once(launch->kernel, text);
+    probe_kernel_note(launch->kernel, text);
 }
 
 void probe_launch_passed(CUfunction function, uint32_t number)
@@ -96,8 +106,9 @@ void probe_launch_passed(CUfunction function, uint32_t number)
     probe_kernel_tell(kernel, number);
     probe_kernel_unwatched(kernel, context_current());
     if (kernel->about)
-        say_once(kernel, "launches by functions of before CUDA 4, or on several devices at "
-                         "once, are not watched");
+        probe_kernel_note(kernel,
+                          "launches by functions of before CUDA 4, or on several devices at "
+                          "once, are not watched");
 }
 
 static void launched(struct call *call, struct probe_launch *launch)

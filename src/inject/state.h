@@ -119,6 +119,7 @@ struct stream {
     uint32_t number;
     uint32_t flags;     // EVENT_STREAM_*
     uint32_t thread;    // of a thread's own default stream
+    bool green;         // runs on a part of the GPU's multiprocessors
     bool foreign;       // made in a way that is not hooked, and perhaps destroyed in one
     _Atomic bool ended; // it is being destroyed, or was
     CUstream handle;    // as any thread (or for a default stream that thread) may say it

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program one of whose kernels fails while others are under way: failing CASE. Prints the errors that
-// it sees, and ends with status 3.
+// A program one of whose kernels fails while others are under way: failing CASE. Prints the errors
+// that it sees, and ends with status 3.
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "program.h"
 
-// fill writes n words, far writes beyond all memory, ends runs into a trap, and follow looks its words
-// up in a table.
+// fill writes n words, far writes beyond all memory, ends runs into a trap, and follow looks its
+// words up in a table.
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry fill(.param .u64 p, .param .u32 n)\n{\n"
@@ -144,8 +144,8 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"address", address},   {"trap", trap},         {"left", left},
-                 {"streams", streams},   {"graph", graph},       {"contexts", contexts},
+    } cases[] = {{"address", address},    {"trap", trap},   {"left", left},
+                 {"streams", streams},    {"graph", graph}, {"contexts", contexts},
                  {"destroyed", destroyed}};
     const char *name = count > 1 ? arguments[1] : "address";
     if (strcmp(name, "child") == 0) { // of a process that makes no call itself

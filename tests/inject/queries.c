@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that asks whether streams are ready, after it has waited for all of its work on them:
-// queries CASE. Prints how many of the answers were "not ready", which are none, and answers while
-// work is held up, which all are.
+// queries [ROUNDS]. Prints how many of the answers were "not ready", which are none, and answers
+// while work is held up, which all are.
 #include <semaphore.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -21,7 +20,7 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           "    ld.global.u32 %r6, [%rd3];\n    add.u32 %r6, %r6, 1;\n"
                           "    st.global.u32 [%rd3], %r6;\ndone:\n    ret;\n}\n";
 
-enum { WORDS = 1 << 12, BLOCK = 256, ROUNDS = 4, PAUSE_US = 1500 };
+enum { WORDS = 1 << 12, BLOCK = 256, PAUSE_US = 1500 };
 
 static CUfunction follow;
 static CUdeviceptr table, words;
@@ -181,6 +180,7 @@ int main(int count, char **arguments)
     } cases[] = {{"stream", after_stream},   {"context", after_context}, {"event", after_event},
                  {"copy", after_copy},       {"own", after_own},         {"graph", after_graph},
                  {"refusal", after_refusal}, {"polling", after_polling}, {"held", held}};
+    const int rounds = count > 1 ? atoi(arguments[1]) : 4;
     CUmodule module;
     start_thread();
     sem_init(&gate, 0, 0);
@@ -194,10 +194,8 @@ int main(int count, char **arguments)
     CHECK(cuStreamCreate(&other, CU_STREAM_DEFAULT));
     CHECK(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (count > 1 && strcmp(arguments[1], cases[i].name) != 0)
-            continue;
         asked = unready = 0;
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < rounds; round++) {
             cases[i].run();
             usleep(PAUSE_US); // glint reads back at most once a millisecond
         }

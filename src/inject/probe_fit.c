@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches all of whose blocks are on the GPU at once, but would not be with the clone, which may
+// need more registers or shared memory. A program may count on that, whichever way it launches:
+// blocks that wait for each other through memory wait for ever where some cannot begin before
+// others have ended. Such a launch runs the kernel itself.
+//
+// How many blocks fit is asked of the driver once for each shape, and kept with the clone.
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+enum { KEPT_MOST = 64 }; // shapes of a clone; those of more are asked for each time
+
+// How many blocks are on the GPU at once, by what that depends on.
+struct probe_fit {
+    struct probe_fit *next;
+    uint32_t threads, shared_bytes, cluster[3];
+    uint32_t settings;        // of the kernel, when the driver was asked
+    uint64_t original, clone; // blocks; UINT64_MAX, 0: the driver does not tell
+};
+
+static uint64_t volume(const unsigned size[3])
+{
+    return (uint64_t)size[0] * size[1] * size[2];
+}
+
+// Multiprocessors of the context, which may have a part of the GPU only.
+static uint64_t processors_of(const struct context *context)
+{
+    CUdevResource resource;
+    int count = 0;
+    if (!state.simulated && REAL(cuCtxGetDevResource)(context->handle, &resource,
+                                                      CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS)
+        return resource.sm.smCount;
+    REAL(cuDeviceGetAttribute)
+    (&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (CUdevice)context->device - 1);
+    return (uint64_t)count;
+}
+
+static uint64_t clusters_of(CUfunction function, const struct probe_shape *shape)
+{
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchConfig config = {.gridDimX = shape->grid[0],
+                             .gridDimY = shape->grid[1],
+                             .gridDimZ = shape->grid[2],
+                             .blockDimX = shape->block[0],
+                             .blockDimY = shape->block[1],
+                             .blockDimZ = shape->block[2],
+                             .sharedMemBytes = shape->shared_bytes,
+                             .attrs = &attribute,
+                             .numAttrs = 1};
+    int clusters = 0;
+    attribute.value.clusterDim.x = shape->cluster[0];
+    attribute.value.clusterDim.y = shape->cluster[1];
+    attribute.value.clusterDim.z = shape->cluster[2];
+    return REAL(cuOccupancyMaxActiveClusters)(&clusters, function, &config) == CUDA_SUCCESS
+               ? (uint64_t)clusters * volume(shape->cluster)
+               : UINT64_MAX;
+}
+
+static uint64_t blocks_of(CUfunction function, const struct probe_shape *shape, uint64_t processors)
+{
+    int blocks = 0;
+    if (volume(shape->cluster) > 1)
+        return clusters_of(function, shape);
+    return REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(
+               &blocks, function, (int)volume(shape->block), shape->shared_bytes) == CUDA_SUCCESS
+               ? (uint64_t)blocks * processors
+               : UINT64_MAX;
+}
+
+static void ask(struct probe_fit *fit, const struct probe_clone *clone,
+                const struct context *context, const struct probe_shape *shape)
+{
+    CUstreamCaptureMode mode;
+    const bool relaxed = probe_relax(&mode);
+    const uint64_t processors = processors_of(context);
+    fit->original = blocks_of(clone->original, shape, processors);
+    fit->clone = blocks_of(clone->function, shape, processors);
+    if (fit->clone == UINT64_MAX)
+        fit->clone = 0;
+    probe_unrelax(relaxed, &mode);
+}
+
+static bool is_of(const struct probe_fit *fit, const struct probe_fit *wanted)
+{
+    return fit->threads == wanted->threads && fit->shared_bytes == wanted->shared_bytes &&
+           fit->settings == wanted->settings &&
+           memcmp(fit->cluster, wanted->cluster, sizeof(fit->cluster)) == 0;
+}
+
+// Two threads may both keep the same: the first is found.
+static void keep(struct probe_clone *clone, const struct probe_fit *fit)
+{
+    struct probe_fit *kept = malloc(sizeof(*kept));
+    if (!kept)
+        return;
+    *kept = *fit;
+    kept->next = atomic_load(&clone->fits);
+    while (!atomic_compare_exchange_weak(&clone->fits, &kept->next, kept))
+        ;
+}
+
+bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
+                       const struct context *context, const struct probe_shape *shape)
+{
+    struct probe_fit fit = {
+        .threads = (uint32_t)volume(shape->block),
+        .shared_bytes = shape->shared_bytes,
+        .cluster = {shape->cluster[0], shape->cluster[1], shape->cluster[2]},
+        .settings = atomic_load_explicit(&kernel->settings, memory_order_relaxed),
+    };
+    const struct probe_fit *known = atomic_load_explicit(&clone->fits, memory_order_acquire);
+    unsigned count = 0;
+    for (; known && !is_of(known, &fit); known = known->next)
+        count++;
+    if (!known) {
+        ask(&fit, clone, context, shape);
+        if (count < KEPT_MOST && fit.original != UINT64_MAX)
+            keep(clone, &fit);
+        known = &fit;
+    }
+    const uint64_t blocks = volume(shape->grid);
+    if (known->original == UINT64_MAX)
+        return false; // the driver will refuse the launch as well, whatever is launched
+    return blocks <= known->original && (blocks > known->clone || shape->partly) &&
+           known->clone != known->original;
+}
+
+void probe_fit_free(struct probe_clone *clone)
+{
+    for (struct probe_fit *fit = atomic_load(&clone->fits); fit;) {
+        struct probe_fit *next = fit->next;
+        free(fit);
+        fit = next;
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program whose grids have exactly as many blocks as are on the GPU at once, one more, and one
+// for each multiprocessor, launched in all ways: persistent. And one whose blocks wait for each
+// other through memory: persistent barrier, for GPUs only, where they run at once.
+#include <string.h>
+
+#include "program.h"
+
+// follow writes through an address that it reads from a table, so that its clone looks addresses
+// up. meet is the same with a barrier for all blocks between two writes; if they do not all come
+// within 5 seconds, it says so at `failed` instead of waiting for ever.
+#define START                                                                           \
+    "    .reg .b64 %rd<12>;\n    .reg .b32 %r<12>;\n    .reg .pred %p<4>;\n"            \
+    "    ld.param.u64 %rd1, [table];\n    ld.global.u64 %rd2, [%rd1];\n"                \
+    "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n    mov.u32 %r4, %tid.x;\n" \
+    "    mad.lo.u32 %r5, %r2, %r3, %r4;\n"
+static const char ptx[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry follow(.param .u64 table)\n{\n" START
+    "    setp.ge.u32 %p1, %r5, 1024;\n    @%p1 bra done;\n"
+    "    mad.wide.u32 %rd3, %r5, 4, %rd2;\n    st.global.u32 [%rd3], %r5;\ndone:\n    ret;\n}\n"
+    ".visible .entry meet(.param .u64 table, .param .u64 came, .param .u64 failed)\n{\n" START
+    "    ld.param.u64 %rd4, [came];\n    ld.param.u64 %rd5, [failed];\n"
+    "    and.b32 %r6, %r5, 1023;\n    mad.wide.u32 %rd3, %r6, 4, %rd2;\n"
+    "    st.global.u32 [%rd3], %r6;\n    bar.sync 0;\n"
+    "    setp.ne.u32 %p1, %r4, 0;\n    @%p1 bra passed;\n"
+    "    membar.gl;\n    atom.global.add.u32 %r7, [%rd4], 1;\n"
+    "    mov.u64 %rd6, %globaltimer;\n    mov.u32 %r8, %nctaid.x;\n"
+    "again:\n    ld.volatile.global.u32 %r9, [%rd4];\n"
+    "    setp.ge.u32 %p2, %r9, %r8;\n    @%p2 bra passed;\n"
+    "    mov.u64 %rd7, %globaltimer;\n    sub.u64 %rd7, %rd7, %rd6;\n"
+    "    setp.lt.u64 %p3, %rd7, 5000000000;\n    @%p3 bra again;\n"
+    "    mov.u32 %r10, 1;\n    st.global.u32 [%rd5], %r10;\n"
+    "passed:\n    bar.sync 0;\n    ld.global.u32 %r11, [%rd3];\n    add.u32 %r11, %r11, 0;\n"
+    "    st.global.u32 [%rd3], %r11;\n    ret;\n}\n";
+
+enum { THREADS = 1024 };
+
+static CUfunction follow;
+static CUdeviceptr table, words;
+static CUstream stream;
+
+static void by_params(unsigned grid)
+{
+    void *params[] = {&table};
+    CHECK(cuLaunchKernel(follow, grid, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+}
+
+static void by_buffer(unsigned grid)
+{
+    size_t bytes = sizeof(table);
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &table, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    CHECK(cuLaunchKernel(follow, 1, grid, 1, THREADS / 2, 2, 1, 0, stream, NULL, extra));
+}
+
+static void by_config(unsigned grid)
+{
+    void *params[] = {&table};
+    const CUlaunchConfig config = {grid, 1, 1, THREADS, 1, 1, 0, stream, NULL, 0};
+    CHECK(cuLaunchKernelEx(&config, follow, params, NULL));
+}
+
+static void by_cooperation(unsigned grid)
+{
+    void *params[] = {&table};
+    CHECK(cuLaunchCooperativeKernel(follow, grid, 1, 1, THREADS, 1, 1, 0, stream, params));
+}
+
+static void by_shared_memory(unsigned grid, unsigned bytes)
+{
+    void *params[] = {&table};
+    CHECK(cuLaunchKernel(follow, grid, 1, 1, THREADS, 1, 1, bytes, stream, params, NULL));
+}
+
+// A graph of one kernel, whose grid is changed for the second launch.
+static void by_graph(unsigned grid, unsigned then)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    void *params[] = {&table};
+    CUDA_KERNEL_NODE_PARAMS about = {.func = follow,
+                                     .gridDimX = grid,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = THREADS,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = params};
+    CHECK(cuGraphCreate(&graph, 0));
+    CHECK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &about));
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CHECK(cuGraphLaunch(exec, stream));
+    about.gridDimX = then;
+    CHECK(cuGraphExecKernelNodeSetParams_v2(exec, node, &about));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+}
+
+static unsigned blocks_at_once(CUfunction function, unsigned shared_bytes)
+{
+    int processors = 0, blocks = 0;
+    CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    CHECK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, THREADS, shared_bytes));
+    return (unsigned)(processors * blocks);
+}
+
+static int barrier(CUmodule module)
+{
+    unsigned failed = 0;
+    CUfunction meet;
+    CUdeviceptr flags;
+    CHECK(cuModuleGetFunction(&meet, module, "meet"));
+    CHECK(cuMemAlloc_v2(&flags, 2 * sizeof(unsigned)));
+    for (int i = 0; i < 3 && !failed; i++) {
+        CUdeviceptr came = flags, at = flags + sizeof(unsigned);
+        void *params[] = {&table, &came, &at};
+        CHECK(cuMemsetD8_v2(flags, 0, 2 * sizeof(unsigned)));
+        CHECK(cuLaunchKernel(meet, blocks_at_once(meet, 0), 1, 1, THREADS, 1, 1, 0, NULL, params,
+                             NULL));
+        CHECK(cuMemcpyDtoH_v2(&failed, at, sizeof(failed)));
+    }
+    printf(failed ? "some blocks never came\n" : "all blocks met\n");
+    return failed ? 1 : 0;
+}
+
+int main(int count, char **arguments)
+{
+    enum { MUCH = 160 << 10 }; // shared memory, of which a multiprocessor has not twice as much
+    CUmodule module;
+    start_thread();
+    CHECK(cuModuleLoadData(&module, ptx));
+    CHECK(cuModuleGetFunction(&follow, module, "follow"));
+    CHECK(cuMemAlloc_v2(&table, sizeof(words)));
+    CHECK(cuMemAlloc_v2(&words, THREADS * sizeof(unsigned)));
+    CHECK(cuMemcpyHtoD_v2(table, &words, sizeof(words)));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    if (count > 1 && strcmp(arguments[1], "barrier") == 0)
+        return barrier(module);
+    const unsigned all = blocks_at_once(follow, 0);
+    int processors = 0;
+    CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    const unsigned few = (unsigned)processors;
+    for (int round = 0; round < 2; round++) { // the second time the answer is known
+        by_params(all);
+        by_buffer(all);
+        by_config(all);
+        by_cooperation(all);
+    }
+    by_params(few + 1);
+    // Near misses: too many for the kernel as well, and few enough for the clone.
+    by_params(all + 1);
+    by_config(all + 1);
+    by_params(few);
+    by_buffer(few);
+    by_config(few);
+    by_cooperation(few);
+    CHECK(cuFuncSetAttribute(follow, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, MUCH));
+    by_shared_memory(blocks_at_once(follow, MUCH), MUCH);
+    by_params(all);
+    by_graph(all, few);
+    by_graph(few, all);
+    CHECK(cuCtxSynchronize());
+    printf("launched\n");
+    return 0;
+}

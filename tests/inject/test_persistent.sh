@@ -1,0 +1,28 @@
+#!/bin/sh
+# Launches that fit the GPU at once, but would not with probes, run as the program wrote them, and others are
+# watched: test_persistent.sh PROGRAM. On the simulated GPU, where the clone of a kernel that looks addresses up
+# has 64 registers at element level, the kernel itself 32.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ask() { "$GLINT" query --csv "$work/profile" "$1" | tail -n +2; }
+is() { # WHAT FOUND EXPECTED
+    [ "$2" = "$3" ] || {
+        printf '%s: %s\nexpected: %s\n' "$1" "$2" "$3"
+        exit 1
+    }
+}
+for analysis in elements counts; do
+    "$GLINT" record --device sim -q -f -o "$work/profile" -a "$analysis" -- "$1" >"$work/out"
+    watched=$(ask 'SELECT watched FROM v_launches ORDER BY call' | tr -d '\n')
+    is "$analysis: watched" "$watched" 00000000011111110
+    # Launches of graphs: those with few blocks are watched.
+    is "$analysis: graphs" "$(ask "SELECT EXISTS(SELECT 1 FROM v_accesses a WHERE a.call = c.number) FROM v_calls c
+        WHERE c.kind = 'graph-launch' ORDER BY c.number" | tr -d '\n')" 0110
+    is "$analysis: notes" "$(ask "SELECT text FROM v_notes WHERE text LIKE 'kernel follow:%'")" \
+        'kernel follow: launches whose blocks are all on the GPU at once are not watched where they would not be with probes'
+done
+# With probes of few registers all of them are.
+"$GLINT" record --device sim -q -f -o "$work/profile" -a objects -- "$1" >"$work/out"
+is "objects: watched" "$(ask 'SELECT DISTINCT watched FROM v_launches')" 1
+echo "launches that would not fit with probes run without"
