@@ -33,7 +33,9 @@ static bool is_done(const struct stream *stream)
 
 void tail_begin(struct stream *stream)
 {
-    if (is_done(stream))
+    // Whoever asks about the legacy stream while a stream that it waits for is captured spoils that.
+    const bool asks = stream->flags & EVENT_STREAM_LEGACY;
+    if (is_done(stream) || (asks && !state_ask()))
         return;
     pthread_mutex_lock(&stream->mark_lock);
     // What is counted by now was given to the stream before the question, and before the mark.
@@ -46,6 +48,8 @@ void tail_begin(struct stream *stream)
             stream->marked = record(stream) ? enqueued : 0;
     }
     pthread_mutex_unlock(&stream->mark_lock);
+    if (asks)
+        state_asked();
 }
 
 bool tail_is_all(struct stream *stream)
