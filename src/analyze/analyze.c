@@ -4,6 +4,7 @@
 #include "analyze.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyses.h"
 #include "analysis.h"
@@ -196,6 +197,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run_fini(&run);
     run.failed = run.failed || !keep_order(analysis);
     analysis->unseen_launches = model->unseen_count;
+    memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     analyze_model_empty(model);
     run.failed = run.failed || !rank(analysis);
     BASE_RETURN_IF(run.failed, error, BASE_NO_MEMORY, "out of memory");
@@ -300,6 +302,11 @@ bool analyze_is_incomplete(const struct analysis *analysis)
 uint64_t analyze_unseen_launches(const struct analysis *analysis)
 {
     return analysis->unseen_launches;
+}
+
+uint64_t analyze_unseen_because(const struct analysis *analysis, enum analyze_unseen reason)
+{
+    return analysis->unseen_because[reason];
 }
 
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis)

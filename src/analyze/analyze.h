@@ -245,6 +245,18 @@ uint64_t analyze_least_peak(const struct analysis *analysis);
 // could touch.
 bool analyze_is_incomplete(const struct analysis *analysis);
 uint64_t analyze_unseen_launches(const struct analysis *analysis);
+// Why; a launch of a graph counts for each of its nodes' reasons once.
+enum analyze_unseen {
+    ANALYZE_UNSEEN_UNWATCHED, // by no probes, or by some that do not see all
+    ANALYZE_UNSEEN_POINTER,   // the rest as enum profile_doubt_kind has them
+    ANALYZE_UNSEEN_LEFT,
+    ANALYZE_UNSEEN_TEXTURE,
+    ANALYZE_UNSEEN_WRAPPED,
+    ANALYZE_UNSEEN_WORK,
+    ANALYZE_UNSEEN_UNTOLD,
+    ANALYZE_UNSEEN_REASONS
+};
+uint64_t analyze_unseen_because(const struct analysis *analysis, enum analyze_unseen reason);
 
 // --- Waits ---------------------------------------------------------------------------------------
 

@@ -18,7 +18,10 @@ struct loading {
     bool failed;            // memory ran out
     struct base_map graphs; // number to struct graph *
     struct base_map blind;  // numbers of kernels whose probes do not see all, or that have none
-    uint32_t node;          // index: touches are of this one
+    BASE_ARRAY(struct profile_doubt) doubts; // by call, then by node
+    size_t doubt;                            // the next
+    uint32_t unseen;                         // of the call at hand: sum of 1 << enum analyze_unseen
+    uint32_t node;                           // index: touches are of this one
     struct profile_accesses *accesses;
     const struct profile_access *access; // the next; NULL: there is none
     const struct analyze_listener *listener;
@@ -54,6 +57,16 @@ static bool take_probe(void *user, const struct profile_probe *probe)
         return true;
     loading->failed |= !base_map_put(&loading->blind, probe->kernel, NULL);
     return !loading->failed;
+}
+
+static bool take_doubt(void *user, const struct profile_doubt *doubt)
+{
+    struct loading *loading = user;
+    struct profile_doubt *row = base_array_push(&loading->doubts);
+    loading->failed |= !row;
+    if (row)
+        *row = *doubt;
+    return row != NULL;
 }
 
 static bool is_api_node(enum profile_node_kind kind)
@@ -341,6 +354,25 @@ static bool add_accesses(struct loading *loading, uint64_t call, uint32_t node, 
     return any;
 }
 
+_Static_assert((int)ANALYZE_UNSEEN_POINTER == PROFILE_DOUBT_POINTER &&
+                   (int)ANALYZE_UNSEEN_REASONS == PROFILE_DOUBT_KINDS &&
+                   (int)ANALYZE_UNSEEN_UNWATCHED == PROFILE_DOUBT_OTHER,
+               "reasons are doubts");
+
+// Why it is not known what the node of the call did; 0: of the call itself.
+static uint32_t doubts_of(struct loading *loading, uint64_t call, uint32_t node)
+{
+    uint32_t doubts = 0;
+    for (; loading->doubt < loading->doubts.count; loading->doubt++) {
+        const struct profile_doubt *doubt = &loading->doubts.items[loading->doubt];
+        if (doubt->call > call || (doubt->call == call && doubt->node > node))
+            break;
+        if (doubt->call == call && doubt->node == node)
+            doubts |= 1u << doubt->kind;
+    }
+    return doubts;
+}
+
 static void add_kernel(struct loading *loading, struct analyze_call *row, uint32_t node,
                        const struct profile_launch *launch)
 {
@@ -348,14 +380,16 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
     row->flags |= ANALYZE_LAUNCHES;
     if ((!told && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
         base_map_get(&loading->blind, launch->kernel))
-        row->flags |= ANALYZE_UNSEEN;
+        loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
+    loading->unseen |= doubts_of(loading, row->number, node);
 }
 
 static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)
 {
     const struct graph *graph = find_graph(loading, number);
     if (!graph) {
-        row->flags |= ANALYZE_LAUNCHES | ANALYZE_UNSEEN;
+        row->flags |= ANALYZE_LAUNCHES;
+        loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
         return;
     }
     row->graph = graph->index + 1;
@@ -367,7 +401,10 @@ static void add_graph_launch(struct loading *loading, struct analyze_call *row, 
         case PROFILE_NODE_COPY: add_copy(loading, &node->copy); break;
         case PROFILE_NODE_SET: add_set(loading, &node->set); break;
         // What a condition chooses, say, may do anything. The nodes of a child graph follow it.
-        case PROFILE_NODE_OTHER: row->flags |= ANALYZE_LAUNCHES | ANALYZE_UNSEEN; break;
+        case PROFILE_NODE_OTHER:
+            row->flags |= ANALYZE_LAUNCHES;
+            loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
+            break;
         default: break;
         }
     }
@@ -395,8 +432,22 @@ static void take_details(struct loading *loading, struct analyze_call *row,
         row->record = call->sync.record;
         row->sync_stream = call->sync.stream;
         break;
-    default: break;
+    // Values that the GPU writes and waits for, in the order of a stream.
+    default:
+        add_accesses(loading, call->number, 0, 0);
+        loading->unseen |= doubts_of(loading, call->number, 0);
+        row->flags |= loading->unseen ? ANALYZE_LAUNCHES : 0;
+        break;
     }
+}
+
+static void take_unseen(struct loading *loading, struct analyze_call *row)
+{
+    if (loading->unseen)
+        row->flags |= ANALYZE_UNSEEN;
+    for (unsigned reason = 0; reason < ANALYZE_UNSEEN_REASONS; reason++)
+        loading->model->unseen_because[reason] += loading->unseen >> reason & 1;
+    loading->unseen = 0;
 }
 
 static bool take_call(void *user, const struct profile_call *call)
@@ -427,6 +478,7 @@ static bool take_call(void *user, const struct profile_call *call)
     if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
         row->flags |= ANALYZE_WORKS;
         take_details(loading, row, call);
+        take_unseen(loading, row);
     }
     analyze_load_host_call(&loading->host, call);
     return !loading->failed && !loading->ended;
@@ -565,6 +617,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     LOAD(dropped, &loading);
     LOAD(stream, &loading);
     LOAD(probe, &loading);
+    LOAD(doubt, &loading);
     LOAD(graph, &loading);
     LOAD(edge, &loading);
     LOAD(object, &objects);
@@ -595,6 +648,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     base_array_fini(&objects.numbers);
     base_map_fini(&loading.graphs);
     base_map_fini(&loading.blind);
+    base_array_fini(&loading.doubts);
     if (code == BASE_OK && loading.failed)
         code = base_fail(error, BASE_NO_MEMORY, "out of memory");
     return code;

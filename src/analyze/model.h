@@ -180,6 +180,7 @@ struct analyze_model {
     uint32_t *unseen;            // indices of calls that may touch anything
     uint32_t *launches;          // indices of calls that launch
     size_t unseen_count, launch_count;
+    uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct analyze_host host;
     bool ended;     // the program came to its end: what is not freed is never freed
     bool dropped;   // calls or objects are missing

@@ -42,7 +42,8 @@ void analyze_non_uniform_access(struct analyze_run *run)
     struct base_map found = {0}; // key of object and kernel to index + 1 in rows
     for (size_t i = 0; i < model->counted.count && !run->failed; i++) {
         const struct analyze_counted *row = &model->counted.items[i];
-        if (row->variation * 100 <= run->thresholds->variation_percent ||
+        if (model->calls.items[row->call].flags & ANALYZE_UNSEEN || // it touched more than is told
+            row->variation * 100 <= run->thresholds->variation_percent ||
             !is_of_device(&model->objects.items[row->object]))
             continue;
         uint64_t *slot = base_map_put(&found, analyze_uneven_key(row->object, row->kernel), NULL);

@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 
-#define EVENT_VERSION 3u
+#define EVENT_VERSION 4u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -49,6 +49,7 @@ enum event_kind {
     EVENT_OBJECT_NAME, // struct event_name, name: what the program calls it
     EVENT_TIME,        // struct event_time: when the GPU did it
     EVENT_ACCESS,      // struct event_access: what a launch did to an object, as probes tell
+    EVENT_TOLD,        // struct event_told: all that is known of what a launch did has been told
     EVENT_COUNTS,      // struct event_counts: how often it touched the object's elements
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of what the GPU gave it
@@ -168,7 +169,8 @@ struct event_launch {
     uint32_t dynamic_shared_bytes;
     uint32_t flags; // EVENT_LAUNCH_*
 };
-// Watched: with probes, so that objects of which nothing is told were not touched.
+// Watched: with probes, so that objects of which nothing is told were not touched, once the launch
+// has its EVENT_TOLD, and if that names no doubt.
 enum { EVENT_LAUNCH_COOPERATIVE = 1, EVENT_LAUNCH_WATCHED = 2 };
 
 enum event_memory { // where an end of a copy is
@@ -369,6 +371,27 @@ struct event_access {
     uint64_t shared_elements; // and that only one launch had touched before
     uint32_t element_bytes;   // at which granularity elements are told; 0: they are not
     uint32_t padding;
+};
+
+// Why it is not known what a launch, or other work on a stream, did to objects: it may have read
+// and written any object that was there, whatever its accesses say.
+enum event_doubt {
+    EVENT_DOUBT_POINTER = 1, // it used a pointer among its arguments that points into no object
+    EVENT_DOUBT_LEFT,        // an access left the object that the pointer it comes from points into
+    EVENT_DOUBT_TEXTURE,     // it has texture instructions while textures read linear memory
+    EVENT_DOUBT_WRAPPED, // an address wrapped round in a loop, and what was touched was not seen
+    EVENT_DOUBT_WORK,    // it is work of a kind whose accesses are not observed
+    EVENT_DOUBT_UNTOLD,  // nothing was told: the program or its context ended before
+    EVENT_DOUBT_KINDS
+};
+
+// Follows the accesses of each watched launch. A launch that said it was watched and has no such
+// record is one of which nothing is known. Nodes of graphs have one only where there is a doubt: a
+// node without accesses is one of which nothing is known.
+struct event_told {
+    uint64_t call;
+    uint32_t node;   // of a graph launch: 1 + index
+    uint32_t doubts; // sum of 1 << enum event_doubt
 };
 
 // The distribution of counts over the elements that were touched. bins[b] has those of 2^(b/2) and

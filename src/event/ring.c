@@ -448,6 +448,7 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_OBJECT_NAME] = "object's name",
         [EVENT_TIME] = "GPU time",
         [EVENT_ACCESS] = "access",
+        [EVENT_TOLD] = "end of accesses",
         [EVENT_COUNTS] = "distribution of accesses",
         [EVENT_MAP] = "map of elements",
         [EVENT_USE] = "first use",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of what can be asked about memory, which corrected programs are told otherwise than by the
-// driver (correct_ask.c), and of what takes addresses that kernels then use (correct_uses.c). They
-// make no records.
+// driver (correct_ask.c), and of what takes addresses that kernels then use (correct_uses.c;
+// textures also because no probe sees what is read through them). They make no records.
 #include "call.h"
 
 HOOKED(cuMemGetAddressRange_v2, (CUdeviceptr * start, size_t *bytes, CUdeviceptr address),
@@ -21,15 +21,21 @@ HOOKED(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void
 HOOKED(cuTexObjectCreate,
        (CUtexObject * object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
         const CUDA_RESOURCE_VIEW_DESC *view),
-       (object, resource, texture, view), NO_STREAM, {}, {})
+       (object, resource, texture, view), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS && resource &&
+               (resource->resType == CU_RESOURCE_TYPE_LINEAR ||
+                resource->resType == CU_RESOURCE_TYPE_PITCH2D))
+               atomic_store(&state.linear_textures, true);
+       })
 HOOKED(cuTexRefSetAddress_v2, (size_t * offset, CUtexref ref, CUdeviceptr address, size_t bytes),
-       (offset, ref, address, bytes), NO_STREAM, {}, {})
+       (offset, ref, address, bytes), NO_STREAM, {},
+       { atomic_store(&state.linear_textures, true); })
 HOOKED(cuTexRefSetAddress2D_v2,
        (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
-       (ref, desc, address, pitch), NO_STREAM, {}, {})
+       (ref, desc, address, pitch), NO_STREAM, {}, { atomic_store(&state.linear_textures, true); })
 HOOKED(cuTexRefSetAddress2D_v3,
        (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
-       (ref, desc, address, pitch), NO_STREAM, {}, {})
+       (ref, desc, address, pitch), NO_STREAM, {}, { atomic_store(&state.linear_textures, true); })
 HOOKED(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), (map, address), NO_STREAM, {},
        {})
 HOOKED(cuTensorMapEncodeTiled,

@@ -163,24 +163,100 @@ HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, star
 // --- Other work ----------------------------------------------------------------------------------
 
 #define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
-#define VALUE_WORK(symbol, type)                                                \
-    WORK(symbol, (CUstream stream, CUdeviceptr to, type value, unsigned flags), \
-         (stream, to, value, flags))
 
-VALUE_WORK(cuStreamWaitValue32, cuuint32_t)
-VALUE_WORK(cuStreamWaitValue32_v2, cuuint32_t)
-VALUE_WORK(cuStreamWaitValue64, cuuint64_t)
-VALUE_WORK(cuStreamWaitValue64_v2, cuuint64_t)
-VALUE_WORK(cuStreamWriteValue32, cuuint32_t)
-VALUE_WORK(cuStreamWriteValue32_v2, cuuint32_t)
-VALUE_WORK(cuStreamWriteValue64, cuuint64_t)
-VALUE_WORK(cuStreamWriteValue64_v2, cuuint64_t)
-WORK(cuStreamBatchMemOp,
-     (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags),
-     (stream, count, params, flags))
-WORK(cuStreamBatchMemOp_v2,
-     (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags),
-     (stream, count, params, flags))
+// What was done to objects is told of calls that work, beside what probes tell of launches.
+static bool tells_accesses(struct call *call)
+{
+    if (!state.probes || call->quiet || call->result != CUDA_SUCCESS ||
+        call->flags & EVENT_CALL_CAPTURED)
+        return false;
+    if (!call->number)
+        call->number = next_number(&state.calls);
+    return true;
+}
+
+static void put_value_access(const struct call *call, uint64_t object, uint32_t flags)
+{
+    const struct event_access record = {
+        .call = call->number,
+        .object = object,
+        .flags = flags,
+        .read_bytes = EVENT_UNKNOWN,
+        .written_bytes = EVENT_UNKNOWN,
+        .elements = EVENT_UNKNOWN,
+        .new_elements = EVENT_UNKNOWN,
+        .shared_elements = EVENT_UNKNOWN,
+    };
+    put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+}
+
+// What is not known of the call's accesses.
+static void put_doubt(struct call *call)
+{
+    const struct event_told record = {.call = call->number, .doubts = 1u << EVENT_DOUBT_WORK};
+    put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
+}
+
+static void touches_value(struct call *call, uint64_t address, uint32_t flags)
+{
+    struct objects_piece piece;
+    if (tells_accesses(call) && objects_find_piece(&state.objects, address, &piece))
+        put_value_access(call, piece.object.number, flags);
+}
+
+static void touches_values(struct call *call, const CUstreamBatchMemOpParams *params,
+                           unsigned count)
+{
+    struct base_map objects = {0}; // number to EVENT_ACCESS_*
+    bool known = true;
+    if (!params || !tells_accesses(call))
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        struct objects_piece piece;
+        uint32_t flags = 0;
+        switch ((int)params[i].operation) {
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64: flags = EVENT_ACCESS_READ; break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64: flags = EVENT_ACCESS_WRITTEN; break;
+        case CU_STREAM_MEM_OP_BARRIER:
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: continue;
+        default: known = false; continue;
+        }
+        // Both have the address at the same place.
+        if (!objects_find_piece(&state.objects, params[i].writeValue.address, &piece))
+            continue;
+        uint64_t *all = base_map_put(&objects, piece.object.number, NULL);
+        known &= all != NULL;
+        if (all)
+            *all |= flags;
+    }
+    for (size_t i = 0; i < objects.count; i++)
+        put_value_access(call, objects.entries[i].key, (uint32_t)objects.entries[i].value);
+    if (!known)
+        put_doubt(call);
+    base_map_fini(&objects);
+}
+
+#define VALUE_WORK(symbol, type, how)                                                         \
+    HOOKED_BOTH(symbol, _ptsz, (CUstream stream, CUdeviceptr at, type value, unsigned flags), \
+                (stream, at, value, flags), stream, {}, { touches_value(&call, at, how); })
+#define VALUES_WORK(symbol)                                                                  \
+    HOOKED_BOTH(                                                                             \
+        symbol, _ptsz,                                                                       \
+        (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags), \
+        (stream, count, params, flags), stream, {}, { touches_values(&call, params, count); })
+
+VALUE_WORK(cuStreamWaitValue32, cuuint32_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWaitValue32_v2, cuuint32_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWaitValue64, cuuint64_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWaitValue64_v2, cuuint64_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWriteValue32, cuuint32_t, EVENT_ACCESS_WRITTEN)
+VALUE_WORK(cuStreamWriteValue32_v2, cuuint32_t, EVENT_ACCESS_WRITTEN)
+VALUE_WORK(cuStreamWriteValue64, cuuint64_t, EVENT_ACCESS_WRITTEN)
+VALUE_WORK(cuStreamWriteValue64_v2, cuuint64_t, EVENT_ACCESS_WRITTEN)
+VALUES_WORK(cuStreamBatchMemOp)
+VALUES_WORK(cuStreamBatchMemOp_v2)
 WORK(cuSignalExternalSemaphoresAsync,
      (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params,
       unsigned count, CUstream stream),
@@ -192,10 +268,13 @@ WORK(cuWaitExternalSemaphoresAsync,
 WORK(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, stream))
 WORK(cuMemMapArrayAsync, (CUarrayMapInfo * list, unsigned count, CUstream stream),
      (list, count, stream))
-WORK(cuMemBatchDecompressAsync,
-     (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
-      CUstream stream),
-     (params, count, flags, failed, stream))
+HOOKED_BOTH(cuMemBatchDecompressAsync, _ptsz,
+            (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
+             CUstream stream),
+            (params, count, flags, failed, stream), stream, {}, {
+                if (tells_accesses(&call))
+                    put_doubt(&call);
+            })
 WORK(cuMemPrefetchBatchAsync,
      (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
       size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),

@@ -43,11 +43,14 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         struct objects_piece piece;
         if (launch->roots[i] && objects_find_piece(&state.objects, launch->roots[i], &piece))
-            ticket->roots[i].object = piece.object.number;
+            ticket->roots[i] = (struct shadow_root){
+                .object = piece.object.number, .first = piece.start, .bytes = piece.bytes};
         else
             ticket->roots[i].address = launch->roots[i];
         ticket->strangers |= ticket->roots[i].address != 0;
     }
+    if (kernel->textures && atomic_load(&state.linear_textures))
+        ticket->doubts = 1u << EVENT_DOUBT_TEXTURE;
     return ticket;
 }
 
@@ -87,17 +90,25 @@ static bool has_rows(const struct shadow_launch *launch, const struct instrument
            (launch->block[0] % 32 == 0 || (launch->block[1] == 1 && launch->block[2] == 1));
 }
 
-void shadow_context_fill(const struct shadow_launch *launch, struct instrument_context *about,
-                         const struct instrument_slot *slots, void *context)
+void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
+                         struct instrument_context *about, const struct instrument_slot *slots,
+                         void *context)
 {
     const struct instrument_kernel *kernel = launch->kernel;
+    const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
     about->options = has_rows(launch, slots) ? INSTRUMENT_ROWS : 0;
     memset(context, 0, kernel->context_bytes);
     memcpy(context, about, sizeof(*about));
-    for (uint32_t i = 0; launch->facts & INSTRUMENT_ELEMENTS && i < kernel->root_count; i++) {
+    for (uint32_t i = 0; elements && i < kernel->root_count; i++) {
         const struct instrument_view view =
             instrument_view_of(&slots[i], kernel->roots[i].element_bytes);
         memcpy((char *)context + sizeof(*about) + i * sizeof(view), &view, sizeof(view));
+    }
+    for (uint32_t i = 0; !elements && i < kernel->root_count; i++) {
+        const struct shadow_root *root = &ticket->roots[i];
+        const struct instrument_bounds bounds =
+            instrument_bounds_of(root->first, root->bytes, kernel->roots[i].reach);
+        memcpy((char *)context + sizeof(*about) + i * sizeof(bounds), &bounds, sizeof(bounds));
     }
 }
 
@@ -140,7 +151,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
         pthread_mutex_unlock(&shadow->lock);
     }
     if (ticket)
-        shadow_context_fill(launch, &about, slots, context);
+        shadow_context_fill(launch, ticket, &about, slots, context);
     else
         shadow_count_unwatched(shadow, launch->kernel_number, kernel);
     if (slots != few)

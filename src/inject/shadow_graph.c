@@ -149,7 +149,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
             .tallies = kernel->tally_count ? node->pad.small.address + small.tallies : 0,
             .table = node->head.address,
         };
-        shadow_context_fill(launch, &about, slots, context);
+        shadow_context_fill(launch, ticket, &about, slots, context);
     } else {
         if (node)
             shadow_release(ticket);
@@ -278,19 +278,26 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
     for (uint32_t i = 0; i < ticket->job_count; i++)
         ticket->jobs[i].object = 0;
     ticket->strangers = false;
+    ticket->doubts = model->kernel->textures && atomic_load(&state.linear_textures)
+                         ? 1u << EVENT_DOUBT_TEXTURE
+                         : 0;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         const uint64_t then = model->roots[i].object;
         struct objects_piece now;
         ticket->roots[i].object = 0;
         if (ticket->facts & INSTRUMENT_ELEMENTS)
             whole &= !then || resolve(shadow, model, ticket, i);
-        else if (node->roots[i] && objects_find_piece(&state.objects, node->roots[i], &now))
+        else if (node->roots[i] && objects_find_piece(&state.objects, node->roots[i], &now)) {
             ticket->roots[i] = (struct shadow_root){.object = now.object.number};
-        else
+            // Its accesses are compared with the bounds that the graph knows.
+            if (now.start != node->pieces[i].start || now.bytes != node->pieces[i].bytes)
+                ticket->doubts |= 1u << EVENT_DOUBT_LEFT;
+        } else
             ticket->roots[i].address = node->roots[i];
         ticket->strangers |= ticket->roots[i].address != 0;
     }
     if (!whole) {
+        ticket->doubts |= 1u << EVENT_DOUBT_LEFT;
         struct shadow_kernel *about = shadow_kernel(shadow, model->kernel_number, model->kernel);
         if (about)
             about->unwatched++;

@@ -140,9 +140,10 @@ struct shadow_grain {
 };
 
 struct shadow_root {
-    uint64_t object;  // 0: none
-    uint64_t address; // of none: to which it points
-    uint32_t job;     // at element level: whose sums are its object's
+    uint64_t object;       // 0: none
+    uint64_t address;      // of none: to which it points
+    uint32_t job;          // at element level: whose sums are its object's
+    uint64_t first, bytes; // at object level: of the piece that it points into
 };
 
 struct shadow_job { // of an object that some root points into
@@ -162,10 +163,11 @@ struct shadow_ticket {
     struct shadow_ticket *older, *newer; // of those, under shadow->lock
     uint64_t threads;
     uint64_t call;
-    uint32_t node;                        // of a graph launch
-    bool strangers;                       // some root points into no object
-    struct shadow_node *memory;           // of a node of a graph, and of each of its replays
-    struct shadow_table *table;           // held; NULL: none
+    uint32_t node;              // of a graph launch
+    bool strangers;             // some root points into no object
+    uint32_t doubts;            // that there are before it is told: sum of 1 << enum event_doubt
+    struct shadow_node *memory; // of a node of a graph, and of each of its replays
+    struct shadow_table *table; // held; NULL: none
     struct shadow_malloc_launch *mallocs; // NULL: it has to do with no memory of kernels' own
     // Bytes from the start of what lands.
     uint32_t flags_at, frame_at;  // at object level
@@ -351,8 +353,9 @@ bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *tick
 // It was launched on the stream as the ticket's call, or never will be.
 void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool launched);
 // A pointer that the kernel was given, into no object, was read or written (EVENT_ACCESS_*) by the
-// launch. Takes the lock.
-void shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags);
+// launch. False: it points to no block either. True: that is found out later, and told. Takes the
+// lock.
+bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags);
 // Nothing more will be said of it but what the kernel has.
 void shadow_malloc_told(struct shadow_ticket *ticket);
 // The kernel runs, but not as a launch that tells.
@@ -371,8 +374,9 @@ void shadow_malloc_forget(struct shadow *shadow, uint64_t call);
 struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch);
 void shadow_ticket_free(struct shadow_ticket *ticket);
 // The launch context as the clone takes it.
-void shadow_context_fill(const struct shadow_launch *launch, struct instrument_context *about,
-                         const struct instrument_slot *slots, void *context);
+void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
+                         struct instrument_context *about, const struct instrument_slot *slots,
+                         void *context);
 // Nothing comes back of it, and it is told with the next ones.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
@@ -385,6 +389,8 @@ void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
 void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
                  const unsigned char *frame);
 void shadow_tell_record(const struct shadow_ticket *ticket);
+// All is told that is known of a launch, or a node; doubts: sum of 1 << enum event_doubt.
+void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts);
 // What is to be said at the end.
 void shadow_tell_notes(struct shadow *shadow);
 

@@ -333,11 +333,11 @@ void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool 
         shadow_fail(shadow, "an event", result);
 }
 
-void shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags)
+bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags)
 {
     struct shadow *shadow = ticket->shadow;
-    if (!ticket->mallocs || !address || !flags)
-        return;
+    if (!ticket->mallocs || !address)
+        return false;
     pthread_mutex_lock(&shadow->lock);
     struct shadow_malloc_use *use = base_array_push(&ticket->mallocs->uses);
     if (use)
@@ -345,6 +345,7 @@ void shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uin
     else
         state_no_memory();
     pthread_mutex_unlock(&shadow->lock);
+    return use;
 }
 
 void shadow_malloc_told(struct shadow_ticket *ticket)

@@ -395,13 +395,17 @@ static void put_counts(const struct shadow_malloc_launch *launch,
 // The blocks that there were when it began.
 static void add_uses(const struct shadow_mallocs *mallocs, struct shadow_malloc_launch *launch)
 {
+    bool outside = false;
     for (size_t i = 0; i < launch->uses.count; i++) {
         const struct shadow_malloc_use *use = &launch->uses.items[i];
         const struct base_interval *found = base_intervals_find(&mallocs->by_address, use->address);
         if (found)
             add(launch,
                 (struct shadow_malloc_told){.block = block_at(found->value), .flags = use->flags});
+        outside |= !found;
     }
+    if (outside)
+        shadow_put_told(launch->call, launch->node, 1u << EVENT_DOUBT_POINTER);
 }
 
 // One row for each block, in the order of their numbers.

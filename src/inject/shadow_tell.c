@@ -21,6 +21,7 @@ struct told { // of one object, by one root, job or entry
 struct told_list {
     BASE_ARRAY(struct told) items;
     bool incomplete; // memory ran out
+    uint32_t doubts; // sum of 1 << enum event_doubt
 };
 
 static struct told *add_told(struct told_list *list, uint64_t object)
@@ -62,19 +63,30 @@ static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
                      const unsigned char *flags, uint32_t rows)
 {
     const struct instrument_kernel *kernel = ticket->kernel;
+    if (kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag, rows))
+        list->doubts |= 1u << EVENT_DOUBT_LEFT;
     for (uint32_t i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
         const uint32_t ways =
             (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u);
         if (use->root >= ticket->root_count || !is_set(kernel, flags, use->flag, rows))
             continue;
-        add(list, ticket->roots[use->root].object, ways);
-        shadow_malloc_use(ticket, ticket->roots[use->root].address, ways);
+        const struct shadow_root *root = &ticket->roots[use->root];
+        add(list, root->object, ways);
+        // A variable that is no object is none that others could be taken for.
+        if (!root->object && kernel->roots[use->root].kind == INSTRUMENT_ROOT_PARAM &&
+            !shadow_malloc_use(ticket, root->address, ways))
+            list->doubts |= 1u << EVENT_DOUBT_POINTER;
     }
 }
 
-static void count_strays(const struct shadow_ticket *ticket, uint64_t count, uint64_t stray_at)
+// `told` is instrument_strays.count.
+static void count_strays(struct told_list *list, const struct shadow_ticket *ticket, uint64_t told,
+                         uint64_t stray_at)
 {
+    const uint64_t count = told & (INSTRUMENT_WRAPPED - 1);
+    if (told >= INSTRUMENT_WRAPPED)
+        list->doubts |= 1u << EVENT_DOUBT_WRAPPED;
     if (!count)
         return;
     struct shadow *shadow = ticket->shadow;
@@ -94,7 +106,7 @@ static void add_entries(struct told_list *list, const struct shadow_ticket *tick
     const struct shadow_table *table = ticket->table;
     struct instrument_strays strays;
     memcpy(&strays, frame, sizeof(strays));
-    count_strays(ticket, strays.count, strays.addresses[0]);
+    count_strays(list, ticket, strays.count, strays.addresses[0]);
     const unsigned char *touched = frame + sizeof(strays);
     for (uint32_t i = 0; i < table->count; i++)
         add(list, table->pieces[i].object.number,
@@ -265,10 +277,19 @@ static void put_access(const struct shadow_ticket *ticket, const struct told *to
         put_counts(ticket, told);
 }
 
+void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts)
+{
+    const struct event_told record = {call, node, doubts};
+    put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
+}
+
 static void tell_list(const struct shadow_ticket *ticket, struct told_list *list)
 {
-    if (list->incomplete)
+    list->doubts |= ticket->doubts;
+    if (list->incomplete) {
         state_no_memory();
+        list->doubts |= 1u << EVENT_DOUBT_UNTOLD;
+    }
     const size_t count = list->items.count;
     struct told *items = list->items.items;
     if (count)
@@ -280,6 +301,8 @@ static void tell_list(const struct shadow_ticket *ticket, struct told_list *list
         if (first->object)
             put_access(ticket, first);
     }
+    if (!ticket->node || list->doubts)
+        shadow_put_told(ticket->call, ticket->node, list->doubts);
     base_array_fini(&list->items);
 }
 
@@ -298,7 +321,7 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
     struct told_list list = {0};
     struct device_reduction layout;
     shadow_reduce_describe(ticket, &layout);
-    count_strays(ticket, ticket->result->strays, ticket->result->stray_at);
+    count_strays(&list, ticket, ticket->result->strays, ticket->result->stray_at);
     add_uses(&list, ticket, part_of(ticket, layout.flags_at), 1);
     if (ticket->facts & INSTRUMENT_ELEMENTS) {
         add_sites(&list, ticket, &layout);

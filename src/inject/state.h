@@ -301,6 +301,7 @@ struct state {
     uint32_t generation; // counts processes: this one, and those forked from it
     bool timestamps;
     bool simulated;                    // the driver is glint's own
+    _Atomic bool linear_textures;      // some texture reads linear memory, now or earlier
     struct probes *probes;             // NULL: none are asked for
     const CUcontext *(*current)(void); // of struct door_driver
     _Atomic uint64_t calls, events_made;

@@ -12,18 +12,51 @@ struct instrument_body *instrument_body_of(const struct instrument_work *work, c
     return at ? &work->bodies[*at - 1] : NULL;
 }
 
-// Functions of the driver and of the device runtime: what they touch is no object's affair, or told
-// by calls of their own.
-static bool is_known(const char *name)
+static bool begins_with_any(const char *name, const char *const *with, size_t count)
 {
-    static const char *const known[] = {
-        "vprintf",      "malloc",  "free",     "__cuda_syscall_aligned_malloc",
-        "__assertfail", "cudaCDP", "__cudaCDP"};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strncmp(name, known[i], strlen(known[i])) == 0)
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(name, with[i], strlen(with[i])) == 0)
             return true;
     }
     return false;
+}
+
+#define BEGINS_WITH_ANY(name, list) \
+    begins_with_any((name), (list), sizeof(list) / sizeof((list)[0]))
+
+// The name of a function of the device runtime as the runtime on the host has it, without "cuda":
+// "LaunchDeviceV2". NULL: it is none.
+static const char *device_runtime(const char *name)
+{
+    static const char *const prefixes[] = {"__cudaCDP2", "cudaCDP2", "__cudaCDP", "cudaCDP",
+                                           "cuda"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return name + strlen(prefixes[i]);
+    }
+    return NULL;
+}
+
+static bool launches_kernels(const char *name)
+{
+    const char *what = device_runtime(name);
+    return what && (strncmp(what, "Launch", 6) == 0 || strncmp(what, "GraphLaunch", 11) == 0);
+}
+
+// Functions of the driver and of the device runtime that touch no object. Those of the device
+// runtime that copy, fill, allocate or launch are not among them.
+static bool is_known(const char *name)
+{
+    static const char *const known[] = {"vprintf", "malloc", "free",
+                                        "__cuda_syscall_aligned_malloc", "__assertfail"};
+    static const char *const of_runtime[] = {
+        "GetParameterBuffer", "GetLastError", "PeekAtLastError",
+        "GetError",           "GetDevice",    "DeviceGet",
+        "DeviceSynchronize",  "StreamCreate", "StreamDestroy",
+        "StreamWait",         "Event",        "FuncGetAttributes",
+        "Occupancy",          "RuntimeGet",   "GetCurrentGraphExec"};
+    const char *what = device_runtime(name);
+    return what ? BEGINS_WITH_ANY(what, of_runtime) : BEGINS_WITH_ANY(name, known);
 }
 
 static bool is_memory(const struct ptx_instr *instr)
@@ -122,6 +155,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
             continue;
         body->has_memory |= is_memory(instr);
         body->has_exit |= ptx_op(instr) == PTX_OP_EXIT;
+        body->textures |= ptx_op(instr) == PTX_OP_TEX || ptx_op(instr) == PTX_OP_TLD4;
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
@@ -138,7 +172,9 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
                 instrument_note_heap(work, call.target->function);
                 body->allocates = true;
             }
-            if (!is_known(call.target->function->name))
+            if (launches_kernels(call.target->function->name))
+                body->launches = call.target->function->name;
+            else if (!is_known(call.target->function->name))
                 body->calls_outside = call.target->function->name;
             continue;
         }
@@ -162,9 +198,14 @@ static void spread(struct instrument_work *work)
                 bool may_exit = body->may_exit || callee->has_exit || callee->may_exit;
                 const char *outside =
                     body->calls_outside ? body->calls_outside : callee->calls_outside;
+                const char *launches = body->launches ? body->launches : callee->launches;
                 const bool allocates = body->allocates || callee->allocates;
+                const bool textures = body->textures || callee->textures;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
-                           outside != body->calls_outside || allocates != body->allocates;
+                           outside != body->calls_outside || allocates != body->allocates ||
+                           launches != body->launches || textures != body->textures;
+                body->launches = launches;
+                body->textures = textures;
                 body->touches = touches;
                 body->allocates = allocates;
                 body->may_exit = may_exit;

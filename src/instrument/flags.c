@@ -118,6 +118,7 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
     }
     kernel->uses = uses.items;
     kernel->use_count = (uint32_t)uses.count;
+    instrument_plan_bounds(body);
     kernel->flag_row_bytes = (kernel->flag_count + 127) / 128 * 128;
 }
 

@@ -52,6 +52,7 @@ static void list_kernels(struct instrument_work *work)
         body->kernel = &module->kernels[module->kernel_count++];
         body->kernel->name = base_alloc_text(work->arena, name, strlen(name));
         body->kernel->param_count = body->function->param_count;
+        body->kernel->left_flag = INSTRUMENT_NONE;
     }
 }
 
@@ -61,7 +62,8 @@ static void list_allocators(struct instrument_work *work)
     module->allocators = base_new_array(work->arena, const char *, work->body_count);
     for (uint32_t i = 0; i < work->body_count; i++) {
         const struct ptx_function *function = work->bodies[i].function;
-        if (function->is_entry && (work->bodies[i].allocates || work->bodies[i].calls_outside))
+        if (function->is_entry && (work->bodies[i].allocates || work->bodies[i].calls_outside ||
+                                   work->bodies[i].launches))
             module->allocators[module->allocator_count++] =
                 base_alloc_text(work->arena, function->name, strlen(function->name));
     }
@@ -142,7 +144,8 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     for (uint32_t i = 0; i < body->callee_count; i++)
         calls_clones |= work->bodies[body->callees[i]].touches;
     kernel->allocates = body->allocates;
-    kernel->outside = body->calls_outside;
+    kernel->outside = body->calls_outside || body->launches;
+    kernel->textures = body->textures;
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);
     kernel->heap = work->allocates && kernel->needs_table;
@@ -155,6 +158,11 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
         instrument_add_reason(work, &kernel->reason,
                               "accesses of %s, which is not in the module, are not seen",
                               body->calls_outside);
+    if (body->launches)
+        instrument_add_reason(work, &kernel->reason,
+                              "it launches kernels from the device (%s), and what those access is "
+                              "not seen",
+                              body->launches);
     forget(body);
 }
 

@@ -14,10 +14,11 @@
 //
 // What the probes tell, for one launch:
 // - objects: a kernel has *roots*, the pointers from which its addresses come: parameters and
-//   variables. A *use* says that a root was read or written if a flag was set, or in any case. A
-//   pointer that comes from a root stays in the root's object, as C has it. Addresses that come
-//   from elsewhere (loaded from memory, chosen among roots, results of calls) are looked up in a
-//   table of objects, whose entries get marks.
+//   variables. A *use* says that a root was read or written if a flag was set, or in any case. The
+//   root's object has *bounds* in the context; one more flag says that an access left them, and
+//   then it is not known what the launch touched. Addresses that come from elsewhere (loaded from
+//   memory, chosen among roots, results of calls) are looked up in a table of objects, whose
+//   entries get marks.
 // - elements: each root has a *slot* in the context, the object it points into with its shadow
 //   memory, where every access sets the bits of the elements that it touches; addresses outside the
 //   slot's object are looked up in the table. *Tallies* count how often threads came by; sites say
@@ -101,8 +102,11 @@ struct instrument_table {
     uint64_t recent; // 1 + the entry that was found last
 };
 
+// Accesses to memory that is no object, and in the high half of `count` those among them of which
+// it is not known what they touched: at address 0.
+#define INSTRUMENT_WRAPPED ((uint64_t)1 << 32)
 enum { INSTRUMENT_STRAYS = 29 };
-struct instrument_strays { // accesses to memory that is no object
+struct instrument_strays {
     uint64_t count;
     uint64_t next;   // addresses that were written, or wanted to be
     uint64_t looked; // elements: not 0 where an entry of the table was touched
@@ -170,12 +174,28 @@ struct instrument_heap {
     uint64_t lost;   // accesses for which there was no page
 };
 
+// Objects: of each root the bytes that accesses which come from it are expected to stay in.
+struct instrument_bounds {
+    uint64_t first; // address
+    uint64_t bytes; // at least the root's `reach`
+};
+// For the object that the root points into. bytes 0: there is none, and nothing is expected.
+static inline struct instrument_bounds instrument_bounds_of(uint64_t first, uint64_t bytes,
+                                                            uint32_t reach)
+{
+    if (!bytes)
+        return (struct instrument_bounds){0, UINT64_MAX};
+    // No access fits: all are outside of what is at address 0.
+    return bytes < reach ? (struct instrument_bounds){0, reach}
+                         : (struct instrument_bounds){first, bytes};
+}
+
 // Options. ROWS: a warp's lanes are neighbours in x, 32 to a row, the block's width being a
 // multiple of 32, or its height and depth 1; and the bytes of all slots are less than 2^32.
 enum { INSTRUMENT_ROWS = 1 };
 
-// The launch context: the clone's last parameter, by value. For elements a struct instrument_view
-// for each root follows.
+// The launch context: the clone's last parameter, by value. For each root there follows, for
+// elements a struct instrument_view, else a struct instrument_bounds.
 struct instrument_context {
     uint64_t flags;   // address of the launch's flags, zeroed: rows of bytes, INSTRUMENT_FLAG_ROWS
                       // of them, kernel->flag_row_bytes apart; set where any row has it set
@@ -199,6 +219,7 @@ struct instrument_root {
     uint32_t offset;        // of a parameter: of the pointer in the kernel's parameters, in bytes
     const char *variable;   // of a variable: its name in the module
     uint32_t element_bytes; // the smallest scalar that accesses from here move
+    uint32_t reach;         // objects: the most bytes that are checked at once
 };
 
 // Where the flag is set, or in any case, the root's object was read or written.
@@ -239,11 +260,14 @@ struct instrument_kernel {
     uint32_t context_offset; // of the context among the clone's parameters, in bytes
     uint32_t context_bytes;  // with its slots
     uint32_t flag_count, flag_row_bytes;
+    uint32_t
+        left_flag; // set where an access left the bounds of its root; INSTRUMENT_NONE: none can
     uint32_t tally_count, tally_row_bytes;
     bool needs_table;
     bool allocates;                // calls malloc() or free(), or functions that do
     bool heap;                     // looks for what kernels allocated: its table must say where
     bool outside;                  // calls functions that are not in the text and may do anything
+    bool textures;                 // reads through textures, which no probe sees
     struct instrument_root *roots; // views are in this order
     uint32_t root_count;
     struct instrument_use *uses;

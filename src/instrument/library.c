@@ -85,7 +85,9 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
         instrument_emit_heap_stray(out, heap_bytes, heap_kinds);
     base_buf_printf(out,
                     "ld.global.u64 %%at, [%%table+%u];\n"
-                    "red.global.add.u64 [%%at+%u], 1;\n"
+                    "setp.eq.u64 %%p, %%address, 0;\n"
+                    "selp.u64 %%room, %llu, 1, %%p;\n"
+                    "red.global.add.u64 [%%at+%u], %%room;\n"
                     "ld.global.u32 %%n, [%%at+%u];\n"
                     "setp.ge.u32 %%p, %%n, %u;\n"
                     "@%%p bra searched;\n"
@@ -95,8 +97,9 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "mad.lo.u64 %%at, %%room, 8, %%at;\n"
                     "st.global.u64 [%%at+%u], %%address;\n"
                     "searched:\n",
-                    TABLE(strays), STRAYS(count), STRAYS(next), (unsigned)INSTRUMENT_STRAYS,
-                    STRAYS(next), (unsigned)INSTRUMENT_STRAYS, STRAYS(addresses));
+                    TABLE(strays), (unsigned long long)(INSTRUMENT_WRAPPED + 1), STRAYS(count),
+                    STRAYS(next), (unsigned)INSTRUMENT_STRAYS, STRAYS(next),
+                    (unsigned)INSTRUMENT_STRAYS, STRAYS(addresses));
 }
 
 #define SEARCH_REGISTERS                                                                         \

@@ -219,7 +219,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     uint32_t end = params_end(body->function, body->function->param_count);
     kernel->context_offset = (end + 7) / 8 * 8;
     kernel->context_bytes = work->elements ? instrument_slot_offset(kernel->root_count)
-                                           : (uint32_t)sizeof(struct instrument_context);
+                                           : instrument_bounds_offset(kernel->root_count);
     if (kernel->context_offset + kernel->context_bytes > 4096 && !body->why_not)
         instrument_add_reason(work, &body->why_not,
                               "its parameters and the context of the probes take %u bytes, of 4096",

@@ -110,7 +110,10 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
     if (probe->shape == SHAPE_SIZED)
         emit_size(work, probe, past);
     if (probe->how == HOW_ROOT) {
-        instrument_emit_flag(work, probe->flag);
+        if (probe->flag != INSTRUMENT_NONE)
+            instrument_emit_flag(work, probe->flag);
+        if (probe->bounded)
+            instrument_emit_bounds(work, body, probe);
         return;
     }
     instrument_emit_address(&work->out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
@@ -199,7 +202,8 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
     struct base_buf *out = &work->out;
     const struct ptx_instr *instr = probe->site->instr;
     if (probe->how == HOW_NOT || probe->joined || probe->held ||
-        (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE))
+        (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE &&
+         !probe->bounded))
         return;
     if (probe->waits) {
         instrument_emit_waiting(work, probe);

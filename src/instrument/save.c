@@ -9,7 +9,7 @@
 #include "instrument.h"
 
 static const char magic[8] = "glntptx1";
-enum { SAVE_VERSION = 5 };
+enum { SAVE_VERSION = 6 };
 
 // --- Writing -------------------------------------------------------------------------------------
 
@@ -73,16 +73,19 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
     put_u32(out, kernel->context_bytes);
     put_u32(out, kernel->flag_count);
     put_u32(out, kernel->flag_row_bytes);
+    put_u32(out, kernel->left_flag);
     put_u32(out, kernel->tally_count);
     put_u32(out, kernel->tally_row_bytes);
     put_u32(out, kernel->needs_table | (uint32_t)kernel->allocates << 1 |
-                     (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3);
+                     (uint32_t)kernel->heap << 2 | (uint32_t)kernel->outside << 3 |
+                     (uint32_t)kernel->textures << 4);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);
         put_u32(out, kernel->roots[i].offset);
         put_name(out, kernel->roots[i].variable);
         put_u32(out, kernel->roots[i].element_bytes);
+        put_u32(out, kernel->roots[i].reach);
     }
     put_u32(out, kernel->use_count);
     for (uint32_t i = 0; i < kernel->use_count; i++) {
@@ -232,6 +235,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->context_bytes = get_u32(reader);
     kernel->flag_count = get_u32(reader);
     kernel->flag_row_bytes = get_u32(reader);
+    kernel->left_flag = get_index(reader, kernel->flag_count);
     kernel->tally_count = get_u32(reader);
     kernel->tally_row_bytes = get_u32(reader);
     const uint32_t kinds = get_u32(reader);
@@ -239,9 +243,10 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->allocates = kinds >> 1 & 1;
     kernel->heap = kinds >> 2 & 1;
     kernel->outside = kinds >> 3 & 1;
+    kernel->textures = kinds >> 4 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count);
-    kernel->root_count = get_count(reader, 20);
+    kernel->root_count = get_count(reader, 24);
     kernel->roots = base_new_array(reader->arena, struct instrument_root, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         struct instrument_root *root = &kernel->roots[i];
@@ -251,6 +256,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
         root->offset = get_u32(reader);
         root->variable = get_name(reader);
         root->element_bytes = get_u32(reader);
+        root->reach = get_u32(reader);
         check(reader, (kind == INSTRUMENT_ROOT_VARIABLE) == (root->variable != NULL));
     }
     kernel->use_count = get_count(reader, 12);

@@ -49,6 +49,9 @@ struct instrument_probe {
     bool check_space;   // a generic address that may be shared or local
     uint32_t root;      // HOW_ROOT
     uint32_t flag;      // objects: a guarded site's own
+    bool bounded;       // objects: it is checked here that accesses stay in the root's bounds,
+    int64_t low;        // from this many bytes behind its address on
+    uint32_t span;      // and for so many
     uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
@@ -101,7 +104,9 @@ struct instrument_body {
     bool may_exit;             // what it calls may end the thread
     bool is_taken;             // there are pointers to it
     bool allocates;            // calls malloc() or free()
+    bool textures;             // reads through textures
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
+    const char *launches;      // a function by which it launches kernels, or NULL
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
 
@@ -185,6 +190,10 @@ void instrument_join_sites(struct instrument_work *work, const struct instrument
 void instrument_place_flags(struct instrument_work *work, struct instrument_body *body);
 void instrument_emit_flag(struct instrument_work *work, uint32_t flag); // the thread came by
 void instrument_emit_flags(struct instrument_work *work, const struct instrument_body *body);
+// bounds.c: where it is checked that accesses stay in the objects of their roots, and the text.
+void instrument_plan_bounds(struct instrument_body *body);
+void instrument_emit_bounds(struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *probe);
 // tally.c: what is counted where.
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
 void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
@@ -360,6 +369,12 @@ static inline struct ptx_var instrument_shared(const struct ptx_var *var)
         shared.size_bytes % ALIGN == 0)
         shared.align = ALIGN;
     return shared;
+}
+
+static inline uint32_t instrument_bounds_offset(uint32_t root)
+{
+    return (uint32_t)sizeof(struct instrument_context) +
+           root * (uint32_t)sizeof(struct instrument_bounds);
 }
 
 static inline uint32_t instrument_slot_offset(uint32_t root)

@@ -436,6 +436,27 @@ struct profile_map {
     size_t bit_bytes;
 };
 
+// --- Rows: doubts --------------------------------------------------------------------------------
+
+// Why it is not known what a launch did to objects.
+enum profile_doubt_kind {
+    PROFILE_DOUBT_OTHER = 0, // of a newer version
+    PROFILE_DOUBT_POINTER,   // it used a pointer among its arguments that points into no object
+    PROFILE_DOUBT_LEFT,      // an access left the object that its pointer points into
+    PROFILE_DOUBT_TEXTURE,   // it has texture instructions while textures read linear memory
+    PROFILE_DOUBT_WRAPPED, // an address wrapped round in a loop, and what was touched was not seen
+    PROFILE_DOUBT_WORK,    // it is work of a kind whose accesses are not observed
+    PROFILE_DOUBT_UNTOLD,  // the program or its context ended before its results came
+    PROFILE_DOUBT_KINDS
+};
+
+// The launch may have read and written any object that was there, whatever its accesses say.
+struct profile_doubt {
+    uint64_t call;
+    uint32_t node; // of a graph launch: from 1
+    enum profile_doubt_kind kind;
+};
+
 // --- Rows: first uses ----------------------------------------------------------------------------
 
 enum profile_use_kind {
@@ -520,6 +541,7 @@ struct profile_correction {
 const char *profile_call_kind_word(enum profile_call_kind kind);
 const char *profile_object_kind_word(enum profile_object_kind kind);
 const char *profile_node_kind_word(enum profile_node_kind kind);
+const char *profile_doubt_word(enum profile_doubt_kind kind);
 const char *profile_memory_word(enum profile_memory memory);
 const char *profile_direction_word(enum profile_direction direction);
 const char *profile_severity_word(enum profile_severity severity);
@@ -624,6 +646,8 @@ enum base_code profile_add_counts(struct profile_writer *writer,
 // elements change in size or number begins anew. BASE_INVALID: the piece is none of such a map.
 enum base_code profile_add_map(struct profile_writer *writer, const struct profile_map *piece,
                                struct base_error *error);
+enum base_code profile_add_doubt(struct profile_writer *writer, const struct profile_doubt *doubt,
+                                 struct base_error *error);
 // Of the same sync, copy, node and object the last one holds.
 enum base_code profile_add_use(struct profile_writer *writer, const struct profile_use *use,
                                struct base_error *error);
@@ -691,9 +715,10 @@ PROFILE_EACH(probe, probe);
 PROFILE_EACH(kernel_site, kernel_site);
 PROFILE_EACH(access, access); // in the order of calls, then nodes, then objects; likewise counts
 PROFILE_EACH(counts, counts);
-PROFILE_EACH(map, map);   // in the order of objects; the bits are lent until the callback returns
-PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronisations
-PROFILE_EACH(hash, hash); // in the order of copies
+PROFILE_EACH(map, map);     // in the order of objects; the bits are lent until the callback returns
+PROFILE_EACH(doubt, doubt); // in the order of calls, then nodes
+PROFILE_EACH(use, use);     // in the order of copies, then nodes, objects and synchronisations
+PROFILE_EACH(hash, hash);   // in the order of copies
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed
 PROFILE_EACH(correction, correction);

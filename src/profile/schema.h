@@ -67,7 +67,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(BLOCK_ENDS, block_ends, PROFILE_ONCE, 4, 4)                   \
     X(CORRECTIONS, corrections, PROFILE_LAST, 9, 5)                 \
     X(STACKS, stacks, PROFILE_LAST, 2, 5)                           \
-    X(PATH_CALLS, path_calls, PROFILE_LAST, 2, 6)
+    X(PATH_CALLS, path_calls, PROFILE_LAST, 2, 6)                   \
+    X(DOUBTS, doubts, PROFILE_ONCE, 3, 6)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -87,9 +88,10 @@ struct profile_table_info {
 extern const struct profile_table_info profile_tables[PROFILE_TABLE_COUNT];
 
 // All of it, to be run one after the other on an empty database that has the words' tables: what
-// every profile has, what probes tell, first uses, transfers, corrections, and stacks.
+// every profile has, what probes tell, first uses, transfers, corrections, stacks, and doubts.
 extern const char profile_schema[], profile_probes_schema[], profile_uses_schema[],
-    profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[];
+    profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[],
+    profile_doubts_schema[];
 
 // A small table of words by which views tell kinds: "CREATE TABLE name(value, word)".
 struct profile_words {
@@ -98,7 +100,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 13 };
+enum { PROFILE_WORDS_TABLES = 14 };
 
 // Fails with what SQLite says of the last thing that failed on db, in words for people. errno was 0
 // before that, or is what it left.

@@ -51,8 +51,9 @@ const char profile_probes_schema[] =
     " FROM accesses a LEFT JOIN access_shapes s ON s.id = a.shape;"
 
     // An object that is copied into itself has one row. Calls that failed, or only went into a graph, touched nothing.
-    "CREATE VIEW v_touches AS SELECT call, node, object, 'kernel' AS kind, read, written, bytes_read, bytes_written"
-    " FROM v_accesses"
+    "CREATE VIEW v_touches AS SELECT a.call, a.node, a.object, CASE t.kind WHEN 0 THEN 'value' ELSE 'kernel' END AS kind,"
+    " a.read, a.written, a.bytes_read, a.bytes_written"
+    " FROM v_accesses a LEFT JOIN calls c ON c.number = a.call LEFT JOIN sites t ON t.id = c.site"
     " UNION ALL SELECT x.call, NULL, x.from_object, 'copy', 1, x.to_object = x.from_object, x.bytes,"
     " (x.to_object = x.from_object) * x.bytes FROM copies x JOIN calls c ON c.number = x.call"
     " JOIN sites t ON t.id = c.site WHERE x.from_object AND c.result = 0 AND NOT t.flags & 4"

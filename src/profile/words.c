@@ -133,6 +133,12 @@ static const char *const remedies[PROFILE_REMEDIES] = {
     [PROFILE_REMEDY_LAST_USE] = "last-use",
 };
 
+static const char *const doubts[PROFILE_DOUBT_KINDS] = {
+    [PROFILE_DOUBT_POINTER] = "pointer", [PROFILE_DOUBT_LEFT] = "left",
+    [PROFILE_DOUBT_TEXTURE] = "texture", [PROFILE_DOUBT_WRAPPED] = "wrapped",
+    [PROFILE_DOUBT_WORK] = "work",       [PROFILE_DOUBT_UNTOLD] = "untold",
+};
+
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
 const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
@@ -149,6 +155,7 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"use_kinds", use_kinds, COUNT(use_kinds)},
     {"hosts", hosts, COUNT(hosts)},
     {"remedies", remedies, COUNT(remedies)},
+    {"doubt_kinds", doubts, COUNT(doubts)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)
@@ -169,6 +176,11 @@ const char *profile_object_kind_word(enum profile_object_kind kind)
 const char *profile_node_kind_word(enum profile_node_kind kind)
 {
     return word(node_kinds, COUNT(node_kinds), kind);
+}
+
+const char *profile_doubt_word(enum profile_doubt_kind kind)
+{
+    return word(doubts, COUNT(doubts), kind);
 }
 
 const char *profile_memory_word(enum profile_memory memory)

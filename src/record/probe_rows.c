@@ -15,6 +15,8 @@ SAME((int)EVENT_COUNT_BINS, (int)PROFILE_COUNT_BINS);
 SAME((int)EVENT_HOT_RANGES, (int)PROFILE_HOT_RANGES);
 SAME((int)EVENT_MAP_SHARED, (int)PROFILE_MAP_SHARED);
 SAME(EVENT_UNKNOWN, PROFILE_UNKNOWN);
+SAME((int)EVENT_DOUBT_POINTER, (int)PROFILE_DOUBT_POINTER);
+SAME((int)EVENT_DOUBT_KINDS, (int)PROFILE_DOUBT_KINDS);
 
 bool record_probe(struct session *session, struct record_piece *piece)
 {
@@ -93,6 +95,32 @@ bool record_access(struct session *session, struct record_piece *piece)
                                           .element_bytes = event.element_bytes};
     profile_add_access(session->writer, &access, &session->error);
     return true;
+}
+
+bool record_told(struct session *session, struct record_piece *piece)
+{
+    struct event_told event;
+    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 ||
+        event.doubts >> EVENT_DOUBT_KINDS || event.doubts & 1)
+        return false;
+    if (event.node == 0)
+        base_map_remove(&session->untold, event.call);
+    for (unsigned kind = EVENT_DOUBT_POINTER; kind < EVENT_DOUBT_KINDS; kind++) {
+        const struct profile_doubt doubt = {event.call, event.node, (enum profile_doubt_kind)kind};
+        if (event.doubts >> kind & 1)
+            profile_add_doubt(session->writer, &doubt, &session->error);
+    }
+    return true;
+}
+
+void session_write_untold(struct session *session)
+{
+    for (size_t i = 0; i < session->untold.count && session->writer; i++) {
+        const struct base_map_entry *entry = &session->untold.entries[i];
+        const struct profile_doubt doubt = {entry->key, 0, PROFILE_DOUBT_UNTOLD};
+        if (!entry->removed)
+            profile_add_doubt(session->writer, &doubt, &session->error);
+    }
 }
 
 bool record_counts(struct session *session, struct record_piece *piece)

@@ -532,6 +532,11 @@ static bool write_call(struct session *session, struct record_piece *piece)
         if (place)
             *place = event.end_ns - event.start_ns;
     }
+    // Until it is told what the launch did.
+    if (event.kind == EVENT_CALL_LAUNCH && call.launch.flags & PROFILE_LAUNCH_WATCHED &&
+        event.result == 0 && !(event.flags & EVENT_CALL_CAPTURED) &&
+        !base_map_put(&session->untold, event.number, NULL))
+        base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a launch");
     write_objects_of(session, &event, detail);
     session->calls++;
     profile_add_call(session->writer, &call, &session->error);
@@ -637,6 +642,7 @@ bool session_write(struct session *session, enum event_kind kind, const char *by
         [EVENT_OBJECT_NAME] = write_object_name,
         [EVENT_TIME] = write_time,
         [EVENT_ACCESS] = record_access,
+        [EVENT_TOLD] = record_told,
         [EVENT_COUNTS] = record_counts,
         [EVENT_MAP] = record_map,
         [EVENT_USE] = record_use,

@@ -20,6 +20,7 @@ const char *record_next_text(struct record_piece *piece);
 bool record_probe(struct session *session, struct record_piece *piece);
 bool record_site(struct session *session, struct record_piece *piece);
 bool record_access(struct session *session, struct record_piece *piece);
+bool record_told(struct session *session, struct record_piece *piece);
 bool record_counts(struct session *session, struct record_piece *piece);
 bool record_map(struct session *session, struct record_piece *piece);
 

@@ -106,6 +106,7 @@ void session_close(struct session *session, enum profile_ending ending, int code
     while (session_drain(session, UINT32_MAX))
         ;
     session_end_graph(session);
+    session_write_untold(session);
     uint64_t dropped = tell_losses(session);
     if (session->writer)
         session_write_paths(session);
@@ -133,6 +134,7 @@ void session_close(struct session *session, enum profile_ending ending, int code
     base_map_fini(&session->allocations);
     base_map_fini(&session->waiting);
     base_map_fini(&session->named);
+    base_map_fini(&session->untold);
     base_arena_fini(&session->arena);
     free(session);
 }

@@ -53,6 +53,7 @@ struct session {
     struct base_map allocations; // call that allocates to its stack
     struct base_map waiting;     // copies and fills that waited, to how long they took
     struct base_map named;       // objects that the program has named
+    struct base_map untold;      // launches that are watched and of which nothing was told yet
     bool nameless;               // as record_request says
     void (*progress)(void *user, uint64_t done, uint64_t all); // may be NULL
     void *user;
@@ -76,6 +77,8 @@ void session_find_ending(const struct session *session, enum profile_ending *end
 bool session_write(struct session *session, enum event_kind kind, const char *bytes, size_t length);
 // Writes the graph whose nodes came last, which may take several records.
 void session_end_graph(struct session *session);
+// probe_rows.c: at the end, of launches whose results never came: what they did is not known.
+void session_write_untold(struct session *session);
 // paths.c: call paths with functions, files and lines, and the names of objects, at the end.
 void session_write_paths(struct session *session);
 

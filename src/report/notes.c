@@ -142,6 +142,29 @@ static bool add_correction_note(struct report_data *data)
     return add_note(data, PROFILE_WARNING, &text);
 }
 
+// Why launches are unknown, with how many are for which reason.
+static void put_reasons(struct base_buf *out, const struct analysis *analysis)
+{
+    static const char *const reasons[ANALYZE_UNSEEN_REASONS] = {
+        [ANALYZE_UNSEEN_UNWATCHED] = "not watched, or only in part",
+        [ANALYZE_UNSEEN_POINTER] = "an argument points outside every object",
+        [ANALYZE_UNSEEN_LEFT] = "accesses outside the object that the argument points into",
+        [ANALYZE_UNSEEN_TEXTURE] = "may read through a texture or surface bound to linear memory",
+        [ANALYZE_UNSEEN_WRAPPED] = "an index wrapped around in a loop",
+        [ANALYZE_UNSEEN_WORK] = "work on a stream whose accesses are not observed",
+        [ANALYZE_UNSEEN_UNTOLD] = "the program or its GPU context ended, or a kernel failed, "
+                                  "before the results were read back",
+    };
+    const char *between = "";
+    for (unsigned i = 0; i < ANALYZE_UNSEEN_REASONS; i++) {
+        const uint64_t count = analyze_unseen_because(analysis, (enum analyze_unseen)i);
+        if (count == 0)
+            continue;
+        base_buf_printf(out, "%s%s (%llu)", between, reasons[i], (unsigned long long)count);
+        between = "; ";
+    }
+}
+
 // Why there may be more to find.
 static bool add_finding_notes(struct report_data *data)
 {
@@ -154,11 +177,12 @@ static bool add_finding_notes(struct report_data *data)
     }
     if (unseen == 0 || data->objects.count == 0)
         return true;
-    base_buf_printf(
-        &text,
-        "%llu launch%s may use memory in ways that nobody saw: what could turn on %s is "
-        "not found",
-        (unsigned long long)unseen, unseen == 1 ? "" : "es", unseen == 1 ? "it" : "them");
+    base_buf_printf(&text,
+                    "what %llu launch%s did to memory is unknown, so nothing is reported that "
+                    "depends on %s: ",
+                    (unsigned long long)unseen, unseen == 1 ? "" : "es",
+                    unseen == 1 ? "it" : "them");
+    put_reasons(&text, data->analysis);
     return add_note(data, PROFILE_INFO, &text);
 }
 

@@ -17,6 +17,7 @@ struct instrument_root world_roots[HARNESS_ROOTS] = {
 static struct instrument_site sites[SITES];
 struct instrument_kernel world_kernel = {
     .name = "elements",
+    .left_flag = INSTRUMENT_NONE,
     .context_bytes =
         sizeof(struct instrument_context) + HARNESS_SLOTS * sizeof(struct instrument_view),
     .tally_count = TALLIES,

@@ -70,10 +70,10 @@ silent '^access call 9 '
 # a graph's node.
 forged samples '	.param .u64 q,
 	.param .u32 n,
-	.param .align 8 .b8 glint$context[32]
+	.param .align 8 .b8 glint$context[64]
 )' '	.param .u64 q,
 	.param .u32 n,
-	.param .align 8 .b8 glint$context[32]
+	.param .align 8 .b8 glint$context[64]
 )
 .maxntid 1, 1, 1'
 says '^note kernel add: the driver does not launch it with probes (error 1)$'

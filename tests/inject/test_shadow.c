@@ -97,7 +97,9 @@ static void uses_that_always_hold_need_no_memory(void **unused)
                                     {2, INSTRUMENT_NONE, true, false}};
     const struct instrument_kernel kernel = {
         .name = "settled",
-        .context_bytes = sizeof(struct instrument_context),
+        .context_bytes =
+            sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_bounds),
+        .left_flag = INSTRUMENT_NONE,
         .roots = roots,
         .root_count = 3,
         .uses = uses,
@@ -109,7 +111,8 @@ static void uses_that_always_hold_need_no_memory(void **unused)
                               .facts = INSTRUMENT_OBJECTS,
                               .accesses = NULL,
                               .count = 1};
-    unsigned char words[sizeof(struct instrument_context)];
+    unsigned char
+        words[sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_bounds)];
     struct shadow_launch launch = {.stream = run.stream,
                                    .kernel = &kernel,
                                    .kernel_number = 1,
@@ -136,7 +139,9 @@ static struct instrument_root four_roots[4];
 static struct instrument_use flag_uses[HARNESS_FLAGS];
 static const struct instrument_kernel flag_kernel = {
     .name = "flags",
-    .context_bytes = sizeof(struct instrument_context),
+    .context_bytes =
+        sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_bounds),
+    .left_flag = INSTRUMENT_NONE,
     .flag_count = HARNESS_FLAGS,
     .flag_row_bytes = 2048 / INSTRUMENT_FLAG_ROWS,
     .roots = four_roots,
@@ -286,7 +291,9 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
 
 static const struct instrument_kernel table_kernel = {
     .name = "table",
-    .context_bytes = sizeof(struct instrument_context),
+    .context_bytes =
+        sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_bounds),
+    .left_flag = INSTRUMENT_NONE,
     .flag_count = HARNESS_FLAGS,
     .flag_row_bytes = 2048 / INSTRUMENT_FLAG_ROWS,
     .needs_table = true,
@@ -443,7 +450,9 @@ static void threads_may_share_streams(void **unused)
 
 static const struct instrument_kernel settled_kernel = {
     .name = "settled",
-    .context_bytes = sizeof(struct instrument_context),
+    .context_bytes =
+        sizeof(struct instrument_context) + HARNESS_ROOTS * sizeof(struct instrument_bounds),
+    .left_flag = INSTRUMENT_NONE,
     .roots = four_roots,
     .root_count = 4,
     .uses = (struct instrument_use[]){{1, INSTRUMENT_NONE, true, false}},

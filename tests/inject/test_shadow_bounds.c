@@ -22,6 +22,7 @@ static bool launch_strided(const struct object *object, uint64_t call, struct ha
     static struct instrument_site one = {.root = 0, .access = 1, .bytes = 4, .tally = 0};
     static struct instrument_kernel small = {
         .name = "small",
+        .left_flag = INSTRUMENT_NONE,
         .context_bytes = sizeof(struct instrument_context) + sizeof(struct instrument_view),
         .tally_count = 1,
         .tally_row_bytes = 128,

@@ -30,7 +30,7 @@ struct oracle_pointer {
     int in;      // a buffer, or ORACLE_IN_PARAMS
     uint32_t at; // where in it, in bytes
     unsigned to; // the buffer
-    uint32_t offset;
+    int64_t offset;
 };
 enum { ORACLE_IN_PARAMS = -1 };
 
@@ -48,6 +48,7 @@ struct oracle_case {
     unsigned variable_count;
     struct oracle_pointer pointers[ORACLE_POINTERS];
     unsigned pointer_count;
+    bool leaves; // accesses leave the objects of their roots: at object level that must be told
 };
 
 // Ways to spoil a run, to show that the comparison finds it.
@@ -111,6 +112,7 @@ struct oracle_told {
     struct oracle_site *sites;
     unsigned site_count;
     uint64_t strays;
+    bool unknown;      // objects: the probes told that they do not know what was touched
     char differs[256]; // what the clone left otherwise than the kernel; "": nothing
 };
 

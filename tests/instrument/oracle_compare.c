@@ -183,7 +183,10 @@ static bool judge_level(struct judge *judge)
         complain(judge, "%s", told->differs);
     if (told->strays)
         complain(judge, "%llu accesses strayed", (unsigned long long)told->strays);
-    for (unsigned i = 0; i < told->object_count; i++)
+    const bool leaves = judge->test->leaves && !(judge->level->facts & INSTRUMENT_ELEMENTS);
+    if (told->unknown != leaves)
+        complain(judge, "what was touched is told to be %s", leaves ? "known" : "unknown");
+    for (unsigned i = 0; !leaves && i < told->object_count; i++)
         judge_object(judge, &told->objects[i], &judge->truth[i]);
     judge_sites(judge);
     return !judge->complained;

@@ -85,7 +85,7 @@ static void make_buffers(struct run *run)
     memcpy(run->params, test->params, sizeof(run->params));
     for (unsigned i = 0; i < test->pointer_count; i++) {
         const struct oracle_pointer *pointer = &test->pointers[i];
-        const uint64_t address = run->buffers[pointer->to] + pointer->offset;
+        const uint64_t address = run->buffers[pointer->to] + (uint64_t)pointer->offset;
         unsigned char *in =
             pointer->in == ORACLE_IN_PARAMS ? run->params : run->initial[pointer->in];
         memcpy(in + pointer->at, &address, sizeof(address));
@@ -239,20 +239,39 @@ static void make_context(struct run *run)
             kernel->roots[i].element_bytes);
         memcpy(context->bytes + sizeof(head) + i * sizeof(view), &view, sizeof(view));
     }
+    for (unsigned i = 0; !(run->level->facts & INSTRUMENT_ELEMENTS) && i < kernel->root_count;
+         i++) {
+        const struct oracle_object none = {.bytes = 0};
+        const struct oracle_object *object =
+            run->roots[i] < ORACLE_OBJECTS ? &run->told->objects[run->roots[i]] : &none;
+        const struct instrument_bounds bounds =
+            instrument_bounds_of(object->address, object->bytes, kernel->roots[i].reach);
+        memcpy(context->bytes + sizeof(head) + i * sizeof(bounds), &bounds, sizeof(bounds));
+    }
 }
 
 // --- What the probes told ------------------------------------------------------------------------
+
+static bool is_set(const struct instrument_kernel *kernel, const unsigned char *flags,
+                   uint32_t flag)
+{
+    bool set = false;
+    for (unsigned row = 0; !set && row < INSTRUMENT_FLAG_ROWS; row++)
+        set = flags[(size_t)row * kernel->flag_row_bytes + flag];
+    return set;
+}
 
 static void told_by_flags(struct run *run)
 {
     const struct instrument_kernel *kernel = run->kernel;
     unsigned char *flags =
         read_back(run, run->context.flags, (uint64_t)INSTRUMENT_FLAG_ROWS * kernel->flag_row_bytes);
+    run->told->unknown =
+        kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag);
     for (unsigned i = 0; i < kernel->use_count; i++) {
         const struct instrument_use *use = &kernel->uses[i];
-        bool set = use->flag == INSTRUMENT_NONE;
-        for (unsigned row = 0; !set && row < INSTRUMENT_FLAG_ROWS; row++)
-            set = flags[(size_t)row * kernel->flag_row_bytes + use->flag];
+        bool set = use->flag == INSTRUMENT_NONE || is_set(kernel, flags, use->flag);
+        run->told->unknown |= set && run->roots[use->root] == ORACLE_OBJECTS;
         set ^= run->level->spoil == ORACLE_ONE_FLAG && use->flag == 0;
         if (set && run->roots[use->root] < ORACLE_OBJECTS) {
             run->told->objects[run->roots[use->root]].read |= use->read;
@@ -439,7 +458,8 @@ static bool check_params(struct run *run)
     const bool slots = run->level->facts & INSTRUMENT_ELEMENTS;
     const uint64_t wanted =
         sizeof(struct instrument_context) +
-        (slots ? kernel->root_count * (uint64_t)sizeof(struct instrument_view) : 0);
+        kernel->root_count *
+            (uint64_t)(slots ? sizeof(struct instrument_view) : sizeof(struct instrument_bounds));
     const CUresult last = cuFuncGetParamInfo(run->clone, kernel->param_count, &offset, &bytes);
     if (last == CUDA_SUCCESS && offset == kernel->context_offset &&
         bytes == kernel->context_bytes && bytes == wanted && wanted <= sizeof(run->context.bytes) &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pointers that lie at the edge of an object, and accesses that go over it: C allows the first, and
-// does not allow the second, but both are told at element level, as the simulator's log says.
+// Pointers that lie at the edge of an object or outside of it, and accesses that leave the object
+// their pointer points into: at element level both are told as the simulator's log says, and at
+// object level it is told that it is not known what was touched, and only then.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +45,8 @@ static struct oracle_case make_case(const char *name, const char *ptx, uint32_t 
 
 static void assert_exact(const struct oracle_case *test)
 {
-    struct oracle_level levels[8];
-    unsigned count = 0;
+    struct oracle_level levels[9] = {{.facts = INSTRUMENT_OBJECTS, .shift = 2, .workers = 2}};
+    unsigned count = 1;
     for (uint32_t counts = 0; counts < 2; counts++) {
         for (uint32_t shift = 2; shift < 6; shift++)
             levels[count++] = (struct oracle_level){.facts = INSTRUMENT_ELEMENTS |
@@ -72,6 +73,7 @@ static void pointers_stand_one_past_the_end(void **state)
                "setp.le.s32 %c1, %r4, %n; @%c1 bra M; st.global.u32 [%b], %t;\n"),
         30);
     test.pointers[0].offset = BYTES;
+    test.leaves = true;
     assert_exact(&test);
 }
 
@@ -91,7 +93,7 @@ static void pointers_one_past_the_end_reach_another_object(void **state)
     test.pointers[0].offset = BYTES;
     test.pointers[test.pointer_count++] = (struct oracle_pointer){1, 0, 0, BYTES};
     test.pointers[test.pointer_count++] = (struct oracle_pointer){1, 8, 1, 0};
-    assert_exact(&test);
+    assert_exact(&test); // distances from memory: all is looked up
 }
 
 // One object's end is the next one's first byte: what lies on either side is told of whose it is.
@@ -116,6 +118,7 @@ static void addresses_go_over_to_what_lies_next(void **state)
     struct oracle_case test = make_case(__func__, SIDE_BY_SIDE(4096), 0);
     memcpy(test.variables, names, sizeof(names));
     test.variable_count = 3;
+    test.leaves = true;
     assert_exact(&test);
 }
 
@@ -134,6 +137,162 @@ static void small_objects_are_told_from_what_lies_next(void **state)
     struct oracle_case test = make_case(__func__, SMALL, 0);
     memcpy(test.variables, names, sizeof(names));
     test.variable_count = 2;
+    test.leaves = true;
+    assert_exact(&test);
+}
+
+// --- Forms of addresses
+// ---------------------------------------------------------------------------
+
+static struct oracle_case moved(const char *name, const char *ptx, int64_t offset)
+{
+    struct oracle_case test = make_case(name, ptx, 30);
+    test.pointers[0].offset = offset;
+    return test;
+}
+
+static void one_based_arrays_are_not_known(void **state)
+{
+    (void)state;
+    struct oracle_case test =
+        moved(__func__, KERNEL("st.global.u32 [%a+4], %t; ld.global.u32 %r2, [%b];\n"), -4);
+    test.leaves = true;
+    assert_exact(&test);
+}
+
+// A matrix whose first row and column have the number 1.
+static void one_based_matrices_are_not_known(void **state)
+{
+    (void)state;
+    struct oracle_case test =
+        moved(__func__,
+              KERNEL("add.s32 %r2, %t, 1; mad.lo.s32 %r3, %n, 4, %r2; mul.wide.s32 %d1, %r3, 4;\n"
+                     "add.s64 %d2, %p, %d1; ld.global.u32 %r4, [%d2]; st.global.u32 [%b], %r4;\n"),
+              -4 * (30 * 4 + 1));
+    test.leaves = true;
+    assert_exact(&test);
+}
+
+static void bits_above_the_address_are_not_known(void **state)
+{
+    (void)state;
+    struct oracle_case test =
+        moved(__func__,
+              KERNEL("and.b64 %d1, %p, 0x00ffffffffffffff; add.s64 %d2, %d1, %d0;\n"
+                     "st.global.u32 [%d2], %t;\n"),
+              INT64_C(0x5a00000000000000));
+    test.leaves = true;
+    assert_exact(&test);
+}
+
+static void bits_below_the_address_leave_the_object_known(void **state)
+{
+    (void)state;
+    const struct oracle_case test =
+        moved(__func__,
+              KERNEL("and.b64 %d1, %p, -8; add.s64 %d2, %d1, %d0; st.global.u32 [%d2], %t;\n"), 5);
+    assert_exact(&test);
+}
+
+static void the_distance_of_two_objects_is_not_known(void **state)
+{
+    (void)state;
+    struct oracle_case test = make_case(
+        __func__,
+        KERNEL("cvta.to.global.u64 %d1, %p; cvta.to.global.u64 %d2, %q; sub.s64 %d3, %d2, %d1;\n"
+               "add.s64 %d4, %d1, %d3; add.s64 %d4, %d4, %d0; st.global.u32 [%d4], %t;\n"),
+        0);
+    test.leaves = true;
+    assert_exact(&test);
+}
+
+static void halves_of_two_pointers_are_not_known(void **state)
+{
+    (void)state;
+    struct oracle_case test = make_case(
+        __func__,
+        KERNEL("and.b64 %d1, %p, 0xffffffff00000000; cvt.u32.u64 %r2, %q; cvt.u64.u32 %d2, %r2;\n"
+               "or.b64 %d3, %d1, %d2; add.s64 %d3, %d3, %d0; st.global.u32 [%d3], %t;\n"),
+        0);
+    test.leaves = true;
+    assert_exact(&test);
+}
+
+// Of one pointer: they are looked up.
+static void halves_put_together_are_known(void **state)
+{
+    (void)state;
+    const struct oracle_case test = make_case(
+        __func__,
+        KERNEL("ld.param.u32 %r2, [p]; ld.param.u32 %r3, [p+4]; mov.b64 %d1, {%r2, %r3};\n"
+               "add.s64 %d1, %d1, %d0; st.global.u32 [%d1], %t; ld.global.u32 %r4, [%b];\n"),
+        0);
+    assert_exact(&test);
+}
+
+// Of several accesses that are compared together one leaves, at either end, by a byte or by all.
+#define SEVERAL(offset)                                                                      \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                                        \
+    ".visible .global .align 4096 .b8 a[4096];\n.visible .global .align 4096 .b8 b[4096];\n" \
+    ".visible .global .align 4096 .b8 c[4096];\n"                                            \
+    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n"                     \
+    ".reg .b32 %r<6>; .reg .b64 %d<8>; mov.u64 %d0, b; add.s64 %d1, %d0, " offset ";\n"      \
+    "ld.global.u32 %r1, [%d1+16]; st.global.u32 [%d1+-16], %r1;\n"                           \
+    "ld.global.v2.u32 {%r1, %r2}, [%d1+56]; ret; }\n"
+
+static void the_first_and_the_last_of_several_are_compared(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c"};
+    static const struct {
+        const char *ptx;
+        bool leaves;
+    } cases[] = {{SEVERAL("8"), true},     {SEVERAL("16"), false},   {SEVERAL("2048"), false},
+                 {SEVERAL("4032"), false}, {SEVERAL("4040"), true},  {SEVERAL("4096"), true},
+                 {SEVERAL("-16"), true},   {SEVERAL("-2048"), true}, {SEVERAL("6000"), true}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct oracle_case test = make_case(__func__, cases[i].ptx, 0);
+        memcpy(test.variables, names, sizeof(names));
+        test.variable_count = 3;
+        test.leaves = cases[i].leaves;
+        assert_exact(&test);
+    }
+}
+
+// --- What leaves all known -----------------------------------------------------------------------
+
+static void the_end_of_a_loop_may_be_any_pointer(void **state)
+{
+    (void)state;
+    struct oracle_case test =
+        make_case(__func__,
+                  KERNEL("mov.u64 %d1, %p;\nL: ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, 4;\n"
+                         "setp.ne.u64 %c0, %d1, %q; @%c0 bra L;\n"),
+                  0);
+    test.pointers[1] = (struct oracle_pointer){ORACLE_IN_PARAMS, 8, 0, BYTES};
+    assert_exact(&test);
+}
+
+static void what_is_not_done_by_a_pointer_outside_does_not_matter(void **state)
+{
+    (void)state;
+    const struct oracle_case test =
+        moved(__func__,
+              KERNEL("setp.lt.s32 %c0, %n, 0; @%c0 st.global.u32 [%a], %t;\n"
+                     "@!%c0 bra L; ld.global.u32 %r2, [%a+64];\nL: ld.global.u32 %r3, [%b];\n"),
+              -64);
+    assert_exact(&test);
+}
+
+static void walks_inside_of_an_object_are_known(void **state)
+{
+    (void)state;
+    const struct oracle_case test = moved(
+        __func__,
+        KERNEL("mov.u32 %r2, 0; mov.u64 %d1, %p;\nL: add.s64 %d1, %d1, -4;\n"
+               "red.global.add.u32 [%d1], 1; add.s32 %r2, %r2, 1; setp.lt.s32 %c0, %r2, 1023;\n"
+               "@%c0 bra L; ld.global.u32 %r3, [%b];\n"),
+        BYTES - 4);
     assert_exact(&test);
 }
 
@@ -144,6 +303,17 @@ int main(void)
         cmocka_unit_test(pointers_one_past_the_end_reach_another_object),
         cmocka_unit_test(addresses_go_over_to_what_lies_next),
         cmocka_unit_test(small_objects_are_told_from_what_lies_next),
+        cmocka_unit_test(one_based_arrays_are_not_known),
+        cmocka_unit_test(one_based_matrices_are_not_known),
+        cmocka_unit_test(bits_above_the_address_are_not_known),
+        cmocka_unit_test(bits_below_the_address_leave_the_object_known),
+        cmocka_unit_test(the_distance_of_two_objects_is_not_known),
+        cmocka_unit_test(halves_of_two_pointers_are_not_known),
+        cmocka_unit_test(halves_put_together_are_known),
+        cmocka_unit_test(the_first_and_the_last_of_several_are_compared),
+        cmocka_unit_test(the_end_of_a_loop_may_be_any_pointer),
+        cmocka_unit_test(what_is_not_done_by_a_pointer_outside_does_not_matter),
+        cmocka_unit_test(walks_inside_of_an_object_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

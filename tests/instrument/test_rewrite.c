@@ -173,7 +173,8 @@ static void what_every_thread_does_needs_no_flag(void **state)
                                    "L: st.global.u32 [%b], %r1; add.u32 %r2, %r2, 1;\n"
                                    "setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"),
                   INSTRUMENT_OBJECTS);
-    assert_int_equal(kernel->flag_count, 0);
+    assert_int_equal(kernel->flag_count, 1); // that an access left the bounds of its root
+    assert_int_equal(kernel->left_flag, 0);
     assert_int_equal(kernel->use_count, 2);
     assert_int_equal(kernel->uses[0].flag, INSTRUMENT_NONE);
     assert_true(kernel->uses[0].read && !kernel->uses[0].written);
@@ -193,7 +194,8 @@ static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
                                    "setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"
                                    "st.global.u32 [%b], %r1; ld.global.u32 %r3, [%a+4]; E:\n"),
                   INSTRUMENT_OBJECTS);
-    assert_int_equal(kernel->flag_count, 1);
+    assert_int_equal(kernel->flag_count, 2);
+    assert_int_equal(kernel->left_flag, 1);
     assert_int_equal(kernel->use_count, 2);
     assert_int_equal(kernel->uses[0].flag, 0);
     assert_int_equal(kernel->uses[1].flag, 0);
@@ -211,11 +213,11 @@ static void guards_and_calls_that_end_threads_have_flags_of_their_own(void **sta
         kernel_of(HEAD KERNEL("k", "setp.eq.u32 %c1, %r0, 0; @%c1 ld.global.u32 %r1, [%a];\n"
                                    "@!%c1 ld.global.u32 %r1, [%b];\n"),
                   INSTRUMENT_OBJECTS);
-    assert_int_equal(kernel->flag_count, 2);
+    assert_int_equal(kernel->flag_count, 3);
     kernel = kernel_of(HEAD ".func f() { exit; }\n" KERNEL(
                            "k", "ld.global.u32 %r1, [%a]; call f; ld.global.u32 %r1, [%b];\n"),
                        INSTRUMENT_OBJECTS);
-    assert_int_equal(kernel->flag_count, 2);
+    assert_int_equal(kernel->flag_count, 3);
     assert_true(kernel->uses[0].flag != kernel->uses[1].flag);
 }
 

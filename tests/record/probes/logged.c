@@ -158,6 +158,22 @@ static bool is_in(const struct gpusim_log_object *object, uint64_t address)
     return address - object->address < object->size_bytes;
 }
 
+// The flags of a launch at object level: its context is the last parameter, and how many bounds
+// follow it nobody says. At that level there are no tallies.
+static uint64_t flags_of(const struct gpusim_log_launch *launch)
+{
+    struct instrument_context context;
+    for (size_t from = sizeof(context); from <= launch->params_bytes;
+         from += sizeof(struct instrument_bounds)) {
+        memcpy(&context, (const char *)launch->params + launch->params_bytes - from,
+               sizeof(context));
+        if (context.flags && !context.tallies && context.options <= INSTRUMENT_ROWS &&
+            !context.reserved)
+            return context.flags;
+    }
+    return 0;
+}
+
 // Glint's own are what its own kernels and functions touch, and at object level, where there are no
 // such kernels, what launch contexts say. All else that clones touch they touch as their kernels
 // would.
@@ -165,17 +181,12 @@ static void see_own(struct reader *reader, const struct gpusim_log_access *acces
 {
     const struct gpusim_log_launch *launch = access->launch;
     const struct gpusim_log_object *object = access->object;
-    struct instrument_context context;
     bool own = strncmp(launch->kernel, "glint", 5) == 0 ||
                strncmp(access->site->function, "glint$", 6) == 0;
     if (!object || access->space != GPUSIM_LOG_GLOBAL)
         return;
-    if (reader->level == LEVEL_OBJECTS && strstr(launch->kernel, "$glint") &&
-        launch->params_bytes >= sizeof(context)) {
-        memcpy(&context, (const char *)launch->params + launch->params_bytes - sizeof(context),
-               sizeof(context));
-        own |= is_in(object, context.flags);
-    }
+    if (reader->level == LEVEL_OBJECTS && strstr(launch->kernel, "$glint"))
+        own |= is_in(object, flags_of(launch));
     if (own)
         must(base_map_put(&reader->own, object->id, NULL));
 }

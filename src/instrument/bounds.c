@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Object level: whether accesses stay in the object that the pointer they come from points into. A
+// pointer may be moved into another object (one-based arrays, a walk back from the end, the
+// distance between two objects); then the root does not tell what was touched. So every access by a
+// root is compared with the bounds of the root's object, and one flag for the launch says that some
+// access was outside. Accesses of one block at offsets from one register are compared together.
+#include <stddef.h>
+
+#include "work.h"
+
+static const struct ptx_operand *base_of(const struct ptx_operand *address)
+{
+    return address->kind == PTX_OPERAND_ADDRESS ? &address->elements[0] : address;
+}
+
+static int64_t offset_of(const struct ptx_operand *address)
+{
+    return address->kind == PTX_OPERAND_ADDRESS ? address->offset : 0;
+}
+
+// An access at a fixed place of a variable.
+static bool is_inside(const struct ptx_site *site)
+{
+    const struct ptx_operand *base = base_of(site->address);
+    const int64_t offset = offset_of(site->address);
+    return base->kind == PTX_OPERAND_VAR && offset >= 0 && site->bytes &&
+           (uint64_t)offset + site->bytes <= base->var->size_bytes;
+}
+
+static bool can_join(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    return probe->shape == SHAPE_FIXED && !probe->site->instr->guard && !body->may_exit &&
+           base_of(probe->site->address)->kind == PTX_OPERAND_REG;
+}
+
+static uint32_t value_of(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    return ptx_ssa_value(body->facts->ssa, probe->site->instr, base_of(probe->site->address));
+}
+
+// The check of an earlier access of the block from the same register takes the access in.
+static bool join(struct instrument_body *body, uint32_t index)
+{
+    enum { MOST_SPAN = 1 << 20 };
+    const struct instrument_probe *probe = &body->probes[index];
+    if (!can_join(body, probe))
+        return false;
+    const uint32_t value = value_of(body, probe);
+    for (uint32_t i = index; value != PTX_NO_VALUE && i-- > 0;) {
+        struct instrument_probe *first = &body->probes[i];
+        if (first->site->block != probe->site->block)
+            break;
+        if (!first->bounded || first->root != probe->root || !can_join(body, first) ||
+            value_of(body, first) != value)
+            continue;
+        const int64_t at = offset_of(probe->site->address) - offset_of(first->site->address);
+        const int64_t low = at < first->low ? at : first->low;
+        const int64_t end = first->low + first->span, own_end = at + probe->span;
+        const int64_t high = own_end > end ? own_end : end;
+        if (high - low > MOST_SPAN)
+            return false;
+        first->low = low;
+        first->span = (uint32_t)(high - low);
+        return true;
+    }
+    return false;
+}
+
+void instrument_plan_bounds(struct instrument_body *body)
+{
+    struct instrument_kernel *kernel = body->kernel;
+    kernel->left_flag = INSTRUMENT_NONE;
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        struct instrument_probe *probe = &body->probes[i];
+        if (probe->how != HOW_ROOT || is_inside(probe->site))
+            continue;
+        // Of an access of no fixed size the first byte, and the last where it is known there.
+        probe->span = probe->shape == SHAPE_FIXED && probe->site->bytes ? probe->site->bytes : 1;
+        probe->bounded = !join(body, i);
+        if (kernel->left_flag == INSTRUMENT_NONE)
+            kernel->left_flag = kernel->flag_count++;
+    }
+    for (uint32_t i = 0; i < body->probe_count; i++) {
+        const struct instrument_probe *probe = &body->probes[i];
+        if (probe->bounded && probe->span > kernel->roots[probe->root].reach)
+            kernel->roots[probe->root].reach = probe->span;
+    }
+}
+
+void instrument_emit_bounds(struct instrument_work *work, const struct instrument_body *body,
+                            const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    const uint32_t at = instrument_bounds_offset(probe->root);
+    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, probe->low);
+    base_buf_printf(out,
+                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
+                    "ld.param.u64 %%glint$d1, [glint$context+%zu];\n"
+                    "sub.u64 %%glint$a, %%glint$a, %%glint$d0;\n"
+                    "sub.u64 %%glint$d0, %%glint$d1, %u;\n"
+                    "setp.gt.u64 %%glint$p0, %%glint$a, %%glint$d0;\n",
+                    at + offsetof(struct instrument_bounds, first),
+                    at + offsetof(struct instrument_bounds, bytes), probe->span);
+    if (probe->shape == SHAPE_SIZED) // the size is in r0, and is not 0
+        base_buf_puts(out, "cvt.u64.u32 %glint$d2, %glint$r0;\n"
+                           "add.u64 %glint$a, %glint$a, %glint$d2;\n"
+                           "setp.gt.or.u64 %glint$p0, %glint$a, %glint$d1, %glint$p0;\n");
+    base_buf_puts(out, "@%glint$p0 ");
+    instrument_emit_flag(work, body->kernel->left_flag);
+}
