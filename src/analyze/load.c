@@ -377,11 +377,12 @@ static void add_kernel(struct loading *loading, struct analyze_call *row, uint32
                        const struct profile_launch *launch)
 {
     bool told = add_accesses(loading, row->number, node, launch->kernel);
+    const uint32_t doubts = doubts_of(loading, row->number, node);
     row->flags |= ANALYZE_LAUNCHES;
-    if ((!told && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
+    loading->unseen |= doubts;
+    if ((!told && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
         base_map_get(&loading->blind, launch->kernel))
         loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
-    loading->unseen |= doubts_of(loading, row->number, node);
 }
 
 static void add_graph_launch(struct loading *loading, struct analyze_call *row, uint64_t number)

@@ -183,7 +183,9 @@ static bool add_finding_notes(struct report_data *data)
                     (unsigned long long)unseen, unseen == 1 ? "" : "es",
                     unseen == 1 ? "it" : "them");
     put_reasons(&text, data->analysis);
-    return add_note(data, PROFILE_INFO, &text);
+    // Kernels that were not watched have notes of their own.
+    const bool others = analyze_unseen_because(data->analysis, ANALYZE_UNSEEN_UNWATCHED) < unseen;
+    return add_note(data, others ? PROFILE_WARNING : PROFILE_INFO, &text);
 }
 
 bool report_add_notes(struct report_data *data)

@@ -160,6 +160,55 @@ static void launches_that_do_not_tell_all_are_unseen(void **state)
     analyze_model_fini(&model);
 }
 
+// Whatever their accesses say, and though they were watched. Of a node the whole launch is.
+static void launches_in_doubt_are_unseen(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    const struct profile_node nodes[] = {
+        {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+        {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+    };
+    const struct profile_graph graph = {.number = 1, .nodes = nodes, .node_count = 2};
+    assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
+    for (uint64_t i = 1; i <= 4; i++)
+        call((struct profile_call){.number = i,
+                                   .kind = PROFILE_CALL_LAUNCH,
+                                   .launch = {.kernel = 1, .flags = PROFILE_LAUNCH_WATCHED}});
+    call((struct profile_call){.number = 5, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 1});
+    call((struct profile_call){.number = 6, .kind = PROFILE_CALL_OTHER}); // writes a value
+    call((struct profile_call){.number = 7, .kind = PROFILE_CALL_OTHER});
+    static const struct profile_access accesses[] = {
+        {.call = 1, .object = 1, .read = true},
+        {.call = 2, .object = 1, .read = true},
+        {.call = 5, .node = 1, .object = 1, .read = true},
+        {.call = 6, .object = 1, .written = true},
+    };
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(profile_add_access(writer, &accesses[i], &error), BASE_OK);
+    static const struct profile_doubt doubts[] = {
+        {2, 0, PROFILE_DOUBT_LEFT},    {2, 0, PROFILE_DOUBT_POINTER}, {4, 0, PROFILE_DOUBT_UNTOLD},
+        {5, 2, PROFILE_DOUBT_POINTER}, {7, 0, PROFILE_DOUBT_WORK},
+    };
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(profile_add_doubt(writer, &doubts[i], &error), BASE_OK);
+    load(&model);
+    static const uint32_t unseen[] = {1, 3, 4, 6};
+    assert_int_equal(model.unseen_count, 4);
+    assert_memory_equal(model.unseen, unseen, sizeof(unseen));
+    assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_UNWATCHED], 0);
+    assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_POINTER], 2);
+    assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_LEFT], 1);
+    assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_UNTOLD], 1);
+    assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_WORK], 1);
+    assert_int_equal(model.touches.count, 4);
+    assert_int_equal(model.touches.items[3].call, 5);
+    assert_int_equal(model.touches.items[3].how, ANALYZE_WRITE);
+    analyze_model_fini(&model);
+}
+
 static void a_graph_touches_what_its_nodes_do_in_their_order(void **state)
 {
     (void)state;
@@ -381,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_and_sets_touch_ranges),
         cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
+        cmocka_unit_test(launches_in_doubt_are_unseen),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),

@@ -206,6 +206,36 @@ static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
     assert_true(noted && loop && told && noted < loop && told > loop);
 }
 
+// What asks the device runtime for something touches no object; what launches or copies does.
+static void kernels_that_launch_others_say_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *reason; // NULL: none
+    } cases[] = {
+        {"__cudaCDP2LaunchDeviceV2", "launches kernels from the device (__cudaCDP2LaunchDeviceV2)"},
+        {"__cudaCDP2LaunchDevice_ptsz", "launches kernels from the device"},
+        {"cudaLaunchDevice", "launches kernels from the device"},
+        {"cudaGraphLaunch", "launches kernels from the device"},
+        {"__cudaCDP2MemcpyAsync", "accesses of __cudaCDP2MemcpyAsync"},
+        {"__cudaCDP2GetParameterBufferV2", NULL},
+        {"__cudaCDP2GetLastError", NULL},
+        {"cudaDeviceGetAttribute", NULL},
+        {"vprintf", NULL},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[2000];
+        snprintf(text, sizeof(text), "%s.extern .func %s();\n.func f() { call %s; ret; }\n%s", HEAD,
+                 cases[i].function, cases[i].function, KERNEL("k", "call f;\n"));
+        const struct instrument_kernel *kernel = kernel_of(text, INSTRUMENT_OBJECTS);
+        assert_non_null(kernel->clone);
+        assert_int_equal(kernel->reason != NULL, cases[i].reason != NULL);
+        if (cases[i].reason)
+            assert_non_null(strstr(kernel->reason, cases[i].reason));
+        assert_int_equal(kernel->outside, cases[i].reason != NULL);
+    }
+}
+
 static void guards_and_calls_that_end_threads_have_flags_of_their_own(void **state)
 {
     (void)state;
@@ -602,6 +632,7 @@ int main(void)
         cmocka_unit_test(what_every_thread_does_needs_no_flag),
         cmocka_unit_test(what_some_threads_do_has_one_flag_outside_of_loops),
         cmocka_unit_test(guards_and_calls_that_end_threads_have_flags_of_their_own),
+        cmocka_unit_test(kernels_that_launch_others_say_so),
         cmocka_unit_test(blocks_that_run_equally_often_share_a_tally),
         cmocka_unit_test(version_and_target_are_raised_only_where_needed),
         cmocka_unit_test(parts_hold_what_needs_nothing_of_the_module),

@@ -25,6 +25,9 @@ static const struct event_access object_access = {.call = 6,
                                                   .new_elements = EVENT_UNKNOWN,
                                                   .shared_elements = EVENT_UNKNOWN};
 
+static const struct event_told good_told = {
+    .call = 5, .node = 2, .doubts = 1u << EVENT_DOUBT_LEFT | 1u << EVENT_DOUBT_TEXTURE};
+
 static const struct event_counts good_counts = {.call = 5,
                                                 .object = 7,
                                                 .node = 2,

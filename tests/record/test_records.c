@@ -93,6 +93,7 @@ static void records_of_probes_become_rows(void **state)
     struct event_site bare = {.kernel = 3, .number = 2};
     PUT(EVENT_SITE, bare, "\0ld.u8\0\0\0\0", 11);
     PUT(EVENT_ACCESS, good_access, NULL, 0);
+    PUT(EVENT_TOLD, good_told, NULL, 0);
     PUT(EVENT_ACCESS, object_access, NULL, 0);
     PUT(EVENT_COUNTS, good_counts, NULL, 0);
     PUT(EVENT_MAP, good_map, "\x01\x80", 2);
@@ -151,6 +152,9 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_SITE, site, kernel = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, number = 0, site_texts, sizeof(site_texts));
     BAD(EVENT_SITE, site, access = 3, site_texts, sizeof(site_texts));
+    BAD(EVENT_TOLD, told, call = 0, NULL, 0);
+    BAD(EVENT_TOLD, told, doubts = 1, NULL, 0);
+    BAD(EVENT_TOLD, told, doubts = 1u << EVENT_DOUBT_KINDS, NULL, 0);
     BAD(EVENT_ACCESS, access, call = 0, NULL, 0);
     BAD(EVENT_ACCESS, access, object = 0, NULL, 0);
     BAD(EVENT_ACCESS, access, flags = 0, NULL, 0);
@@ -179,6 +183,7 @@ static void what_contradicts_itself_is_refused(void **state)
         {EVENT_PROBE, &good_probe, sizeof(good_probe)},
         {EVENT_SITE, &good_site, sizeof(good_site)},
         {EVENT_ACCESS, &good_access, sizeof(good_access)},
+        {EVENT_TOLD, &good_told, sizeof(good_told)},
         {EVENT_COUNTS, &good_counts, sizeof(good_counts)},
         {EVENT_MAP, &good_map, sizeof(good_map)},
     };

@@ -30,6 +30,7 @@ int main(int argc, char **argv)
     put(file, EVENT_PROBE, &good_probe, sizeof(good_probe), "why not", 7);
     put(file, EVENT_SITE, &good_site, sizeof(good_site), site_texts, sizeof(site_texts));
     put(file, EVENT_ACCESS, &good_access, sizeof(good_access), "", 0);
+    put(file, EVENT_TOLD, &good_told, sizeof(good_told), "", 0);
     put(file, EVENT_ACCESS, &object_access, sizeof(object_access), "", 0);
     put(file, EVENT_COUNTS, &good_counts, sizeof(good_counts), "", 0);
     put(file, EVENT_MAP, &good_map, sizeof(good_map), "\1\200", 2);
