@@ -638,8 +638,10 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         resolve_objects(model, objects.numbers.items);
         blur_pools(model);
         loading.failed |= !blur_resized(model);
-        model->dropped |= program->has_end && (program->calls_made > model->calls.count ||
-                                               program->objects_made > model->objects.count);
+        // A recorder that was killed misses what the program did after that.
+        model->dropped |= !profile_meta(profile)->complete ||
+                          (program->has_end && (program->calls_made > model->calls.count ||
+                                                program->objects_made > model->objects.count));
         loading.failed |= !analyze_index_uses(model);
     }
     if (code == BASE_OK && !loading.failed && !loading.ended)
