@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What has to be known about a profile before its numbers are believed: what is missing in it, and
 // what was not watched.
+#include <string.h>
+
 #include "data.h"
+#include "units.h"
 
 enum {
     MOST_REASONS = 10,
@@ -188,6 +191,36 @@ static bool add_finding_notes(struct report_data *data)
     return add_note(data, others ? PROFILE_WARNING : PROFILE_INFO, &text);
 }
 
+// What waits cost, where it was not watched which of them were needed. Times of the simulated GPU
+// promise nothing.
+static bool add_wait_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    struct report_sum waits = {0};
+    bool off = false;
+    for (size_t i = 0; i < data->settings.count; i++)
+        off |= strcmp(data->settings.items[i].name, "sync_tracking") == 0 &&
+               strcmp(data->settings.items[i].value, "off") == 0;
+    for (size_t i = 0; i < data->wait_rows.count; i++) {
+        waits.count += data->wait_rows.items[i].sum.count;
+        waits.total_ns += data->wait_rows.items[i].sum.total_ns;
+    }
+    if (!off || !waits.count || data->corrected)
+        return true;
+    const char *plural = waits.count == 1 ? "" : "s";
+    if (waits.total_ns && !profile_program(data->profile)->simulated) {
+        report_put_ns(&text, waits.total_ns);
+        base_buf_printf(&text, " were spent in %llu wait%s", (unsigned long long)waits.count,
+                        plural);
+    } else {
+        base_buf_printf(&text, "the program waited %llu time%s for the GPU",
+                        (unsigned long long)waits.count, plural);
+    }
+    base_buf_printf(&text, "; glint record --analyses sync finds %s needed",
+                    waits.count == 1 ? "whether it was" : "which were");
+    return add_note(data, PROFILE_INFO, &text);
+}
+
 bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
@@ -216,5 +249,5 @@ bool report_add_notes(struct report_data *data)
         base_buf_puts(&text, "GPU times were not taken");
         good &= add_note(data, PROFILE_INFO, &text);
     }
-    return good && add_use_notes(data) && add_finding_notes(data);
+    return good && add_use_notes(data) && add_finding_notes(data) && add_wait_note(data);
 }
