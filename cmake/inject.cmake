@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# libglint.so, which `glint record` loads into programs ahead of their libraries.
+# libglint.so, which `glint record` loads into programs ahead of their libraries; and libglint-sync.so and
+# libglint-mpi.so, which stand before the C library and MPI where first uses are watched for (src/inject/inside.h).
 
 # The parts it uses are compiled anew: sanitizers have to be a program's own.
 file(GLOB sources CONFIGURE_DEPENDS
@@ -22,8 +23,7 @@ target_link_options(glint_inject_preload PRIVATE
     -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free)
 # A call passes through dozens of small functions of several files: they are optimised as one, and
 # without gathering small fields in vector registers, which takes longer than it saves. Not the
-# allocator, to which wrap leads by names that only the linker knows, nor what stands before the C
-# library's functions, one of which is an allocator's. Atomics stand where they are
+# allocator, to which wrap leads by names that only the linker knows. Atomics stand where they are
 # used: ARM's outlined ones first ask, by a call, what the processor has, for which those few that
 # a record takes wait longer than the better instructions save.
 include(CheckIPOSupported)
@@ -35,11 +35,28 @@ if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     endif()
     target_compile_options(glint_inject_preload PRIVATE ${whole} -fno-tree-slp-vectorize)
     target_link_options(glint_inject_preload PRIVATE ${whole} -flto-partition=one)
-    set_source_files_properties(
-        ${PROJECT_SOURCE_DIR}/src/inject/pool.c ${PROJECT_SOURCE_DIR}/src/inject/first_use_libc.c
-        ${PROJECT_SOURCE_DIR}/src/inject/host_libc.c
-        PROPERTIES COMPILE_OPTIONS -fno-lto)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/pool.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
+
+# glint_outer(NAME FOLDER) makes libglint-NAME.so from src/inject/FOLDER. Bsymbolic: what it gives libglint.so are
+# its own functions. It needs none of the parts, only what is declared in their headers.
+function(glint_outer name folder)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/${folder}/*.c)
+    set(map ${PROJECT_SOURCE_DIR}/src/inject/${folder}/libglint-${name}.map)
+    add_library(glint_${name}_preload SHARED ${sources} ${PROJECT_SOURCE_DIR}/src/inject/next.c)
+    set_target_properties(glint_${name}_preload PROPERTIES
+        OUTPUT_NAME glint-${name}
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint
+        LINK_DEPENDS ${map})
+    target_compile_options(glint_${name}_preload PRIVATE -fno-sanitize=all)
+    target_link_options(glint_${name}_preload PRIVATE
+        -fno-sanitize=all -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--as-needed
+        -Wl,--version-script=${map})
+    add_dependencies(glint_inject_preload glint_${name}_preload)
+endfunction()
+glint_outer(sync libc)
+glint_outer(mpi mpi)
+
 if(TARGET glint)
     add_dependencies(glint glint_inject_preload)
 endif()

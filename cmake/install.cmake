@@ -13,7 +13,7 @@ add_custom_target(share ALL DEPENDS ${PROJECT_BINARY_DIR}/share.made)
 
 install(TARGETS glint RUNTIME DESTINATION bin)
 if(TARGET glint_inject_preload)
-    install(TARGETS glint_inject_preload LIBRARY DESTINATION lib/glint)
+    install(TARGETS glint_inject_preload glint_sync_preload glint_mpi_preload LIBRARY DESTINATION lib/glint)
 endif()
 # As it was built: a folder for each kind of processor, links from plain names.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim DESTINATION lib/glint OPTIONAL USE_SOURCE_PERMISSIONS)

@@ -35,10 +35,18 @@ struct check {
 
 static bool look_libraries(struct examination *at)
 {
+    static const char *const names[] = {"libglint.so", "libglint-sync.so", "libglint-mpi.so"};
     struct base_buf path = {0};
-    base_buf_printf(&path, "%s/libglint.so", at->folder);
-    bool there = !path.failed && access(path.text, R_OK) == 0;
-    base_buf_printf(&at->said, there ? "%s" : "no %s", path.failed ? "" : path.text);
+    bool there = true;
+    for (unsigned i = 0; there && i < sizeof(names) / sizeof(names[0]); i++) {
+        base_buf_clear(&path);
+        base_buf_printf(&path, "%s/%s", at->folder, names[i]);
+        there = !path.failed && access(path.text, R_OK) == 0;
+    }
+    if (there)
+        base_buf_printf(&at->said, "%s/%s", at->folder, names[0]);
+    else
+        base_buf_printf(&at->said, "no %s", path.failed ? "" : path.text);
     at->advice = "install glint as a whole: bin/glint and lib/glint belong together";
     base_buf_fini(&path);
     return there;

@@ -196,6 +196,8 @@ static enum step record_first(struct job *job)
     struct watching_request watching = {0};
     struct record_outcome outcome = {0};
     enum step step = FAILED;
+    const struct cli_option analyses = {.name = "analyses"};
+    watching_take_option(&watching, &analyses, "objects,sync");
     if (!runs_file(&job->runs, "recorded", ".glint", &job->recorded))
         return FAILED;
     const struct runs_request run = {.kept = "recorded",
@@ -437,7 +439,7 @@ const struct cli_verb cli_fix = {
     .arguments = "[--] PROGRAM [ARGUMENT...]",
     .summary = "run a program with the safe corrections applied, and say what they gained",
     .details =
-        "By a profile (glint record, with sync among its analyses, as by default), or recorded\n"
+        "By a profile (glint record --analyses objects,sync), or recorded\n"
         "first. Only call paths are corrected that were seen to wait in vain, and never for\n"
         "something that was needed; everything else is native. The results are those of the\n"
         "native run: docs/fixing.md says what is done, and when it is left alone.\n"

@@ -313,7 +313,7 @@ bool fix_subject_why_nothing(const struct fix_subject *subject, struct base_buf 
         return false;
     base_buf_puts(out, "nothing to correct: ");
     if (!tracking || strcmp(tracking, "off") == 0)
-        base_buf_puts(out, "the profile was recorded without --sync-tracking, so nobody can tell "
+        base_buf_puts(out, "the profile was recorded without --analyses sync, so nobody can tell "
                            "which waits are needed");
     else if (subject->fix.places.count)
         base_buf_puts(out, "all places are left alone; 'glint fix --dry-run' tells why");

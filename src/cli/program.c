@@ -13,6 +13,8 @@
 
 #include "fatbin/fatbin.h"
 #include "gpusim/gpusim.h"
+#include "plan/plan.h"
+#include "record/record.h"
 
 // One of the words in PROGRAM_OPTIONS.
 static bool take_device(struct program_request *request, const char *argument)
@@ -304,12 +306,20 @@ static bool set_nvtx(const char *folder)
     return good;
 }
 
-// Puts libglint.so before all else that is loaded, so that it stands between program and driver.
-static bool prepare_watching(void)
+// Puts libglint.so before all else that is loaded, so that it stands between program and driver;
+// and where pages are to be closed, also by a plan, what stands before the C library. Before MPI
+// only where there is one: a program that looks for it must find none.
+static bool prepare_watching(const struct program_request *request, const char *path)
 {
+    const char *plan = getenv(PLAN_VARIABLE);
+    const bool first_uses = request->first_uses || (plan && *plan);
     struct base_buf folder = {0}, preload = {0};
-    bool good = find_libraries(&folder, "", "libglint.so");
+    bool good = find_libraries(&folder, "", first_uses ? "libglint-sync.so" : "libglint.so");
     if (good) {
+        if (first_uses)
+            add_preload(&preload, folder.text, "libglint-sync.so");
+        if (first_uses && record_needs_mpi(path))
+            add_preload(&preload, folder.text, "libglint-mpi.so");
         add_preload(&preload, folder.text, "libglint.so");
         good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
                put_before("LD_LIBRARY_PATH", folder.text, ":") && set_nvtx(folder.text);
@@ -339,5 +349,5 @@ bool program_prepare(struct program_request *request, const char *name, struct b
         good = prepare_simulation(request, path->text);
     if (good && falls_back && !request->quiet)
         cli_message("no GPU here: using the simulated GPU (times are not real)");
-    return good && (!request->watched || prepare_watching());
+    return good && (!request->watched || prepare_watching(request, path->text));
 }

@@ -61,8 +61,9 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct base_error error = {0};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
-    if (watching_prepare(&request.watching) &&
-        program_prepare(&request.program, argv[first], &path) &&
+    const bool prepared = watching_prepare(&request.watching);
+    request.program.first_uses = prepared && watching_has_first_uses(&request.watching);
+    if (prepared && program_prepare(&request.program, argv[first], &path) &&
         setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
         struct record_request recording = {.path = path.text,
                                            .arguments = argv + first,
@@ -100,10 +101,12 @@ const struct cli_verb cli_record = {
         "glint ends when all that it records have ended. A profile is an SQLite file, readable\n"
         "while it is written and after whatever end: see glint report and glint query.\n"
         "\n"
-        "Calls and objects are always recorded, and with them when the program waits (sync).\n"
-        "The other analyses say what kernels do, by probes in their code: objects which objects\n"
-        "each launch reads and writes, elements which and how many elements of them, and counts\n"
-        "how often. Each needs the one before it, and costs more.\n",
+        "Calls and objects are always recorded, and with them how long the program waits. The\n"
+        "analyses objects, elements and counts say what kernels do, by probes in their code:\n"
+        "which objects each launch reads and writes, which and how many elements of them, and\n"
+        "how often. Each needs the one before it, and costs more. sync finds which waits were\n"
+        "needed: it protects pages of results until the program first touches them. all is all\n"
+        "of these, and --maps.\n",
     .options = options,
     .run = record,
 };

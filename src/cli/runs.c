@@ -62,7 +62,7 @@ static bool set_environment(char *const *variables)
 // What the program is to find in its environment, with glint in it or without.
 static bool prepare(struct runs *runs, bool watched, char ***kept)
 {
-    runs->program.watched = watched;
+    runs->program.watched = runs->program.first_uses = watched;
     base_buf_clear(&runs->path);
     if (!set_environment(runs->as_was) ||
         !program_prepare(&runs->program, runs->arguments[0], &runs->path))

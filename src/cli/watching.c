@@ -14,7 +14,7 @@
 
 // --- Analyses ------------------------------------------------------------------------------------
 
-// Each with what it needs of probes. Calls, and with them `sync`, are always recorded.
+// Each with what it needs of probes. Calls, and with them waits, are always recorded.
 static const struct analysis {
     const char *name;
     uint32_t probes;
@@ -30,13 +30,14 @@ static const struct analysis {
 };
 enum { ANALYSES = sizeof(analyses) / sizeof(analyses[0]) };
 
-static const char default_analyses[] = "objects,sync";
+static const char default_analyses[] = "objects";
 static const char known_analyses[] = "objects, elements, counts, sync, all and none";
 
 // Adds what a word of the list asks for. False after a message.
-static bool add_analysis(struct base_str word, uint32_t *wanted)
+static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
 {
     if (word.length == 3 && memcmp(word.text, "all", 3) == 0) {
+        *maps = true;
         for (unsigned i = 0; i < ANALYSES; i++)
             *wanted |= (uint32_t)analyses[i].exists << i;
         return true;
@@ -62,9 +63,10 @@ static bool add_analysis(struct base_str word, uint32_t *wanted)
 static bool take_analyses(struct watching_request *request, const char *list)
 {
     uint32_t wanted = 0;
+    request->all_maps = false;
     for (const char *word = list; word && strcmp(list, "none") != 0;) {
         size_t length = strcspn(word, ",");
-        if (!add_analysis((struct base_str){word, length}, &wanted))
+        if (!add_analysis((struct base_str){word, length}, &wanted, &request->all_maps))
             return false;
         word = word[length] ? word + length + 1 : NULL;
     }
@@ -248,7 +250,8 @@ bool watching_prepare(struct watching_request *request)
     struct base_buf cache = {0};
     if (!request->analyses && !take_analyses(request, default_analyses))
         return false;
-    if (request->maps && !(request->probes & EVENT_PROBE_ELEMENTS)) {
+    const bool maps = request->maps || request->all_maps;
+    if (maps && !(request->probes & EVENT_PROBE_ELEMENTS)) {
         cli_message("--maps needs --analyses elements");
         return false;
     }
@@ -268,7 +271,7 @@ bool watching_prepare(struct watching_request *request)
     bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
                 set(EVENT_KERNELS_VARIABLE, request->kernels) &&
                 set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
-                set(EVENT_MAPS_VARIABLE, request->maps ? "1" : NULL) &&
+                set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) &&
                 set(EVENT_SYNC_TRACKING_VARIABLE, tracking_value(request->sync_tracking)) &&
                 set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
     base_buf_fini(&cache);
@@ -278,7 +281,12 @@ bool watching_prepare(struct watching_request *request)
     add_setting(request, "kernels", request->kernels);
     add_setting(request, "sample", sample);
     add_setting(request, "max_shadow_bytes", max_shadow);
-    add_setting(request, "maps", request->maps ? "1" : NULL);
+    add_setting(request, "maps", maps ? "1" : NULL);
     add_setting(request, "sync_tracking", request->sync_tracking);
     return good;
+}
+
+bool watching_has_first_uses(const struct watching_request *request)
+{
+    return strcmp(request->sync_tracking, "off") != 0;
 }

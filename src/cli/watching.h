@@ -15,7 +15,7 @@ struct watching_request {
     const char *kernels;       // a regular expression; NULL: all
     uint64_t sample;           // every so many launches of a kernel; 0: not given
     uint64_t max_shadow_bytes; // 0: not given
-    bool maps;
+    bool maps, all_maps;       // --maps; what --analyses all includes
     bool sync;                 // is among the analyses
     const char *sync_tracking; // "on", "full" or "off"; NULL: on with sync
     bool no_cache;
@@ -28,20 +28,19 @@ struct watching_request {
 
 // Rows for a verb's table of options, and what takes them: false after a message. `option` must be
 // one of them.
-#define WATCHING_OPTIONS                                                                     \
-    {'a', "analyses", "LIST",                                                                \
-     "objects, elements, counts, sync, all or none; default objects,sync",                   \
-     .list = "objects elements counts sync all none"},                                       \
-        {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                  \
-        {'s', "sample", "N", "watch only every Nth launch of a kernel"},                     \
-        {0, "max-shadow", "BYTES", "GPU memory that watching may take: 512M, 2G, ..."},      \
-        {0, "maps", NULL, "keep which elements of each object were touched"},                \
-        {0, "sync-tracking", "on|full|off",                                                  \
-         "watch for first uses of what the GPU gave: on with sync; full: whatever it costs", \
-         .values = "on full off"},                                                           \
-        {0, "cache", "DIR", "where rewritten modules are kept; default: ~/.cache/glint"},    \
-    {                                                                                        \
-        0, "no-cache", NULL, "keep none"                                                     \
+#define WATCHING_OPTIONS                                                                       \
+    {'a', "analyses", "LIST", "objects, elements, counts, sync, all or none; default objects", \
+     .list = "objects elements counts sync all none"},                                         \
+        {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                    \
+        {'s', "sample", "N", "watch only every Nth launch of a kernel"},                       \
+        {0, "max-shadow", "BYTES", "GPU memory that watching may take: 512M, 2G, ..."},        \
+        {0, "maps", NULL, "keep which elements of each object were touched; in all"},          \
+        {0, "sync-tracking", "on|full|off",                                                    \
+         "watch for first uses of what the GPU gave: on with sync; full: whatever it costs",   \
+         .values = "on full off"},                                                             \
+        {0, "cache", "DIR", "where rewritten modules are kept; default: ~/.cache/glint"},      \
+    {                                                                                          \
+        0, "no-cache", NULL, "keep none"                                                       \
     }
 bool watching_has_option(const struct cli_option *option);
 bool watching_take_option(struct watching_request *request, const struct cli_option *option,
@@ -50,5 +49,7 @@ bool watching_take_option(struct watching_request *request, const struct cli_opt
 // Changes this process's own environment for the program, and makes the settings, which last as
 // long as the request. False after a message.
 bool watching_prepare(struct watching_request *request);
+// After that: whether first uses are watched for.
+bool watching_has_first_uses(const struct watching_request *request);
 
 #endif

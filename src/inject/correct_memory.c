@@ -70,14 +70,14 @@ static bool move_and_fill(const struct use_range *range, const char *from)
     if (range->width < LEAST_BYTES)
         return false;
     const long away =
-        use_system5(SYS_mremap, low, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
+        use_system6(SYS_mremap, low, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0, 0);
     if (away <= 0)
         return false;
     char *pages = (char *)away; // NOLINT(performance-no-int-to-ptr)
     const bool fills = use_system(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0) == 0;
     if (fills)
         memcpy(pages + (range->start - range->low), from, range->width);
-    if (use_system5(SYS_mremap, away, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, low) == low)
+    if (use_system6(SYS_mremap, away, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, low, 0) == low)
         return fills;
     use_system(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0);
     const bool wrote = write_memory(range->low, pages, (uint64_t)bytes);
@@ -133,9 +133,9 @@ bool correct_memory_ready(void)
         memory.possible = !why;
         if (why)
             say_impossible(why);
-    } else if (memory.possible && !use_has_signal()) {
+    } else if (memory.possible && (use_given_up() || !use_has_signal())) {
         memory.possible = false;
-        say_impossible("the program has taken SIGSEGV");
+        say_impossible(use_given_up() ? use_given_up() : "the program has taken SIGSEGV");
     }
     return memory.possible && !atomic_load(&memory.touched);
 }
@@ -280,10 +280,18 @@ static void describe(struct use_range *range, uint64_t start, uint64_t bytes)
     range->told = range->owed = true; // nothing is told of it as a first use
 }
 
+// All of the data's pages. Of pinned memory those at its ends may hold other such memory, which is
+// all closed at the same time.
 static bool find_pages(struct use_range *range, uint8_t kind, const struct call *call)
 {
-    use_find_pages(range, kind, call->caller.sp);
-    return range->high && !range->about.unwatched_bytes;
+    const uint64_t page = use_page_bytes();
+    if (kind != EVENT_OBJECT_PINNED) {
+        use_find_pages(range, kind, call->caller.sp);
+        return range->high && !range->about.unwatched_bytes;
+    }
+    range->low = range->start & ~(page - 1);
+    range->high = (range->start + range->width + page - 1) & ~(page - 1);
+    return true;
 }
 
 // With the table's lock.

@@ -3,7 +3,7 @@
 // (the hooks are exported under the driver's names, and this library comes first), by dlsym and
 // dlvsym, by cuGetProcAddress. What is asked must really be the driver's: the real address decides,
 // so that a library with functions of the same names, or a version of a function that is not in the
-// table, passes through. Functions of MPI that have one of ours before them (first_use_mpi.c) are
+// table, passes through. Functions of MPI that have one of libglint-mpi.so before them are
 // given out in the same way.
 //
 // dlsym and dlvsym find by who calls them (RTLD_NEXT, RTLD_DEFAULT), so for all that is not ours to
@@ -15,9 +15,9 @@
 #include <link.h>
 #include <string.h>
 
+#include "entry.h"
 #include "first_use_inner.h"
-#include "first_use_mpi.h"
-#include "libc_next.h"
+#include "next.h"
 #include "state.h"
 
 // --- The table -----------------------------------------------------------------------------------
@@ -48,100 +48,6 @@ const struct hook_row hook_rows[HOOK_ROWS] = {
 enum { NEWEST_VERSION = 13000 }; // of CUDA, whose names the table knows all
 
 // --- The real functions --------------------------------------------------------------------------
-
-// The next definition of a function behind ours in the order of loading, by the loader's own list
-// and the objects' tables. Sanitizers ask for functions before the C library's can be called, and
-// some of those are theirs, so this calls none.
-
-struct symbols {
-    const ElfW(Sym) * table;
-    const char *strings;
-    const uint32_t *gnu, *sysv;
-};
-
-static struct symbols symbols_of(const struct link_map *object)
-{
-    struct symbols symbols = {0};
-    for (const ElfW(Dyn) *dynamic = object->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        // The loader has made these addresses absolute, but not in the kernel's own object.
-        uintptr_t at = dynamic->d_un.d_ptr;
-        if (at < object->l_addr)
-            at += object->l_addr;
-        switch (dynamic->d_tag) {
-        case DT_SYMTAB: symbols.table = (const void *)at; break;   // NOLINT
-        case DT_STRTAB: symbols.strings = (const void *)at; break; // NOLINT
-        case DT_GNU_HASH: symbols.gnu = (const void *)at; break;   // NOLINT
-        case DT_HASH: symbols.sysv = (const void *)at; break;      // NOLINT
-        default: break;
-        }
-    }
-    return symbols;
-}
-
-static uint32_t gnu_hash(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
-static bool is_function(const struct symbols *symbols, uint32_t index, const char *name)
-{
-    const ElfW(Sym) *symbol = &symbols->table[index];
-    const char *other = symbols->strings + symbol->st_name;
-    while (*name && *name == *other) {
-        name++;
-        other++;
-    }
-    return *name == *other && symbol->st_shndx != SHN_UNDEF &&
-           ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
-}
-
-// Index of a defined function in the object's symbols; 0: none.
-static uint32_t find_symbol(const struct symbols *symbols, const char *name)
-{
-    if (symbols->gnu) {
-        const uint32_t buckets = symbols->gnu[0], first = symbols->gnu[1];
-        const uint32_t *bucket =
-            symbols->gnu + 4 + (size_t)symbols->gnu[2] * (sizeof(ElfW(Addr)) / 4);
-        const uint32_t *chain = bucket + buckets, hash = gnu_hash(name);
-        uint32_t index = buckets ? bucket[hash % buckets] : 0;
-        for (; index >= first && index; index++) {
-            if ((chain[index - first] | 1) == (hash | 1) && is_function(symbols, index, name))
-                return index;
-            if (chain[index - first] & 1)
-                break;
-        }
-    } else if (symbols->sysv) {
-        for (uint32_t index = 1; index < symbols->sysv[1]; index++) {
-            if (is_function(symbols, index, name))
-                return index;
-        }
-    }
-    return 0;
-}
-
-void *door_next(const char *name)
-{
-    void *before = NULL; // where there is none behind
-    bool behind = false;
-    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
-        if (object->l_ld == _DYNAMIC) {
-            behind = true;
-            continue;
-        }
-        const struct symbols symbols = symbols_of(object);
-        const uint32_t index = symbols.table && symbols.strings ? find_symbol(&symbols, name) : 0;
-        if (!index)
-            continue;
-        void *found = (void *)(object->l_addr + symbols.table[index].st_value); // NOLINT
-        if (behind)
-            return found;
-        before = before ? before : found;
-    }
-    return before;
-}
 
 // Cached for good: any thread may write them, and all write the same.
 static struct {
@@ -259,11 +165,23 @@ static void *absent(void *handle, const char *name)
     return next(handle, name, "GLINT_NONE");
 }
 
+// The function of libglint-mpi.so that stands before one of MPI's; NULL: none does.
+static void *find_mpi(const char *name)
+{
+    const struct outer_mpi *outer = atomic_load_explicit(&use_outer_mpi, memory_order_acquire);
+    return outer && name ? outer->find(name) : NULL;
+}
+
+static void *next_mpi(const char *name)
+{
+    return atomic_load_explicit(&use_outer_mpi, memory_order_acquire)->next(name);
+}
+
 static void *swap_mpi(void *handle, const char *name, void *found, void *wrapper)
 {
     if (found == wrapper)
-        return door_next(name) ? found : absent(handle, name);
-    return use_is_asked() && found == door_next(name) ? wrapper : found;
+        return next_mpi(name) ? found : absent(handle, name);
+    return found == next_mpi(name) ? wrapper : found;
 }
 
 // What the program gets where the loader found an address under a hooked name.
@@ -271,7 +189,7 @@ static void *swap(void *handle, const char *name, void *found)
 {
     if (!found)
         return NULL;
-    void *mpi = use_mpi_find(name);
+    void *mpi = find_mpi(name);
     if (mpi)
         return swap_mpi(handle, name, found, mpi);
     const enum hook hook = hook_of_symbol(name);
@@ -297,9 +215,9 @@ enum { ANSWER_PASS, ANSWER_SWAP, ANSWER_ABSENT };
 
 static int answer(void *handle, const char *name)
 {
-    if (name && use_mpi_find(name)) {
+    if (find_mpi(name)) {
         if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
-            return door_next(name) ? ANSWER_PASS : ANSWER_ABSENT;
+            return next_mpi(name) ? ANSWER_PASS : ANSWER_ABSENT;
         return ANSWER_SWAP;
     }
     if (!name || name[0] != 'c' || name[1] != 'u' || hook_of_symbol(name) == HOOK_COUNT)
@@ -332,32 +250,6 @@ void *door_choose_dlvsym(void *handle, const char *name)
     errno = error;
     return next;
 }
-
-#if defined(__x86_64__)
-#define ENTRY(name)                                                             \
-    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" \
-            "    .cfi_startproc\n    endbr64\n"                                 \
-            "    push %rdi\n    .cfi_adjust_cfa_offset 8\n"                     \
-            "    push %rsi\n    .cfi_adjust_cfa_offset 8\n"                     \
-            "    push %rdx\n    .cfi_adjust_cfa_offset 8\n"                     \
-            "    call door_choose_" #name "\n"                                  \
-            "    pop %rdx\n    .cfi_adjust_cfa_offset -8\n"                     \
-            "    pop %rsi\n    .cfi_adjust_cfa_offset -8\n"                     \
-            "    pop %rdi\n    .cfi_adjust_cfa_offset -8\n"                     \
-            "    jmp *%rax\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
-#elif defined(__aarch64__)
-#define ENTRY(name)                                                                            \
-    __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"                \
-            "    .cfi_startproc\n    hint #34\n"                                               \
-            "    stp x29, x30, [sp, #-48]!\n"                                                  \
-            "    .cfi_def_cfa_offset 48\n    .cfi_offset x29, -48\n    .cfi_offset x30, -40\n" \
-            "    mov x29, sp\n    stp x0, x1, [sp, #16]\n    str x2, [sp, #32]\n"              \
-            "    bl door_choose_" #name "\n"                                                   \
-            "    mov x16, x0\n    ldp x0, x1, [sp, #16]\n    ldr x2, [sp, #32]\n"              \
-            "    ldp x29, x30, [sp], #48\n"                                                    \
-            "    .cfi_restore x29\n    .cfi_restore x30\n    .cfi_def_cfa_offset 0\n"          \
-            "    br x16\n    .cfi_endproc\n.size " #name ", . - " #name "\n")
-#endif
 
 ENTRY(dlsym);
 ENTRY(dlvsym);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which data is watched for its first use, from the calls of the driver: what is copied to the host
-// waits (is pending) for a call that makes it safe, and is watched from then on; managed memory is,
-// once nothing runs on the GPU that could touch it.
+// waits (is pending) for a call that makes it safe, and is watched from then on.
 #include "first_use.h"
 
 #include <stdio.h>
@@ -23,7 +22,6 @@ static struct {
     bool taken, off;      // SIGSEGV was asked for; in vain, or given up. Under the table's lock
     bool pageable_access; // GPUs reach all of the program's memory by its page tables
     bool host_tables;     // even what is pinned
-    bool managed_access;  // the program may touch managed memory while kernels run
     struct {
         CUevent event;
         struct use_place at;
@@ -31,18 +29,6 @@ static struct {
 } watch;
 
 // --- Beginning and end ---------------------------------------------------------------------------
-
-// What the program does before its first call of the driver must be known too.
-__attribute__((constructor)) static void ask(void)
-{
-    const char *wanted = getenv(EVENT_SYNC_TRACKING_VARIABLE), *plan = getenv(PLAN_VARIABLE);
-    const bool all = wanted && strcmp(wanted, "2") == 0;
-    if (state_wanted() && (all || (wanted && strcmp(wanted, "1") == 0) || (plan && *plan))) {
-        atomic_store(&use_asked, true);
-        use_table.all = all;
-        use_map_blocks();
-    }
-}
 
 bool use_devices_have(CUdevice_attribute which)
 {
@@ -65,7 +51,7 @@ void first_use_start(const struct door_driver *driver)
     use_hash_start();
     host_start();
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
-    first_use_on = atomic_load(&use_asked) && !(plan && *plan);
+    first_use_on = use_is_asked() && !(plan && *plan);
 }
 
 // The lock may have been another thread's, which is not here; what was closed is closed here too.
@@ -107,13 +93,15 @@ bool use_is_possible(void)
         watch.pageable_access = use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         watch.host_tables =
             use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
-        watch.managed_access = use_devices_have(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
         use_table.since_ns = now_ns();
+        use_libraries_changed();
         why = use_find_obstacle();
         if (!why && !use_take_signal())
             why = "SIGSEGV is blocked";
     } else if (!use_has_signal()) {
         why = "the program has taken SIGSEGV";
+    } else {
+        why = use_given_up();
     }
     if (!why)
         return true;
@@ -228,12 +216,8 @@ static void open_held(void)
     for (EACH_USE_RANGE(range)) {
         if (range->state != USE_ARMED || !range->held || range->open)
             continue;
-        if (!range->managed || watch.managed_access)
-            use_tell_unknown(range, EVENT_USE_UNWATCHED);
-        if (range->managed)
-            use_end(range);
-        else
-            use_open(range->low, range->high);
+        use_tell_unknown(range, EVENT_USE_UNWATCHED);
+        use_open(range->low, range->high);
     }
 }
 
@@ -427,7 +411,6 @@ void use_make_safe(const struct call *call, struct use_range *range)
         range->about.unwatched_bytes = range->about.bytes;
     } else {
         use_find_pages(range, kind_of(range->start), call->caller.sp);
-        use_flight_spare(range);
     }
     if (!use_wanted(call->stack, range->copy_path)) {
         use_drop(range);
@@ -457,7 +440,7 @@ static void make_all_safe(const struct call *call)
 static void close_held(void)
 {
     for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && range->held && range->open && !range->managed)
+        if (range->state == USE_ARMED && range->held && range->open)
             use_close(range);
     }
 }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // First uses: when and where the program first touches, with the CPU, data that a synchronisation
-// made safe (EVENT_USE): the destinations of copies from the device, and managed memory that
-// kernels may have written. Pages of such data are protected until then.
+// made safe (EVENT_USE): the destinations of copies from the device. Pages of such data are
+// protected until then. Only where libglint-sync.so is loaded (inside.h).
 //
 //   first_use.c         which data is watched, from the hooks' calls
 //   first_use_ranges.c  the data that is watched, and its pages
 //   first_use_memory.c  which memory may be protected
 //   first_use_fault.c   the first touch, by SIGSEGV
 //   first_use_signals.c the program's own signals, as if SIGSEGV were all its own
-//   first_use_libc.c    functions that hand memory to the system, which no signal tells of
-//   first_use_mpi.c     functions that hand it to MPI, and so to other processes
+//   first_use_threads.c threads that block SIGSEGV, and would die of a closed page
+//   first_use_system.c  memory that the C library and MPI say is handed to others, or goes
 //   first_use_flight.c  memory that MPI has meanwhile
-//   first_use_managed.c managed memory, which no copy brings
+//   first_use_managed.c managed memory, which is not watched
 //   first_use_hash.c    hashes of what copies move, which need to know when it is safe, too
 //
-// What may be protected: a page is either all of one piece of data, or in memory of the driver's
-// allocators (pinned, managed), or of an mmapped block of malloc that is all data. Nothing that the
-// C library or the system touches behind the program's back lies there. Stacks never are.
+// What may be protected: pages that hold nothing but data. Stacks never are.
 #ifndef GLINT_INJECT_FIRST_USE_H
 #define GLINT_INJECT_FIRST_USE_H
 

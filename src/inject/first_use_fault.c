@@ -2,9 +2,12 @@
 // The first touch of a closed page. The handler runs on the program's stack, takes no memory and
 // no lock but the table's, and opens what was touched.
 //
-// Two threads may touch the same page: the second finds it open. It tries again, and is believed
-// to have a fault of its own where the page cannot be read, or trying did not help.
+// Two threads may touch the same page: the second finds it open, or closed once more by a third. It
+// tries again for as long as the page is closed, or open to what it does; only a fault that the
+// page's own protection explains is the program's.
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -68,6 +71,43 @@ bool use_can_be_read(uint64_t address)
     return use_system(SYS_rt_sigaction, 0, (long)at, 0, SET_BYTES) != -EFAULT;
 }
 
+// What the system lets the program do with the page, from /proc/self/maps: lines of
+// "7f12a000-7f12b000 rw-p ...", in the order of addresses. A line may be cut where a piece ends.
+static bool may_touch(uint64_t address, bool write, bool fetch)
+{
+    enum { PIECE_BYTES = 4096, NEEDED_BYTES = 48 };
+    static const char path[] = "/proc/self/maps";
+    char text[PIECE_BYTES + 1];
+    size_t length = 0;
+    bool found = false, may = false, ended = false;
+    const long file =
+        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+    while (file >= 0 && !found && !ended) {
+        const long got = use_system(SYS_read, file, (long)(uintptr_t)(text + length),
+                                    (long)(PIECE_BYTES - length), 0);
+        ended = got <= 0;
+        length += got > 0 ? (size_t)got : 0;
+        text[length] = '\0';
+        char *line = text, *end;
+        while (!found && (end = strchr(line, '\n')) != NULL) {
+            char *at;
+            const uint64_t low = strtoull(line, &at, 16);
+            const uint64_t high = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+            found = address >= low && address < high;
+            if (found && end - at >= 4)
+                may = at[1] == 'r' && (!write || at[2] == 'w') && (!fetch || at[3] == 'x');
+            line = end + 1;
+        }
+        length -= (size_t)(line - text);
+        memmove(text, line, length);
+        if (length > PIECE_BYTES - NEEDED_BYTES) // no such line: paths are shorter
+            break;
+    }
+    if (file >= 0)
+        use_system(SYS_close, file, 0, 0, 0);
+    return file < 0 ? use_can_be_read(address) : may;
+}
+
 // --- Whose touch it is ---------------------------------------------------------------------------
 
 // What the driver does itself is no use by the program: within a call, or in a thread of the
@@ -103,40 +143,45 @@ static bool handle(uint64_t address, const struct touch *touch)
     return true;
 }
 
-// Whether it was ours.
+// Opens what is closed there, if the fault is ours.
+static void open_touched(uint64_t address, const struct touch *touch)
+{
+    const uint64_t page = use_page_bytes(), low = address & ~(page - 1);
+    if (!state_is_on()) { // a child of fork, which the C library has not told us of
+        first_use_forked();
+    } else if (inject_thread.tracking) {
+        use_force_open(low, low + page);
+    } else if (!correct_touch(low, low + page)) {
+        use_lock();
+        handle(address, touch);
+        use_unlock();
+    }
+}
+
+// Whether it was ours. A fault that comes again at the same place is either met by a page that was
+// closed again meanwhile, or the program's own: then the system is asked what it lets the program
+// do there, while nobody opens or closes pages.
 static bool take(uint64_t address, const ucontext_t *context)
 {
     static __thread uint64_t tried_pc __attribute__((tls_model("initial-exec")));
     static __thread uint64_t tried_address __attribute__((tls_model("initial-exec")));
-    const uint64_t page = use_page_bytes();
     const struct touch touch = touch_of(context);
+    const uint64_t pc = touch.registers.pc;
     if (address < atomic_load(&use_table.low) || address >= atomic_load(&use_table.high))
         return false;
-    bool ours = false;
-    if (!state_is_on()) { // a child of fork, which the C library has not told us of
-        first_use_forked();
-        ours = use_can_be_read(address);
-    } else if (inject_thread.tracking) {
-        use_force_open(address & ~(page - 1), (address & ~(page - 1)) + page);
-        ours = use_can_be_read(address);
-    } else {
-        const uint64_t low = address & ~(page - 1);
-        if (correct_touch(low, low + page)) {
-            tried_pc = 0;
-            return true;
-        }
-        use_lock();
-        ours = handle(address, &touch);
-        use_unlock();
-        if (ours) {
-            tried_pc = 0;
-            return true;
-        }
-        ours = use_can_be_read(address);
+    const bool again = tried_pc == pc && tried_address == address;
+    const bool locks = state_is_on() && !inject_thread.tracking;
+    open_touched(address, &touch);
+    bool ours = true;
+    if (again || !use_can_be_read(address)) {
+        if (locks)
+            use_lock();
+        ours =
+            may_touch(address, touch.write, pc - 1 == address) || (locks && use_is_closed(address));
+        if (locks)
+            use_unlock();
     }
-    if (ours && tried_pc == touch.registers.pc && tried_address == address)
-        ours = false;
-    tried_pc = ours ? touch.registers.pc : 0;
+    tried_pc = ours ? pc : 0;
     tried_address = address;
     return ours;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is in flight: MPI has it beyond the call that gave it, and other processes may read
-// and write there. Nothing is closed there meanwhile, nor are pages beside it: a process that meets
-// a closed page gets an error, and no signal comes here.
+// and write there. Nothing is closed there meanwhile: a process that meets a closed page gets an
+// error, and no signal comes here.
 //
-// A flight ends when its request is seen to be over (first_use_mpi.c). Where that is not seen, it
-// ends when a copy is made into the memory, which a correct program does only when it has it back.
-// What others may reach at any time (a window) never ends.
+// A flight ends when its request is seen to be over (libglint-mpi.so, mpi/mpi.c). Where that is not
+// seen, it ends when a copy is made into the memory, which a correct program does only when it has
+// it back. What others may reach at any time (a window) never ends.
 #include <string.h>
 
 #include "first_use_inner.h"
@@ -251,32 +251,6 @@ void use_flight_overwritten(uint64_t low, uint64_t high)
             end(flight);
     }
     lock_give(&flights.lock);
-}
-
-void use_flight_spare(struct use_range *range)
-{
-    const uint64_t page = use_page_bytes(), end_of_data = range->start + range->width;
-    if (!flights.top || range->rows != 1 || !range->high)
-        return;
-    uint64_t low = range->low, high = range->high;
-    lock_take(&flights.lock);
-    for (EACH_FLIGHT(flight)) {
-        if (!flight->active)
-            continue;
-        if (flight->high <= range->start && flight->high > low)
-            low = (flight->high + page - 1) & ~(page - 1);
-        if (flight->low >= end_of_data && flight->low < high)
-            high = flight->low & ~(page - 1);
-    }
-    lock_give(&flights.lock);
-    if (low == range->low && high == range->high)
-        return;
-    const uint64_t first = low > range->start ? low : range->start;
-    const uint64_t last = high < end_of_data ? high : end_of_data;
-    range->low = low;
-    range->high = low < high ? high : 0;
-    range->about.unwatched_bytes =
-        range->high && first < last ? range->about.bytes - (last - first) : range->about.bytes;
 }
 
 void use_flight_forked(void)

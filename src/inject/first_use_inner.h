@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "first_use.h"
+#include "inside.h"
 #include "lock.h"
 
 // --- Data that is watched (first_use_ranges.c) ---------------------------------------------------
@@ -21,9 +22,8 @@ struct use_range {
     bool whole;   // all of them are, as far as it is this one that has them closed
     bool told;    // that it may have been used, or was not watched
     bool held;    // the GPU may touch it by the CPU's page tables: closed only while it has no work
-    bool managed; // of no copy
     bool boxes;   // it has more than two dimensions: nothing of it is watched
-    bool block;   // all of a block of malloc's that has pages of its own
+    bool block;   // it begins a block of malloc's that has pages of its own
     bool owed;    // closed because something is owed there, and told of nothing: correct_memory.c
     uint64_t age; // the newest has the highest
     uint64_t start, width, pitch, rows; // the data: rows of `width` bytes, `pitch` apart
@@ -53,6 +53,9 @@ struct use_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // on all of this; when it began
     uint64_t locked_ns;          // when the lock was taken
+    uint64_t looked_ns;          // when it was that threads were looked at last; and
+    bool all_take_faults;        // what came of it
+    unsigned blocked_times;      // how often in a row some thread blocked SIGSEGV
     uint64_t signals;            // that its holder had blocked, where something may be owed
     uint64_t left_out;           // data that was not watched because that took too long
     // Anybody may look.
@@ -92,6 +95,7 @@ void use_end_used(struct use_range *range);
 // The newest armed one with the address in its data; NULL: none.
 struct use_range *use_find(uint64_t address);
 bool use_holds_page(uint64_t address); // some armed one does
+bool use_is_closed(uint64_t address);  // some armed one may have its page closed now
 // A record of it. The path is that of the registers; all 0: none is told.
 void use_tell(const struct use_range *range, enum event_use_kind kind, uint64_t address,
               uint32_t stack);
@@ -123,25 +127,29 @@ static inline bool use_may_be_closed(uint64_t low, uint64_t high)
            high > atomic_load_explicit(&use_table.low, memory_order_relaxed);
 }
 
-// first_use_libc.c: nothing is closed there until it is given back.
+// --- What the libraries outside say (first_use_system.c, inside.h)
+// --------------------------------
+
+// The libraries that have joined; NULL: not loaded, or nothing is asked for. Without the first
+// nothing is closed.
+extern const struct outer_libc *_Atomic use_outer_libc;
+extern const struct outer_mpi *_Atomic use_outer_mpi;
+static inline bool use_is_asked(void)
+{
+    return atomic_load_explicit(&use_outer_libc, memory_order_relaxed);
+}
+
 struct use_guard *use_take_guard(uint64_t low, uint64_t high);
 void use_give_guard(struct use_guard *guard);
-
-// The same of memory that a function has the system touch; and where nothing is known of that.
 void use_open_for_system(uint64_t low, uint64_t high, struct unwind_registers caller);
 void use_open_all(void);
+void use_give_up(const char *why);
+void use_keep_open(const char *why); // the same with the lock: what is closed is opened later
+const char *use_given_up(void);      // why; NULL: it is not
+void use_forget_memory(uint64_t low, uint64_t high, bool told);
+void use_forget_block(void *block, bool told, size_t (*bytes)(void *block));
 
 // --- Memory in flight (first_use_flight.c) -------------------------------------------------------
-
-enum use_flight_kind {
-    USE_FLIGHT_NONE = 0,
-    USE_FLIGHT_ONCE,  // until its request is over
-    USE_FLIGHT_AGAIN, // the same of a persistent request, whenever that is started
-    USE_FLIGHT_LOOSE, // until a copy is made into it
-    USE_FLIGHT_GOOD,  // for good
-};
-
-struct use_flight;
 
 // Begins before it is looked whether something is closed there, as a guard does. NULL: there is no
 // room, and nothing is closed any more.
@@ -160,8 +168,6 @@ bool use_flight_start(uint64_t request, void (*open)(uint64_t low, uint64_t high
 bool use_is_in_flight(uint64_t low, uint64_t high);
 // A copy is made to all of the memory.
 void use_flight_overwritten(uint64_t low, uint64_t high);
-// Pages at its ends that hold memory in flight beside the data are not the range's to close.
-void use_flight_spare(struct use_range *range);
 void use_flight_forked(void); // in a new child
 
 // --- What copies move (first_use_hash.c) ---------------------------------------------------------
@@ -194,7 +200,7 @@ void use_managed_launched(void); // the GPU was given work
 // Whether nothing runs that could touch memory by page tables, as far as is known. Not with the
 // table's lock: state.lock comes before it.
 bool use_is_all_idle(const struct call *call);
-// With the lock: the call has waited; is the GPU idle?
+// With the lock: the call has waited; is the GPU idle? What kernels may have written is reported.
 void use_managed_sync(const struct call *call, bool idle);
 
 // --- The rest ------------------------------------------------------------------------------------
@@ -213,13 +219,12 @@ bool use_devices_have(CUdevice_attribute which); // some device does
 // first_use_memory.c: which pages of the data may be closed. sp: of the thread that calls.
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp);
 void use_memory_start(void);
-// From now on glibc's malloc gives large blocks pages of their own. By itself it stops to do so
-// when the first are freed, as the driver does with some at its start.
-void use_map_blocks(void);
-void *use_own_free(void); // first_use_libc.c: what it stands before free() with
+void use_memory_prepare(void); // as the process starts
 uint64_t use_page_bytes(void);
-// Why nothing can be watched in this process; NULL: it can.
+// Why nothing can be watched in this process; NULL: it can. The answer may be another once
+// libraries were loaded: whether they were since this was asked last, with the lock.
 const char *use_find_obstacle(void);
+bool use_libraries_changed(void);
 
 // first_use_signals.c. False: SIGSEGV cannot be had.
 bool use_take_signal(void);
@@ -227,11 +232,14 @@ bool use_has_signal(void);     // nobody has taken it away
 void use_signals_forked(void); // in a new child
 // Passes a signal on that is none of ours.
 void use_pass_signal(int number, siginfo_t *info, void *context);
-extern _Atomic bool use_asked; // libc's functions look at it: first uses are asked for
-static inline bool use_is_asked(void)
-{
-    return __builtin_expect(atomic_load_explicit(&use_asked, memory_order_relaxed), 0);
-}
+// The program's own functions: see struct inside.
+int use_sigaction(int number, const struct sigaction *action, struct sigaction *old);
+bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old);
+int use_mask(int how, const sigset_t *set, sigset_t *old,
+             int (*next)(int, const sigset_t *, sigset_t *));
+// first_use_threads.c: whether every thread of the process takes SIGSEGV now, so that none dies of
+// a closed page.
+bool use_threads_take_faults(void);
 // first_use_fault.c
 bool use_can_be_read(uint64_t address); // the byte, now; a signal does not come of it
 void use_handler(int number, siginfo_t *info, void *context);
@@ -239,10 +247,10 @@ uint64_t use_stack_pointer(const void *context); // that the signal interrupted
 extern int (*use_driver_asks)(void);             // struct cudaabi_sim's; NULL: none
 
 // System calls without libc: errno stays, and nothing of ours is met.
-long use_system5(long number, long a, long b, long c, long d, long e);
+long use_system6(long number, long a, long b, long c, long d, long e, long f);
 static inline long use_system(long number, long a, long b, long c, long d)
 {
-    return use_system5(number, a, b, c, d, 0);
+    return use_system6(number, a, b, c, d, 0, 0);
 }
 
 #endif

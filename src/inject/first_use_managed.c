@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed memory, which no copy brings: after launches all of it is watched, by the first call that
-// waits and behind which nothing runs on the GPU that could touch it. Where something does, nobody
-// sees what the program uses from then on, and that is told.
+// Managed memory. It is never closed: it holds whatever the program puts beside results (names that
+// it gives to the system, locks, counters). So once kernels may have written there, nobody sees
+// what the program uses of it behind a call that waits, and that is reported.
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,24 +88,12 @@ bool use_is_all_idle(const struct call *call)
     return idle;
 }
 
-static void watch(const struct call *call)
+// While the GPU still has work, a later call that waits makes more of it safe.
+void use_managed_sync(const struct call *call, bool idle)
 {
-    list();
-    for (size_t i = 0; i < managed.count && use_is_possible(); i++) {
-        const struct object *object = &managed.objects[i];
-        struct use_range *range = use_new();
-        range->start = object->start;
-        range->rows = 1;
-        range->width = range->pitch = object->bytes;
-        range->about = (struct event_use){.object = object->number, .bytes = object->bytes};
-        range->held = range->managed = true;
-        use_make_safe(call, range);
-    }
-}
-
-// The GPU still has work: the program may use by now what it has waited for, unseen.
-static void tell(const struct call *call)
-{
+    if (!atomic_load(&managed.any) ||
+        !(idle ? atomic_exchange(&managed.launched, false) : atomic_load(&managed.launched)))
+        return;
     list();
     if (!managed.count || !use_wanted(call->stack, 0))
         return;
@@ -118,14 +106,4 @@ static void tell(const struct call *call)
                                                .address = object->start, .bytes = object->bytes,
                                                .kind = EVENT_USE_UNWATCHED});
     }
-}
-
-void use_managed_sync(const struct call *call, bool idle)
-{
-    if (!atomic_load(&managed.any))
-        return;
-    if (!idle && atomic_load(&managed.launched))
-        tell(call);
-    else if (idle && atomic_exchange(&managed.launched, false))
-        watch(call);
 }

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages of a piece of data may be closed. A page that is closed must hold nothing that the
-// system or the C library could be given by a function that is not known to first_use_libc.c: the
-// buffer of a FILE, a futex, a structure for stat(). So outside of the driver's own allocators only
-// pages are closed of which every byte is data; of a large block of malloc's, which has pages of
-// its own, also those at its ends where the data is all of the block. Stacks are never closed,
-// since a signal handler needs one: what is not known to be something else may be a stack.
+// Which pages of a piece of data may be closed: only those that hold nothing but the data. What
+// else the program has in a page could be given to the system by a function that is not known to
+// libglint-sync.so (a name for stat(), the buffer of a FILE, a futex), or be an atomic variable
+// that another thread uses all the time. Of a large block of malloc's, which has pages of its own,
+// the pages at its ends hold beside the data only what malloc writes before it, where the data is
+// all of the block. Stacks are never closed, since a signal handler needs one: what is not known to
+// be something else may be a stack.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "first_use_inner.h"
-#include "libc_next.h"
-
-enum { LEAST_MAPPED = 64 << 10 };
+#include "host_memory.h"
+#include "next.h"
 
 static struct {
     bool started;
@@ -27,7 +26,7 @@ static struct {
     uint64_t exe, end; // the executable
 } memory;              // written once, by the first to start
 
-__attribute__((constructor)) static void ask_page_bytes(void)
+__attribute__((constructor)) void use_memory_prepare(void)
 {
     memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -63,20 +62,14 @@ void use_memory_start(void)
     struct dl_find_object object;
     void *(*find)(void *, const char *) = (void *(*)(void *, const char *))door_next_dlsym();
     memory.heap = break_began();
-    memory.sees_free = find(RTLD_DEFAULT, "free") == use_own_free();
+    const struct outer_libc *outer = atomic_load(&use_outer_libc);
+    memory.sees_free = outer && find(RTLD_DEFAULT, "free") == (void *)(uintptr_t)outer->free;
     // The first of the list is the executable, and its dynamic section is in it.
     if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
         memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
         memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     }
     memory.started = true;
-}
-
-void use_map_blocks(void)
-{
-    const char *tunables = getenv("GLIBC_TUNABLES");
-    if (!getenv("MALLOC_MMAP_THRESHOLD_") && !(tunables && strstr(tunables, "mmap_threshold")))
-        mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED);
 }
 
 // --- Blocks --------------------------------------------------------------------------------------
@@ -137,32 +130,42 @@ static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
            is_in(memory.exe, memory.end, start, end, sp);
 }
 
+// Whether the program has asked for a block of exactly so many bytes there.
+static bool is_all_of_block(uint64_t start, uint64_t bytes)
+{
+    struct block *block = blocks_borrow(&host_blocks, start);
+    if (!block)
+        return false;
+    const bool all = block->address == start && block->bytes == bytes;
+    blocks_give_back(&host_blocks, block);
+    return all;
+}
+
 void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp)
 {
     const uint64_t page = memory.page_bytes, start = range->start;
     const uint64_t bytes = (range->rows - 1) * range->pitch + range->width, end = start + bytes;
-    const uint64_t inner_low = (start + page - 1) & ~(page - 1), inner_high = end & ~(page - 1);
-    const bool drivers = object_kind == EVENT_OBJECT_PINNED || object_kind == EVENT_OBJECT_MANAGED;
-    const uint64_t block = !drivers && range->rows == 1 ? block_end(start, bytes) : 0;
+    const bool gaps = range->rows > 1 && range->pitch != range->width;
+    const bool pinned = object_kind == EVENT_OBJECT_PINNED;
+    const uint64_t block =
+        !pinned && object_kind != EVENT_OBJECT_MANAGED && !gaps ? block_end(start, bytes) : 0;
+    uint64_t low = (start + page - 1) & ~(page - 1), high = end & ~(page - 1);
     range->low = range->high = 0;
-    if (drivers) {
-        range->low = start & ~(page - 1);
-        range->high = (end + page - 1) & ~(page - 1);
-    } else if (block) {
+    range->about.unwatched_bytes = range->about.bytes;
+    if (gaps || object_kind == EVENT_OBJECT_MANAGED ||
+        !(pinned || block || may_be_closed(start, end, sp)))
+        return;
+    if (block) {
+        low = start & ~(page - 1);
+        if (block - end < page && is_all_of_block(start, bytes))
+            high = block;
         range->block = true;
-        range->low = start & ~(page - 1);
-        range->high = block - end < page ? block : inner_high;
-        range->about.unwatched_bytes = range->high < end ? end - range->high : 0;
-    } else if (inner_low < inner_high && (range->rows == 1 || range->pitch == range->width) &&
-               may_be_closed(start, end, sp)) {
-        range->low = inner_low;
-        range->high = inner_high;
-        range->about.unwatched_bytes = bytes - (inner_high - inner_low);
-    } else {
-        range->about.unwatched_bytes = range->about.bytes;
     }
-    if (range->low >= range->high)
-        range->high = 0;
+    if (low >= high)
+        return;
+    range->low = low;
+    range->high = high;
+    range->about.unwatched_bytes = (low > start ? low - start : 0) + (high < end ? end - high : 0);
 }
 
 // --- Programs in which system calls pass us by ---------------------------------------------------
@@ -192,6 +195,20 @@ static bool is_go(const struct link_map *object)
     return false;
 }
 
+bool use_libraries_changed(void)
+{
+    static const struct link_map *last; // with the lock of the table, as the count
+    static unsigned count;
+    const struct link_map *object = _r_debug.r_map, *found = object;
+    unsigned now = 0;
+    for (; object; object = object->l_next, now++)
+        found = object;
+    const bool changed = found != last || now != count;
+    last = found;
+    count = now;
+    return changed;
+}
+
 const char *use_find_obstacle(void)
 {
     static const struct {
@@ -205,9 +222,17 @@ const char *use_find_obstacle(void)
          "memory by it",
          true},
     };
+    const char *given_up = use_given_up();
+    if (given_up)
+        return given_up;
+    if (!use_is_asked())
+        return "libglint-sync.so is not loaded";
     if (_r_debug.r_map && is_go(_r_debug.r_map))
         return "the program is of the Go language, whose system calls pass the C library by";
     const bool mpi = door_next("MPI_Init"); // which has UCX do what it is asked for
+    if (mpi && !atomic_load(&use_outer_mpi))
+        return "MPI is loaded, and the executable that was recorded is not linked with it; record "
+               "the program itself, not its launcher";
     for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
         for (unsigned i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]); i++) {
             if (object->l_name && strstr(object->l_name, obstacles[i].library) &&

@@ -15,15 +15,16 @@
 
 struct use_table use_table;
 
-long use_system5(long number, long a, long b, long c, long d, long e)
+long use_system6(long number, long a, long b, long c, long d, long e, long f)
 {
     long result;
 #if defined(__x86_64__)
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
 #elif defined(__aarch64__)
     register long x8 __asm__("x8") = number;
@@ -32,10 +33,14 @@ long use_system5(long number, long a, long b, long c, long d, long e)
     register long x2 __asm__("x2") = c;
     register long x3 __asm__("x3") = d;
     register long x4 __asm__("x4") = e;
-    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
     result = x0;
 #else // nothing is ever closed
-    (void)number, (void)a, (void)b, (void)c, (void)d, (void)e;
+    (void)number, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
     result = -ENOSYS;
 #endif
     return result;
@@ -45,19 +50,77 @@ long use_system5(long number, long a, long b, long c, long d, long e)
 // page, that they are found open again.
 enum { FAULT_NS = 3000, PAGE_NS = 100 };
 
-static bool protect(uint64_t low, uint64_t high, int how)
+static bool protect_once(uint64_t low, uint64_t high, int how)
+{
+    return use_system(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
+}
+
+// To open a part of a mapping takes another mapping, and the system has a limit for them
+// (vm.max_map_count): so some are kept, to be given back when it is reached.
+enum { RESERVED = 64 };
+static struct {
+    bool made; // with the lock of the table
+    _Atomic uint64_t at;
+} reserve;
+
+static void make_reserve(void)
 {
     const uint64_t page = use_page_bytes();
-    if (low >= high)
-        return true;
-    if (how != PROT_NONE)
-        use_table.spent_ns += FAULT_NS + (high - low) / page * PAGE_NS;
-    if (use_system(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0)
-        return true;
+    if (reserve.made)
+        return;
+    reserve.made = true;
+    const long at = use_system6(SYS_mmap, 0, (long)(RESERVED * page), PROT_NONE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at < 0)
+        return;
+    for (uint64_t i = 1; i < RESERVED; i += 2)
+        protect_once((uint64_t)at + i * page, (uint64_t)at + (i + 1) * page, PROT_READ);
+    atomic_store(&reserve.at, (uint64_t)at);
+}
+
+// Nothing more is closed from then on.
+static bool give_reserve(void)
+{
+    const uint64_t at = atomic_exchange(&reserve.at, 0);
+    use_keep_open("the program has nearly as many mappings as the system allows");
+    return at && use_system(SYS_munmap, (long)at, (long)(RESERVED * use_page_bytes()), 0, 0) == 0;
+}
+
+// What may be closed in one piece with the pages: neighbours that are closed are one mapping to the
+// system. Not what is owed: it must stay closed until it is settled.
+static void widen(uint64_t *low, uint64_t *high)
+{
+    for (bool wider = true; wider;) {
+        wider = false;
+        for (EACH_USE_RANGE(range)) {
+            if (range->state != USE_ARMED || range->owed || range->high < *low ||
+                range->low > *high || (range->low >= *low && range->high <= *high))
+                continue;
+            *low = range->low < *low ? range->low : *low;
+            *high = range->high > *high ? range->high : *high;
+            wider = true;
+        }
+    }
+}
+
+// Opens the pages, and what is closed around them where they cannot be opened alone. Both bounds
+// become those of what was opened.
+static void open_pages(uint64_t *low, uint64_t *high)
+{
+    const uint64_t page = use_page_bytes();
+    if (*low >= *high)
+        return;
+    use_table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
+    if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
+        return;
+    if (give_reserve() && protect_once(*low, *high, PROT_READ | PROT_WRITE))
+        return;
+    widen(low, high);
+    if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
+        return;
     // Where some of it is gone the system stops there; all that is there must come to be open.
-    for (uint64_t at = low; how != PROT_NONE && at < high; at += page)
-        use_system(SYS_mprotect, (long)at, (long)page, how, 0);
-    return false;
+    for (uint64_t at = *low; at < *high; at += page)
+        protect_once(at, at + page, PROT_READ | PROT_WRITE);
 }
 
 static uint64_t end_of(const struct use_range *range)
@@ -126,7 +189,13 @@ void use_force_open(uint64_t low, uint64_t high)
             continue;
         const uint64_t from = range->low > low ? range->low : low;
         const uint64_t to = range->high < high ? range->high : high;
-        use_system(SYS_mprotect, (long)from, (long)(to - from), PROT_READ | PROT_WRITE, 0);
+        if (protect_once(from, to, PROT_READ | PROT_WRITE))
+            continue;
+        if (give_reserve() && protect_once(from, to, PROT_READ | PROT_WRITE))
+            continue;
+        uint64_t all_low = range->low, all_high = range->high;
+        widen(&all_low, &all_high);
+        protect_once(all_low, all_high, PROT_READ | PROT_WRITE);
     }
     atomic_store(&use_table.forced_ns, 1);
 }
@@ -259,7 +328,10 @@ void use_drop(struct use_range *range)
 
 void use_open(uint64_t low, uint64_t high)
 {
-    protect(low, high, PROT_READ | PROT_WRITE);
+    const uint64_t wanted_low = low, wanted_high = high;
+    open_pages(&low, &high);
+    if (low < wanted_low || high > wanted_high)
+        use_tell_open(low, high);
     for (EACH_USE_RANGE(range)) {
         if (range->state != USE_ARMED || !overlaps(range, low, high))
             continue;
@@ -307,6 +379,32 @@ static bool is_pending(uint64_t low, uint64_t high)
     return false;
 }
 
+// Whether no thread would die of a closed page, and no library has come by which memory is touched
+// unseen. Looked at once while the lock is held.
+static bool can_close(void)
+{
+    enum { MOST_TIMES = 16 };
+    if (use_given_up())
+        return false;
+    if (use_table.looked_ns == use_table.locked_ns)
+        return use_table.all_take_faults;
+    use_table.looked_ns = use_table.locked_ns;
+    use_table.all_take_faults = false;
+    if (use_libraries_changed()) {
+        const char *why = use_find_obstacle();
+        if (why) {
+            use_keep_open(why);
+            return false;
+        }
+    }
+    make_reserve();
+    use_table.all_take_faults = use_threads_take_faults();
+    use_table.blocked_times = use_table.all_take_faults ? 0 : use_table.blocked_times + 1;
+    if (use_table.blocked_times >= MOST_TIMES)
+        use_keep_open("a thread of the program blocks SIGSEGV");
+    return use_table.all_take_faults;
+}
+
 // That it may be closed is known to all before it is looked who is at the memory: who comes later
 // finds it closed, and opens it.
 bool use_close(struct use_range *range)
@@ -333,22 +431,18 @@ bool use_close(struct use_range *range)
         return false;
     }
     range->whole = false;
-    if (protect(range->low, range->high, PROT_NONE))
+    if (can_close() && protect_once(range->low, range->high, PROT_NONE))
         return true;
     use_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
     use_end(range);
     return false;
 }
 
-// What is in a block's pages beside the data is touched with it, by instructions that load more
-// than they use.
+// Its pages hold nothing else, beside the head and the end of a block, which are touched with the
+// data by instructions that load more than they use.
 static bool has(const struct use_range *range, uint64_t address)
 {
-    if (range->block && address >= range->low && address < range->high)
-        return true;
-    const uint64_t at = address - range->start;
-    return range->rows > 1 ? at / range->pitch < range->rows && at % range->pitch < range->width
-                           : at < range->width;
+    return address >= range->low && address < range->high;
 }
 
 struct use_range *use_find(uint64_t address)
@@ -370,15 +464,13 @@ bool use_holds_page(uint64_t address)
     return false;
 }
 
-// The first byte of the data at or after `low`.
-static uint64_t first_in(const struct use_range *range, uint64_t low)
+bool use_is_closed(uint64_t address)
 {
-    if (low <= range->start)
-        return range->start;
-    const uint64_t at = low - range->start;
-    if (range->rows == 1 || at % range->pitch < range->width)
-        return low;
-    return range->start + (at / range->pitch + 1) * range->pitch;
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && !range->open && overlaps(range, address, address + 1))
+            return true;
+    }
+    return false;
 }
 
 void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
@@ -386,10 +478,7 @@ void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
     for (EACH_USE_RANGE(range)) {
         if (range->state != USE_ARMED || range->start >= high || end_of(range) <= low)
             continue;
-        const uint64_t first = first_in(range, low);
-        if (first >= high)
-            continue;
-        use_tell(range, EVENT_USE_SYSTEM, first, stack);
+        use_tell(range, EVENT_USE_SYSTEM, low > range->start ? low : range->start, stack);
         use_count(range);
         use_end_used(range);
     }

@@ -4,17 +4,14 @@
 // signal would die of a closed page, so it is never really blocked, neither by masks of threads nor
 // by those of handlers; of what is sent while the program believes it blocked, one is kept.
 //
-// These functions stand before the C library's, in every program that is recorded with first uses:
-// without them, they pass everything on.
+// The program's calls come here by libglint-sync.so (libc/signals.c), which also knows the other
+// ways to block it.
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "first_use_inner.h"
-#include "libc_next.h"
-
-_Atomic bool use_asked;
 
 static struct {
     struct lock lock;        // taken with all signals blocked; protects `action`
@@ -25,15 +22,20 @@ static struct {
         process; // that `action` is of: a child of vfork has this memory, and its own signals
 } signals;
 
+// Only where that library is there, which all of this begins with.
+static const struct outer_libc *outer(void)
+{
+    return atomic_load_explicit(&use_outer_libc, memory_order_relaxed);
+}
+
 static int next_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-    return NEXT(sigaction, int (*)(int, const struct sigaction *, struct sigaction *))(number,
-                                                                                       action, old);
+    return outer()->sigaction(number, action, old);
 }
 
 static int next_mask(int how, const sigset_t *set, sigset_t *old)
 {
-    return NEXT(pthread_sigmask, int (*)(int, const sigset_t *, sigset_t *))(how, set, old);
+    return outer()->mask(how, set, old);
 }
 
 // --- Ours ----------------------------------------------------------------------------------------
@@ -177,13 +179,10 @@ void use_pass_signal(int number, siginfo_t *info, void *context)
     next_mask(SIG_SETMASK, &old, NULL);
 }
 
-// --- Standing before the C library's -------------------------------------------------------------
+// --- What the program asks for -------------------------------------------------------------------
 
-#pragma GCC visibility push(default)
-int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+int use_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-    if (!atomic_load_explicit(&use_asked, memory_order_relaxed))
-        return next_sigaction(number, action, old);
     if (is_kept(number))
         return set_action(action, old);
     if (number < 1 || number > 64 || number == SIGSEGV)
@@ -219,24 +218,17 @@ static sighandler_t set_old(sighandler_t handler, int flags)
     return old.sa_handler;
 }
 
-#define OLD_SIGNAL(name, flags)                                                 \
-    sighandler_t use_##name(int number, sighandler_t handler) __asm__(#name);   \
-    sighandler_t use_##name(int number, sighandler_t handler)                   \
-    {                                                                           \
-        if (is_kept(number))                                                    \
-            return set_old(handler, flags);                                     \
-        return NEXT(name, sighandler_t(*)(int, sighandler_t))(number, handler); \
-    }
-OLD_SIGNAL(signal, SA_RESTART)
-OLD_SIGNAL(ssignal, SA_RESTART)
-OLD_SIGNAL(sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
-OLD_SIGNAL(__sysv_signal, (int)SA_RESETHAND | SA_NODEFER)
-
-static int set_mask(int how, const sigset_t *set, sigset_t *old,
-                    int (*next)(int, const sigset_t *, sigset_t *))
+bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old)
 {
-    if (!atomic_load_explicit(&use_asked, memory_order_relaxed))
-        return next(how, set, old);
+    const bool kept = is_kept(number);
+    if (kept)
+        *old = set_old(handler, flags);
+    return kept;
+}
+
+int use_mask(int how, const sigset_t *set, sigset_t *old,
+             int (*next)(int, const sigset_t *, sigset_t *))
+{
     struct thread_state *thread = &inject_thread;
     const bool was = thread->segv_blocked;
     sigset_t changed;
@@ -262,15 +254,3 @@ static int set_mask(int how, const sigset_t *set, sigset_t *old,
     }
     return result;
 }
-
-int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
-{
-    return set_mask(how, set, old,
-                    NEXT(pthread_sigmask, int (*)(int, const sigset_t *, sigset_t *)));
-}
-
-int sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-    return set_mask(how, set, old, NEXT(sigprocmask, int (*)(int, const sigset_t *, sigset_t *)));
-}
-#pragma GCC visibility pop

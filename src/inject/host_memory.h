@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's pageable memory that copies are made from or to: what it is, where it was allocated
-// and where it was freed. Allocators of the C library are stood before (host_libc.c, and those of
-// first_use_libc.c by which memory goes); blocks that are large enough are remembered with the call
-// path, from the process's beginning on, and told when a copy first uses one.
+// and where it was freed. Where libglint-sync.so stands before the C library's allocators
+// (libc/memory.c), blocks that are large enough are remembered with the call path, from the
+// process's beginning on, and told when a copy first uses one.
 #ifndef GLINT_INJECT_HOST_MEMORY_H
 #define GLINT_INJECT_HOST_MEMORY_H
 
 #include "blocks.h"
 #include "call.h"
 #include "unwind.h"
-
-enum { HOST_LEAST_BYTES = 16 << 10 }; // smaller blocks are not remembered
 
 extern struct blocks host_blocks;
 
@@ -29,14 +27,6 @@ static inline bool host_may_hold(const void *address)
 {
     return blocks_may_hold(&host_blocks, (uint64_t)(uintptr_t)address);
 }
-
-// host_spare.c. A block of so many bytes that was freed, with whatever is in it; NULL: none is
-// kept.
-void *host_spare_take(size_t bytes);
-// The program frees a block: true if it is kept.
-bool host_spare_keep(void *block);
-// Memory is short: true if some was given back.
-bool host_spare_release(void);
 
 // What the host's end of the copy is, where no more is known than that it is pageable.
 void host_look(const struct call *call, struct event_copy *copy);

@@ -12,6 +12,7 @@
 //   parts.c    parts of objects that the program tells;  nvtx.c  those that it tells by NVTX
 //   graph_nodes.c  what a graph does;  gpu_time.c  when the GPU did it
 //   stack.c    from where it was called, with unwind.c, cfi.c and images.c
+//   next.c     the function behind one of ours;  inside.h  glint's other libraries in the program
 //   first_use.h  when the program uses what the GPU gave it
 //   correct.h  what is done otherwise, where the program runs by a plan
 //   probe.h    kernels that tell what they touch, with probe_*.c;  shadow.h  the memory for it

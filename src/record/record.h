@@ -53,6 +53,10 @@ enum base_code record_run(const struct record_request *request, struct record_ou
                           struct base_error *error);
 void record_outcome_fini(struct record_outcome *outcome);
 
+// Whether the executable is linked with an MPI, by itself or by its libraries. Starts the loader
+// that it names, not the program.
+bool record_needs_mpi(const char *program);
+
 // The build id of an executable or library, in hexadecimal as profiles have it; false: it has none,
 // or cannot be read.
 enum { RECORD_BUILD_ID_TEXT = 65 };

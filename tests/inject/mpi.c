@@ -90,7 +90,7 @@ static void gathers(void)
 // Two pieces of data in one page. The first is under way while the second comes.
 static void under_way(void)
 {
-    enum { FIRST = 5000, SECOND = 50000 };
+    enum { FIRST = 5120, SECOND = 51200 }; // whole pages: of others only the inner ones are closed
     MPI_Request requests[2];
     void *memory;
     CHECK(cuMemAllocHost_v2(&memory, BYTES));
@@ -116,7 +116,7 @@ static void under_way(void)
 // The same, where the second was there first: it is closed again only when the first is over.
 static void beside(void)
 {
-    enum { FIRST = 5000, SECOND = 50000 };
+    enum { FIRST = 5120, SECOND = 51200 }; // whole pages: of others only the inner ones are closed
     MPI_Request request;
     void *memory;
     CHECK(cuMemAllocHost_v2(&memory, BYTES));

@@ -1,27 +1,37 @@
 #!/bin/sh
-# libglint.so asks for nothing but the C library, and shows nothing but its doors, its hooks, what
-# glint.h and NVTX find, and functions that the C library and MPI have: a program's own names stay the program's.
+# glint's libraries ask for nothing but the C library. libglint.so shows nothing but its doors, its hooks, and
+# what glint.h, NVTX and glint's other libraries find; of the C library's names only dlsym and dlvsym.
+# libglint-sync.so shows functions that the C library has, and libglint-mpi.so functions of MPI.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-library=$GLINT_BUILD_DIR/lib/glint/libglint.so
+folder=$GLINT_BUILD_DIR/lib/glint
 
-needed=$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
-for name in $needed; do
-    case $name in
-    libc.so.6 | libdl.so.2 | libm.so.6 | libgcc_s.so.1 | libpthread.so.0 | ld-linux-*) ;;
-    *) echo "libglint.so needs $name"; exit 1 ;;
-    esac
+names() { # LIBRARY: what it shows
+    readelf --dyn-syms -W "$1" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { sub(/@.*/, "", $8); print $8 }' | sort -u
+}
+
+for library in libglint.so libglint-sync.so libglint-mpi.so; do
+    needed=$(readelf -dW "$folder/$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
+    for name in $needed; do
+        case $name in
+        libc.so.6 | libdl.so.2 | libm.so.6 | libgcc_s.so.1 | libpthread.so.0 | ld-linux-*) ;;
+        *) echo "$library needs $name"; exit 1 ;;
+        esac
+    done
 done
 
-shown=$(readelf --dyn-syms -W "$library" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { sub(/@.*/, "", $8); print $8 }')
-other=$(echo "$shown" | grep -v -E '^(cu[A-Z][A-Za-z0-9_]*|dlsym|dlvsym|glint_v1_(name|suballoc|subfree)|InitializeInjectionNvtx(2|Extension)|P?MPI_[A-Za-z_]*)$' || true)
-c_library=$(ldd "$library" | awk '$1 == "libc.so.6" { print $3 }')
+shown=$(names "$folder/libglint.so")
+other=$(echo "$shown" | grep -v -E '^(cu[A-Z][A-Za-z0-9_]*|dlsym|dlvsym|glint_v1_(name|suballoc|subfree|join_libc|join_mpi)|InitializeInjectionNvtx(2|Extension))$' || true)
+[ -z "$other" ] || { echo "libglint.so shows $other"; exit 1; }
+
+c_library=$(ldd "$folder/libglint.so" | awk '$1 == "libc.so.6" { print $3 }')
 readelf --dyn-syms -W "$c_library" | awk '$7 != "UND" { sub(/@.*/, "", $8); print $8 }' | sort -u >"$work/libc"
-before=$(echo "$other" | sort | comm -12 - "$work/libc")
-[ "$(echo "$other" | sort)" = "$before" ] || { echo "libglint.so shows $other"; exit 1; }
-for name in read write fwrite send sigaction free munmap; do
-    echo "$before" | grep -qx "$name" || { echo "libglint.so does not show $name"; exit 1; }
+names "$folder/libglint-sync.so" >"$work/sync"
+other=$(comm -23 "$work/sync" "$work/libc")
+[ -z "$other" ] || { echo "libglint-sync.so shows $other, which the C library does not have"; exit 1; }
+for name in read write fwrite send sigaction free munmap sigsuspend timer_create dlopen; do
+    grep -qx "$name" "$work/sync" || { echo "libglint-sync.so does not show $name"; exit 1; }
 done
 
 # Of MPI all that its table names, by both names, and nothing that tells whether there is one.
@@ -33,8 +43,8 @@ awk -F'[(,] *' '
     /^COLLECTIVE/ { both($3); both($5); both($3 "_init") }
     /^TO_AND_FRO\(/ { both("File_read" $3); both("File_write" $3) }
     /^TO_AND_FRO_AT_ONCE/ { both("File_iread" $3); both("File_iwrite" $3) }' \
-    "$GLINT_SOURCE_DIR/src/inject/first_use_mpi.def" | sort >"$work/mpi"
-echo "$shown" | grep -E '^P?MPI_' | sort | diff -u "$work/mpi" - || { echo "not what first_use_mpi.def has"; exit 1; }
+    "$GLINT_SOURCE_DIR/src/inject/mpi/mpi.def" | sort >"$work/mpi"
+names "$folder/libglint-mpi.so" | diff -u "$work/mpi" - || { echo "not what mpi.def has"; exit 1; }
 ! grep -xE 'P?MPI_(Init.*|Finalized?|Comm_rank|Comm_size|Get_version|Get_library_version)' "$work/mpi" ||
     { echo "what a program looks for an MPI by"; exit 1; }
 

@@ -81,6 +81,7 @@ inject_program(failing)
 inject_program(first_use)
 inject_program(host_blocks)
 inject_program(spare)
+inject_program(undisturbed)
 inject_program(backed)
 inject_program(nvtx)
 inject_program(persistent)
@@ -191,6 +192,12 @@ if(NOT GLINT_SANITIZE)
         other_thread many_threads host_function managed graphs forks vforks)
     inject_test(first_use.system test_first_use.sh $<TARGET_FILE:inject_first_use> ${source} system_writes system_vectors
         system_beside system_prints system_sends copied_back handler_before handler_after dies blocked stack_overflow no_mpi)
+    inject_test(undisturbed.memory test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> system_in_managed system_in_pinned
+        locks_beside readers allocator weak_mpi)
+    inject_test(undisturbed.signals test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> blocked_by_attribute:note
+        blocked_in_timer:note blocked_in_sigsuspend:note blocked_in_ppoll:note blocked_by_sighold:note blocked_by_number:note
+        blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way)
+    inject_test(undisturbed.mappings test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> mapping_limit)
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
         event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)

@@ -76,7 +76,12 @@ runs_agree() {
         esac
         for time in $times; do
             recorded=recorded_${device}_$time
-            observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" -t "$time" --device "$device" -- "$@"
+            case $time in # by default no pages are closed; sync closes them
+            on) analyses=objects ;;
+            *) analyses=objects,sync ;;
+            esac
+            observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" -t "$time" -a $analyses \
+                --device "$device" -- "$@"
             same "$recorded" "$device" stdout stderr status
             profiles_hold "$recorded" "$profiles"
         done

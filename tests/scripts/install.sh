@@ -10,7 +10,7 @@ cmake --install "$GLINT_BUILD_DIR" --prefix "$tree/first" >"$tree/log" || { cat 
 mv "$tree/first" "$tree/moved"
 cd "$tree/moved"
 bad=0
-for file in bin/glint lib/glint/libglint.so lib/glint/sim/libcuda.so.1 lib/glint/sim/libglint-redirect.so include/glint/glint.h \
+for file in bin/glint lib/glint/libglint.so lib/glint/libglint-sync.so lib/glint/libglint-mpi.so lib/glint/sim/libcuda.so.1 lib/glint/sim/libglint-redirect.so include/glint/glint.h \
     share/bash-completion/completions/glint share/zsh/site-functions/_glint share/fish/vendor_completions.d/glint.fish; do
     [ -f $file ] || { echo "no $file"; bad=1; }
 done

@@ -5,7 +5,7 @@ build() {
 }
 set -- 16 "$root/examples/sgemm/sgemm.ptx"
 build -O2 -Wl,--build-id
-"$GLINT" record -q -o p.glint --device sim -- ./program "$@" >/dev/null
+"$GLINT" record -q -a objects,sync -o p.glint --device sim -- ./program "$@" >/dev/null
 fix -p p.glint -- ./program "$@" | grep -v '^glint:'
 build -O1 -Wl,--build-id
 fix -p p.glint -- ./program "$@"
@@ -13,5 +13,5 @@ fix -p p.glint --dry-run -- ./program
 fix -p w.glint -- ./program "$@"
 build -O2 -Wl,--build-id=none
 fix -p p.glint -- ./program "$@"
-"$GLINT" record -q -f -o p.glint --device sim -- ./program "$@" >/dev/null
+"$GLINT" record -q -f -a objects,sync -o p.glint --device sim -- ./program "$@" >/dev/null
 fix -p p.glint -- ./program "$@"

@@ -1,7 +1,7 @@
 # What the GPU fails in after its wait was left out is told at the end, where no call has told the program.
 . ./sample
 export GLINT_SIM_DELAY_US=150000 # far more than the program takes from the launch to its end
-"$GLINT" record -q -o f.glint --device sim -- "$wasteful" steps=0 fails=bad
+"$GLINT" record -q -a objects,sync -o f.glint --device sim -- "$wasteful" steps=0 fails=bad
 fix -p f.glint --only unnecessary-sync -- "$wasteful" steps=0 fails=bad
 touch bad
 "$GLINT" run --device sim -- "$wasteful" steps=0 fails=bad

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C library's function behind one of ours that stands before it, by name, and found without the
-// help of any function: the first caller may come before the library can be called.
-#ifndef GLINT_INJECT_LIBC_NEXT_H
-#define GLINT_INJECT_LIBC_NEXT_H
+// The function behind one of ours that stands before it, by name, found without calling any
+// function: the first caller may come before the C library can be called.
+#ifndef GLINT_INJECT_NEXT_H
+#define GLINT_INJECT_NEXT_H
 
 #include <stdatomic.h>
 
-// doors.c: the next definition of a function behind ours in the order of loading; NULL: none.
+// The next definition of the function behind this library in the order of loading; where there is
+// none behind it, the first before it. NULL: none. Any thread.
 void *door_next(const char *name);
 
+// The same, looked up once for each place where it stands.
 #define NEXT(name, type)                                                          \
     ({                                                                            \
         static void *_Atomic next_found;                                          \

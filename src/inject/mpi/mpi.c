@@ -7,16 +7,15 @@
 // MPIs and pointers in others: they are passed on as they come. How large data is MPI is asked. Its
 // Fortran functions call those in C, by either of their names.
 //
-// They stand before MPI's in every program that is recorded, also in those that have none: the real
-// ones are looked for when they are called, and dlsym() finds them only where there are real ones.
-#include "first_use_mpi.h"
-
+// This is all of libglint-mpi.so, which is loaded only where the program is linked with MPI: a
+// program that looks whether there is one must find none where there is none. The real functions
+// are looked for when ours are called, and dlsym() finds ours only where there are real ones.
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "first_use_inner.h"
-#include "libc_next.h"
+#include "inject/inside.h"
+#include "inject/next.h"
 
 enum how { ENDS, REQUEST, AGAIN, OUTLIVES, GOOD, COMPLETE, COMPLETE_ALL, START, FREE, MAP };
 
@@ -51,6 +50,13 @@ static struct {
     _Atomic uint32_t request_bytes; // of a handle; 0: none was seen yet
     _Atomic uint32_t marks;
 } mpi;
+
+static const struct inside *_Atomic joined; // written once, by the constructor; NULL: pass all on
+
+static const struct inside *in(void)
+{
+    return atomic_load_explicit(&joined, memory_order_acquire);
+}
 
 static const void *as_pointer(long value)
 {
@@ -209,9 +215,9 @@ static bool describe(struct passing *passing)
 static void open_piece(uint64_t low, uint64_t high, void *passing)
 {
     if (low <= 1)
-        use_open_all();
-    else if (use_may_be_closed(low, high))
-        use_open_for_system(low, high, ((const struct passing *)passing)->caller);
+        in()->open_all();
+    else
+        in()->open(low, high, ((const struct passing *)passing)->caller);
 }
 
 static void hand_over(struct passing *passing)
@@ -230,9 +236,9 @@ static void hand_over(struct passing *passing)
         if (piece->low >= piece->high)
             continue;
         if (how == ENDS)
-            passing->guards[i] = use_take_guard(piece->low, piece->high);
+            passing->guards[i] = in()->take_guard(piece->low, piece->high);
         else
-            passing->flights[i] = use_flight_begin(piece->low, piece->high, kinds[how]);
+            passing->flights[i] = in()->flight_begin(piece->low, piece->high, kinds[how]);
         if (how != AGAIN)
             open_piece(piece->low, piece->high, passing);
     }
@@ -255,12 +261,12 @@ static void take_request(struct passing *passing, bool good)
         atomic_store_explicit(&mpi.request_bytes, (uint32_t)bytes, memory_order_relaxed);
     }
     if (good && passing->wanted) {
-        use_flight_name(passing->flights, passing->count, large ? request : (uint32_t)request);
+        in()->flight_name(passing->flights, passing->count, large ? request : (uint32_t)request);
         return;
     }
     for (unsigned i = 0; i < passing->count; i++)
         if (passing->flights[i])
-            use_flight_end(passing->flights[i]);
+            in()->flight_end(passing->flights[i]);
 }
 
 // --- Requests ------------------------------------------------------------------------------------
@@ -297,11 +303,11 @@ static void each_request(struct passing *passing)
     for (long i = 0; i < requests.count; i++) {
         const uint64_t request = request_at(&requests, i);
         if (passing->row->how == FREE)
-            use_flight_free(request);
+            in()->flight_free(request);
         else if (passing->row->how != START)
-            passing->marked += use_flight_mark(request, 0, passing->mark);
-        else if (!use_flight_start(request, open_piece, passing))
-            use_open_all();
+            passing->marked += in()->flight_mark(request, 0, passing->mark);
+        else if (!in()->flight_start(request, open_piece, passing))
+            in()->open_all();
     }
 }
 
@@ -311,9 +317,9 @@ static void end_requests(struct passing *passing, bool good)
     const struct requests requests = requests_of(passing);
     const bool all = passing->row->how == COMPLETE_ALL && good;
     for (long i = 0; !all && passing->marked && i < requests.count; i++)
-        passing->marked -= use_flight_mark(request_at(&requests, i), passing->mark, 0);
+        passing->marked -= in()->flight_mark(request_at(&requests, i), passing->mark, 0);
     if (passing->marked)
-        use_flight_end_marked(passing->mark);
+        in()->flight_end_marked(passing->mark);
 }
 
 // --- The functions -------------------------------------------------------------------------------
@@ -336,7 +342,7 @@ static void after(struct passing *passing, bool good)
     case ENDS:
         for (unsigned i = 0; i < passing->count; i++)
             if (passing->pieces[i].low < passing->pieces[i].high)
-                use_give_guard(passing->guards[i]);
+                in()->give_guard(passing->guards[i]);
         break;
     case REQUEST:
     case AGAIN: take_request(passing, good); break;
@@ -348,7 +354,7 @@ static void after(struct passing *passing, bool good)
     case MAP:
         if (good && passing->argument[0] > 0 && passing->argument[4]) {
             const uint64_t low = *(const uint64_t *)as_pointer(passing->argument[4]);
-            use_flight_begin(low, low + (uint64_t)passing->argument[0], USE_FLIGHT_GOOD);
+            in()->flight_begin(low, low + (uint64_t)passing->argument[0], USE_FLIGHT_GOOD);
         }
         break;
     default: break;
@@ -359,9 +365,10 @@ static void after(struct passing *passing, bool good)
 static __attribute__((noreturn, noinline)) void end_without(const char *name)
 {
     static const char why[] = "glint: there is no MPI in this program, and it calls ";
-    use_system(SYS_write, 2, (long)(uintptr_t)why, sizeof(why) - 1, 0);
-    use_system(SYS_write, 2, (long)(uintptr_t)name, (long)strlen(name), 0);
-    use_system(SYS_write, 2, (long)(uintptr_t) "\n", 1, 0);
+    const bool said = write(STDERR_FILENO, why, sizeof(why) - 1) > 0 &&
+                      write(STDERR_FILENO, name, strlen(name)) > 0 &&
+                      write(STDERR_FILENO, "\n", 1) > 0;
+    (void)said;
     abort();
 }
 
@@ -391,7 +398,7 @@ static __attribute__((noreturn, noinline)) void end_without(const char *name)
         int (*const next)(WITH_##count(TYPED)) = NEXT(symbol, int (*)(WITH_##count(TYPED))); \
         if (__builtin_expect(!next, 0))                                                      \
             end_without(#symbol);                                                            \
-        if (!use_is_asked())                                                                 \
+        if (!in())                                                                           \
             return next(WITH_##count(NAMED));                                                \
         long argument[] = {WITH_##count(NAMED)};                                             \
         struct passing passing = {.row = &row,                                               \
@@ -413,12 +420,12 @@ static __attribute__((noreturn, noinline)) void end_without(const char *name)
     ROW(count, name, how, arguments)                    \
     STANDS(count, MPI_##name##_c, true, how, arguments) \
     STANDS(count, PMPI_##name##_c, true, how, arguments)
-#include "first_use_mpi.def"
+#include "mpi.def"
 #pragma GCC visibility pop
 
-// --- By name -------------------------------------------------------------------------------------
+// --- Joining libglint.so -------------------------------------------------------------------------
 
-void *use_mpi_find(const char *name)
+static void *find(const char *name)
 {
 #define LISTED(symbol)                   {#symbol, (void *)(uintptr_t)use_##symbol},
 #define ROW(count, name, how, arguments) LISTED(MPI_##name) LISTED(PMPI_##name)
@@ -428,7 +435,7 @@ void *use_mpi_find(const char *name)
         const char *name;
         void *function;
     } functions[] = {
-#include "first_use_mpi.def"
+#include "mpi.def"
     };
     if (strncmp(name, "MPI_", 4) != 0 && strncmp(name, "PMPI_", 5) != 0)
         return NULL;
@@ -436,4 +443,13 @@ void *use_mpi_find(const char *name)
         if (strcmp(functions[i].name, name) == 0)
             return functions[i].function;
     return NULL;
+}
+
+__attribute__((constructor)) static void join(void)
+{
+    static const struct outer_mpi outer = {.find = find, .next = door_next};
+    const struct inside *(*const ask)(uint32_t, const struct outer_mpi *) =
+        (const struct inside *(*)(uint32_t, const struct outer_mpi *))door_next(
+            "glint_v1_join_mpi");
+    atomic_store_explicit(&joined, ask ? ask(INSIDE_VERSION, &outer) : NULL, memory_order_release);
 }

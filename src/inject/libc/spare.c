@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks that malloc has mapped alone, freed by the program and kept for the next of the same size.
-// While first uses are watched for, large blocks get pages of their own (use_map_blocks), which the
+// While first uses are watched for, large blocks get pages of their own (spare_start), which the
 // system makes and clears each time; natively the C library soon keeps such memory in its heap. So
 // a program that allocates and frees in a loop is not slowed down.
 //
 // To the C library a block that is kept is one in use. Who finds the lock taken goes without:
 // nobody ever waits here, and a child of fork finds nothing worse than that.
+#include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "first_use_inner.h"
-#include "host_memory.h"
-#include "libc_next.h"
+#include "inject/next.h"
+#include "libc.h"
 
 enum { MOST = 64, LEAST_BYTES = 64 << 10, MOST_OF_ONE = 32 << 20, MOST_BYTES = 64 << 20 };
 
@@ -25,6 +29,16 @@ static struct {
         size_t bytes; // of the mapping
     } kept[MOST];     // the oldest first
 } spares = {.busy = ATOMIC_FLAG_INIT};
+
+static size_t page_bytes; // written once, before anything is kept
+
+void spare_start(void)
+{
+    const char *tunables = getenv("GLIBC_TUNABLES");
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    if (!getenv("MALLOC_MMAP_THRESHOLD_") && !(tunables && strstr(tunables, "mmap_threshold")))
+        mallopt(M_MMAP_THRESHOLD, LEAST_BYTES);
+}
 
 // Whether malloc() is glibc's, whose blocks are laid out as known here. 0: not asked yet.
 static bool is_glibc(void)
@@ -47,7 +61,7 @@ static bool is_glibc(void)
 static size_t mapping_for(size_t bytes)
 {
     enum { WORD = 8, UNIT = 16 };
-    const size_t page = use_page_bytes();
+    const size_t page = page_bytes;
     const size_t chunk = (bytes + WORD + UNIT - 1) & ~(size_t)(UNIT - 1);
     return (chunk + WORD + page - 1) & ~(page - 1);
 }
@@ -81,7 +95,7 @@ static struct spare take_at(size_t place)
     return taken;
 }
 
-void *host_spare_take(size_t bytes)
+void *spare_take(size_t bytes)
 {
     if (bytes < LEAST_BYTES || bytes > MOST_OF_ONE || !enter())
         return NULL;
@@ -99,7 +113,7 @@ static void really_free(void *block)
     NEXT(free, void (*)(void *))(block);
 }
 
-bool host_spare_keep(void *block)
+bool spare_keep(void *block)
 {
     struct spare gone[MOST];
     size_t gone_count = 0;
@@ -126,7 +140,7 @@ bool host_spare_keep(void *block)
     return true;
 }
 
-bool host_spare_release(void)
+bool spare_release(void)
 {
     struct spare gone[MOST];
     size_t count = 0;

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the C library that hand memory to the system, which fails on closed pages instead of
+// raising a signal: what they are given is opened before, reported as used, and not closed while
+// they are at it. Where first uses are not asked for they pass on at once, and where nothing is
+// closed they do no more than say which memory they are at (a guard), so that nobody closes it
+// meanwhile. A call that never returns, as when its thread is cancelled, leaves its guard behind,
+// and that memory is not watched any more.
+#include <aio.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "inject/inside.h"
+#include "inject/next.h"
+#include "libc.h"
+
+// Memory that a function is about to hand over. Several pieces are as one that holds them all; but
+// not the tables that say where they are, which may lie far away: what is between is not handed.
+struct memory {
+    struct span {
+        uint64_t low, high;
+    } data, tables;
+};
+
+static void add(struct span *span, const void *pointer, size_t bytes)
+{
+    const uint64_t low = (uint64_t)(uintptr_t)pointer;
+    const uint64_t high = bytes > UINT64_MAX - low ? UINT64_MAX : low + bytes;
+    if (!pointer || !bytes)
+        return;
+    if (!span->low || low < span->low)
+        span->low = low;
+    if (high > span->high)
+        span->high = high;
+}
+
+static struct memory one(const void *pointer, size_t bytes)
+{
+    struct memory memory = {0};
+    add(&memory.data, pointer, bytes);
+    return memory;
+}
+
+static void add_vector(struct memory *memory, const struct iovec *pieces, long count)
+{
+    add(&memory->tables, pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
+    for (long i = 0; pieces && i < count; i++)
+        add(&memory->data, pieces[i].iov_base, pieces[i].iov_len);
+}
+
+static struct memory vector(const struct iovec *pieces, long count)
+{
+    struct memory memory = {0};
+    add_vector(&memory, pieces, count);
+    return memory;
+}
+
+static void add_message(struct memory *memory, const struct msghdr *message)
+{
+    if (!message)
+        return;
+    add(&memory->tables, message, sizeof(*message));
+    add(&memory->tables, message->msg_name, message->msg_namelen);
+    add(&memory->tables, message->msg_control, message->msg_controllen);
+    add_vector(memory, message->msg_iov, (long)message->msg_iovlen);
+}
+
+static struct memory message_of(const struct msghdr *message)
+{
+    struct memory memory = {0};
+    add_message(&memory, message);
+    return memory;
+}
+
+static struct memory messages_of(const struct mmsghdr *messages, unsigned count)
+{
+    struct memory memory = {0};
+    add(&memory.tables, messages, count * sizeof(*messages));
+    for (unsigned i = 0; messages && i < count; i++)
+        add_message(&memory, &messages[i].msg_hdr);
+    return memory;
+}
+
+static struct use_guard *guard_all(const struct inside *inside, const struct memory *memory)
+{
+    struct span all = memory->data;
+    if (memory->tables.low)
+        add(&all, (const void *)(uintptr_t)memory->tables.low, // NOLINT
+            memory->tables.high - memory->tables.low);
+    return inside->take_guard(all.low, all.high);
+}
+
+static void open_span(const struct inside *inside, struct span span, struct unwind_registers caller)
+{
+    if (span.low)
+        inside->open(span.low, span.high, caller);
+}
+
+// Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
+// The compiler knows them by other names than the linker: not all are declared as they are.
+#define HANDS_OVER(type, name, params, args, handed)           \
+    type use_##name params __asm__(#name);                     \
+    type use_##name params                                     \
+    {                                                          \
+        type(*const next) params = NEXT(name, type(*) params); \
+        const struct inside *inside = libc_inside();           \
+        if (!inside)                                           \
+            return next args;                                  \
+        const struct memory given = (handed);                  \
+        if (!given.data.low && !given.tables.low)              \
+            return next args;                                  \
+        struct use_guard *guard = guard_all(inside, &given);   \
+        open_span(inside, given.tables, UNWIND_CALLER);        \
+        open_span(inside, given.data, UNWIND_CALLER);          \
+        const type result = next args;                         \
+        inside->give_guard(guard);                             \
+        return result;                                         \
+    }
+
+#pragma GCC visibility push(default)
+
+// --- Files, sockets ------------------------------------------------------------------------------
+
+HANDS_OVER(ssize_t, write, (int f, const void *p, size_t n), (f, p, n), one(p, n))
+HANDS_OVER(ssize_t, pwrite, (int f, const void *p, size_t n, off_t at), (f, p, n, at), one(p, n))
+HANDS_OVER(ssize_t, pwrite64, (int f, const void *p, size_t n, off64_t at), (f, p, n, at),
+           one(p, n))
+HANDS_OVER(ssize_t, read, (int f, void *p, size_t n), (f, p, n), one(p, n))
+HANDS_OVER(ssize_t, pread, (int f, void *p, size_t n, off_t at), (f, p, n, at), one(p, n))
+HANDS_OVER(ssize_t, pread64, (int f, void *p, size_t n, off64_t at), (f, p, n, at), one(p, n))
+HANDS_OVER(ssize_t, writev, (int f, const struct iovec *v, int n), (f, v, n), vector(v, n))
+HANDS_OVER(ssize_t, readv, (int f, const struct iovec *v, int n), (f, v, n), vector(v, n))
+HANDS_OVER(ssize_t, pwritev, (int f, const struct iovec *v, int n, off_t at), (f, v, n, at),
+           vector(v, n))
+HANDS_OVER(ssize_t, preadv, (int f, const struct iovec *v, int n, off_t at), (f, v, n, at),
+           vector(v, n))
+HANDS_OVER(ssize_t, pwritev64, (int f, const struct iovec *v, int n, off64_t at), (f, v, n, at),
+           vector(v, n))
+HANDS_OVER(ssize_t, preadv64, (int f, const struct iovec *v, int n, off64_t at), (f, v, n, at),
+           vector(v, n))
+HANDS_OVER(ssize_t, pwritev2, (int f, const struct iovec *v, int n, off_t at, int flags),
+           (f, v, n, at, flags), vector(v, n))
+HANDS_OVER(ssize_t, preadv2, (int f, const struct iovec *v, int n, off_t at, int flags),
+           (f, v, n, at, flags), vector(v, n))
+HANDS_OVER(ssize_t, pwritev64v2, (int f, const struct iovec *v, int n, off64_t at, int flags),
+           (f, v, n, at, flags), vector(v, n))
+HANDS_OVER(ssize_t, preadv64v2, (int f, const struct iovec *v, int n, off64_t at, int flags),
+           (f, v, n, at, flags), vector(v, n))
+HANDS_OVER(ssize_t, vmsplice, (int f, const struct iovec *v, size_t n, unsigned flags),
+           (f, v, n, flags), vector(v, (long)n))
+HANDS_OVER(ssize_t, send, (int f, const void *p, size_t n, int flags), (f, p, n, flags), one(p, n))
+HANDS_OVER(ssize_t, sendto,
+           (int f, const void *p, size_t n, int flags, const struct sockaddr *to, socklen_t bytes),
+           (f, p, n, flags, to, bytes), one(p, n))
+HANDS_OVER(ssize_t, sendmsg, (int f, const struct msghdr *m, int flags), (f, m, flags),
+           message_of(m))
+HANDS_OVER(int, sendmmsg, (int f, struct mmsghdr *m, unsigned n, int flags), (f, m, n, flags),
+           messages_of(m, n))
+HANDS_OVER(ssize_t, recv, (int f, void *p, size_t n, int flags), (f, p, n, flags), one(p, n))
+HANDS_OVER(ssize_t, recvfrom,
+           (int f, void *p, size_t n, int flags, struct sockaddr *from, socklen_t *bytes),
+           (f, p, n, flags, from, bytes), one(p, n))
+HANDS_OVER(ssize_t, recvmsg, (int f, struct msghdr *m, int flags), (f, m, flags), message_of(m))
+HANDS_OVER(int, recvmmsg, (int f, struct mmsghdr *m, unsigned n, int flags, struct timespec *time),
+           (f, m, n, flags, time), messages_of(m, n))
+HANDS_OVER(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags), one(p, n))
+HANDS_OVER(ssize_t, process_vm_readv,
+           (pid_t pid, const struct iovec *own, unsigned long count, const struct iovec *other,
+            unsigned long others, unsigned long flags),
+           (pid, own, count, other, others, flags), vector(own, (long)count))
+HANDS_OVER(ssize_t, process_vm_writev,
+           (pid_t pid, const struct iovec *own, unsigned long count, const struct iovec *other,
+            unsigned long others, unsigned long flags),
+           (pid, own, count, other, others, flags), vector(own, (long)count))
+
+// What compilers make of these where they know how large the memory is.
+HANDS_OVER(ssize_t, __read_chk, (int f, void *p, size_t n, size_t room), (f, p, n, room), one(p, n))
+HANDS_OVER(ssize_t, __pread_chk, (int f, void *p, size_t n, off_t at, size_t room),
+           (f, p, n, at, room), one(p, n))
+HANDS_OVER(ssize_t, __pread64_chk, (int f, void *p, size_t n, off64_t at, size_t room),
+           (f, p, n, at, room), one(p, n))
+HANDS_OVER(ssize_t, __recv_chk, (int f, void *p, size_t n, size_t room, int flags),
+           (f, p, n, room, flags), one(p, n))
+HANDS_OVER(ssize_t, __recvfrom_chk,
+           (int f, void *p, size_t n, size_t room, int flags, struct sockaddr *from,
+            socklen_t *bytes),
+           (f, p, n, room, flags, from, bytes), one(p, n))
+
+// The library's own reading and writing does not come by the functions above. What is printed as
+// text is touched before.
+HANDS_OVER(size_t, fwrite, (const void *p, size_t s, size_t n, FILE *f), (p, s, n, f), one(p, s *n))
+HANDS_OVER(size_t, fread, (void *p, size_t s, size_t n, FILE *f), (p, s, n, f), one(p, s *n))
+HANDS_OVER(size_t, fwrite_unlocked, (const void *p, size_t s, size_t n, FILE *f), (p, s, n, f),
+           one(p, s *n))
+HANDS_OVER(size_t, fread_unlocked, (void *p, size_t s, size_t n, FILE *f), (p, s, n, f),
+           one(p, s *n))
+HANDS_OVER(size_t, __fread_chk, (void *p, size_t room, size_t s, size_t n, FILE *f),
+           (p, room, s, n, f), one(p, s *n))
+HANDS_OVER(size_t, __fread_unlocked_chk, (void *p, size_t room, size_t s, size_t n, FILE *f),
+           (p, room, s, n, f), one(p, s *n))
+
+// What goes on when the function has returned: the memory is told as used now, and what is done
+// with it by a thread of the C library meets no closed page unless a copy comes into it meanwhile.
+HANDS_OVER(int, aio_write, (struct aiocb * a), (a),
+           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
+HANDS_OVER(int, aio_read, (struct aiocb * a), (a),
+           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
+HANDS_OVER(int, aio_write64, (struct aiocb64 * a), (a),
+           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
+HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a),
+           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
+
+// --- Anything ------------------------------------------------------------------------------------
+
+// What the arguments lead to is not known: everything is opened, unless it is the driver that
+// calls.
+int use_ioctl(int file, unsigned long request, ...) __asm__("ioctl");
+int use_ioctl(int file, unsigned long request, ...)
+{
+    va_list list;
+    va_start(list, request);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    int (*const next)(int, unsigned long, ...) = NEXT(ioctl, int (*)(int, unsigned long, ...));
+    const struct inside *inside = libc_inside();
+    // The driver knows what it does, and a terminal's are of a few bytes.
+    if (!inside || inside->is_in_driver() || _IOC_TYPE(request) == 'T')
+        return next(file, request, argument);
+    struct use_guard *guard = inside->take_guard(1, UINT64_MAX);
+    inside->open_all();
+    const int result = next(file, request, argument);
+    inside->give_guard(guard);
+    return result;
+}
+
+long use_syscall(long number, ...) __asm__("syscall");
+long use_syscall(long number, ...)
+{
+    va_list list;
+    long argument[6];
+    va_start(list, number);
+    for (unsigned i = 0; i < 6; i++)
+        argument[i] = va_arg(list, long);
+    va_end(list);
+    long (*const next)(long, ...) = NEXT(syscall, long (*)(long, ...));
+    const struct inside *inside = libc_inside();
+    if (inside && number != SYS_gettid && !inside->is_own(__builtin_return_address(0))) {
+        if (libc_blocks_fault(number, argument))
+            inside->give_up(libc_blocked);
+        inside->open_all();
+    }
+    return next(number, argument[0], argument[1], argument[2], argument[3], argument[4],
+                argument[5]);
+}
+#pragma GCC visibility pop

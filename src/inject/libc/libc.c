@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins libglint.so as the process starts. Until then, and where that is not there or wants
+// nothing, everything is passed on to the C library.
+#include "libc.h"
+
+#include "inject/next.h"
+
+const struct inside *_Atomic libc_joined;
+
+__attribute__((constructor)) static void join(void)
+{
+    static const struct outer_libc outer = {
+        .free = libc_free, .sigaction = libc_next_sigaction, .mask = libc_next_mask};
+    const struct inside *(*const ask)(uint32_t, const struct outer_libc *) =
+        (const struct inside *(*)(uint32_t, const struct outer_libc *))door_next(
+            "glint_v1_join_libc");
+    const struct inside *inside = ask ? ask(INSIDE_VERSION, &outer) : NULL;
+    if (inside)
+        spare_start();
+    atomic_store_explicit(&libc_joined, inside, memory_order_release);
+}
