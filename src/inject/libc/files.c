@@ -46,6 +46,12 @@ static struct memory one(const void *pointer, size_t bytes)
     return memory;
 }
 
+static struct memory aio(const void *pointer, size_t bytes, const struct sigevent *event)
+{
+    libc_check_event(event);
+    return one(pointer, bytes);
+}
+
 static void add_vector(struct memory *memory, const struct iovec *pieces, long count)
 {
     add(&memory->tables, pieces, count > 0 ? (size_t)count * sizeof(*pieces) : 0);
@@ -206,14 +212,12 @@ HANDS_OVER(size_t, __fread_unlocked_chk, (void *p, size_t room, size_t s, size_t
 
 // What goes on when the function has returned: the memory is told as used now, and what is done
 // with it by a thread of the C library meets no closed page unless a copy comes into it meanwhile.
-HANDS_OVER(int, aio_write, (struct aiocb * a), (a),
-           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
-HANDS_OVER(int, aio_read, (struct aiocb * a), (a),
-           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
-HANDS_OVER(int, aio_write64, (struct aiocb64 * a), (a),
-           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
-HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a),
-           a ? one((const void *)a->aio_buf, a->aio_nbytes) : one(NULL, 0))
+#define AIO(a) \
+    ((a) ? aio((const void *)(a)->aio_buf, (a)->aio_nbytes, &(a)->aio_sigevent) : one(NULL, 0))
+HANDS_OVER(int, aio_write, (struct aiocb * a), (a), AIO(a))
+HANDS_OVER(int, aio_read, (struct aiocb * a), (a), AIO(a))
+HANDS_OVER(int, aio_write64, (struct aiocb64 * a), (a), AIO(a))
+HANDS_OVER(int, aio_read64, (struct aiocb64 * a), (a), AIO(a))
 
 // --- Anything ------------------------------------------------------------------------------------
 

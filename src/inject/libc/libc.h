@@ -34,6 +34,7 @@ void libc_free(void *block) __asm__("free") __attribute__((visibility("default")
 int libc_next_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 int libc_next_mask(int how, const sigset_t *set, sigset_t *old);
 bool libc_blocks_fault(long number, const long argument[6]);
+void libc_check_event(const struct sigevent *event); // gives up where a thread comes of it
 extern const char libc_blocked[];
 
 // spare.c. From now on glibc's malloc gives large blocks pages of their own; by itself it stops to

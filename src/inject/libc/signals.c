@@ -109,6 +109,11 @@ static bool has_helper(const struct sigevent *event)
     return event && event->sigev_notify == SIGEV_THREAD;
 }
 
+void libc_check_event(const struct sigevent *event)
+{
+    give_up_if(has_helper(event), helpers);
+}
+
 // The masks of the system are words, and as arguments pointers to them.
 bool libc_blocks_fault(long number, const long argument[6])
 {
