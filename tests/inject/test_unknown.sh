@@ -12,8 +12,9 @@ bad=0
 look() {
     "$GLINT" record --device "$device" --analyses "$2" -f -o "$work/profile" -- "$program" "$1" \
         >"$work/out" 2>&1 || :
+    # Whether a pointer outside of its object lies in another one is the allocator's affair.
     why=$("$GLINT" query --csv "$work/profile" \
-        'SELECT group_concat(DISTINCT why) FROM v_unknown_launches' | tail -n +2)
+        'SELECT group_concat(DISTINCT why) FROM v_unknown_launches' | tail -n +2 | sed 's/pointer\|left/outside/')
     "$GLINT" report --format json "$work/profile" >"$work/json"
     unused=$(grep -o '"pattern":"unused-allocation","object":[0-9]*' "$work/json" | sed 's/.*://' | tr '\n' ' ')
     says=$("$GLINT" report "$work/profile" | tr '\n' ' ' | tr -s ' ' |
@@ -35,11 +36,11 @@ program=$1
 diff -u - "$work/found" <<END || bad=1
 inside objects: known; unused: 3 noted: 0
 bound objects: known; unused: 3 noted: 0
-one-based objects: pointer; unused: none noted: 1
-backwards objects: pointer; unused: none noted: 1
-tagged objects: pointer; unused: none noted: 1
-distance objects: left; unused: none noted: 1
-graph objects: pointer; unused: none noted: 1
+one-based objects: outside; unused: none noted: 1
+backwards objects: outside; unused: none noted: 1
+tagged objects: outside; unused: none noted: 1
+distance objects: outside; unused: none noted: 1
+graph objects: outside; unused: none noted: 1
 texture objects: texture; unused: none noted: 1
 values objects: known; unused: 3 noted: 0
 _exit objects: untold; unused: none noted: 1
