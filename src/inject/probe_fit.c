@@ -17,7 +17,7 @@ struct probe_fit {
     struct probe_fit *next;
     uint32_t threads, shared_bytes, cluster[3];
     uint32_t settings;        // of the kernel, when the driver was asked
-    uint64_t original, clone; // blocks; UINT64_MAX, 0: the driver does not tell
+    uint64_t original, clone; // blocks; UINT64_MAX: the driver does not tell
 };
 
 static uint64_t volume(const unsigned size[3])
@@ -78,8 +78,6 @@ static void ask(struct probe_fit *fit, const struct probe_clone *clone,
     const uint64_t processors = processors_of(context);
     fit->original = blocks_of(clone->original, shape, processors);
     fit->clone = blocks_of(clone->function, shape, processors);
-    if (fit->clone == UINT64_MAX)
-        fit->clone = 0;
     probe_unrelax(relaxed, &mode);
 }
 
@@ -117,15 +115,16 @@ bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *cl
         count++;
     if (!known) {
         ask(&fit, clone, context, shape);
-        if (count < KEPT_MOST && fit.original != UINT64_MAX)
+        if (count < KEPT_MOST && fit.original != UINT64_MAX && fit.clone != UINT64_MAX)
             keep(clone, &fit);
         known = &fit;
     }
-    const uint64_t blocks = volume(shape->grid);
-    if (known->original == UINT64_MAX)
-        return false; // the driver will refuse the launch as well, whatever is launched
-    return blocks <= known->original && (blocks > known->clone || shape->partly) &&
-           known->clone != known->original;
+    const uint64_t blocks = volume(shape->grid), original = known->original;
+    // What does not fit at all the driver refuses to launch, whichever of the two it is.
+    if (original == UINT64_MAX || blocks > original || !known->clone)
+        return false;
+    return known->clone == UINT64_MAX || blocks > known->clone ||
+           (shape->partly && known->clone < original);
 }
 
 void probe_fit_free(struct probe_clone *clone)

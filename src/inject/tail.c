@@ -33,7 +33,8 @@ static bool is_done(const struct stream *stream)
 
 void tail_begin(struct stream *stream)
 {
-    // Whoever asks about the legacy stream while a stream that it waits for is captured spoils that.
+    // Whoever asks about the legacy stream while a stream that it waits for is captured spoils
+    // that.
     const bool asks = stream->flags & EVENT_STREAM_LEGACY;
     if (is_done(stream) || (asks && !state_ask()))
         return;
