@@ -123,12 +123,14 @@ static void end_all(pid_t recorder)
         ;
 }
 
-// How long this machine takes, as busy as it is, until there is a profile.
+// How long this machine takes, as busy as it is, until a profile is written: its log is there then.
 static uint64_t usual_ns(const char *glint, const char *program, const char *output)
 {
+    char log[80];
+    snprintf(log, sizeof(log), "%s-wal", output);
     uint64_t start = now_ns();
     pid_t recorder = start_recorder(glint, program, output);
-    while (access(output, F_OK) != 0 && now_ns() - start < 10000000000u) {
+    while (access(log, F_OK) != 0 && now_ns() - start < 10000000000u) {
         const struct timespec moment = {.tv_nsec = 500000};
         nanosleep(&moment, NULL);
     }
