@@ -83,6 +83,16 @@ CUresult driver_memory_enter(struct driver_allocation *allocation)
                                  : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// What is asked of driver_block_take. Pinned memory of a page or more begins with a page, which
+// large blocks do.
+static uint64_t block_bytes(const struct driver_allocation *allocation)
+{
+    enum { PAGE_BYTES = 4096, LARGE_BYTES = 1 << 20 };
+    const bool pages =
+        allocation->kind == DRIVER_MEMORY_HOST && allocation->size_bytes >= PAGE_BYTES;
+    return pages && allocation->size_bytes < LARGE_BYTES ? LARGE_BYTES : allocation->size_bytes;
+}
+
 CUresult driver_memory_add(struct driver_context *context, enum driver_memory_kind kind,
                            uint64_t size_bytes, unsigned flags, struct driver_allocation **made)
 {
@@ -95,11 +105,11 @@ CUresult driver_memory_add(struct driver_context *context, enum driver_memory_ki
         free(allocation);
         return result;
     }
-    allocation->address = driver_block_take(size_bytes);
+    allocation->address = driver_block_take(block_bytes(allocation));
     result = allocation->address ? driver_memory_enter(allocation) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         if (allocation->address)
-            driver_block_give(allocation->address, size_bytes);
+            driver_block_give(allocation->address, block_bytes(allocation));
         driver.used_bytes -= charged(allocation);
         free(allocation);
         return result;
@@ -119,7 +129,7 @@ void driver_memory_remove(struct driver_allocation *allocation)
     }
     if (allocation->kind != DRIVER_MEMORY_REGISTERED && allocation->kind != DRIVER_MEMORY_MAPPED &&
         allocation->kind != DRIVER_MEMORY_POOL)
-        driver_block_give(allocation->address, allocation->size_bytes);
+        driver_block_give(allocation->address, block_bytes(allocation));
     free(allocation);
 }
 
