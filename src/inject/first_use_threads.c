@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -26,12 +27,10 @@ static bool takes_faults(long folder, const char *thread)
 {
     enum { TEXT_BYTES = 4096, NAME_BYTES = 64 };
     static const char field[] = "\nSigBlk:\t";
-    char path[NAME_BYTES] = "", text[TEXT_BYTES];
-    const size_t length = strlen(thread);
-    if (length + sizeof("/status") > sizeof(path))
+    char path[NAME_BYTES], text[TEXT_BYTES];
+    const int length = snprintf(path, sizeof(path), "%s/status", thread);
+    if (length < 0 || length >= (int)sizeof(path))
         return false;
-    memcpy(path, thread, length);
-    memcpy(path + length, "/status", sizeof("/status"));
     const long file =
         use_system(SYS_openat, folder, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
     if (file < 0)

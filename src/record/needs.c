@@ -31,7 +31,7 @@ static bool find_loader(Elf *elf, char *loader, size_t room)
         if (!data || !data->d_size || data->d_size > room ||
             memchr(data->d_buf, '\0', data->d_size) == NULL)
             return false;
-        strcpy(loader, data->d_buf);
+        memcpy(loader, data->d_buf, data->d_size);
         const char *name = strrchr(loader, '/');
         return name && strncmp(name, "/ld-linux", strlen("/ld-linux")) == 0;
     }

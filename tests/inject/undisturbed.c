@@ -58,7 +58,7 @@ static void system_in_managed(void)
     CHECK(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
     char *memory = (char *)(uintptr_t)managed; // NOLINT
     for (unsigned i = 0; i < 2; i++) {
-        strcpy(memory, "/dev/null");
+        memcpy(memory, "/dev/null", sizeof("/dev/null"));
         *(struct pollfd *)(void *)(memory + 1024) = (struct pollfd){.fd = -1};
         CHECK(cuMemsetD8_v2(managed + BYTES / 2, 7, BYTES / 2));
         CHECK(cuCtxSynchronize());
@@ -70,7 +70,7 @@ static void system_in_pinned(void)
 {
     char *memory = (char *)pinned();
     for (unsigned i = 0; i < 2; i++) {
-        strcpy(memory, "/dev/null");
+        memcpy(memory, "/dev/null", sizeof("/dev/null"));
         *(struct pollfd *)(void *)(memory + 1024) = (struct pollfd){.fd = -1};
         CHECK(cuMemcpyDtoH_v2(memory + 3840, device, 100));
         give_to_system(memory);
