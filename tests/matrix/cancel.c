@@ -8,7 +8,6 @@
 // cancelled, and leaves with status 0; where a call never returns, an alarm ends it.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +140,7 @@ static void *work(void *argument)
     const struct worker *worker = argument;
     CHECK(api.cuCtxSetCurrent(context));
     pthread_setcanceltype(worker->mode->type, NULL);
-    for (bool for_ever = true; for_ever;) {
+    for (uint64_t round = 0; round < UINT64_MAX; round++) {
         worker->mode->work(worker->stream);
         pthread_testcancel();
     }
