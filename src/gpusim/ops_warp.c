@@ -78,9 +78,10 @@ static enum step shuffle(struct warp *warp, const struct uop *op)
             valid = from <= most;
             break;
         }
-        if (!valid || !(warp->live >> (from & 31) & 1)) // undefined: where a lane has ended
+        if (!valid)
             from = lane;
-        result[i] = in[from & 31];
+        // PTX leaves it undefined what a lane that has ended gives; an H200 reads 0.
+        result[i] = warp->live >> (from & 31) & 1 ? in[from & 31] : 0;
         good |= (uint32_t)valid << i;
     }
     if (op->d != NO_SLOT) {

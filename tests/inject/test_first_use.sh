@@ -52,8 +52,8 @@ expected() {
     other_thread) echo "$both < $both: read 36 of 1048576, another thread, read" ;;
     host_function) echo "cuStreamSynchronize < cuMemcpyDtoHAsync_v2: read 12 of 1048576, read" ;;
     system_writes) echo "$both < $both: system 100 of 1048576, handed" ;;
-    system_vectors) echo "$both < $both: system 0 of 1048576, handed"
-        echo "$both < $both: system 524288 of 1048576, handed" ;;
+    system_vectors) echo "$both < $both: system 524288 of 1048576, handed"
+        echo "$both < $both: system 0 of 1048576, handed" ;;
     system_beside) echo "$both < $both: read 0 of 1048576, read"
         echo "$both < $both: read 4 of 1048576, read" ;;
     system_prints) echo "$both < $both: system 0 of 1048576, handed" ;;

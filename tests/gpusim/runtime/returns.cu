@@ -95,14 +95,14 @@ __global__ void barrier_counted(unsigned n, unsigned *out)
         return;
     shared[t] = 5 * t;
     asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-    out[t] = shared[(t + 32) % blockDim.x / 32 * 32 + t % (n % 32) % (blockDim.x % 32 ? 16 : 32)];
+    const unsigned value = shared[(t + 32) % blockDim.x / 32 * 32 + t % (n % 32) % (blockDim.x % 32 ? 16 : 32)];
     asm volatile("barrier.sync 2, %0;" ::"r"(threads) : "memory");
     unsigned count;
     asm volatile("{ .reg .pred %%p; setp.lt.u32 %%p, %1, 9; bar.red.popc.u32 %0, 3, %2, %%p; }"
                  : "=r"(count)
                  : "r"(t), "r"(threads)
                  : "memory");
-    out[t] += count << 16;
+    out[t] = value + (count << 16); // stored once: all blocks write the same places
 }
 
 // The first warp comes without waiting, and ends; the second waits for it.
