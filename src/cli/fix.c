@@ -22,7 +22,7 @@ struct request {
     struct verify verify;
     const char *profile; // NULL: recorded first
     const char *output;  // the corrected run's profile; NULL: none is kept
-    bool force, quiet, dry_run, verifies;
+    bool force, quiet, dry_run, verifies, no_native;
 };
 
 static const struct cli_option options[] = {
@@ -35,7 +35,8 @@ static const struct cli_option options[] = {
     {'t', "threshold", "NAME=N",
      "as of glint report, in the place of the usual one; may be repeated"},
     {'n', "dry-run", NULL, "print what would be done, and run nothing"},
-    {0, "verify", NULL, "run it natively too, and compare output and exit status"},
+    {0, "no-native", NULL, "do not run it natively too, to compare the run time with"},
+    {0, "verify", NULL, "run it natively twice, and compare output and exit status"},
     {'c', "compare", "FILE",
      "with --verify, which it implies: a file that it writes; may be repeated"},
     {'q', "quiet", NULL, "say nothing but errors"},
@@ -81,7 +82,10 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         return add_list(request->choice.only, &request->choice.only_count, "only", argument);
     if (strcmp(option->name, "except") == 0)
         return add_list(request->choice.except, &request->choice.except_count, "except", argument);
-    request->verifies = true;
+    if (strcmp(option->name, "no-native") == 0)
+        request->no_native = true;
+    else
+        request->verifies = true;
     return true;
 }
 
@@ -150,8 +154,9 @@ struct job {
     struct fix_subject subject;
     struct base_buf recorded, corrected, plan; // files
     int status;                                // of the program, as waitpid gives it
-    int native_status;
-    int64_t native_ns;
+    struct verify_ends ends;
+    int64_t native_ns; // 0: it was not run natively
+    struct base_buf verdict; // of --verify; empty: none
     bool untold;     // the GPU has failed, and the program does not know
     bool has_output; // what the program has printed is kept, and not yet shown, as `shown`
     const char *shown;
@@ -226,13 +231,14 @@ static enum step record_first(struct job *job)
     return step;
 }
 
+// Where nothing else shows what the program prints, `kept` is NULL and it is not kept.
 static enum step run_natively(struct job *job, const char *kept)
 {
     struct record_outcome outcome = {0};
     const struct runs_request run = {.kept = kept};
     enum step step = FAILED;
     if (runs_run(&job->runs, &run, &outcome)) {
-        job->status = job->native_status = outcome.status;
+        job->status = outcome.status;
         job->native_ns = outcome.ran_ns;
         job->has_output = kept != NULL;
         job->shown = kept;
@@ -258,11 +264,8 @@ static void tell(struct job *job, const char *file, const struct record_outcome 
     if (!fix_told_read(&told, &job->subject, file))
         return;
     job->untold = told.untold;
-    const bool native = job->request->verifies;
-    const struct fix_times times = {.corrected_ns = native ? outcome->ran_ns : told.end_ns,
-                                    .before_ns =
-                                        native ? job->native_ns : fix_end_ns(job->subject.profile),
-                                    .recorded = !native};
+    const struct fix_times times = {.corrected_ns = told.simulated ? 0 : outcome->ran_ns,
+                                    .native_ns = job->native_ns};
     fix_told_put(&told, &times, &text);
     say(job, &text);
     base_buf_fini(&text);
@@ -326,21 +329,47 @@ static bool begin_alike(struct job *job)
     return !job->request->verifies || verify_put_back(&job->verify);
 }
 
+static enum step run_native_of(struct job *job, enum verify_run run, int *status)
+{
+    enum step step = begin_alike(job) ? run_natively(job, verify_run_name(run)) : FAILED;
+    *status = job->status;
+    return step == GO_ON && !verify_keep_native(&job->verify, run) ? FAILED : step;
+}
+
 static enum step verify_all(struct job *job, bool *same)
 {
-    enum step step = begin_alike(job) ? run_natively(job, "native") : FAILED;
+    // The times that are compared are of the second native run, which finds files in memory, too.
+    enum step step = run_native_of(job, VERIFY_NATIVE, &job->ends.native);
+    if (step == GO_ON)
+        step = run_native_of(job, VERIFY_AGAIN, &job->ends.again);
+    if (step == GO_ON)
+        step = begin_alike(job) ? run_corrected(job) : FAILED;
     if (step != GO_ON)
         return step;
-    if (!verify_keep_native(&job->verify) || !begin_alike(job))
-        return FAILED;
-    step = run_corrected(job);
-    if (step != GO_ON)
-        return step;
-    if (!verify_compare(&job->verify, job->native_status, job->status, same))
+    job->ends.corrected = job->status;
+    if (!verify_compare(&job->verify, &job->ends, same, &job->verdict))
         return FAILED;
     if (!*same)
         job->shown = "native";
     return GO_ON;
+}
+
+// Whether the gain in time is to be told, for which the program has to be run natively, too.
+static bool wants_time(const struct job *job)
+{
+    const struct request *request = job->request;
+    return !request->verifies && !request->no_native && !request->quiet &&
+           !(job->subject.profile && profile_program(job->subject.profile)->simulated);
+}
+
+// What the native run prints is not shown: the corrected one prints it, too.
+static enum step run_compared(struct job *job)
+{
+    enum step step = wants_time(job) ? run_natively(job, "native") : GO_ON;
+    if (step != GO_ON)
+        return step;
+    job->has_output = false;
+    return run_corrected(job);
 }
 
 // The steps up to the program's end. *same: no difference was found.
@@ -355,19 +384,22 @@ static enum step fix_program(struct job *job, bool *same)
     const char *profile = request->profile ? request->profile : job->recorded.text;
     if (step != GO_ON)
         return step;
-    if (!fix_subject_load(&job->subject, profile, &request->choice) ||
+    if ((!request->profile && !fix_subject_load(&job->subject, profile, &request->choice)) ||
         (request->profile && !is_of_program(job->subject.profile, profile, job->runs.path.text)))
         return FAILED;
     if (!fix_subject_places(&job->subject, ANALYZE_PATTERNS))
         return run_as_it_is(job);
-    return request->verifies ? verify_all(job, same) : run_corrected(job);
+    return request->verifies ? verify_all(job, same) : run_compared(job);
 }
 
 // The exit status; or where the program's own is it, -1.
 static int fix(struct job *job)
 {
     const struct request *request = job->request;
-    const unsigned times = !request->profile + 1u + request->verifies;
+    if (request->profile && !fix_subject_load(&job->subject, request->profile, &request->choice))
+        return CLI_OWN_FAILURE;
+    const unsigned times =
+        !request->profile + 1u + (request->verifies ? 2u : wants_time(job) ? 1u : 0u);
     bool same = true;
     job->verify = request->verify;
     job->verify.runs = &job->runs;
@@ -378,9 +410,8 @@ static int fix(struct job *job)
     // What the program has printed is the user's, also where glint fails.
     if (job->has_output && !runs_show(&job->runs, job->shown))
         step = FAILED;
-    if (!same)
-        cli_message("the corrected run is not the native one: the program does not do the same "
-                    "twice, or this is a fault of glint's");
+    if (job->verdict.length && (!same || !request->quiet))
+        cli_message("%s", job->verdict.text);
     runs_end(&job->runs);
     return step == FAILED || (job->untold && same) ? CLI_OWN_FAILURE : same ? -1 : DIFFERS;
 }
@@ -431,6 +462,7 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
     base_buf_fini(&job.recorded);
     base_buf_fini(&job.corrected);
     base_buf_fini(&job.plan);
+    base_buf_fini(&job.verdict);
     return status < 0 ? recording_end_as(job.status) : status;
 }
 
@@ -450,9 +482,12 @@ const struct cli_verb cli_fix = {
         "\n"
         "The profile must be of the very build that is run; another is refused. The program's\n"
         "streams, signals and exit status are its own; 125 is glint's own failure, and 1, with\n"
-        "--verify, that the corrected run differs. With --verify, and where it is recorded\n"
-        "first, the program runs more than once: it is given the same input each time, and\n"
-        "files that are compared are put back in between.\n",
+        "--verify, that the corrected run differs.\n"
+        "\n"
+        "On a GPU the program is also run natively, to compare the run time with; --no-native\n"
+        "leaves that out. With --verify it is run natively twice: lines that differ between\n"
+        "these runs are not compared. Wherever the program runs more than once it is given the\n"
+        "same input each time, and files that are compared are put back in between.\n",
     .options = options,
     .run = run_verb,
 };

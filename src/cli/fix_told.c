@@ -58,24 +58,6 @@ static bool take_note(void *user, const struct profile_note *note)
     return true;
 }
 
-static bool take_last_call(void *user, const struct profile_call *call)
-{
-    int64_t *last = user;
-    if (call->end_ns > *last)
-        *last = call->end_ns;
-    return true;
-}
-
-int64_t fix_end_ns(struct profile *profile)
-{
-    const struct profile_program *program = profile_program(profile);
-    int64_t last = 0;
-    if (program->has_end)
-        return program->end_ns;
-    profile_each_call(profile, take_last_call, &last, NULL);
-    return last;
-}
-
 bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, const char *file)
 {
     struct reading reading = {.told = told, .subject = subject};
@@ -87,7 +69,7 @@ bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, con
     if (code == BASE_OK)
         code = profile_each_note(profile, take_note, told, &error);
     if (code == BASE_OK)
-        told->end_ns = fix_end_ns(profile);
+        told->simulated = profile_program(profile)->simulated;
     else
         cli_error(&error);
     // One wait that is made up for pays for all that was owed.
@@ -119,20 +101,21 @@ static void put_counted(struct base_buf *out, uint64_t number, const char *one, 
     base_buf_puts(out, number == 1 ? one : many);
 }
 
-// "run time 3.1 s, was 4.4 s (-29 %)".
+// "run time 3.1 s, natively 4.4 s (-29 %)".
 static void put_times(struct base_buf *out, const struct fix_times *times)
 {
-    if (times->corrected_ns <= 0 || times->before_ns <= 0)
+    if (times->corrected_ns <= 0)
         return;
-    const double change =
-        100.0 * (double)(times->corrected_ns - times->before_ns) / (double)times->before_ns;
-    const long rounded = (long)(change < 0 ? change - 0.5 : change + 0.5);
     base_buf_puts(out, "; run time ");
     report_put_ns(out, (uint64_t)times->corrected_ns);
-    base_buf_puts(out, ", was ");
-    report_put_ns(out, (uint64_t)times->before_ns);
-    base_buf_printf(out, "%s (%s%ld %%)", times->recorded ? " when it was recorded" : "",
-                    rounded > 0 ? "+" : "", rounded);
+    if (times->native_ns <= 0)
+        return;
+    const double change =
+        100.0 * (double)(times->corrected_ns - times->native_ns) / (double)times->native_ns;
+    const long rounded = (long)(change < 0 ? change - 0.5 : change + 0.5);
+    base_buf_puts(out, ", natively ");
+    report_put_ns(out, (uint64_t)times->native_ns);
+    base_buf_printf(out, " (%s%ld %%)", rounded > 0 ? "+" : "", rounded);
 }
 
 void fix_told_put(const struct fix_told *told, const struct fix_times *times, struct base_buf *out)

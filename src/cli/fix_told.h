@@ -12,7 +12,7 @@ struct fix_told {              // begins as {0}
     uint64_t left;             // calls at which it would not have been safe
     bool met;                  // the program came to a place of the plan
     bool untold;               // the GPU has failed, and the program does not know
-    int64_t end_ns;            // when the program ended, as its profile has it; 0: not known
+    bool simulated;            // it ran on the simulated GPU
     bool has_peak;
     uint64_t peak_bytes, native_peak_bytes;
 };
@@ -20,16 +20,13 @@ struct fix_told {              // begins as {0}
 // Reads what was done from the profile of a corrected run, and says what it warns of.
 bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, const char *file);
 
-// The run's time beside another's.
+// The times of whole processes. Those on the simulated GPU are a model's, and are not told.
 struct fix_times {
-    int64_t corrected_ns, before_ns; // 0: not known
-    bool recorded;                   // the one before is of a run that was recorded
+    int64_t corrected_ns; // 0: not told
+    int64_t native_ns;    // 0: it was not run natively
 };
 
-// "3 remedies applied at 41 places: 12,300 waits removed; run time 3.1 s, was 4.4 s (-29 %); ...".
+// "3 remedies applied at 41 places: 12,300 waits removed; run time 3.1 s, natively 4.4 s (-29 %)".
 void fix_told_put(const struct fix_told *told, const struct fix_times *times, struct base_buf *out);
-
-// When the profile's program ended, or its last call returned; 0: not known.
-int64_t fix_end_ns(struct profile *profile);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparing two runs. Files are copied and not moved, so that what is the user's stays in its place
+// Comparing a corrected run with native ones. Files are copied and not moved, so that what is the user's stays in its place
 // with its owner and its links, and is there also if glint is killed.
 #include "verify.h"
 
@@ -8,9 +8,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "lines.h"
 
 enum { PIECE_BYTES = 1 << 16 };
 
@@ -117,117 +120,220 @@ bool verify_put_back(struct verify *verify)
     return put_all(verify, "before");
 }
 
-bool verify_keep_native(struct verify *verify)
+bool verify_keep_native(struct verify *verify, enum verify_run run)
 {
-    return keep_all(verify, "native");
+    return keep_all(verify, verify_run_name(run));
+}
+
+const char *verify_run_name(enum verify_run run)
+{
+    return run == VERIFY_AGAIN ? "again" : "native";
 }
 
 // --- Differences ---------------------------------------------------------------------------------
 
-enum difference { SAME, DIFFERENT, UNREADABLE };
+struct text {
+    bool there; // there is such a file
+    char *bytes;
+    size_t count;
+};
 
-// Says where they begin to differ.
-static enum difference compare_open(FILE *native, FILE *corrected, const char *what)
+// Maps the file, which nobody writes to any more. False with errno.
+static bool open_text(const char *path, struct text *text)
 {
-    for (unsigned long long at = 0;; at++) {
-        const int one = getc_unlocked(native), other = getc_unlocked(corrected);
-        if (ferror(native) || ferror(corrected)) {
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    *text = (struct text){.there = file >= 0};
+    bool good = file >= 0 ? fstat(file, &status) == 0 : errno == ENOENT;
+    if (good && file >= 0 && status.st_size > 0) {
+        void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        good = bytes != MAP_FAILED;
+        text->bytes = good ? bytes : NULL;
+        text->count = good ? (size_t)status.st_size : 0;
+    }
+    if (file >= 0)
+        close(file);
+    return good;
+}
+
+static void close_text(const struct text *text)
+{
+    if (text->bytes)
+        munmap(text->bytes, text->count);
+}
+
+// What differs is added to a list in words.
+struct comparison {
+    const struct verify *verify;
+    struct base_buf differences;
+    size_t ignored;         // lines that differ between the native runs
+    struct base_buf unsure; // what cannot be compared, because it differs between them
+    unsigned files;         // that were compared
+    bool end, unreadable;   // the end was compared; something could not be read
+};
+
+static void put_difference(struct comparison *comparison, const char *what, const char *how,
+                           size_t line)
+{
+    struct base_buf *out = &comparison->differences;
+    base_buf_printf(out, "%s%s differs%s", out->length ? "; " : "", what, how);
+    if (line)
+        base_buf_printf(out, " from line %zu on", line);
+}
+
+static void compare_texts(struct comparison *comparison, const struct text texts[3],
+                          const char *what)
+{
+    const struct text *native = &texts[0], *again = &texts[1], *corrected = &texts[2];
+    struct lines_outcome outcome = {.same = true};
+    if (native->there != again->there) {
+        base_buf_printf(&comparison->unsure, "; %s is there after one of two native runs only", what);
+        return;
+    }
+    if (native->there != corrected->there) {
+        put_difference(comparison, what,
+                       native->there ? ", it is there only natively"
+                                     : ", it is there only in the corrected run",
+                       0);
+        return;
+    }
+    if (!lines_compare(native->bytes, native->count, again->bytes, again->count, corrected->bytes,
+                       corrected->count, &outcome)) {
+        cli_message("out of memory");
+        comparison->unreadable = true;
+        return;
+    }
+    comparison->ignored += outcome.ignored;
+    if (!outcome.same)
+        put_difference(comparison, what, "", outcome.line);
+}
+
+static void compare_files(struct comparison *comparison, const char *const paths[3],
+                          const char *what)
+{
+    struct text texts[3] = {{0}};
+    bool good = true;
+    for (int i = 0; i < 3 && good; i++) {
+        good = open_text(paths[i], &texts[i]);
+        if (!good)
             cli_message("cannot read %s: %s", what, strerror(errno));
-            return UNREADABLE;
-        }
-        if (one == other && one == EOF)
-            return SAME;
-        if (one == other)
-            continue;
-        if (one == EOF || other == EOF)
-            cli_message("%s differs: it ends after %llu bytes %s", what, at,
-                        one == EOF ? "natively, and goes on corrected"
-                                   : "corrected, and goes on natively");
-        else
-            cli_message("%s differs from byte %llu on: 0x%02x, natively 0x%02x", what, at,
-                        (unsigned)other, (unsigned)one);
-        return DIFFERENT;
     }
+    if (good)
+        compare_texts(comparison, texts, what);
+    comparison->unreadable |= !good;
+    for (int i = 0; i < 3; i++)
+        close_text(&texts[i]);
 }
 
-// A file that is not there is one that differs from one that is.
-static enum difference compare_files(const char *native, const char *corrected, const char *what)
+static void compare_printed(struct comparison *comparison, const char *suffix, const char *what)
 {
-    FILE *one = fopen(native, "re"), *other = fopen(corrected, "re");
-    enum difference difference = UNREADABLE;
-    if (one && other)
-        difference = compare_open(one, other, what);
-    else if ((one || access(native, F_OK) != 0) && (other || access(corrected, F_OK) != 0)) {
-        difference = one || other ? DIFFERENT : SAME;
-        if (one || other)
-            cli_message("%s differs: it is there only %s", what, one ? "natively" : "corrected");
-    } else
-        cli_message("cannot read %s: %s", what, strerror(errno));
-    if (one)
-        fclose(one);
-    if (other)
-        fclose(other);
-    return difference;
-}
-
-static enum difference compare_printed(const struct verify *verify, const char *suffix,
-                                       const char *what)
-{
-    struct base_buf native = {0}, corrected = {0};
-    const bool good = runs_file(verify->runs, "native", suffix, &native) &&
-                      runs_file(verify->runs, "corrected", suffix, &corrected);
-    const enum difference difference =
-        good ? compare_files(native.text, corrected.text, what) : UNREADABLE;
+    struct runs *runs = comparison->verify->runs;
+    struct base_buf native = {0}, again = {0}, corrected = {0};
+    if (runs_file(runs, "native", suffix, &native) && runs_file(runs, "again", suffix, &again) &&
+        runs_file(runs, "corrected", suffix, &corrected))
+        compare_files(comparison, (const char *const[]){native.text, again.text, corrected.text},
+                      what);
+    else
+        comparison->unreadable = true;
     base_buf_fini(&native);
+    base_buf_fini(&again);
     base_buf_fini(&corrected);
-    return difference;
 }
 
-static enum difference compare_written(const struct verify *verify)
+// Whether some differ.
+static bool compare_written(struct comparison *comparison)
 {
-    struct base_buf copy = {0};
-    enum difference worst = SAME;
+    const struct verify *verify = comparison->verify;
+    const size_t before = comparison->differences.length;
+    struct base_buf native = {0}, again = {0};
     for (unsigned i = 0; i < verify->file_count; i++) {
-        const enum difference difference =
-            name_copy(verify, "native", i, &copy)
-                ? compare_files(copy.text, verify->files[i], verify->files[i])
-                : UNREADABLE;
-        worst = difference > worst ? difference : worst;
+        const size_t unsure = comparison->unsure.length;
+        if (name_copy(verify, "native", i, &native) && name_copy(verify, "again", i, &again))
+            compare_files(comparison,
+                          (const char *const[]){native.text, again.text, verify->files[i]},
+                          verify->files[i]);
+        else
+            comparison->unreadable = true;
+        comparison->files += comparison->unsure.length == unsure;
     }
-    base_buf_fini(&copy);
-    return worst;
+    base_buf_fini(&native);
+    base_buf_fini(&again);
+    return comparison->differences.length > before;
 }
 
-static void put_status(char *text, size_t bytes, int status)
+static void put_status(struct base_buf *out, int status)
 {
     if (WIFSIGNALED(status))
-        snprintf(text, bytes, "it was ended by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        base_buf_printf(out, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        snprintf(text, bytes, "it exited with status %d", WEXITSTATUS(status));
+        base_buf_printf(out, "exit status %d", WEXITSTATUS(status));
 }
 
-static bool same_status(int native, int corrected)
+static bool is_same_end(int one, int other)
 {
-    char one[128], other[128];
-    if (native == corrected ||
-        (WIFSIGNALED(native) && WIFSIGNALED(corrected) && WTERMSIG(native) == WTERMSIG(corrected)))
-        return true;
-    put_status(one, sizeof(one), native);
-    put_status(other, sizeof(other), corrected);
-    cli_message("the end differs: %s, natively %s", other, one);
-    return false;
+    return one == other ||
+           (WIFSIGNALED(one) && WIFSIGNALED(other) && WTERMSIG(one) == WTERMSIG(other));
 }
 
-bool verify_compare(struct verify *verify, int native_status, int corrected_status, bool *same)
+static void compare_ends(struct comparison *comparison, const struct verify_ends *ends)
 {
-    const enum difference printed = compare_printed(verify, ".out", "standard output");
-    const enum difference errors = compare_printed(verify, ".err", "standard error");
-    const enum difference written = compare_written(verify);
-    if (errors == DIFFERENT)
-        cli_message("standard error is told only: programs print times and addresses there");
-    *same = same_status(native_status, corrected_status) && printed == SAME && written == SAME;
-    if (written == DIFFERENT && put_all(verify, "native"))
-        cli_message("the files are now those of the native run");
-    return printed != UNREADABLE && written != UNREADABLE;
+    struct base_buf *out = &comparison->differences;
+    comparison->end = is_same_end(ends->native, ends->again);
+    if (!comparison->end) {
+        base_buf_puts(&comparison->unsure, "; two native runs end differently");
+        return;
+    }
+    if (is_same_end(ends->native, ends->corrected))
+        return;
+    base_buf_puts(out, out->length ? "; it ends with " : "it ends with ");
+    put_status(out, ends->corrected);
+    base_buf_puts(out, ", natively with ");
+    put_status(out, ends->native);
+}
+
+static void put_verdict(const struct comparison *comparison, bool same, bool errors_differ,
+                        bool put_back, struct base_buf *verdict)
+{
+    const unsigned files = comparison->files;
+    if (same) {
+        base_buf_puts(verdict, "verified: the output");
+        if (files)
+            base_buf_printf(verdict, "%s%u file%s", comparison->end ? ", " : " and ", files,
+                            files == 1 ? "" : "s");
+        base_buf_printf(verdict, "%s as in the native run",
+                        comparison->end ? " and the exit status are"
+                        : files         ? " are"
+                                        : " is");
+    } else {
+        base_buf_printf(verdict, "not verified: %s", comparison->differences.text);
+    }
+    base_buf_puts(verdict, comparison->unsure.text ? comparison->unsure.text : "");
+    if (put_back)
+        base_buf_puts(verdict, "; the files are now those of the native run");
+    if (comparison->ignored)
+        base_buf_printf(verdict, "; %zu line%s that differ%s between two native runs %s not compared",
+                        comparison->ignored, comparison->ignored == 1 ? "" : "s",
+                        comparison->ignored == 1 ? "s" : "",
+                        comparison->ignored == 1 ? "was" : "were");
+    if (errors_differ)
+        base_buf_puts(verdict, "; standard error differs, which is not counted");
+}
+
+bool verify_compare(struct verify *verify, const struct verify_ends *ends, bool *same,
+                    struct base_buf *verdict)
+{
+    struct comparison comparison = {.verify = verify}, errors = {.verify = verify};
+    compare_printed(&comparison, ".out", "standard output");
+    const bool written = compare_written(&comparison);
+    compare_ends(&comparison, ends);
+    compare_printed(&errors, ".err", "standard error");
+    *same = !comparison.differences.length && !comparison.differences.failed;
+    const bool put_back = written && put_all(verify, "native");
+    put_verdict(&comparison, *same, errors.differences.length, put_back, verdict);
+    const bool good = !comparison.unreadable;
+    base_buf_fini(&comparison.differences);
+    base_buf_fini(&comparison.unsure);
+    base_buf_fini(&errors.differences);
+    base_buf_fini(&errors.unsure);
+    return good;
 }

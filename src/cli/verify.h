@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparing two runs of a program: what they print, how they end, and the files that they write.
+// Comparing runs of a program: what they print, how they end, and the files that they write.
 // Every run finds these files as they were before the first one, and nothing of the user's is lost:
 // what was there is kept until it has been put back.
 #ifndef GLINT_CLI_VERIFY_H
@@ -24,11 +24,22 @@ bool verify_keep(struct verify *verify);
 // message says where its copy is, which then stays.
 bool verify_put_back(struct verify *verify);
 
-// Keeps what the run has written as the one that the other is compared with.
-bool verify_keep_native(struct verify *verify);
+// The program runs natively twice: what differs between these runs differs by itself.
+enum verify_run { VERIFY_NATIVE, VERIFY_AGAIN };
+const char *verify_run_name(enum verify_run run); // under which runs.h keeps what it prints
 
-// Compares, and says what differs. *same: nothing does but stderr, which is told. Where the files
-// differ, the native run's are put in place. False after a message: it could not be compared.
-bool verify_compare(struct verify *verify, int native_status, int corrected_status, bool *same);
+// Keeps the files as the native run has left them.
+bool verify_keep_native(struct verify *verify, enum verify_run run);
+
+struct verify_ends { // how the runs ended, as waitpid gives it
+    int native, again, corrected;
+};
+
+// Compares the corrected run, which is kept as "corrected", with the native ones, and adds to the
+// verdict one line that says what differs, or that nothing does. Standard error does not count.
+// Where files differ, those of the first native run are put in place. False after a message: it
+// could not be compared.
+bool verify_compare(struct verify *verify, const struct verify_ends *ends, bool *same,
+                    struct base_buf *verdict);
 
 #endif
