@@ -282,6 +282,7 @@ struct analyze_wait_path {
     uint64_t late;               // it was used before the next such wait, but much later
     uint64_t unneeded;           // nothing it protects was used before the next such wait
     uint64_t unknown;            // nobody can tell
+    uint64_t timed;              // of those needed: the clock was read next, to measure a time
     uint64_t waited;             // calls that found work pending
     uint64_t waited_ns;          // by all of them
     bool safe;                   // unneeded at least once; never needed, late or unknown

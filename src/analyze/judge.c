@@ -132,6 +132,11 @@ static void take_use(struct judging *judging, uint32_t index)
     }
     if (wait == ANALYZE_NONE) // a query has told that it is done
         return;
+    if (use->kind == PROFILE_USE_CLOCK) {
+        waits->waits.items[own].timed = true;
+        analyze_judge_wait(waits, own, ANALYZE_NEEDED);
+        return;
+    }
     enum analyze_judgement judgement = ANALYZE_UNKNOWN;
     if (is_seen(use)) {
         judgement = is_late(judging, wait, use) ? ANALYZE_LATE : ANALYZE_NEEDED;

@@ -52,6 +52,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         row->late += wait->judgement == ANALYZE_LATE;
         row->unneeded += wait->judgement == ANALYZE_UNNEEDED;
         row->unknown += wait->judgement == ANALYZE_UNKNOWN;
+        row->timed += wait->timed;
         row->waited += (call->flags & ANALYZE_WAITED) != 0;
         row->waited_ns += waited_ns;
     }

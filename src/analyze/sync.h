@@ -29,6 +29,7 @@ struct analyze_wait {
     uint8_t judgement; // enum analyze_judgement
     bool legacy;       // what it waits for includes all streams that block
     bool is_event;
+    bool timed; // a time is measured there: the clock was read behind it
 };
 
 struct analyze_wait_list {

@@ -155,10 +155,10 @@ struct job {
     struct base_buf recorded, corrected, plan; // files
     int status;                                // of the program, as waitpid gives it
     struct verify_ends ends;
-    int64_t native_ns; // 0: it was not run natively
+    int64_t native_ns;       // 0: it was not run natively
     struct base_buf verdict; // of --verify; empty: none
-    bool untold;     // the GPU has failed, and the program does not know
-    bool has_output; // what the program has printed is kept, and not yet shown, as `shown`
+    bool untold;             // the GPU has failed, and the program does not know
+    bool has_output;         // what the program has printed is kept, and not yet shown, as `shown`
     const char *shown;
 };
 
@@ -398,8 +398,10 @@ static int fix(struct job *job)
     const struct request *request = job->request;
     if (request->profile && !fix_subject_load(&job->subject, request->profile, &request->choice))
         return CLI_OWN_FAILURE;
-    const unsigned times =
-        !request->profile + 1u + (request->verifies ? 2u : wants_time(job) ? 1u : 0u);
+    const unsigned times = !request->profile + 1u +
+                           (request->verifies ? 2u
+                            : wants_time(job) ? 1u
+                                              : 0u);
     bool same = true;
     job->verify = request->verify;
     job->verify.runs = &job->runs;

@@ -130,8 +130,8 @@ static void make_pattern(struct pattern *pattern, const line_array *one, const l
     size_t head = 0, tail = 0;
     while (head < least && is_same(&one->items[head], &other->items[head]))
         head++;
-    while (tail < least - head && is_same(&one->items[one->count - 1 - tail],
-                                          &other->items[other->count - 1 - tail]))
+    while (tail < least - head &&
+           is_same(&one->items[one->count - 1 - tail], &other->items[other->count - 1 - tail]))
         tail++;
     const size_t count = one->count - head - tail, others = other->count - head - tail;
     for (size_t i = 0; i < head; i++)
@@ -148,7 +148,8 @@ static void make_pattern(struct pattern *pattern, const line_array *one, const l
 
 // --- Matching ------------------------------------------------------------------------------------
 
-// Where it does not match, *item is the first that cannot be matched; all may be, and lines be left.
+// Where it does not match, *item is the first that cannot be matched; all may be, and lines be
+// left.
 static bool matches(const struct pattern *pattern, const line_array *lines, size_t *item)
 {
     const struct item *items = pattern->items.items;

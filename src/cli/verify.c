@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparing a corrected run with native ones. Files are copied and not moved, so that what is the user's stays in its place
-// with its owner and its links, and is there also if glint is killed.
+// Comparing a corrected run with native ones. Files are copied and not moved, so that what is the
+// user's stays in its place with its owner and its links, and is there also if glint is killed.
 #include "verify.h"
 
 #include <errno.h>
@@ -187,7 +187,8 @@ static void compare_texts(struct comparison *comparison, const struct text texts
     const struct text *native = &texts[0], *again = &texts[1], *corrected = &texts[2];
     struct lines_outcome outcome = {.same = true};
     if (native->there != again->there) {
-        base_buf_printf(&comparison->unsure, "; %s is there after one of two native runs only", what);
+        base_buf_printf(&comparison->unsure, "; %s is there after one of two native runs only",
+                        what);
         return;
     }
     if (native->there != corrected->there) {
@@ -311,10 +312,10 @@ static void put_verdict(const struct comparison *comparison, bool same, bool err
     if (put_back)
         base_buf_puts(verdict, "; the files are now those of the native run");
     if (comparison->ignored)
-        base_buf_printf(verdict, "; %zu line%s that differ%s between two native runs %s not compared",
-                        comparison->ignored, comparison->ignored == 1 ? "" : "s",
-                        comparison->ignored == 1 ? "s" : "",
-                        comparison->ignored == 1 ? "was" : "were");
+        base_buf_printf(
+            verdict, "; %zu line%s that differ%s between two native runs %s not compared",
+            comparison->ignored, comparison->ignored == 1 ? "" : "s",
+            comparison->ignored == 1 ? "s" : "", comparison->ignored == 1 ? "was" : "were");
     if (errors_differ)
         base_buf_puts(verdict, "; standard error differs, which is not counted");
 }

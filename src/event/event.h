@@ -370,7 +370,7 @@ struct event_access {
     uint64_t new_elements;    // of those, that no launch had touched before
     uint64_t shared_elements; // and that only one launch had touched before
     uint32_t element_bytes;   // at which granularity elements are told; 0: they are not
-    uint32_t padding;
+    uint32_t named;           // 1: an address in the object is among what the kernel was given
 };
 
 // Why it is not known what a launch, or other work on a stream, did to objects: it may have read
@@ -432,6 +432,7 @@ enum event_use_kind {
     EVENT_USE_SYSTEM,    // handed to the system, or to the driver: write(), send(), a copy from it
     EVENT_USE_UNKNOWN,   // it may have been used from then on, without being seen
     EVENT_USE_UNWATCHED, // not used until then; from then on it was not watched
+    EVENT_USE_CLOCK,     // of no data: the thread that had waited read a clock next
     EVENT_USE_KINDS
 };
 

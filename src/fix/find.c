@@ -54,18 +54,22 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
         if (avoided)
             *avoided = (struct fix_avoided){path->path, path->kind};
         all->failed |= !avoided;
-        all->fix->needed_paths += (is_sync || is_copy) && path->needed > 0;
+        all->fix->needed_paths += (is_sync || is_copy) && path->needed > path->timed;
         all->fix->unknown_paths += (is_sync || is_copy) && path->needed == 0 && path->unknown > 0;
     }
-    if (!path->deferrable || (!is_sync && !is_copy))
+    const bool timed = path->timed && path->needed == path->timed && !path->unknown;
+    if ((!path->deferrable && !timed) || (!is_sync && !is_copy))
         return;
-    const enum analyze_pattern pattern = is_copy      ? ANALYZE_SYNCHRONOUS_TRANSFER
-                                         : path->safe ? ANALYZE_UNNECESSARY_SYNC
-                                                      : ANALYZE_MISPLACED_SYNC;
+    const enum analyze_pattern pattern = is_copy ? ANALYZE_SYNCHRONOUS_TRANSFER
+                                         : path->safe || (timed && !path->late)
+                                             ? ANALYZE_UNNECESSARY_SYNC
+                                             : ANALYZE_MISPLACED_SYNC;
     const struct analyze_finding *finding = finding_of(all, pattern, path->path);
     const struct fix_place place = {.pattern = pattern,
                                     .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,
-                                    .left = path->costly ? FIX_COSTLY : FIX_TAKEN,
+                                    .left = timed          ? FIX_TIMED
+                                            : path->costly ? FIX_COSTLY
+                                                           : FIX_TAKEN,
                                     .path = path->path,
                                     .kind = path->kind,
                                     .calls = path->calls,

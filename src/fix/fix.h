@@ -24,6 +24,7 @@ enum fix_left {  // why a place is left as it is
     FIX_TAKEN,   // it is not
     FIX_CHOSEN,  // who runs glint wants it so
     FIX_NEEDED,  // it was seen to wait for what was needed there, or nobody can tell
+    FIX_TIMED,   // the program reads the clock next: it measures a time there
     FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
     FIX_NO_PEAK, // the object is in no peak, or none gets lower: it would cost, and save nothing
     FIX_COSTLY,  // pinned memory for the copy would take longer than its waits did
@@ -86,6 +87,10 @@ enum base_code fix_find(struct profile *profile, const struct analysis *analysis
 enum base_code fix_find_by(struct profile *profile, const struct fix_evidence *evidence,
                            struct fix *fix, struct base_error *error);
 void fix_fini(struct fix *fix);
+
+// Adds the profile's plain kernels to the plan.
+enum base_code fix_plain_kernels(struct profile *profile, struct plan *plan,
+                                 struct base_error *error);
 
 // Adds rows to an empty plan for all places that are not left. What cannot be sure of its call
 // path, and memory that comes from a pool, is left from now on.

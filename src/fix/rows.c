@@ -304,6 +304,11 @@ enum base_code fix_plan(struct profile *profile, struct fix *fix, struct plan *p
         if (!fix->places.items[i].left)
             add_place(&making, i);
     }
+    bool backs = false;
+    for (size_t i = 0; i < plan->rows.count; i++)
+        backs |= plan->rows.items[i].remedy == PLAN_BACK;
+    if (backs && making.code == BASE_OK)
+        making.code = fix_plain_kernels(profile, plan, error);
     base_map_fini(&making.images);
     base_map_fini(&making.paths);
     base_map_fini(&making.hashes);

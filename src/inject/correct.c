@@ -279,6 +279,11 @@ const struct plan_row *correct_row(enum plan_remedy remedy)
     return correct_on ? find_row(first_row(inject_thread.call), remedy) : NULL;
 }
 
+bool correct_has_row(void)
+{
+    return correct_on && first_row(inject_thread.call);
+}
+
 const struct plan_row *correct_row_after(const struct plan_row *after)
 {
     return find_row(corrected.next[after - corrected.plan.rows.items], after->remedy);
@@ -292,6 +297,15 @@ const struct plan_row *correct_row_of(size_t number)
 size_t correct_row_number(const struct plan_row *row)
 {
     return (size_t)(row - corrected.plan.rows.items) + 1;
+}
+
+bool correct_is_plain(const char *kernel)
+{
+    for (size_t i = 0; i < corrected.plan.kernels.count; i++) {
+        if (strcmp(corrected.plan.kernels.items[i], kernel) == 0)
+            return true;
+    }
+    return false;
 }
 
 // --- What was done -------------------------------------------------------------------------------

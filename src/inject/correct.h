@@ -43,8 +43,12 @@ static inline struct call *correct_call(void)
 // `after`.
 const struct plan_row *correct_row(enum plan_remedy remedy);
 const struct plan_row *correct_row_after(const struct plan_row *after);
+bool correct_has_row(void);                           // with any remedy
 const struct plan_row *correct_row_of(size_t number); // from 1
 size_t correct_row_number(const struct plan_row *row);
+
+// Whether the kernel is one of those that the plan calls plain.
+bool correct_is_plain(const char *kernel);
 
 // Adds to what is told of the row (EVENT_CORRECTION); of peaks, the highest holds. NULL: of the
 // process as a whole.
@@ -64,9 +68,19 @@ bool correct_owe(struct stream *stream);
 // not in a signal handler.
 void correct_settle(void);
 
-// Something outside of the process, or of CUDA, may come to look at what the GPU does: nothing is
-// left out from now on.
+// The same, also in a signal handler; and where it counts as a wait that was only put off.
+void correct_deliver(void);
+void correct_pay(void);
+
+// Something outside of the process, or of CUDA, may come to look at what the GPU does: no wait and
+// no copy is left out from now on. Returns when all that was is made up for.
 void correct_never(const char *why);
+bool correct_has_stopped(void);
+// Something may come to touch memory that nobody can make wait (readers.h): nothing is corrected
+// from now on. As above; and all memory that was to be there when it is used is there. At a call,
+// or between calls; the reason stays as it is for good.
+void correct_off(const char *why);
+bool correct_is_off(void);
 
 // --- For the rest of libglint.so -----------------------------------------------------------------
 

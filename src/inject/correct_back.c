@@ -287,6 +287,17 @@ void correct_back_bounds(uint64_t *from, uint64_t *to)
     *to = backs.to;
 }
 
+bool correct_back_may_mean(uint64_t word)
+{
+    static const uint64_t least = UINT64_C(1) << 31, around = UINT64_C(1) << 42,
+                          address_bits = (UINT64_C(1) << 48) - 1;
+    struct object object;
+    if (word & ~address_bits)
+        return (word & address_bits) >= backs.from && (word & address_bits) < backs.to;
+    return word >= least && word + around >= backs.from && word < backs.to + around &&
+           !objects_find(&state.objects, OBJECTS_MEMORY, word, &object);
+}
+
 void correct_back_use(struct call *call, uint64_t address, uint64_t bytes)
 {
     struct base_intervals_walk walk;
@@ -405,7 +416,8 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
     if (!address || !call->current || atomic_load(&state.captures))
         return false;
     pthread_mutex_lock(&backs.lock);
-    const bool fit = pieces_prepare() && bytes >= LEAST_GRANULARITIES * pieces.granularity;
+    const bool fit =
+        !correct_is_off() && pieces_prepare() && bytes >= LEAST_GRANULARITIES * pieces.granularity;
     const uint64_t granularity = pieces.granularity;
     pthread_mutex_unlock(&backs.lock);
     if (!fit) {
@@ -431,7 +443,8 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
                                 .row = row,
                                 .last_use = last_use_of(row)};
     pthread_mutex_lock(&backs.lock);
-    const bool entered = base_intervals_insert(&backs.at, start, size_bytes,
+    const bool entered = !correct_is_off() && // who turns it off takes the lock after that
+                         base_intervals_insert(&backs.at, start, size_bytes,
                                                (uint64_t)(uintptr_t)backing, NULL) == BASE_OK;
     if (entered) {
         atomic_fetch_add(&backs.live, 1);
@@ -582,6 +595,26 @@ bool correct_back_view(uint64_t address, struct correct_back_view *view)
 }
 
 // --- Beginning and end ---------------------------------------------------------------------------
+
+// The thread's context may be another's, or none.
+void correct_back_end(void)
+{
+    if (!correct_back_lock())
+        return;
+    struct base_intervals_walk walk;
+    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    for (; it && backs.wanting; it = base_intervals_next(&walk)) {
+        struct backing *backing = backing_at(it);
+        struct call call = {.current = backing->context};
+        CUcontext popped;
+        if (backing->where != NOWHERE || atomic_load(&backing->context->ending) ||
+            REAL(cuCtxPushCurrent_v2)(backing->context->handle) != CUDA_SUCCESS)
+            continue;
+        back(&call, backing);
+        REAL(cuCtxPopCurrent_v2)(&popped);
+    }
+    correct_back_unlock();
+}
 
 void correct_back_start(void)
 {

@@ -13,6 +13,9 @@
 
 void correct_back_start(void); // in a new process, alone
 void correct_back_context_gone(const struct context *context);
+// Gives memory to all objects that have none, since nothing is corrected any more. At a call, or
+// between calls.
+void correct_back_end(void);
 
 // Allocation and free. False: it is another's affair.
 bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, size_t bytes,
@@ -43,6 +46,10 @@ bool correct_back_is_wanting(void); // something has no memory, not even elsewhe
 bool correct_back_is_away(void);    // something has some of the host's
 // Words that point into what has no memory of the device's lie between the two.
 void correct_back_bounds(uint64_t *from, uint64_t *to);
+// Whether the word may be an address in one of them all the same: it points into no object but to
+// somewhere around, as the beginning of an array whose first index is large, or has marks in the
+// bits that addresses do not use.
+bool correct_back_may_mean(uint64_t word);
 void correct_back_use(struct call *call, uint64_t address, uint64_t bytes);
 void correct_back_use_word(struct call *call, uint64_t word); // or near it
 void correct_back_use_all(struct call *call);

@@ -298,7 +298,7 @@ static bool find_pages(struct use_range *range, uint8_t kind, const struct call 
 static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_block *block,
                       struct correct_mark mark, const struct call *call)
 {
-    if (!has_room())
+    if (!has_room() || correct_has_stopped()) // who stops delivers with this lock held, later
         return false;
     struct use_range *range = use_new();
     describe(range, start, bytes);

@@ -11,14 +11,19 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "clock_reads.h"
+#include "correct_back.h"
 #include "correct_inner.h"
+#include "correct_pool.h"
 #include "first_use_inner.h"
+#include "readers.h"
 
 enum { EVENTS_MOST = 1024 };
 
 static struct {
     uint32_t count;              // how often something came to be owed; under the layer's lock
     _Atomic bool never;          // something outside may look at the GPU's memory, or at its output
+    _Atomic bool off;            // something may touch memory that nobody can make wait
     _Atomic uint64_t hosts;      // functions of the program's that the GPU's work was to call
     _Atomic uint64_t hosts_done; // of these, that have surely been called
     _Atomic bool marks_events;   // records of events are marked
@@ -29,14 +34,51 @@ static struct {
     } events[EVENTS_MOST]; // by handle: of two in one place the last. Under the layer's lock
 } owed;
 
+static void say_stopped(const char *what, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "from here on %s: %s", what, why);
+    state_note(EVENT_WARNING, text);
+}
+
+// Whoever has seen that a wait may be left out has left it out when the lock is free; data that is
+// owed later than that is refused by correct_memory.c.
+static bool stop(void)
+{
+    if (atomic_exchange(&owed.never, true))
+        return false;
+    correct_lock();
+    correct_unlock();
+    correct_settle();
+    return true;
+}
+
 void correct_never(const char *why)
 {
-    if (!correct_on || atomic_exchange(&owed.never, true))
+    if (correct_on && stop())
+        say_stopped("waits and copies are left as they are", why);
+}
+
+bool correct_has_stopped(void)
+{
+    return atomic_load(&owed.never);
+}
+
+void correct_off(const char *why)
+{
+    if (!correct_on || atomic_exchange(&owed.off, true))
         return;
-    correct_settle();
-    char text[256];
-    snprintf(text, sizeof(text), "from here on waits and copies are left as they are: %s", why);
-    state_note(EVENT_INFO, text);
+    inject_thread.depth++; // what the driver calls meanwhile is its own affair
+    if (!stop())
+        correct_settle();
+    correct_back_end();
+    inject_thread.depth--;
+    say_stopped("nothing is corrected", why);
+}
+
+bool correct_is_off(void)
+{
+    return atomic_load(&owed.off);
 }
 
 // What the GPU fails in, a wait for it would have told the program. A later call does, too; where
@@ -65,8 +107,9 @@ void correct_owed_start(void)
 
 bool correct_may_owe(const struct call *call)
 {
-    return !atomic_load(&owed.never) && call->current && call->context == call->current &&
-           !(call->flags & EVENT_CALL_CAPTURED) && !atomic_load(&state.captures) &&
+    return !atomic_load(&owed.never) && !readers_are_loading() && call->current &&
+           call->context == call->current && !(call->flags & EVENT_CALL_CAPTURED) &&
+           !atomic_load(&state.captures) &&
            atomic_load(&owed.hosts) == atomic_load(&owed.hosts_done) && correct_memory_ready() &&
            correct_marks_ready();
 }
@@ -140,6 +183,7 @@ void correct_left_out(struct call *call)
 {
     call->pending_count = 0;
     call->how &= (uint8_t)~HOOK_WAITS;
+    clock_reads_left_out();
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -206,6 +250,19 @@ void correct_settle(void)
     if (!correct_on)
         return;
     pay_waits();
+    correct_touch(0, UINT64_MAX);
+}
+
+void correct_pay(void)
+{
+    if (correct_is_owed() || correct_is_data_owed())
+        correct_count(NULL, EVENT_CORRECTION_PAID, 1);
+    correct_deliver();
+}
+
+void correct_deliver(void)
+{
+    correct_owed_await();
     correct_touch(0, UINT64_MAX);
 }
 
@@ -412,8 +469,23 @@ static void hold_signals(struct call *call)
                    (long)(uintptr_t)&call->signals, sizeof(call->signals));
 }
 
+// Before a correction begins: is there somebody who would not wait?
+static void look_for_readers(void)
+{
+    static _Atomic bool given_back;
+    readers_thread_is_back();
+    if (correct_is_off() && !atomic_exchange(&given_back, true))
+        correct_pool_give_back(); // needs a context, which a call has
+    if (correct_is_off() || !correct_has_row())
+        return;
+    const char *why = readers_find();
+    if (why)
+        correct_off(why);
+}
+
 void correct_before_slowly(struct call *call)
 {
+    look_for_readers();
     const struct event_copy *copy = &call->detail.copy;
     if (call->kind == EVENT_CALL_COPY && !(call->flags & EVENT_CALL_CAPTURED) &&
         copy->direction == EVENT_DEVICE_TO_HOST && copy->height <= 1 && copy->depth <= 1)

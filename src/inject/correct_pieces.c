@@ -14,7 +14,8 @@ struct pieces pieces;
 static CUmemAllocationProp device_memory(void)
 {
     return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, pieces.device}};
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, pieces.device},
+                                 .allocFlags.gpuDirectRDMACapable = pieces.rdma};
 }
 
 // The device must be the only one: others would have to be told that they may see the memory.
@@ -31,6 +32,10 @@ bool pieces_prepare(void)
                                    pieces.device) != CUDA_SUCCESS ||
         !able)
         return false;
+    int rdma = 0; // a network card may come to be given the memory later, as natively
+    REAL(cuDeviceGetAttribute)
+    (&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, pieces.device);
+    pieces.rdma = rdma != 0;
     const CUmemAllocationProp prop = device_memory();
     if (REAL(cuMemGetAllocationGranularity)(&granularity, &prop,
                                             CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS ||
@@ -160,7 +165,9 @@ bool pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
 CUresult pieces_create(uint64_t size_bytes, bool host, CUmemGenericAllocationHandle *handle)
 {
     CUmemAllocationProp prop = device_memory();
-    if (host)
+    if (host) {
         prop.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, pieces.host_node};
+        prop.allocFlags.gpuDirectRDMACapable = 0;
+    }
     return REAL(cuMemCreate)(handle, size_bytes, &prop, 0);
 }

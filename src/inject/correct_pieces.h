@@ -18,6 +18,7 @@ extern struct pieces {
     bool unfit;           // the driver, or the machine, cannot do this
     bool has_host;        // the host's memory can stand in for the device's
     bool can_leave;       // contents may go there
+    bool rdma;            // memory may be given to network cards
     CUdevice device;
     int host_node;
     CUstream stream;           // for copies of our own

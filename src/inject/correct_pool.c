@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock_reads.h"
 #include "correct.h"
 #include "correct_back.h"
 #include "correct_fence.h"
@@ -243,7 +244,7 @@ static CUresult allocates(CUdeviceptr *address, size_t bytes)
         return backed;
     if (!correct_back_makes_room(bytes))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    row = correct_row(PLAN_POOL);
+    row = correct_is_off() ? NULL : correct_row(PLAN_POOL);
     if (!row || !address || !bytes || !may_ask(call))
         return REAL(cuMemAlloc_v2)(address, bytes);
     const uint64_t kept = take_kept(call->current, bytes);
@@ -365,7 +366,9 @@ static CUresult frees(CUdeviceptr address)
     if (!atomic_load(&pools.any) || !address || !call->current)
         return REAL(cuMemFree_v2)(address);
     const struct plan_row *row = correct_row(PLAN_POOL);
-    const bool wanted = row && state_ask();
+    const bool wanted = row && !correct_is_off() && state_ask();
+    if (row && correct_is_off())
+        correct_count(row, EVENT_CORRECTION_LEFT, 1);
     pthread_mutex_lock(&pools.lock);
     const enum freed freed = keep(call, address, wanted);
     pthread_mutex_unlock(&pools.lock);
@@ -383,6 +386,8 @@ static CUresult frees(CUdeviceptr address)
         result = REAL(cuCtxSynchronize)();
     else
         call->pending_count = 0; // it did not wait
+    if (owed && freed == FREED_PENDING)
+        clock_reads_left_out();
     correct_count(row, owed ? EVENT_CORRECTION_APPLIED : EVENT_CORRECTION_LEFT, 1);
     give_back(within_bounds);
     return result;

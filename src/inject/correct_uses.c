@@ -3,7 +3,8 @@
 // calls: as the argument of a copy or a fill, among a kernel's parameters, or in data that is
 // copied there; so it is looked for in all of them, as words that point into an object or near it.
 // Where that cannot tell (kernels that read the host's memory, graphs, textures), all objects are
-// used.
+// used; so they are where the recording has not shown that the kernel uses only what it is given
+// the address of (plan.h), and where something that it is given may be an address in disguise.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@ enum { MOST_PARAMS = 4096, CHUNK_BYTES = 1 << 16 };
 
 struct params { // of a kernel
     bool known;
+    bool plain; // as the plan says
     uint32_t count;
     uint32_t bytes[];
 };
@@ -88,7 +90,8 @@ static bool is_host(const struct call *call, uint64_t word)
     return sees_pageable(call) && is_mapped(word);
 }
 
-// Parameters are few: a pointer may lie at any byte of them.
+// Parameters are few: a pointer may lie at any byte of them. Whether there is one to memory of the
+// host, or something that is not understood.
 static bool scan_param(struct call *call, const char *param, size_t bytes)
 {
     bool host = false;
@@ -96,7 +99,7 @@ static bool scan_param(struct call *call, const char *param, size_t bytes)
         uint64_t word;
         memcpy(&word, param + i, 8);
         correct_back_use_word(call, word);
-        host = host || (i % 8 == 0 && is_host(call, word));
+        host = host || (i % 8 == 0 && (is_host(call, word) || correct_back_may_mean(word)));
     }
     return host;
 }
@@ -174,8 +177,12 @@ static const struct params *ask_params(CUfunction function)
             break;
         params->bytes[params->count++] = (uint32_t)bytes;
     }
-    if (params) // the driver says so behind the last of them; an older one knows nothing
+    const char *name = NULL;
+    if (params) { // the driver says so behind the last of them; an older one knows nothing
         params->known = result == CUDA_ERROR_INVALID_VALUE;
+        params->plain =
+            REAL(cuFuncGetName)(&name, own) == CUDA_SUCCESS && name && correct_is_plain(name);
+    }
     return params;
 }
 
@@ -210,10 +217,12 @@ static bool scan_params(struct call *call, CUfunction function, void **pointers,
 {
     const char *buffer;
     size_t bytes;
+    const struct params *params = params_of(function);
+    if (!params || !params->plain)
+        return true;
     if (extra && find_packed(extra, &buffer, &bytes))
         return scan_param(call, buffer, bytes);
-    const struct params *params = params_of(function);
-    if (!params || !params->known || (params->count && !pointers))
+    if (!params->known || (params->count && !pointers))
         return true;
     bool host = false;
     for (uint32_t i = 0; i < params->count; i++) {

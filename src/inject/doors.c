@@ -7,7 +7,7 @@
 // given out in the same way.
 //
 // dlsym and dlvsym find by who calls them (RTLD_NEXT, RTLD_DEFAULT), so for all that is not ours to
-// answer they jump to the real one with the caller's return address in place: door_entry below. The
+// answer they jump to the real one with the caller's return address in place: entry.h. The
 // real one is found in the loader's tables, because asking by dlsym would ask ourselves.
 #include <dlfcn.h>
 #include <elf.h>
@@ -18,6 +18,8 @@
 #include "entry.h"
 #include "first_use_inner.h"
 #include "next.h"
+#include "plan/plan.h"
+#include "readers.h"
 #include "state.h"
 
 // --- The table -----------------------------------------------------------------------------------
@@ -145,6 +147,15 @@ struct door_driver door_prepare(void)
     return about;
 }
 
+bool door_is_below(const void *address)
+{
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)address, &found) || !found.dlfo_link_map->l_name)
+        return false;
+    const char *name = found.dlfo_link_map->l_name;
+    return plan_is_below(name, strlen(name));
+}
+
 // --- dlsym, dlvsym -------------------------------------------------------------------------------
 
 static enum hook hook_of_symbol(const char *symbol)
@@ -233,6 +244,7 @@ __attribute__((used)) void *door_choose_dlsym(void *handle, const char *name);
 void *door_choose_dlsym(void *handle, const char *name)
 {
     int error = errno;
+    readers_thread_is_back();
     int choice = answer(handle, name);
     void *next = choice == ANSWER_SWAP     ? (void *)(uintptr_t)plain_dlsym
                  : choice == ANSWER_ABSENT ? (void *)(uintptr_t)absent

@@ -9,10 +9,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "clock_reads.h"
 #include "first_use_inner.h"
 #include "graph_nodes.h"
 #include "host_memory.h"
 #include "plan/plan.h"
+#include "readers.h"
 
 bool first_use_on;
 
@@ -102,6 +104,8 @@ bool use_is_possible(void)
         why = "the program has taken SIGSEGV";
     } else {
         why = use_given_up();
+        if (!why)
+            why = readers_find();
     }
     if (!why)
         return true;
@@ -406,7 +410,7 @@ void use_make_safe(const struct call *call, struct use_range *range)
     range->about.sync = call->number;
     range->sync_path = call->stack;
     use_hash_safe(call, range);
-    if (range->boxes || watch.off) {
+    if (range->boxes || watch.off || readers_known()) {
         range->high = 0;
         range->about.unwatched_bytes = range->about.bytes;
     } else {
@@ -467,6 +471,7 @@ void first_use_after_slowly(struct call *call)
         use_managed_launched();
     }
     const bool sync = is_sync(call);
+    clock_reads_call(call, sync);
     if (call->kind == EVENT_CALL_COPY)
         use_hash_after(call, sync);
     // At the first such call it was not known yet that work has to be counted.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "first_use_inner.h"
+#include "readers.h"
 #include "host_memory.h"
 #include "next.h"
 
@@ -170,31 +171,6 @@ void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp)
 
 // --- Programs in which system calls pass us by ---------------------------------------------------
 
-static bool is_go(const struct link_map *object)
-{
-    // Go's linker leaves a note of its own in the executable.
-    struct dl_find_object found;
-    if (!object->l_ld || _dl_find_object(object->l_ld, &found))
-        return false;
-    const ElfW(Ehdr) *head = found.dlfo_map_start;
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-        return false;
-    const char *base = found.dlfo_map_start;
-    const ElfW(Phdr) *segments = (const void *)(base + head->e_phoff);
-    for (unsigned i = 0; i < head->e_phnum; i++) {
-        const char *at = (const char *)object->l_addr + segments[i].p_vaddr;
-        const char *end = at + segments[i].p_memsz;
-        ElfW(Nhdr) note;
-        while (segments[i].p_type == PT_NOTE && (size_t)(end - at) >= sizeof(note) + 4) {
-            memcpy(&note, at, sizeof(note));
-            if (note.n_namesz == 4 && memcmp(at + sizeof(note), "Go\0", 4) == 0)
-                return true;
-            at += sizeof(note) + ((note.n_namesz + 3) & ~3u) + ((note.n_descsz + 3) & ~3u);
-        }
-    }
-    return false;
-}
-
 bool use_libraries_changed(void)
 {
     static const struct link_map *last; // with the lock of the table, as the count
@@ -211,34 +187,13 @@ bool use_libraries_changed(void)
 
 const char *use_find_obstacle(void)
 {
-    static const struct {
-        const char *library, *why;
-        bool ucx;
-    } obstacles[] = {
-        {"/liburing.so", "liburing is loaded, which has the system touch memory on its own", false},
-        {"/libaio.so", "libaio is loaded, which has the system touch memory on its own", false},
-        {"/libucp.so",
-         "UCX is loaded without MPI, and other processes may read the program's "
-         "memory by it",
-         true},
-    };
     const char *given_up = use_given_up();
     if (given_up)
         return given_up;
     if (!use_is_asked())
         return "libglint-sync.so is not loaded";
-    if (_r_debug.r_map && is_go(_r_debug.r_map))
-        return "the program is of the Go language, whose system calls pass the C library by";
-    const bool mpi = door_next("MPI_Init"); // which has UCX do what it is asked for
-    if (mpi && !atomic_load(&use_outer_mpi))
+    if (door_next("MPI_Init") && !atomic_load(&use_outer_mpi))
         return "MPI is loaded, and the executable that was recorded is not linked with it; record "
                "the program itself, not its launcher";
-    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
-        for (unsigned i = 0; i < sizeof(obstacles) / sizeof(obstacles[0]); i++) {
-            if (object->l_name && strstr(object->l_name, obstacles[i].library) &&
-                !(mpi && obstacles[i].ucx))
-                return obstacles[i].why;
-        }
-    }
-    return NULL;
+    return readers_find();
 }

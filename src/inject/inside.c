@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock_reads.h"
 #include "first_use_inner.h"
 #include "host_memory.h"
 #include "plan/plan.h"
+#include "readers.h"
 
 static bool is_own(const void *caller)
 {
@@ -36,6 +38,10 @@ static const struct inside inside = {
     .open = use_open_for_system,
     .open_all = use_open_all,
     .give_up = use_give_up,
+    .found_reader = readers_found,
+    .load = readers_load,
+    .opened = readers_opened,
+    .clock_read = clock_reads_now,
     .forget = use_forget_memory,
     .forget_block = use_forget_block,
     .may_hold = may_hold,

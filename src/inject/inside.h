@@ -47,6 +47,13 @@ struct inside {
     // Nothing is closed from now on, for this reason, which stays valid; everything is opened.
     void (*give_up)(const char *why);
 
+    // Others that touch the program's memory: see readers.h.
+    void (*found_reader)(const char *why);
+    void (*load)(const char *escapes, const void *caller);
+    void (*opened)(int file);
+    // The caller reads a clock: see clock_reads.h.
+    void (*clock_read)(const void *caller);
+
     // Memory that goes, or is about to change its protection (`told`: its data may be used unseen).
     // Of a block of malloc's, `bytes` is asked for its size.
     void (*forget)(uint64_t low, uint64_t high, bool told);

@@ -237,6 +237,15 @@ static void join(struct told *to, const struct told *from)
         to->counts = from->counts;
 }
 
+// Whether the launch was given an address in the object, as it is, by which its sites reach it.
+static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
+{
+    bool named = false;
+    for (uint32_t i = 0; i < ticket->root_count && !named; i++)
+        named = ticket->roots[i].object == object;
+    return named;
+}
+
 static void put_access(const struct shadow_ticket *ticket, const struct told *told)
 {
     const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
@@ -250,6 +259,7 @@ static void put_access(const struct shadow_ticket *ticket, const struct told *to
         .elements = EVENT_UNKNOWN,
         .new_elements = EVENT_UNKNOWN,
         .shared_elements = EVENT_UNKNOWN,
+        .named = is_named(ticket, told->object),
     };
     if (elements) {
         for (int way = 0; way < 2; way++) {

@@ -85,6 +85,8 @@ struct door_driver door_prepare(void);
 
 // The next dlsym after ours in the order of loading.
 void *door_next_dlsym(void);
+// Whether the address is in CUDA's own libraries, or in this one. Takes no lock.
+bool door_is_below(const void *address);
 
 // --- What the driver knows by handle -------------------------------------------------------------
 

@@ -25,6 +25,7 @@ void plan_fini(struct plan *plan)
     base_array_fini(&plan->images);
     base_array_fini(&plan->frames);
     base_array_fini(&plan->rows);
+    base_array_fini(&plan->kernels);
     base_arena_fini(&plan->texts);
 }
 
@@ -100,6 +101,22 @@ enum base_code plan_add_row(struct plan *plan, struct plan_row row, const struct
     return BASE_OK;
 }
 
+static enum base_code add_kernel(struct plan *plan, struct base_str name, struct base_error *error)
+{
+    if (!name.length || memchr(name.text, '\n', name.length))
+        return BASE_OK;
+    const char **place = base_array_push(&plan->kernels);
+    BASE_RETURN_IF(!place, error, BASE_NO_MEMORY, "out of memory for a plan");
+    *place = base_alloc_text(&plan->texts, name.text, name.length);
+    BASE_RETURN_IF(!*place, error, BASE_NO_MEMORY, "out of memory for a plan");
+    return BASE_OK;
+}
+
+enum base_code plan_add_kernel(struct plan *plan, const char *name, struct base_error *error)
+{
+    return add_kernel(plan, base_str(name), error);
+}
+
 void plan_write(const struct plan *plan, struct base_buf *out)
 {
     base_buf_printf(out, "%s\n", head);
@@ -117,6 +134,8 @@ void plan_write(const struct plan *plan, struct base_buf *out)
         }
         base_buf_puts(out, row->truncated ? " ...\n" : "\n");
     }
+    for (size_t i = 0; i < plan->kernels.count; i++)
+        base_buf_printf(out, "kernel %s\n", plan->kernels.items[i]);
     base_buf_printf(out, "%s\n", end);
 }
 
@@ -217,6 +236,8 @@ static enum base_code read_line(struct base_str line, struct plan *plan, unsigne
                        at);
         return code;
     }
+    if (base_str_is(word, "kernel"))
+        return add_kernel(plan, line, error);
     for (int i = PLAN_NONE + 1; i < PLAN_REMEDIES; i++)
         if (base_str_is(word, names[i]))
             return read_row(line, plan, (enum plan_remedy)i, at, error);

@@ -9,9 +9,12 @@
 //     async-copy 0:11d0 0:1240 1:29d90 ...   each with its image, counted from 0; "...": the path
 //     back =4 =1 0:1010 1:29d90              had more. Numbers that the remedy needs come before
 //     last-use 0:11e8 0:1240 1:29d90
+//     kernel _Z4fillPfi                      a plain kernel, by its name to the end of the line
 //     end
 //
-// Rows are numbered from 1, in the order of the text. Several may have the same path.
+// Rows are numbered from 1, in the order of the text. Several may have the same path. A kernel is
+// plain if every object that it was seen to use was named by an address among what it was given:
+// all objects have memory before any other is launched.
 #ifndef GLINT_PLAN_PLAN_H
 #define GLINT_PLAN_PLAN_H
 
@@ -61,7 +64,8 @@ struct plan { // begins as {0}
     BASE_ARRAY(struct plan_image) images;
     BASE_ARRAY(struct plan_frame) frames;
     BASE_ARRAY(struct plan_row) rows;
-    struct base_arena texts; // of the images
+    BASE_ARRAY(const char *) kernels; // that are plain
+    struct base_arena texts;          // of the images and kernels
 };
 
 void plan_fini(struct plan *plan);
@@ -78,6 +82,9 @@ enum base_code plan_add_image(struct plan *plan, const char *build_id, const cha
 // The row's number; `row` has its frames at `frames` instead of in the plan.
 enum base_code plan_add_row(struct plan *plan, struct plan_row row, const struct plan_frame *frames,
                             size_t *number, struct base_error *error);
+
+// The name is copied. One that a plan cannot have is left out.
+enum base_code plan_add_kernel(struct plan *plan, const char *name, struct base_error *error);
 
 void plan_write(const struct plan *plan, struct base_buf *out);
 // Into an empty plan. BASE_SYNTAX with the line where it is none; the plan is then empty again.

@@ -394,6 +394,7 @@ struct profile_access { // what one launch did to one object
     uint64_t new_elements;              // of those, that no launch had touched before
     uint64_t shared_elements;           // and that only one launch had touched before
     uint32_t element_bytes;             // 0: elements are not told
+    bool named; // an address in the object was among what the kernel was given; false: or unknown
 };
 
 enum { PROFILE_COUNT_BINS = 64, PROFILE_HOT_RANGES = 8 };
@@ -466,6 +467,7 @@ enum profile_use_kind {
     PROFILE_USE_SYSTEM,    // handed to the system or to the driver
     PROFILE_USE_UNKNOWN,   // it may have been used from then on, without being seen
     PROFILE_USE_UNWATCHED, // not used until then; from then on it was not watched
+    PROFILE_USE_CLOCK,     // of no data: the thread that had waited read a clock next
     PROFILE_USE_KINDS
 };
 

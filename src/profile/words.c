@@ -116,7 +116,7 @@ static const char *const map_kinds[] = {
 static const char *const use_kinds[PROFILE_USE_KINDS] = {
     [PROFILE_USE_READ] = "read",           [PROFILE_USE_WRITE] = "write",
     [PROFILE_USE_SYSTEM] = "system",       [PROFILE_USE_UNKNOWN] = "unknown",
-    [PROFILE_USE_UNWATCHED] = "unwatched",
+    [PROFILE_USE_UNWATCHED] = "unwatched", [PROFILE_USE_CLOCK] = "clock",
 };
 
 static const char *const hosts[PROFILE_HOST_KINDS] = {

@@ -44,7 +44,7 @@ enum base_code profile_add_access(struct profile_writer *writer,
 {
     // PROFILE_UNKNOWN is -1 there.
     int64_t shape[] = {0,
-                       access->read | access->written << 1,
+                       access->read | access->written << 1 | access->named << 2,
                        (int64_t)access->bytes_read,
                        (int64_t)access->bytes_written,
                        (int64_t)access->elements,

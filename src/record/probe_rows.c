@@ -92,7 +92,8 @@ bool record_access(struct session *session, struct record_piece *piece)
                                           .elements = event.elements,
                                           .new_elements = event.new_elements,
                                           .shared_elements = event.shared_elements,
-                                          .element_bytes = event.element_bytes};
+                                          .element_bytes = event.element_bytes,
+                                          .named = event.named};
     profile_add_access(session->writer, &access, &session->error);
     return true;
 }

@@ -2,7 +2,7 @@
 // First uses of what the GPU gave the program: from records to rows.
 #include "rows.h"
 
-_Static_assert((int)EVENT_USE_UNWATCHED == (int)PROFILE_USE_UNWATCHED &&
+_Static_assert((int)EVENT_USE_CLOCK == (int)PROFILE_USE_CLOCK &&
                    (int)EVENT_USE_KINDS == (int)PROFILE_USE_KINDS,
                "values are the same");
 

@@ -7,6 +7,7 @@
 //   memory    uses two large objects one after the other, and has both all the time; with
 //   together  in the end both at once
 //   out=FILE  writes the result there, behind what the file had
+//   measured  reads the clock behind each synchronisation
 //   time      prints the time too, so that no run is like another
 //   err       prints it to stderr
 //   input     prints how many bytes there are to read
@@ -131,6 +132,8 @@ int main(int argc, char **argv)
     CUdeviceptr result;
     unsigned char found[LOOKED_AT];
     unsigned long sum = 0;
+    volatile clock_t spent = 0;
+    const bool timed = value_of(argc, argv, "measured");
     CHECK(cuInit(0));
     CHECK(cuDevicePrimaryCtxRetain(&context, 0));
     CHECK(cuCtxSetCurrent(context));
@@ -140,6 +143,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < (steps ? atoi(steps) : 6); i++) {
         step(result, i);
         CHECK(cuCtxSynchronize());
+        if (timed)
+            spent += clock();
         CHECK(cuMemcpyDtoH_v2(ignored, result, BYTES));
     }
     CHECK(cuMemcpyDtoH_v2(found, result, sizeof(found)));

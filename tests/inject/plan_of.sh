@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes a plan for calls of a profile: plan_of.sh PROFILE REMEDY CONDITION [REMEDY CONDITION]... > PLAN,
-# where a condition is SQL on v_calls. Tests of single remedies use it; glint fix decides for itself.
+# where a condition is SQL on v_calls. All kernels are plain. Tests of single remedies use it; glint fix decides for itself.
 set -eu
 profile=$1
 shift
@@ -17,4 +17,5 @@ while [ $# -gt 1 ]; do
         WHERE id IN (SELECT call_path FROM v_calls c WHERE $2) GROUP BY id"
     shift 2
 done
+ask "SELECT DISTINCT 'kernel ' || coalesce(mangled, name) FROM v_kernels"
 echo end

@@ -327,8 +327,10 @@ void world_check(const struct world *world, const struct expected *expected, siz
     for (size_t launch = 0; launch < launches; launch++) {
         for (size_t i = 0; i < expected[launch].count; i++) {
             assert_true(at < count);
-            assert_memory_equal(records[at].bytes, &expected[launch].accesses[i],
-                                sizeof(struct event_access));
+            struct event_access access;
+            memcpy(&access, records[at].bytes, sizeof(access));
+            access.named = 0; // which is test_shadow.c's concern
+            assert_memory_equal(&access, &expected[launch].accesses[i], sizeof(access));
             at++;
         }
         const size_t counted = world->facts & INSTRUMENT_COUNTS ? expected[launch].counted : 0;

@@ -2,7 +2,8 @@
 # A program that is corrected does not notice: test_correct.sh PROGRAM CASE[:REMEDY...]... All of its
 # explicit synchronisations and copies are in the plan, needed or not, and the simulated GPU begins
 # its work late, so that whatever is not made up for in time is seen. What the case prints and how
-# it ends is what it is without a plan; the remedies named are applied.
+# it ends is what it is without a plan; the remedies named are applied. REMEDY `off`: a note says that
+# nothing is corrected any more, and else none does.
 set -eu
 program=$1
 shift
@@ -29,7 +30,14 @@ for asked; do
         echo "$case: not as without a plan:"
         diff "$work/native" "$work/corrected" || bad=1
     fi
+    off=$("$GLINT" query --format csv "$work/corrected.glint" "SELECT count(*) FROM v_notes WHERE text LIKE '%nothing is corrected:%'" | sed 1d)
+    case " $wanted " in *" off "*) expected=1 ;; *) expected=0 ;; esac
+    [ "$off" = $expected ] || {
+        echo "$case: $off notes say that nothing is corrected, not $expected"
+        bad=1
+    }
     for remedy in $wanted; do
+        [ "$remedy" != off ] || continue
         "$GLINT" query --format csv "$work/corrected.glint" "SELECT remedy FROM v_corrections WHERE row AND applied" |
             grep -q "$remedy" || {
             echo "$case: $remedy is not applied"

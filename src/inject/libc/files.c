@@ -107,6 +107,15 @@ static void open_span(const struct inside *inside, struct span span, struct unwi
         inside->open(span.low, span.high, caller);
 }
 
+static const char own_process[] =
+    "the program reads or writes its own memory by process_vm_readv or _writev";
+
+static void read_process(const struct inside *inside, pid_t pid, const void *caller)
+{
+    if (pid == getpid() && !inside->is_own(caller))
+        inside->found_reader(own_process);
+}
+
 // Defines a function that hands memory over. Where it is watched for, `handed` is looked at.
 // The compiler knows them by other names than the linker: not all are declared as they are.
 #define HANDS_OVER(type, name, params, args, handed)           \
@@ -175,14 +184,17 @@ HANDS_OVER(ssize_t, recvmsg, (int f, struct msghdr *m, int flags), (f, m, flags)
 HANDS_OVER(int, recvmmsg, (int f, struct mmsghdr *m, unsigned n, int flags, struct timespec *time),
            (f, m, n, flags, time), messages_of(m, n))
 HANDS_OVER(ssize_t, getrandom, (void *p, size_t n, unsigned flags), (p, n, flags), one(p, n))
-HANDS_OVER(ssize_t, process_vm_readv,
-           (pid_t pid, const struct iovec *own, unsigned long count, const struct iovec *other,
-            unsigned long others, unsigned long flags),
-           (pid, own, count, other, others, flags), vector(own, (long)count))
-HANDS_OVER(ssize_t, process_vm_writev,
-           (pid_t pid, const struct iovec *own, unsigned long count, const struct iovec *other,
-            unsigned long others, unsigned long flags),
-           (pid, own, count, other, others, flags), vector(own, (long)count))
+
+// Of another process, they hand over memory of this one; of this one, both ends are its memory, and
+// one of them is not touched as the program touches it.
+#define OF_PROCESS(name)                                                               \
+    HANDS_OVER(ssize_t, name,                                                          \
+               (pid_t pid, const struct iovec *own, unsigned long count,               \
+                const struct iovec *other, unsigned long others, unsigned long flags), \
+               (pid, own, count, other, others, flags),                                \
+               (read_process(inside, pid, __builtin_return_address(0)), vector(own, (long)count)))
+OF_PROCESS(process_vm_readv)
+OF_PROCESS(process_vm_writev)
 
 // What compilers make of these where they know how large the memory is.
 HANDS_OVER(ssize_t, __read_chk, (int f, void *p, size_t n, size_t room), (f, p, n, room), one(p, n))
@@ -242,6 +254,42 @@ int use_ioctl(int file, unsigned long request, ...)
     return result;
 }
 
+// What the system then does on its own, or to memory that the arguments do not name.
+static const char *reader_of(long number, long first)
+{
+    switch (number) {
+    case SYS_io_uring_setup:
+    case SYS_io_uring_enter:
+    case SYS_io_uring_register:
+        return "the program uses io_uring, by which the system touches memory on its own";
+    case SYS_io_setup:
+    case SYS_io_submit: return "the program has the system touch memory on its own (io_submit)";
+    case SYS_userfaultfd: return "the program handles page faults itself (userfaultfd)";
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev: return first == getpid() ? own_process : NULL;
+    default: return NULL;
+    }
+}
+
+static bool opens_file(long number)
+{
+#ifdef SYS_open
+    if (number == SYS_open)
+        return true;
+#endif
+    return number == SYS_openat || number == SYS_openat2;
+}
+
+static void before_system_call(const struct inside *inside, long number, const long argument[6])
+{
+    const char *why = reader_of(number, argument[0]);
+    if (why)
+        inside->found_reader(why);
+    if (libc_blocks_fault(number, argument))
+        inside->give_up(libc_blocked);
+    inside->open_all();
+}
+
 long use_syscall(long number, ...) __asm__("syscall");
 long use_syscall(long number, ...)
 {
@@ -253,12 +301,14 @@ long use_syscall(long number, ...)
     va_end(list);
     long (*const next)(long, ...) = NEXT(syscall, long (*)(long, ...));
     const struct inside *inside = libc_inside();
-    if (inside && number != SYS_gettid && !inside->is_own(__builtin_return_address(0))) {
-        if (libc_blocks_fault(number, argument))
-            inside->give_up(libc_blocked);
-        inside->open_all();
-    }
-    return next(number, argument[0], argument[1], argument[2], argument[3], argument[4],
-                argument[5]);
+    const bool watched =
+        inside && number != SYS_gettid && !inside->is_own(__builtin_return_address(0));
+    if (watched)
+        before_system_call(inside, number, argument);
+    const long result =
+        next(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+    if (watched && opens_file(number))
+        inside->opened((int)result);
+    return result;
 }
 #pragma GCC visibility pop

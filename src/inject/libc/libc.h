@@ -9,6 +9,9 @@
 //   memory.c   functions that allocate and free memory
 //   spare.c    large blocks that were freed, for the next of their size
 //   signals.c  functions that set signal handlers and masks
+//   loading.c  dlopen
+//   readers.c  other functions by which others get to touch the program's memory
+//   clocks.c   functions that read a clock
 #ifndef GLINT_INJECT_LIBC_LIBC_H
 #define GLINT_INJECT_LIBC_LIBC_H
 

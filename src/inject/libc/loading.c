@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dlopen: a library that is loaded by it may have other processes, or the system, touch memory
 // unseen (MPI, UCX, liburing). What is closed is opened before; whether such a library has come is
-// looked at before anything is closed again (use_find_obstacle).
+// looked at before anything is closed again (readers.h).
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -26,28 +26,43 @@ static bool is_loaded(const char *file)
     return !file; // the program itself
 }
 
-static void open_for(const char *file)
+// `escapes`: why nothing that the library does will be seen; NULL: it will.
+static void load(const char *file, bool loaded, const char *escapes, const void *caller)
 {
     const struct inside *inside = libc_inside();
     const int error = errno;
-    if (inside && !is_loaded(file))
+    if (inside && file && (escapes || !loaded)) {
+        inside->load(escapes, caller);
         inside->open_all();
+    }
     errno = error;
 }
 
-__attribute__((used)) void *door_choose_dlopen(const char *file, long mode);
-void *door_choose_dlopen(const char *file, long mode)
+__attribute__((used)) void *door_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused,
+                                               const void *caller);
+void *door_choose_dlopen(const char *file, uintptr_t mode, uintptr_t unused, const void *caller)
 {
+    (void)unused;
     if (!(mode & RTLD_NOLOAD))
-        open_for(file);
+        load(file, is_loaded(file),
+             mode & RTLD_DEEPBIND
+                 ? "a library was opened with RTLD_DEEPBIND, whose calls cannot be seen"
+                 : NULL,
+             caller);
     return NEXT(dlopen, void *);
 }
 
-__attribute__((used)) void *door_choose_dlmopen(long space, const char *file);
-void *door_choose_dlmopen(long space, const char *file)
+__attribute__((used)) void *door_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode,
+                                                const void *caller);
+void *door_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode, const void *caller)
 {
-    (void)space;
-    open_for(file);
+    if (!(mode & RTLD_NOLOAD))
+        load(file, false,
+             (Lmid_t)space != LM_ID_BASE || mode & RTLD_DEEPBIND
+                 ? "a library was opened in a namespace of its own (dlmopen), whose calls cannot be "
+                   "seen"
+                 : NULL,
+             caller);
     return NEXT(dlmopen, void *);
 }
 

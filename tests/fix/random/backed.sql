@@ -22,4 +22,5 @@ UNION ALL SELECT 1, place, 'image ' || build_id || ' ' || path FROM images
 UNION ALL SELECT 2, number, 'last-use ' || text FROM rows WHERE remedy = 'last-use'
 UNION ALL SELECT 3, number, 'back =' || (number * 7 % (uses + 1)) || ' =' || (1 + number % 3) || ' ' || text FROM rows WHERE remedy = 'back'
 UNION ALL SELECT 4, 0, remedy || ' ' || text FROM waits WHERE remedy IS NOT NULL
-UNION ALL SELECT 5, 0, 'end') ORDER BY part, place
+UNION ALL SELECT DISTINCT 5, 0, 'kernel ' || coalesce(mangled, name) FROM v_kernels
+UNION ALL SELECT 6, 0, 'end') ORDER BY part, place

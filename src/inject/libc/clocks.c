@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the C library that read a clock (inject/clock_reads.h). A processor's counter that a
+// program reads itself is not seen.
+#include <dlfcn.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+
+#include "inject/next.h"
+#include "libc.h"
+
+// Some are chosen by the loader (STT_GNU_IFUNC), which alone can say what they are.
+static void *find(const char *name)
+{
+    void *found = door_next(name);
+    return found ? found : dlsym(RTLD_NEXT, name);
+}
+
+#define READS(type, name, params, args)                                  \
+    type clock_##name params __asm__(#name);                             \
+    type clock_##name params                                             \
+    {                                                                    \
+        static void *_Atomic known;                                      \
+        void *next = atomic_load_explicit(&known, memory_order_relaxed); \
+        if (__builtin_expect(!next, 0)) {                                \
+            next = find(#name);                                          \
+            atomic_store_explicit(&known, next, memory_order_relaxed);   \
+        }                                                                \
+        const struct inside *inside = libc_inside();                     \
+        if (inside)                                                      \
+            inside->clock_read(__builtin_return_address(0));             \
+        return ((type(*) params)next)args;                               \
+    }
+
+#pragma GCC visibility push(default)
+READS(int, clock_gettime, (clockid_t which, struct timespec *now), (which, now))
+READS(int, gettimeofday, (struct timeval * now, void *zone), (now, zone))
+READS(int, timespec_get, (struct timespec * now, int base), (now, base))
+READS(time_t, time, (time_t * now), (now))
+READS(clock_t, clock, (void), ())
+READS(clock_t, times, (struct tms * spent), (spent))
+#pragma GCC visibility pop

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Waits behind which the program reads a clock: test_clocks.sh PROGRAM. A recording tells them, so that they are not in the plan; and where a plan leaves
+# them out all the same, they are made up for before the clock is read, which shows in how many were paid.
+set -eu
+program=$1
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+
+expect() { # WHAT GOT CONDITION
+    # shellcheck disable=SC2086
+    test "$2" $3 || {
+        echo "$1: $2, which is not $3"
+        bad=1
+    }
+}
+ask() { "$GLINT" query --format csv "$work/$1.glint" "$2" | sed 1d; }
+
+for way in clock_gettime gettimeofday timespec_get time clock times before later none; do
+    case $way in before | later | none) told=0 paid='-le 1' ;; *) told=3 paid='-ge 2' ;; esac
+    # A clock that is read at any time while something is owed is true, too.
+    [ $way = none ] || [ $told != 0 ] || paid='-ge 0'
+    "$GLINT" record --device sim -q -f -o "$work/a.glint" --sync-tracking on -- "$program" $way >/dev/null
+    expect "$way: waits told to be timed" "$(ask a "SELECT count(*) FROM v_first_uses WHERE how = 'clock'")" "-eq $told"
+    "$here/make_plan.sh" "$work/a.glint" >"$work/plan"
+    GLINT_PLAN=$work/plan GLINT_SIM_DELAY_US=100000 "$GLINT" record --device sim -q -f -t off -a none --sync-tracking off \
+        -o "$work/b.glint" -- "$program" $way >/dev/null
+    expect "$way: waits paid" "$(ask b 'SELECT coalesce(sum(paid), 0) FROM v_corrections')" "$paid"
+done
+exit $bad
