@@ -102,7 +102,7 @@ static void indentation_follows_the_depth(void **state)
 static void text_is_escaped(void **state)
 {
     (void)state;
-    WRITES(0, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7F\"",
+    WRITES(0, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"",
            base_json_string(json, "\"\\/\b\f\n\r\t\x01\x1F\x7F"));
     WRITES(0, "\"a\\u0000b\"", base_json_str(json, (struct base_str){"a\0b", 3}));
     WRITES(0, "\"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x92\xA1\"",
@@ -197,7 +197,7 @@ static void what_is_not_utf8_is_replaced(void **state)
     WRITES(0, "\"" FFFD "\"", base_json_str(json, (struct base_str){"\xC3\xA4", 1}));
     // The first and last characters of each length are valid.
     WRITES(
-        0, "\"\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\"",
+        0, "\"\\u0080\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\"",
         base_json_string(json, "\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF"));
     WRITES(0, "\"\xF0\x90\x80\x80\xF4\x8F\xBF\xBF\"",
            base_json_string(json, "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"));

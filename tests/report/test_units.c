@@ -55,8 +55,9 @@ static void text_keeps_utf8_and_escapes_the_rest(void **state)
         {"", ""},
         {"plain ~", "plain ~"},
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82"},
-        {"\n\t\r\x1b\x7f", "\\n\\t\\x0d\\x1b\\x7f"},
+        {"\n\t\r\x1b\x7f", "\\n\\t\\r\\x1b\\x7f"},
         {"\xc2\x9b", "\\xc2\\x9b"},                   // a control character of two bytes
+        {"a\xe2\x80\xae\xd8\x9c", "a\\u202e\\u061c"}, // other directions of text
         {"\xc2\xa0", "\xc2\xa0"},                     // the first after those
         {"\xff", "\\xff"},                            // never in UTF-8
         {"\xc3", "\\xc3"},                            // cut off
