@@ -7,16 +7,16 @@
 #include "reader.h"
 
 PROFILE_DEFINE_EACH(probe, probe, PROBES,
-                    "SELECT kernel, facts, reason FROM probes ORDER BY kernel", .kernel = U32(0),
-                    .facts = U32(1), .reason = TEXT(2))
+                    "SELECT kernel, facts, reason FROM probes ORDER BY kernel",
+                    .kernel = NUMBER32(0), .facts = U32(1), .reason = TEXT(2))
 
 PROFILE_DEFINE_EACH(
     kernel_site, kernel_site, KERNEL_SITES,
     "SELECT kernel, number, function, opcode, type, type_count, bytes, access, generic,"
     " instruction, ptx_line, file, line, col, inlined, at_file, at_line, at_col FROM kernel_sites"
     " ORDER BY kernel, number",
-    .kernel = U32(0), .number = U32(1), .function = TEXT(2), .opcode = TEXT(3), .type = TEXT(4),
-    .type_count = U32(5), .bytes = U32(6),
+    .kernel = NUMBER32(0), .number = NUMBER32(1), .function = TEXT(2), .opcode = TEXT(3),
+    .type = TEXT(4), .type_count = U32(5), .bytes = U32(6),
     .access = (enum profile_site_access)profile_known(at, 7, PROFILE_SITE_LOAD,
                                                       PROFILE_SITE_ATOMIC + 1, PROFILE_SITE_ATOMIC),
     .generic = BOOL(8), .instruction = U32(9), .ptx_line = U32(10), .file = TEXT(11),
@@ -67,9 +67,11 @@ const struct profile_access *profile_accesses_next(struct profile_accesses *acce
         return NULL;
     }
     accesses->damaged = sqlite3_column_type(at, 10) == SQLITE_NULL; // no such shape
-    accesses->row = (struct profile_access){.call = U64(0),
-                                            .node = U32(1),
-                                            .object = U64(2),
+    struct profile *profile = accesses->profile;
+    profile->row_damaged = false;
+    accesses->row = (struct profile_access){.call = NUMBER(0),
+                                            .node = NUMBER32(1),
+                                            .object = NUMBER(2),
                                             .read = U64(3) & 1,
                                             .written = U64(3) >> 1 & 1,
                                             .named = U64(3) >> 2 & 1,
@@ -79,6 +81,7 @@ const struct profile_access *profile_accesses_next(struct profile_accesses *acce
                                             .new_elements = U64(7),
                                             .shared_elements = U64(8),
                                             .element_bytes = U32(9)};
+    accesses->damaged |= profile->row_damaged;
     return accesses->damaged ? NULL : &accesses->row;
 }
 
@@ -144,9 +147,9 @@ static enum base_code take_counts(struct profile *profile, sqlite3_stmt *at, voi
     struct counts_walk *walk = state;
     if (sqlite3_column_type(at, 3) == SQLITE_NULL)
         return profile_damaged(profile, error);
-    struct profile_counts row = {.call = U64(0),
-                                 .node = U32(1),
-                                 .object = U64(2),
+    struct profile_counts row = {.call = NUMBER(0),
+                                 .node = NUMBER32(1),
+                                 .object = NUMBER(2),
                                  .sum = U64(4),
                                  .squares_low = U64(5),
                                  .squares_high = U64(6),
@@ -155,6 +158,8 @@ static enum base_code take_counts(struct profile *profile, sqlite3_stmt *at, voi
     enum base_code code = take_bins(profile, walk, I64(3), &row, error);
     if (code != BASE_OK)
         return code;
+    if (profile->row_damaged)
+        return profile_damaged(profile, error);
     return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;
 }
 
@@ -216,7 +221,7 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
     if (got != bytes || U64(2) / 8 > map_bytes || bytes > map_bytes - U64(2) / 8)
         return profile_damaged(profile, error);
     const struct profile_map row = {
-        .object = U64(0),
+        .object = NUMBER(0),
         .kind = (enum profile_map_kind)profile_known(at, 1, PROFILE_MAP_TOUCHED,
                                                      PROFILE_MAP_SHARED + 1, PROFILE_MAP_NONE),
         .first = U64(2),
@@ -224,6 +229,8 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
         .elements = U64(4),
         .bits = walk->bits,
         .bit_bytes = got};
+    if (profile->row_damaged)
+        return profile_damaged(profile, error);
     return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;
 }
 

@@ -31,8 +31,18 @@ const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int colum
     int64_t number = sqlite3_column_int64(at, column);
     if (number > 0 && (uint64_t)number <= profile->strings.count)
         return profile->strings.items[number - 1];
-    profile->lacks_text |= number != 0;
+    profile->row_damaged |= number != 0;
     return NULL;
+}
+
+uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most)
+{
+    int64_t number = sqlite3_column_int64(at, column);
+    if (sqlite3_column_type(at, column) == SQLITE_INTEGER && number >= 0 &&
+        (uint64_t)number <= most)
+        return (uint64_t)number;
+    profile->row_damaged = true;
+    return 0;
 }
 
 const char *profile_word_at(struct profile *profile, sqlite3_stmt *at, int column)
@@ -64,10 +74,10 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     enum base_code code = profile_read_prepare(profile, sql, &at, error);
     if (code != BASE_OK)
         return code;
-    profile->lacks_text = false;
+    profile->row_damaged = false;
     while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW) {
         code = take(profile, at, state, error);
-        if ((code == BASE_OK || code == BASE_NOT_FOUND) && profile->lacks_text)
+        if ((code == BASE_OK || code == BASE_NOT_FOUND) && profile->row_damaged)
             code = profile_damaged(profile, error);
     }
     if (code == BASE_OK && result != SQLITE_DONE)

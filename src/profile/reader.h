@@ -7,13 +7,16 @@
 #include "schema.h"
 
 // Columns of the row that the statement `at` stands at, by their number.
-#define I32(column)  sqlite3_column_int(at, column)
-#define U32(column)  ((uint32_t)sqlite3_column_int64(at, column))
-#define I64(column)  sqlite3_column_int64(at, column)
-#define U64(column)  ((uint64_t)sqlite3_column_int64(at, column))
-#define BOOL(column) (sqlite3_column_int64(at, column) != 0)
-#define TEXT(column) profile_text_at(profile, at, column)
-#define WORD(column) profile_word_at(profile, at, column)
+#define I32(column)      sqlite3_column_int(at, column)
+#define U32(column)      ((uint32_t)sqlite3_column_int64(at, column))
+#define I64(column)      sqlite3_column_int64(at, column)
+#define U64(column)      ((uint64_t)sqlite3_column_int64(at, column))
+#define BOOL(column)     (sqlite3_column_int64(at, column) != 0)
+#define TEXT(column)     profile_text_at(profile, at, column)
+#define WORD(column)     profile_word_at(profile, at, column)
+// By which rows are in order.
+#define NUMBER(column)   profile_number_at(profile, at, column, INT64_MAX)
+#define NUMBER32(column) ((uint32_t)profile_number_at(profile, at, column, UINT32_MAX))
 
 // What calls share, by its number less 1.
 struct profile_site {
@@ -25,7 +28,7 @@ struct profile {
     sqlite3 *db;
     char *path;
     bool lacks_log;   // it was being written, and the log that belongs to it is not there
-    bool lacks_text;  // a row that was read has the number of a text that is not there
+    bool row_damaged; // a row that was read has a number that cannot be: see TEXT and NUMBER
     unsigned minor;   // version, as the file's head tells
     bool in_query;    // statements are the user's
     char refusal[80]; // what the user's statement may not do
@@ -58,7 +61,10 @@ enum base_code profile_damaged(struct profile *profile, struct base_error *error
 // A text by its number in the column; NULL where it is 0. A number without a text is damage, at
 // which the walk over the rows ends.
 const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int column);
-// The same, and "" where the number is 0: for rows that make no sense without it.
+// A number from 0 to `most` that rows are ordered by: what is larger, negative or no integer would
+// come in another order than it is promised, and is damage.
+uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
+// As profile_text_at, and "" where the number is 0: for rows that make no sense without it.
 const char *profile_word_at(struct profile *profile, sqlite3_stmt *at, int column);
 
 // Calls take(profile, row, state) for every row of a statement until it returns other than BASE_OK;
@@ -86,8 +92,8 @@ enum base_code profile_read_prepare(struct profile *profile, const char *sql, sq
     {                                                                                             \
         const struct each_##what *to = state;                                                     \
         struct profile_##row_type row = {__VA_ARGS__};                                            \
-        (void)profile;                                                                            \
-        (void)error;                                                                              \
+        if (profile->row_damaged)                                                                 \
+            return profile_damaged(profile, error);                                               \
         return to->each(to->user, &row) ? BASE_OK : BASE_NOT_FOUND;                               \
     }                                                                                             \
     PROFILE_EACH(what, row_type)                                                                  \
