@@ -167,7 +167,7 @@ static enum base_code take_call(struct profile *profile, sqlite3_stmt *at, void 
     if (number == 0 || number > profile->sites.count)
         return profile_damaged(profile, error);
     const struct profile_site *site = &profile->sites.items[number - 1];
-    struct profile_call call = {.number = NUMBER(0),
+    struct profile_call call = {.number = KEY(0),
                                 .start_ns = (int64_t)U64(1),
                                 .end_ns = (int64_t)(U64(1) + U64(2)),
                                 .function = site->function,

@@ -7,15 +7,15 @@
 #include "reader.h"
 
 PROFILE_DEFINE_EACH(probe, probe, PROBES,
-                    "SELECT kernel, facts, reason FROM probes ORDER BY kernel",
-                    .kernel = NUMBER32(0), .facts = U32(1), .reason = TEXT(2))
+                    "SELECT kernel, facts, reason FROM probes ORDER BY kernel", .kernel = KEY32(0),
+                    .facts = U32(1), .reason = TEXT(2))
 
 PROFILE_DEFINE_EACH(
     kernel_site, kernel_site, KERNEL_SITES,
     "SELECT kernel, number, function, opcode, type, type_count, bytes, access, generic,"
     " instruction, ptx_line, file, line, col, inlined, at_file, at_line, at_col FROM kernel_sites"
     " ORDER BY kernel, number",
-    .kernel = NUMBER32(0), .number = NUMBER32(1), .function = TEXT(2), .opcode = TEXT(3),
+    .kernel = KEY32(0), .number = NUMBER32(1), .function = TEXT(2), .opcode = TEXT(3),
     .type = TEXT(4), .type_count = U32(5), .bytes = U32(6),
     .access = (enum profile_site_access)profile_known(at, 7, PROFILE_SITE_LOAD,
                                                       PROFILE_SITE_ATOMIC + 1, PROFILE_SITE_ATOMIC),
@@ -68,6 +68,7 @@ const struct profile_access *profile_accesses_next(struct profile_accesses *acce
     }
     accesses->damaged = sqlite3_column_type(at, 10) == SQLITE_NULL; // no such shape
     struct profile *profile = accesses->profile;
+    const uint64_t last_call = accesses->row.call;
     profile->row_damaged = false;
     accesses->row = (struct profile_access){.call = NUMBER(0),
                                             .node = NUMBER32(1),
@@ -81,7 +82,7 @@ const struct profile_access *profile_accesses_next(struct profile_accesses *acce
                                             .new_elements = U64(7),
                                             .shared_elements = U64(8),
                                             .element_bytes = U32(9)};
-    accesses->damaged |= profile->row_damaged;
+    accesses->damaged |= profile->row_damaged || accesses->row.call < last_call;
     return accesses->damaged ? NULL : &accesses->row;
 }
 
@@ -147,7 +148,7 @@ static enum base_code take_counts(struct profile *profile, sqlite3_stmt *at, voi
     struct counts_walk *walk = state;
     if (sqlite3_column_type(at, 3) == SQLITE_NULL)
         return profile_damaged(profile, error);
-    struct profile_counts row = {.call = NUMBER(0),
+    struct profile_counts row = {.call = KEY(0),
                                  .node = NUMBER32(1),
                                  .object = NUMBER(2),
                                  .sum = U64(4),
@@ -221,7 +222,7 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
     if (got != bytes || U64(2) / 8 > map_bytes || bytes > map_bytes - U64(2) / 8)
         return profile_damaged(profile, error);
     const struct profile_map row = {
-        .object = NUMBER(0),
+        .object = KEY(0),
         .kind = (enum profile_map_kind)profile_known(at, 1, PROFILE_MAP_TOUCHED,
                                                      PROFILE_MAP_SHARED + 1, PROFILE_MAP_NONE),
         .first = U64(2),

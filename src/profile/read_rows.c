@@ -5,47 +5,47 @@
 
 PROFILE_DEFINE_EACH(image, image, IMAGES,
                     "SELECT number, path, build_id, start, end, bias FROM images ORDER BY number",
-                    .number = NUMBER32(0), .path = TEXT(1), .build_id = TEXT(2), .start = U64(3),
+                    .number = KEY32(0), .path = TEXT(1), .build_id = TEXT(2), .start = U64(3),
                     .end = U64(4), .bias = U64(5))
 
 PROFILE_DEFINE_EACH(function, function, FUNCTIONS,
-                    "SELECT number, name FROM functions ORDER BY number", .number = NUMBER32(0),
+                    "SELECT number, name FROM functions ORDER BY number", .number = KEY32(0),
                     .name = TEXT(1))
 
 PROFILE_DEFINE_EACH(thread, thread, THREADS,
-                    "SELECT number, tid, name FROM threads ORDER BY number", .number = NUMBER32(0),
+                    "SELECT number, tid, name FROM threads ORDER BY number", .number = KEY32(0),
                     .tid = I32(1), .name = TEXT(2))
 
 PROFILE_DEFINE_EACH(device, device, DEVICES,
                     "SELECT number, name, major, minor, multiprocessors, memory, uuid FROM devices "
                     "ORDER BY number",
-                    .number = NUMBER32(0), .name = TEXT(1), .major = U32(2), .minor = U32(3),
+                    .number = KEY32(0), .name = TEXT(1), .major = U32(2), .minor = U32(3),
                     .multiprocessors = U32(4), .memory_bytes = U64(5), .uuid = TEXT(6))
 
 PROFILE_DEFINE_EACH(context, context, CONTEXTS,
-                    "SELECT number, device FROM contexts ORDER BY number", .number = NUMBER32(0),
+                    "SELECT number, device FROM contexts ORDER BY number", .number = KEY32(0),
                     .device = U32(1))
 
 PROFILE_DEFINE_EACH(stream, stream, STREAMS,
                     "SELECT number, context, flags, priority, thread FROM streams ORDER BY number",
-                    .number = NUMBER32(0), .context = U32(1), .flags = U32(2), .priority = I32(3),
+                    .number = KEY32(0), .context = U32(1), .flags = U32(2), .priority = I32(3),
                     .thread = U32(4))
 
 PROFILE_DEFINE_EACH(
     module, module, MODULES,
     "SELECT number, context, name, bytes, hash, has_ptx FROM modules ORDER BY number",
-    .number = NUMBER32(0), .context = U32(1), .name = TEXT(2), .bytes = U64(3), .hash = U64(4),
+    .number = KEY32(0), .context = U32(1), .name = TEXT(2), .bytes = U64(3), .hash = U64(4),
     .has_ptx = BOOL(5))
 
 PROFILE_DEFINE_EACH(kernel, kernel, KERNELS,
                     "SELECT number, module, name, mangled, registers, shared, local FROM kernels "
                     "ORDER BY number",
-                    .number = NUMBER32(0), .module = U32(1), .name = TEXT(2), .mangled = TEXT(3),
+                    .number = KEY32(0), .module = U32(1), .name = TEXT(2), .mangled = TEXT(3),
                     .registers = U32(4), .static_shared_bytes = U32(5), .local_bytes = U32(6))
 
 PROFILE_DEFINE_EACH(node_time, time, NODE_TIMES,
                     "SELECT call, node, start, duration FROM node_times ORDER BY call, node",
-                    .call = NUMBER(0), .node = NUMBER32(1), .start_ns = I64(2),
+                    .call = KEY(0), .node = NUMBER32(1), .start_ns = I64(2),
                     .end_ns = (int64_t)(U64(2) + U64(3)))
 
 PROFILE_DEFINE_EACH(note, note, NOTES, "SELECT severity, text FROM notes ORDER BY id",
@@ -63,7 +63,7 @@ PROFILE_DEFINE_EACH(
     " o.depth, o.context, o.device, o.stream, e.number, e.call, e.stream, n.name, n.source"
     " FROM objects o LEFT JOIN object_ends e ON e.number = o.number"
     " LEFT JOIN object_names n ON n.number = o.number ORDER BY o.number",
-    .number = NUMBER(0),
+    .number = KEY(0),
     .kind = (enum profile_object_kind)profile_known(at, 1, PROFILE_OBJECT_OTHER,
                                                     PROFILE_OBJECT_KINDS, PROFILE_OBJECT_OTHER),
     .address = U64(2), .bytes = U64(3), .call = U64(4), .parent = U64(5), .pitch = U64(6),
@@ -80,7 +80,7 @@ PROFILE_DEFINE_EACH(setting, setting, SETTINGS, "SELECT name, value FROM setting
 PROFILE_DEFINE_EACH(edge, edge, GRAPH_EDGES,
                     "SELECT graph, from_node, to_node FROM graph_edges"
                     " ORDER BY graph, to_node, from_node",
-                    .graph = NUMBER(0), .from = NUMBER32(1), .to = NUMBER32(2))
+                    .graph = KEY(0), .from = NUMBER32(1), .to = NUMBER32(2))
 
 // --- Call paths ----------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
                                     struct base_error *error)
 {
     struct path_walk *walk = state;
-    const uint32_t number = NUMBER32(0);
+    const uint32_t number = KEY32(0);
     if (profile->row_damaged)
         return profile_damaged(profile, error);
     if (number != walk->path.number) {
@@ -239,7 +239,7 @@ static enum base_code take_graph_row(struct profile *profile, sqlite3_stmt *at, 
                                      struct base_error *error)
 {
     struct graph_walk *walk = state;
-    const uint64_t number = NUMBER(0);
+    const uint64_t number = KEY(0);
     if (profile->row_damaged)
         return profile_damaged(profile, error);
     if (number != walk->graph.number) {

@@ -45,6 +45,14 @@ uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column
     return 0;
 }
 
+uint64_t profile_key_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most)
+{
+    const uint64_t number = profile_number_at(profile, at, column, most);
+    profile->row_damaged |= (int64_t)number < profile->last_key;
+    profile->last_key = (int64_t)number;
+    return number;
+}
+
 const char *profile_word_at(struct profile *profile, sqlite3_stmt *at, int column)
 {
     const char *text = profile_text_at(profile, at, column);
@@ -74,7 +82,9 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     enum base_code code = profile_read_prepare(profile, sql, &at, error);
     if (code != BASE_OK)
         return code;
+    const int64_t last_key = profile->last_key; // of a walk that this one is inside of
     profile->row_damaged = false;
+    profile->last_key = -1;
     while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW) {
         code = take(profile, at, state, error);
         if ((code == BASE_OK || code == BASE_NOT_FOUND) && profile->row_damaged)
@@ -82,6 +92,7 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     }
     if (code == BASE_OK && result != SQLITE_DONE)
         code = profile_read_fail(profile, result, error);
+    profile->last_key = last_key;
     sqlite3_finalize(at);
     return code == BASE_NOT_FOUND ? BASE_OK : code;
 }

@@ -14,9 +14,11 @@
 #define BOOL(column)     (sqlite3_column_int64(at, column) != 0)
 #define TEXT(column)     profile_text_at(profile, at, column)
 #define WORD(column)     profile_word_at(profile, at, column)
-// By which rows are in order.
+// By which rows are in order; KEY: first of all, and in each walk of one kind only.
 #define NUMBER(column)   profile_number_at(profile, at, column, INT64_MAX)
 #define NUMBER32(column) ((uint32_t)profile_number_at(profile, at, column, UINT32_MAX))
+#define KEY(column)      profile_key_at(profile, at, column, INT64_MAX)
+#define KEY32(column)    ((uint32_t)profile_key_at(profile, at, column, UINT32_MAX))
 
 // What calls share, by its number less 1.
 struct profile_site {
@@ -29,6 +31,7 @@ struct profile {
     char *path;
     bool lacks_log;   // it was being written, and the log that belongs to it is not there
     bool row_damaged; // a row that was read has a number that cannot be: see TEXT and NUMBER
+    int64_t last_key; // of the walk under way
     unsigned minor;   // version, as the file's head tells
     bool in_query;    // statements are the user's
     char refusal[80]; // what the user's statement may not do
@@ -64,6 +67,8 @@ const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int colum
 // A number from 0 to `most` that rows are ordered by: what is larger, negative or no integer would
 // come in another order than it is promised, and is damage.
 uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
+// The same, and not less than in the row before, as it may be where a file's tree is damaged.
+uint64_t profile_key_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
 // As profile_text_at, and "" where the number is 0: for rows that make no sense without it.
 const char *profile_word_at(struct profile *profile, sqlite3_stmt *at, int column);
 

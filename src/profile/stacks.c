@@ -20,4 +20,4 @@ enum base_code profile_add_stack(struct profile_writer *writer, const struct pro
 }
 
 PROFILE_DEFINE_EACH(stack, stack, STACKS, "SELECT number, addresses FROM stacks ORDER BY number",
-                    .number = NUMBER32(0), .addresses = TEXT(1))
+                    .number = KEY32(0), .addresses = TEXT(1))

@@ -47,14 +47,13 @@ enum base_code profile_add_block_end(struct profile_writer *writer,
 
 PROFILE_DEFINE_EACH(hash, hash, HASHES,
                     "SELECT copy, at, high, low, took, same FROM hashes ORDER BY copy",
-                    .copy = NUMBER(0), .at = U64(1), .high = U64(2), .low = U64(3),
-                    .took_ns = U64(4),
+                    .copy = KEY(0), .at = U64(1), .high = U64(2), .low = U64(3), .took_ns = U64(4),
                     .same = (enum profile_same)profile_known(at, 5, PROFILE_SAME_UNKNOWN,
                                                              PROFILE_SAME_YES + 1,
                                                              PROFILE_SAME_UNKNOWN))
 PROFILE_DEFINE_EACH(block, block, BLOCKS,
                     "SELECT number, kind, address, bytes, time, path FROM blocks ORDER BY number",
-                    .number = NUMBER(0),
+                    .number = KEY(0),
                     .kind = (enum profile_host)profile_known(at, 1, PROFILE_HOST_PAGEABLE,
                                                              PROFILE_HOST_KINDS,
                                                              PROFILE_HOST_PAGEABLE),
@@ -62,4 +61,4 @@ PROFILE_DEFINE_EACH(block, block, BLOCKS,
                     .allocated_path = U32(5))
 PROFILE_DEFINE_EACH(block_end, block_end, BLOCK_ENDS,
                     "SELECT number, time, thread, path FROM block_ends ORDER BY number",
-                    .number = NUMBER(0), .freed_ns = I64(1), .thread = U32(2), .freed_path = U32(3))
+                    .number = KEY(0), .freed_ns = I64(1), .thread = U32(2), .freed_path = U32(3))

@@ -29,7 +29,7 @@ enum base_code profile_add_use(struct profile_writer *writer, const struct profi
 PROFILE_DEFINE_EACH(use, use, USES,
                     "SELECT copy, node, object, sync, kind, address, offset, bytes, unwatched,"
                     " time, thread, path FROM uses ORDER BY copy, node, object, sync",
-                    .copy = NUMBER(0), .node = NUMBER32(1), .object = NUMBER(2), .sync = NUMBER(3),
+                    .copy = KEY(0), .node = NUMBER32(1), .object = NUMBER(2), .sync = NUMBER(3),
                     .kind = (enum profile_use_kind)profile_known(at, 4, PROFILE_USE_READ,
                                                                  PROFILE_USE_KINDS,
                                                                  PROFILE_USE_OTHER),
