@@ -385,12 +385,6 @@ static void put_all_touches(struct page *page, size_t most_bytes)
         "of those that follow closely on one another the first; bars and findings rest on all");
 }
 
-// Of times, which in a damaged file may lie further apart than a number tells.
-static int64_t difference(int64_t later_ns, int64_t earlier_ns)
-{
-    return (int64_t)((uint64_t)later_ns - (uint64_t)earlier_ns);
-}
-
 static bool put_calls(struct walk *walk, size_t most_bytes)
 {
     const struct kept_call *calls = walk->calls.items;
@@ -401,12 +395,11 @@ static bool put_calls(struct walk *walk, size_t most_bytes)
 #define COLUMN(key, value) PAGE_COLUMN(json, key, struct kept_call, calls, count, value)
     COLUMN("number", row->number - (at ? row[-1].number : 0)); // as differences, like the next
     COLUMN("order", (int64_t)(row->order - (at ? row[-1].order : 0)));
-    COLUMN("start", difference(row->start_ns, at ? row[-1].start_ns : 0));
-    COLUMN("ns", difference(row->end_ns, row->start_ns));
+    COLUMN("start", row->start_ns - (at ? row[-1].start_ns : 0));
+    COLUMN("ns", row->end_ns - row->start_ns);
     COLUMN("shape", row->shape);
-    COLUMN("gpu_start", row->has_gpu_time ? difference(row->gpu_start_ns, row->start_ns) : 0);
-    COLUMN("gpu_ns",
-           row->has_gpu_time ? difference(row->gpu_end_ns, row->gpu_start_ns) : -1); // unknown
+    COLUMN("gpu_start", row->has_gpu_time ? row->gpu_start_ns - row->start_ns : 0); // later
+    COLUMN("gpu_ns", row->has_gpu_time ? row->gpu_end_ns - row->gpu_start_ns : -1); // -1: unknown
     base_json_key(json, "waited"); // index and time, of those that did
     base_json_begin_array(json);
     for (size_t i = 0; i < count; i++) {
