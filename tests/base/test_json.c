@@ -105,6 +105,8 @@ static void text_is_escaped(void **state)
     WRITES(0, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"",
            base_json_string(json, "\"\\/\b\f\n\r\t\x01\x1F\x7F"));
     WRITES(0, "\"a\\u0000b\"", base_json_str(json, (struct base_str){"a\0b", 3}));
+    WRITES(0, "\"\\u009b\\u202e\\u2066\"",
+           base_json_string(json, "\xC2\x9B\xE2\x80\xAE\xE2\x81\xA6"));
     WRITES(0, "\"\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x92\xA1\"",
            base_json_string(json, "\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x92\xA1"));
     WRITES(0, "{\"\\\"\\n\":1}", ({
@@ -195,7 +197,8 @@ static void what_is_not_utf8_is_replaced(void **state)
     WRITES(0, "\"" FFFD "x\"", base_json_string(json, "\xF0\x9F\x92x"));
     WRITES(0, "\"" FFFD "\\n\"", base_json_string(json, "\xC3\n"));
     WRITES(0, "\"" FFFD "\"", base_json_str(json, (struct base_str){"\xC3\xA4", 1}));
-    // The first and last characters of each length are valid.
+    // The first and last characters of each length are valid; the first of two bytes is a control
+    // character, which is escaped.
     WRITES(
         0, "\"\\u0080\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\"",
         base_json_string(json, "\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF"));
