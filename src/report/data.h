@@ -148,6 +148,10 @@ bool report_is_in_peak(const struct report_object *object, const struct analyze_
 struct report_object *report_find_object(const struct report_data *data, uint64_t number);
 // notes.c: adds what has to be known about the rest; false when memory ran out.
 bool report_add_notes(struct report_data *data);
+// notes.c: how often the program waited for the GPU and, unless the times are the simulated GPU's,
+// for how long; and what finds which waits were needed, where that was not recorded. Nothing where
+// it never waited.
+void report_put_waits(const struct report_data *data, struct base_buf *out);
 // The call read or wrote the object.
 void report_touch(struct report_object *object, uint64_t call);
 const char *report_function_name(const struct report_data *data, uint32_t number);

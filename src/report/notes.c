@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data.h"
+#include "findings.h"
 #include "units.h"
 
 enum {
@@ -191,34 +192,44 @@ static bool add_finding_notes(struct report_data *data)
     return add_note(data, others ? PROFILE_WARNING : PROFILE_INFO, &text);
 }
 
-// What waits cost, where it was not watched which of them were needed. Times of the simulated GPU
-// promise nothing.
-static bool add_wait_note(struct report_data *data)
+// Whether it was left out of the recording which waits were needed.
+static bool lacks_first_uses(const struct report_data *data)
 {
-    struct base_buf text = {0};
-    struct report_sum waits = {0};
     bool off = false;
     for (size_t i = 0; i < data->settings.count; i++)
         off |= strcmp(data->settings.items[i].name, "sync_tracking") == 0 &&
                strcmp(data->settings.items[i].value, "off") == 0;
+    return off && !data->corrected;
+}
+
+void report_put_waits(const struct report_data *data, struct base_buf *out)
+{
+    struct report_sum waits = {0};
     for (size_t i = 0; i < data->wait_rows.count; i++) {
         waits.count += data->wait_rows.items[i].sum.count;
         waits.total_ns += data->wait_rows.items[i].sum.total_ns;
     }
-    if (!off || !waits.count || data->corrected)
-        return true;
-    const char *plural = waits.count == 1 ? "" : "s";
+    if (!waits.count)
+        return;
+    report_put_count(waits.count, out);
+    base_buf_puts(out, waits.count == 1 ? " call waited for the GPU" : " calls waited for the GPU");
     if (waits.total_ns && !profile_program(data->profile)->simulated) {
-        report_put_ns(&text, waits.total_ns);
-        base_buf_printf(&text, " were spent in %llu wait%s", (unsigned long long)waits.count,
-                        plural);
-    } else {
-        base_buf_printf(&text, "the program waited %llu time%s for the GPU",
-                        (unsigned long long)waits.count, plural);
+        base_buf_puts(out, ", ");
+        report_put_ns(out, waits.total_ns);
+        base_buf_puts(out, " in all");
     }
-    base_buf_printf(&text, "; glint record --analyses sync finds %s needed",
-                    waits.count == 1 ? "whether it was" : "which were");
-    return add_note(data, PROFILE_INFO, &text);
+    if (lacks_first_uses(data))
+        base_buf_printf(out, "; glint record --analyses sync finds %s needed",
+                        waits.count == 1 ? "whether it was" : "which were");
+}
+
+// Said where the sentence has something to do in it.
+static bool add_wait_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    if (lacks_first_uses(data))
+        report_put_waits(data, &text);
+    return text.length == 0 || add_note(data, PROFILE_INFO, &text);
 }
 
 bool report_add_notes(struct report_data *data)

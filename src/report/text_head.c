@@ -90,23 +90,10 @@ static void put_gain(struct report_text *text)
 
 static void put_waits(struct report_text *text)
 {
-    const struct report_data *data = text->data;
     struct base_buf words = {0};
-    struct report_sum waits = {0};
-    for (size_t i = 0; i < data->wait_rows.count; i++) {
-        waits.count += data->wait_rows.items[i].sum.count;
-        waits.total_ns += data->wait_rows.items[i].sum.total_ns;
-    }
-    if (waits.count == 0)
-        return;
-    put_counted(&words, waits.count, "call");
-    base_buf_puts(&words, " waited for the GPU");
-    if (waits.total_ns && !analyze_is_simulated(data->analysis)) {
-        base_buf_puts(&words, ", ");
-        report_put_ns(&words, waits.total_ns);
-        base_buf_puts(&words, " in all");
-    }
-    report_text_lines(text, "  ", &words);
+    report_put_waits(text->data, &words);
+    if (words.length)
+        report_text_lines(text, "  ", &words);
     base_buf_fini(&words);
 }
 
