@@ -159,6 +159,7 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
+            body->calls_any = true;
             for (uint32_t i = 0; i < work->body_count; i++) {
                 if (instrument_may_lead_to(&work->bodies[i], &call))
                     add_callee(work, &callees, i);
@@ -201,9 +202,12 @@ static void spread(struct instrument_work *work)
                 const char *launches = body->launches ? body->launches : callee->launches;
                 const bool allocates = body->allocates || callee->allocates;
                 const bool textures = body->textures || callee->textures;
+                const bool calls_any = body->calls_any || callee->calls_any;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
                            outside != body->calls_outside || allocates != body->allocates ||
-                           launches != body->launches || textures != body->textures;
+                           launches != body->launches || textures != body->textures ||
+                           calls_any != body->calls_any;
+                body->calls_any = calls_any;
                 body->launches = launches;
                 body->textures = textures;
                 body->touches = touches;

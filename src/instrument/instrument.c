@@ -53,6 +53,7 @@ static void list_kernels(struct instrument_work *work)
         body->kernel->name = base_alloc_text(work->arena, name, strlen(name));
         body->kernel->param_count = body->function->param_count;
         body->kernel->left_flag = INSTRUMENT_NONE;
+        body->kernel->may_wait = true;
     }
 }
 
@@ -189,6 +190,7 @@ static void run(struct instrument_work *work)
             if (work->bodies[i].kernel)
                 clone_kernel(work, &work->bodies[i]);
         }
+        instrument_spread_waits(work);
     }
     instrument_put_texts(work);
 }

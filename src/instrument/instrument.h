@@ -264,10 +264,12 @@ struct instrument_kernel {
         left_flag; // set where an access left the bounds of its root; INSTRUMENT_NONE: none can
     uint32_t tally_count, tally_row_bytes;
     bool needs_table;
-    bool allocates;                // calls malloc() or free(), or functions that do
-    bool heap;                     // looks for what kernels allocated: its table must say where
-    bool outside;                  // calls functions that are not in the text and may do anything
-    bool textures;                 // reads through textures, which no probe sees
+    bool allocates; // calls malloc() or free(), or functions that do
+    bool heap;      // looks for what kernels allocated: its table must say where
+    bool outside;   // calls functions that are not in the text and may do anything
+    bool textures;  // reads through textures, which no probe sees
+    bool may_wait;  // its blocks may wait for each other through memory; false only where the code
+                    // shows that they do not. Cooperative launches and clusters may wait as well
     struct instrument_root *roots; // views are in this order
     uint32_t root_count;
     struct instrument_use *uses;

@@ -209,6 +209,7 @@ void instrument_plan(struct instrument_work *work, struct instrument_body *body)
     for (uint32_t i = 0; i < count; i++)
         plan_site(work, body, &sites[i], &body->probes[i], &roots);
     instrument_plan_lanes(body);
+    instrument_find_waits(body);
     refuse(work, body);
     struct instrument_kernel *kernel = body->kernel;
     if (!kernel)

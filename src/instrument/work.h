@@ -107,6 +107,8 @@ struct instrument_body {
     bool textures;             // reads through textures
     const char *calls_outside; // a function without a body whose accesses nobody sees, or NULL
     const char *launches;      // a function by which it launches kernels, or NULL
+    bool calls_any;            // calls by pointer
+    bool may_wait;             // for other blocks; see waits.c
     uint32_t *callees;         // bodies, each once
     uint32_t callee_count;
 
@@ -183,6 +185,10 @@ void instrument_add_reason(struct instrument_work *work, const char **reason, co
 
 // plan.c: roots, and how each site is probed; fills body->probes, and the kernel's roots.
 void instrument_plan(struct instrument_work *work, struct instrument_body *body);
+// waits.c: whether the body, whose facts are there, may wait for other blocks by its own code, into
+// body->may_wait; then the same with what it calls, for all device functions, and for a kernel.
+void instrument_find_waits(struct instrument_body *body);
+void instrument_spread_waits(struct instrument_work *work);
 // table.c: the rows of a body's sites; then a kernel's, with those of what it calls.
 void instrument_list_sites(struct instrument_work *work, struct instrument_body *body);
 void instrument_join_sites(struct instrument_work *work, const struct instrument_body *body);

@@ -87,6 +87,57 @@ static uint16_t guard_deps(const struct ptx_uniformity *uniformity, const struct
                : ptx_value_deps(uniformity, guard, ssa->cfg->block_of[instr->index]);
 }
 
+// The dependence of what is polled at that depth of loops; 0 outside of loops.
+static uint16_t polled_at_depth(uint32_t depth)
+{
+    static const uint16_t deps[] = {0, PTX_DEP_POLLED_1, PTX_DEP_POLLED_2, PTX_DEP_POLLED_3};
+    return deps[depth < 3 ? depth : 3];
+}
+
+static uint16_t polled_by(const struct ptx_cfg *cfg, const struct ptx_instr *instr)
+{
+    uint32_t loop = cfg->blocks[cfg->block_of[instr->index]].loop;
+    return loop == PTX_NO_LOOP ? 0 : polled_at_depth(cfg->loops[loop].depth);
+}
+
+// A kernel's parameters are the same everywhere; a device function's come from its caller, and the
+// results of calls are read from local parameters.
+static bool reads_own_param(const struct ptx_instr *instr)
+{
+    const struct ptx_operand *address = &instr->operands[1];
+    const struct ptx_operand *base = address->count ? &address->elements[0] : address;
+    return base->kind != PTX_OPERAND_VAR || base->var->is_param;
+}
+
+// What the instruction's result has from memory that other blocks may write, directly or, in
+// shared and local memory, by what this code wrote there. Textures and .nc are read-only.
+static uint16_t polled_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
+{
+    const uint16_t polled = polled_by(uniformity->ssa->cfg, instr);
+    const enum ptx_op op = ptx_op(instr);
+    switch (op) {
+    case PTX_OP_UNKNOWN:
+    case PTX_OP_CALL:
+    case PTX_OP_SULD: return polled;
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_WGMMA_MMA_ASYNC:
+    case PTX_OP_TCGEN05_LD: return uniformity->passed_deps;
+    default: break;
+    }
+    if (!(ptx_flags(instr) & (PTX_FLAG_LOAD | PTX_FLAG_ATOMIC)))
+        return 0;
+    if (op >= PTX_OP_MBARRIER_INIT && op <= PTX_OP_MBARRIER_TRY_WAIT)
+        return uniformity->passed_deps;
+    switch ((enum ptx_space)instr->form->space) {
+    case PTX_SPACE_CONST: return 0;
+    case PTX_SPACE_PARAM: return reads_own_param(instr) ? 0 : polled;
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_LOCAL: return uniformity->passed_deps;
+    case PTX_SPACE_GLOBAL: return ptx_form_has(instr->form, PTX_MOD_NC) ? 0 : polled;
+    default: return polled | uniformity->passed_deps;
+    }
+}
+
 // A strong load takes part in a race: threads that read one address may find different values.
 static bool is_strong(const struct ptx_instr *instr)
 {
@@ -97,16 +148,11 @@ static bool is_strong(const struct ptx_instr *instr)
 static uint16_t load_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
     uint16_t race = is_strong(instr) ? PTX_DEP_THREAD : 0;
-    const struct ptx_operand *address = &instr->operands[1];
     switch ((enum ptx_space)instr->form->space) {
     case PTX_SPACE_CONST: return 0;
-    case PTX_SPACE_PARAM: {
-        // A kernel's parameters are the same everywhere; a device function's come from its caller,
-        // and so do the results of calls, which are read from local parameters.
-        const struct ptx_operand *base = address->count ? &address->elements[0] : address;
-        bool own = base->kind != PTX_OPERAND_VAR || base->var->is_param;
-        return uniformity->ssa->cfg->function->is_entry && own ? 0 : PTX_DEP_CALLER;
-    }
+    case PTX_SPACE_PARAM:
+        return uniformity->ssa->cfg->function->is_entry && reads_own_param(instr) ? 0
+                                                                                  : PTX_DEP_CALLER;
     case PTX_SPACE_SHARED: return PTX_DEP_MEMORY | PTX_DEP_BLOCK | race;
     case PTX_SPACE_LOCAL: return PTX_DEP_MEMORY | PTX_DEP_THREAD | PTX_DEP_BLOCK;
     case PTX_SPACE_GLOBAL: return PTX_DEP_MEMORY | race;
@@ -128,7 +174,7 @@ static uint16_t vote_deps(const struct ptx_uniformity *uniformity, const struct 
 // What an instruction computes, in the threads that execute it.
 static uint16_t result_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
 {
-    uint16_t deps = input_deps(uniformity, instr);
+    uint16_t deps = input_deps(uniformity, instr) | polled_deps(uniformity, instr);
     switch (ptx_op(instr)) {
     case PTX_OP_LD:
     case PTX_OP_LDU: return deps | load_deps(uniformity, instr);
@@ -500,6 +546,46 @@ static bool solve_blocks(struct solver *solver)
     return any;
 }
 
+// What the instruction may write into shared or local memory of what was polled. A copy and a call
+// may write what they read themselves.
+static uint16_t written_deps(const struct ptx_uniformity *uniformity, const struct ptx_instr *instr)
+{
+    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
+    const uint16_t flags = ptx_flags(instr);
+    const bool unknown = ptx_op(instr) == PTX_OP_UNKNOWN;
+    const bool copies = unknown || flags & (PTX_FLAG_LOAD | PTX_FLAG_CALL);
+    if (!unknown && !(flags & (PTX_FLAG_STORE | PTX_FLAG_ATOMIC | PTX_FLAG_CALL)))
+        return 0;
+    if (instr->form->space == PTX_SPACE_PARAM ||
+        (instr->form->space == PTX_SPACE_GLOBAL && !(flags & PTX_FLAG_ASYNC)))
+        return 0;
+    uint16_t deps = input_deps(uniformity, instr) | guard_deps(uniformity, instr) |
+                    uniformity->block_deps[cfg->block_of[instr->index]];
+    return (deps | (copies ? polled_by(cfg, instr) : 0)) & PTX_DEP_POLLED;
+}
+
+// Whether more of what was polled may be in shared or local memory than was known so far.
+static bool solve_passed(struct ptx_uniformity *uniformity)
+{
+    const struct ptx_cfg *cfg = uniformity->ssa->cfg;
+    uint16_t deps = 0;
+    for (uint32_t i = 0; i < cfg->order_count; i++) {
+        const struct ptx_block *block = &cfg->blocks[cfg->order[i]];
+        for (uint32_t k = 0; k < block->instr_count; k++)
+            deps |= written_deps(uniformity, block->instrs[k]);
+    }
+    return grow(&uniformity->passed_deps, deps);
+}
+
+bool ptx_loop_may_wait(const struct ptx_uniformity *uniformity, uint32_t loop)
+{
+    // What is read in the loop is read at its depth or deeper.
+    uint16_t inside = PTX_DEP_POLLED;
+    for (uint32_t depth = 1; depth < uniformity->ssa->cfg->loops[loop].depth; depth++)
+        inside &= (uint16_t) ~(depth < 3 ? polled_at_depth(depth) : 0);
+    return uniformity->exit_deps[loop] & inside;
+}
+
 static void find_decides(struct solver *solver, struct base_arena *arena)
 {
     const struct ptx_cfg *cfg = solver->cfg;
@@ -547,13 +633,15 @@ struct ptx_uniformity *ptx_uniformity_build(const struct ptx_ssa *ssa, struct ba
         if (ssa->values[i].kind == PTX_VALUE_ENTRY && !cfg->function->is_entry)
             uniformity->deps[i] = PTX_DEP_CALLER;
     }
-    for (uint32_t i = 0; i < solver.item_count; i++)
-        ptx_worklist_add(&solver.work, i);
     do {
-        solve_items(&solver, instrs);
-        // A join that was not looked at closely has what its blocks have.
-        if (solve_blocks(&solver) && solver.coarse)
-            ptx_worklist_add_all(&solver.work, &solver.all_joins);
-    } while (solver.work.count);
+        for (uint32_t i = 0; i < solver.item_count; i++)
+            ptx_worklist_add(&solver.work, i);
+        do {
+            solve_items(&solver, instrs);
+            // A join that was not looked at closely has what its blocks have.
+            if (solve_blocks(&solver) && solver.coarse)
+                ptx_worklist_add_all(&solver.work, &solver.all_joins);
+        } while (solver.work.count);
+    } while (solve_passed(uniformity));
     return uniformity;
 }
