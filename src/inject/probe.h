@@ -200,10 +200,11 @@ struct probe_shape { // of a launch
     unsigned grid[3], block[3], shared_bytes;
     unsigned cluster[3]; // in blocks; zeros: there are no clusters
     bool partly;         // it may run on some of the multiprocessors only, nobody says how many
+    bool cooperative;
 };
-// Whether all blocks of the launch are on the GPU at once with the kernel, and would not be, as far
-// as is known, with the clone. The context is current. Any thread; asks the driver once for each
-// shape.
+// Whether blocks of the launch may wait for each other, and all of them are on the GPU at once with
+// the kernel, and would not be, as far as is known, with the clone. The context is current. Any
+// thread; asks the driver once for each shape.
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
                        const struct context *context, const struct probe_shape *shape);
 void probe_fit_free(struct probe_clone *clone);

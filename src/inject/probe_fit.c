@@ -2,7 +2,9 @@
 // Launches all of whose blocks are on the GPU at once, but would not be with the clone, which may
 // need more registers or shared memory. A program may count on that, whichever way it launches:
 // blocks that wait for each other through memory wait for ever where some cannot begin before
-// others have ended. Such a launch runs the kernel itself.
+// others have ended. Such a launch runs the kernel itself. A kernel whose code shows that its
+// blocks do not wait for each other always runs as its clone, unless the launch is cooperative or
+// has clusters, which the driver only accepts if they fit.
 //
 // How many blocks fit is asked of the driver once for each shape, and kept with the clone.
 #include <stdlib.h>
@@ -103,6 +105,8 @@ static void keep(struct probe_clone *clone, const struct probe_fit *fit)
 bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
                        const struct context *context, const struct probe_shape *shape)
 {
+    if (!kernel->about->may_wait && !shape->cooperative && volume(shape->cluster) <= 1)
+        return false;
     struct probe_fit fit = {
         .threads = (uint32_t)volume(shape->block),
         .shared_bytes = shape->shared_bytes,

@@ -193,6 +193,9 @@ static bool is_lost(const struct probe_exec *exec, CUgraphNode handle,
         shape.cluster[1] = value.clusterDim.y;
         shape.cluster[2] = value.clusterDim.z;
     }
+    shape.cooperative = REAL(cuGraphKernelNodeGetAttribute)(
+                            handle, CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &value) == CUDA_SUCCESS &&
+                        value.cooperative;
     return probe_fit_is_lost(kernel, clone, exec->context, &shape);
 }
 

@@ -21,6 +21,7 @@ static bool is_lost(const struct call *call, const struct probe_kernel *kernel,
         .shared_bytes = launch->dynamic_shared_bytes,
         .cluster = {call->cluster[0], call->cluster[1], call->cluster[2]},
         .partly = call->stream->green,
+        .cooperative = launch->flags & EVENT_LAUNCH_COOPERATIVE,
     };
     return probe_fit_is_lost(kernel, clone, call->current, &shape);
 }

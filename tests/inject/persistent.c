@@ -6,19 +6,24 @@
 
 #include "program.h"
 
-// follow writes through an address that it reads from a table, so that its clone looks addresses
-// up. meet is the same with a barrier for all blocks between two writes; if they do not all come
-// within 5 seconds, it says so at `failed` instead of waiting for ever.
+// follow waits until a table has an address, which it has from the start, and writes through it, so
+// that its clone looks addresses up. scatter is the same without waiting. meet is the same with a
+// barrier for all blocks between two writes; if they do not all come within 5 seconds, it says so
+// at `failed` instead of waiting for ever.
 #define START                                                                           \
     "    .reg .b64 %rd<12>;\n    .reg .b32 %r<12>;\n    .reg .pred %p<4>;\n"            \
     "    ld.param.u64 %rd1, [table];\n    ld.global.u64 %rd2, [%rd1];\n"                \
     "    mov.u32 %r2, %ctaid.x;\n    mov.u32 %r3, %ntid.x;\n    mov.u32 %r4, %tid.x;\n" \
     "    mad.lo.u32 %r5, %r2, %r3, %r4;\n"
+#define WRITE                                               \
+    "    setp.ge.u32 %p1, %r5, 1024;\n    @%p1 bra done;\n" \
+    "    mad.wide.u32 %rd3, %r5, 4, %rd2;\n    st.global.u32 [%rd3], %r5;\ndone:\n    ret;\n}\n"
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry follow(.param .u64 table)\n{\n" START
-    "    setp.ge.u32 %p1, %r5, 1024;\n    @%p1 bra done;\n"
-    "    mad.wide.u32 %rd3, %r5, 4, %rd2;\n    st.global.u32 [%rd3], %r5;\ndone:\n    ret;\n}\n"
+    "wait:\n    ld.volatile.global.u64 %rd2, [%rd1];\n"
+    "    setp.eq.u64 %p2, %rd2, 0;\n    @%p2 bra wait;\n" WRITE
+    ".visible .entry scatter(.param .u64 table)\n{\n" START WRITE
     ".visible .entry meet(.param .u64 table, .param .u64 came, .param .u64 failed)\n{\n" START
     "    ld.param.u64 %rd4, [came];\n    ld.param.u64 %rd5, [failed];\n"
     "    and.b32 %r6, %r5, 1023;\n    mad.wide.u32 %rd3, %r6, 4, %rd2;\n"
@@ -36,14 +41,14 @@ static const char ptx[] =
 
 enum { THREADS = 1024 };
 
-static CUfunction follow;
+static CUfunction kernel; // which is launched
 static CUdeviceptr table, words;
 static CUstream stream;
 
 static void by_params(unsigned grid)
 {
     void *params[] = {&table};
-    CHECK(cuLaunchKernel(follow, grid, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+    CHECK(cuLaunchKernel(kernel, grid, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
 }
 
 static void by_buffer(unsigned grid)
@@ -51,26 +56,26 @@ static void by_buffer(unsigned grid)
     size_t bytes = sizeof(table);
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &table, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                      CU_LAUNCH_PARAM_END};
-    CHECK(cuLaunchKernel(follow, 1, grid, 1, THREADS / 2, 2, 1, 0, stream, NULL, extra));
+    CHECK(cuLaunchKernel(kernel, 1, grid, 1, THREADS / 2, 2, 1, 0, stream, NULL, extra));
 }
 
 static void by_config(unsigned grid)
 {
     void *params[] = {&table};
     const CUlaunchConfig config = {grid, 1, 1, THREADS, 1, 1, 0, stream, NULL, 0};
-    CHECK(cuLaunchKernelEx(&config, follow, params, NULL));
+    CHECK(cuLaunchKernelEx(&config, kernel, params, NULL));
 }
 
 static void by_cooperation(unsigned grid)
 {
     void *params[] = {&table};
-    CHECK(cuLaunchCooperativeKernel(follow, grid, 1, 1, THREADS, 1, 1, 0, stream, params));
+    CHECK(cuLaunchCooperativeKernel(kernel, grid, 1, 1, THREADS, 1, 1, 0, stream, params));
 }
 
 static void by_shared_memory(unsigned grid, unsigned bytes)
 {
     void *params[] = {&table};
-    CHECK(cuLaunchKernel(follow, grid, 1, 1, THREADS, 1, 1, bytes, stream, params, NULL));
+    CHECK(cuLaunchKernel(kernel, grid, 1, 1, THREADS, 1, 1, bytes, stream, params, NULL));
 }
 
 // A graph of one kernel, whose grid is changed for the second launch.
@@ -80,7 +85,7 @@ static void by_graph(unsigned grid, unsigned then)
     CUgraphExec exec;
     CUgraphNode node;
     void *params[] = {&table};
-    CUDA_KERNEL_NODE_PARAMS about = {.func = follow,
+    CUDA_KERNEL_NODE_PARAMS about = {.func = kernel,
                                      .gridDimX = grid,
                                      .gridDimY = 1,
                                      .gridDimZ = 1,
@@ -133,14 +138,14 @@ int main(int count, char **arguments)
     CUmodule module;
     start_thread();
     CHECK(cuModuleLoadData(&module, ptx));
-    CHECK(cuModuleGetFunction(&follow, module, "follow"));
+    CHECK(cuModuleGetFunction(&kernel, module, "follow"));
     CHECK(cuMemAlloc_v2(&table, sizeof(words)));
     CHECK(cuMemAlloc_v2(&words, THREADS * sizeof(unsigned)));
     CHECK(cuMemcpyHtoD_v2(table, &words, sizeof(words)));
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     if (count > 1 && strcmp(arguments[1], "barrier") == 0)
         return barrier(module);
-    const unsigned all = blocks_at_once(follow, 0);
+    const unsigned all = blocks_at_once(kernel, 0);
     int processors = 0;
     CHECK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
     const unsigned few = (unsigned)processors;
@@ -158,11 +163,18 @@ int main(int count, char **arguments)
     by_buffer(few);
     by_config(few);
     by_cooperation(few);
-    CHECK(cuFuncSetAttribute(follow, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, MUCH));
-    by_shared_memory(blocks_at_once(follow, MUCH), MUCH);
+    CHECK(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, MUCH));
+    by_shared_memory(blocks_at_once(kernel, MUCH), MUCH);
     by_params(all);
     by_graph(all, few);
     by_graph(few, all);
+    // Near misses: blocks that do not wait, unless the launch says that they may.
+    CHECK(cuModuleGetFunction(&kernel, module, "scatter"));
+    by_params(blocks_at_once(kernel, 0));
+    by_buffer(blocks_at_once(kernel, 0));
+    by_config(blocks_at_once(kernel, 0));
+    by_cooperation(blocks_at_once(kernel, 0));
+    by_graph(blocks_at_once(kernel, 0), few);
     CHECK(cuCtxSynchronize());
     printf("launched\n");
     return 0;

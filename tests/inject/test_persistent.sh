@@ -1,6 +1,6 @@
 #!/bin/sh
-# Launches that fit the GPU at once, but would not with probes, run as the program wrote them, and others are
-# watched: test_persistent.sh PROGRAM. On the simulated GPU, where the clone of a kernel that looks addresses up
+# Launches of kernels that may wait for other blocks run as the program wrote them if they fit the GPU at once, but
+# would not with probes, and all others are watched: test_persistent.sh PROGRAM. On the simulated GPU, where the clone of a kernel that looks addresses up
 # has 64 registers at element level, the kernel itself 32.
 set -eu
 work=$(mktemp -d)
@@ -15,10 +15,10 @@ is() { # WHAT FOUND EXPECTED
 for analysis in elements counts; do
     "$GLINT" record --device sim -q -f -o "$work/profile" -a "$analysis" -- "$1" >"$work/out"
     watched=$(ask 'SELECT watched FROM v_launches ORDER BY call' | tr -d '\n')
-    is "$analysis: watched" "$watched" 00000000011111110
-    # Launches of graphs: those with few blocks are watched.
+    is "$analysis: watched" "$watched" 000000000111111101110
+    # Launches of graphs: those with few blocks are watched, and those of blocks that do not wait.
     is "$analysis: graphs" "$(ask "SELECT EXISTS(SELECT 1 FROM v_accesses a WHERE a.call = c.number) FROM v_calls c
-        WHERE c.kind = 'graph-launch' ORDER BY c.number" | tr -d '\n')" 0110
+        WHERE c.kind = 'graph-launch' ORDER BY c.number" | tr -d '\n')" 011011
     is "$analysis: notes" "$(ask "SELECT text FROM v_notes WHERE text LIKE 'kernel follow:%'")" \
         'kernel follow: launches whose blocks are all on the GPU at once are not watched where they would not be with probes'
 done
