@@ -3,7 +3,9 @@
 // pointer may be moved into another object (one-based arrays, a walk back from the end, the
 // distance between two objects); then the root does not tell what was touched. So every access by a
 // root is compared with the bounds of the root's object, and one flag for the launch says that some
-// access was outside. Accesses of one block at offsets from one register are compared together.
+// access was outside. A thread keeps that in a predicate until it leaves (flags.c). Accesses of one
+// block at offsets from one register are compared together, and those of loops outside of them
+// where that is known to be enough (walks.c).
 #include <stddef.h>
 
 #include "work.h"
@@ -66,7 +68,7 @@ static bool join(struct instrument_body *body, uint32_t index)
     return false;
 }
 
-void instrument_plan_bounds(struct instrument_body *body)
+void instrument_plan_bounds(struct instrument_work *work, struct instrument_body *body)
 {
     struct instrument_kernel *kernel = body->kernel;
     kernel->left_flag = INSTRUMENT_NONE;
@@ -81,30 +83,50 @@ void instrument_plan_bounds(struct instrument_body *body)
             kernel->left_flag = kernel->flag_count++;
     }
     for (uint32_t i = 0; i < body->probe_count; i++) {
-        const struct instrument_probe *probe = &body->probes[i];
-        if (probe->bounded && probe->span > kernel->roots[probe->root].reach)
+        struct instrument_probe *probe = &body->probes[i];
+        if (!probe->bounded)
+            continue;
+        probe->walks = instrument_plan_walk(work, body, probe);
+        if (probe->span > kernel->roots[probe->root].reach)
             kernel->roots[probe->root].reach = probe->span;
     }
+    instrument_join_walks(body);
+    for (uint32_t i = 0; i < body->probe_count; i++)
+        body->probes[i].reach =
+            body->probes[i].bounded ? kernel->roots[body->probes[i].root].reach : 0;
 }
 
-void instrument_emit_bounds(struct instrument_work *work, const struct instrument_body *body,
-                            const struct instrument_probe *probe)
+// The most that an access of so many bytes may be behind the object's first, into %glint$d1.
+static void emit_last(struct base_buf *out, const struct instrument_probe *probe, uint32_t span)
+{
+    base_buf_printf(out, "ld.param.u64 %%glint$d1, [glint$context+%zu];\n",
+                    instrument_bounds_offset(probe->root) +
+                        offsetof(struct instrument_bounds, last));
+    if (span < probe->reach)
+        base_buf_printf(out, "add.u64 %%glint$d1, %%glint$d1, %u;\n", probe->reach - span);
+}
+
+void instrument_emit_within(struct instrument_work *work, const struct instrument_probe *probe)
 {
     struct base_buf *out = &work->out;
-    const uint32_t at = instrument_bounds_offset(probe->root);
-    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, probe->low);
     base_buf_printf(out,
                     "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "ld.param.u64 %%glint$d1, [glint$context+%zu];\n"
-                    "sub.u64 %%glint$a, %%glint$a, %%glint$d0;\n"
-                    "sub.u64 %%glint$d0, %%glint$d1, %u;\n"
-                    "setp.gt.u64 %%glint$p0, %%glint$a, %%glint$d0;\n",
-                    at + offsetof(struct instrument_bounds, first),
-                    at + offsetof(struct instrument_bounds, bytes), probe->span);
-    if (probe->shape == SHAPE_SIZED) // the size is in r0, and is not 0
+                    "sub.u64 %%glint$a, %%glint$a, %%glint$d0;\n",
+                    instrument_bounds_offset(probe->root) +
+                        offsetof(struct instrument_bounds, first));
+    emit_last(out, probe, probe->span);
+    base_buf_puts(out, "setp.gt.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
+}
+
+void instrument_emit_bounds(struct instrument_work *work, const struct instrument_probe *probe)
+{
+    struct base_buf *out = &work->out;
+    instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, probe->low);
+    instrument_emit_within(work, probe);
+    if (probe->shape == SHAPE_SIZED) { // the size is in r0, and is not 0
+        emit_last(out, probe, 0);
         base_buf_puts(out, "cvt.u64.u32 %glint$d2, %glint$r0;\n"
                            "add.u64 %glint$a, %glint$a, %glint$d2;\n"
-                           "setp.gt.or.u64 %glint$p0, %glint$a, %glint$d1, %glint$p0;\n");
-    base_buf_puts(out, "@%glint$p0 ");
-    instrument_emit_flag(work, body->kernel->left_flag);
+                           "setp.gt.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
+    }
 }

@@ -115,6 +115,8 @@ static void emit_registers(struct instrument_work *work, const struct instrument
                                : ".reg .b64 %glint$f0, %glint$x0, %glint$f1, %glint$x1;\n");
     if (!work->elements && body->kernel && body->kernel->flag_count)
         base_buf_printf(out, ".reg .b32 %%glint$g<%u>;\n", instrument_flag_words(body->kernel));
+    if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
+        base_buf_puts(out, ".reg .pred %glint$left;\n");
     if (work->elements && body->kernel && body->kernel->tally_count)
         base_buf_printf(out, ".reg .b32 %%glint$n<%u>, %%glint$y<%u>;\n", body->kernel->tally_count,
                         body->bit_count / 32 + 1);
@@ -134,6 +136,8 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
     for (uint32_t i = 0; !work->elements && body->kernel && i < instrument_flag_words(body->kernel);
          i++)
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
+    if (!work->elements && body->kernel && body->kernel->left_flag != INSTRUMENT_NONE)
+        base_buf_puts(out, "mov.pred %glint$left, 0;\n");
     if (!work->elements || !body->kernel)
         return;
     if (has_steps(body)) // lanes of rows; no others ask for theirs
@@ -301,7 +305,10 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
         if (instrument_emit_led(work, walk->body, instr))
             return;
     }
-    print_statement(work, walk->body, stmt);
+    if (!instr || !instrument_emit_branch(work, walk->body, instr))
+        print_statement(work, walk->body, stmt);
+    if (instr)
+        instrument_emit_passing(work, walk->body, instr);
     if (instr && walk->follows) {
         instrument_emit_probe(work, walk->body, walk->follows);
         walk->follows = NULL;
@@ -355,5 +362,8 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
         emit_end(work, body, last);
         base_buf_puts(out, "ret;\n");
     }
+    base_buf_add(out, work->ways.text, work->ways.length);
+    out->failed |= work->ways.failed;
+    base_buf_clear(&work->ways);
     base_buf_puts(out, "}\n");
 }

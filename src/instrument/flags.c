@@ -118,7 +118,7 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
     }
     kernel->uses = uses.items;
     kernel->use_count = (uint32_t)uses.count;
-    instrument_plan_bounds(body);
+    instrument_plan_bounds(work, body);
     kernel->flag_row_bytes = (kernel->flag_count + 127) / 128 * 128;
 }
 
@@ -134,6 +134,10 @@ void instrument_emit_flags(struct instrument_work *work, const struct instrument
     const struct instrument_kernel *kernel = body->kernel;
     if (!kernel || !kernel->flag_count)
         return;
+    if (kernel->left_flag != INSTRUMENT_NONE) {
+        base_buf_puts(out, "@%glint$left ");
+        instrument_emit_flag(work, kernel->left_flag);
+    }
     base_buf_printf(out,
                     "{\n.reg .pred %%glint$p<2>;\n.reg .b32 %%glint$r<2>;\n"
                     ".reg .b64 %%glint$d0;\n"

@@ -80,6 +80,8 @@ static void forget(struct instrument_body *body)
     body->leaves = NULL;
     body->sweeps.items = NULL; // all in scratch memory
     body->sweeps.count = body->sweeps.capacity = 0;
+    body->walks.items = NULL;
+    body->walks.count = body->walks.capacity = 0;
 }
 
 static void emit(struct instrument_work *work, struct instrument_body *body)
@@ -204,6 +206,7 @@ static void release(struct instrument_work *work)
     base_map_fini(&work->texts);
     base_map_fini(&work->names);
     base_buf_fini(&work->out);
+    base_buf_fini(&work->ways);
     free(work->heap);
     base_arena_fini(&work->scratch);
 }

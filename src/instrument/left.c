@@ -3,10 +3,8 @@
 // or not at all, and then tells by itself where the last access was: the loop need not keep that.
 #include "work.h"
 
-// What the only instruction in the loop that sets the register gives it, or PTX_NO_VALUE; false
-// where there are several, or one that may leave it as it was.
-static bool find_definition(const struct instrument_body *body, uint32_t loop,
-                            const struct ptx_reg *reg, uint32_t *value)
+bool instrument_find_only(const struct instrument_body *body, uint32_t loop,
+                          const struct ptx_reg *reg, uint32_t *value)
 {
     const struct ptx_ssa *ssa = body->facts->ssa;
     const struct ptx_cfg *cfg = body->facts->cfg;
@@ -48,7 +46,7 @@ bool instrument_find_left(const struct instrument_body *body, const struct ptx_s
     uint32_t set;
     int64_t constant = 0;
     *distance = 0;
-    if (reg->scope->depth || !find_definition(body, site->loop, reg, &set))
+    if (reg->scope->depth || !instrument_find_only(body, site->loop, reg, &set))
         return false;
     for (uint32_t i = 0; i < cfg->block_count; i++) {
         if (cfg->blocks[i].ends && ptx_loop_contains(cfg, site->loop, i))

@@ -112,8 +112,8 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
     if (probe->how == HOW_ROOT) {
         if (probe->flag != INSTRUMENT_NONE)
             instrument_emit_flag(work, probe->flag);
-        if (probe->bounded)
-            instrument_emit_bounds(work, body, probe);
+        if (probe->bounded && !probe->walks)
+            instrument_emit_bounds(work, probe);
         return;
     }
     instrument_emit_address(&work->out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
@@ -203,7 +203,7 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
     const struct ptx_instr *instr = probe->site->instr;
     if (probe->how == HOW_NOT || probe->joined || probe->held ||
         (!work->elements && probe->how == HOW_ROOT && probe->flag == INSTRUMENT_NONE &&
-         !probe->bounded))
+         (!probe->bounded || probe->walks)))
         return;
     if (probe->waits) {
         instrument_emit_waiting(work, probe);

@@ -49,9 +49,11 @@ struct instrument_probe {
     bool check_space;   // a generic address that may be shared or local
     uint32_t root;      // HOW_ROOT
     uint32_t flag;      // objects: a guarded site's own
-    bool bounded;       // objects: it is checked here that accesses stay in the root's bounds,
+    bool bounded;       // objects: it is checked that accesses stay in the root's bounds,
+    bool walks;         // where the loop is entered and left; see walks.c
     int64_t low;        // from this many bytes behind its address on
-    uint32_t span;      // and for so many
+    uint32_t span;      // and for so many;
+    uint32_t reach;     // the root's
     uint32_t tally;     // elements: INSTRUMENT_NONE where every thread passes once
     bool from_one;      // its tally holds one less for every thread
     bool counts_itself; // its tally is counted at the instruction, not at its block
@@ -94,6 +96,30 @@ struct instrument_sweep {
     bool check;     // many warps may touch the same
 };
 
+// Objects: what registers that a loop does not change add to a value from its header or before it.
+struct instrument_sum {
+    uint32_t base; // of ptx_ssa
+    int64_t constant;
+    BASE_ARRAY(struct instrument_term {
+        const struct ptx_reg *reg;
+        bool minus;
+    })
+    terms;
+};
+
+// Objects: an access that is compared where its loop is entered and left; see walks.c.
+struct instrument_walk {
+    uint32_t loop;
+    const struct instrument_probe *probe;
+    struct instrument_sum at; // its address
+    // Which is compared there, as others of the loop may tell as much; one that is the same in all
+    // rounds only where the loop is entered.
+    bool entered, left;
+    const struct ptx_reg *own;  // holds the address where the loop is left; NULL: none does
+    struct instrument_sum step; // what the base gets in a round
+    uint32_t set_in;            // in this block
+};
+
 // A function of the module that has a body.
 struct instrument_body {
     struct ptx_function *function;
@@ -128,9 +154,10 @@ struct instrument_body {
     const char *why_not; // no clone can be made, for this reason
     bool looks_up;       // some probe
     uint32_t *flag_at;   // objects, by block: 1 + the flag that is set there
-    uint32_t *tally_at;  // elements, by block: 1 + the tally that is counted there
-    bool *from_one;      // by tally
-    uint32_t *bit_of;    // by tally that is from one: which bit stands for it
+    BASE_ARRAY(struct instrument_walk) walks;
+    uint32_t *tally_at; // elements, by block: 1 + the tally that is counted there
+    bool *from_one;     // by tally
+    uint32_t *bit_of;   // by tally that is from one: which bit stands for it
     uint32_t bit_count;
     BASE_ARRAY(struct instrument_sweep) sweeps; // by tally
     uint32_t kept_count;
@@ -149,6 +176,7 @@ struct instrument_work {
     uint32_t body_count;
     struct base_map by_name; // 1 + the body of that name
     struct base_buf out;     // the clones
+    struct base_buf ways;    // of the clone at hand: what its branches lead to; see walks.c
     struct base_map texts;   // those that rows have, once
     struct base_map names;   // by .loc: the name of the function that was inlined
     void *heap;              // freed at the end
@@ -197,9 +225,21 @@ void instrument_place_flags(struct instrument_work *work, struct instrument_body
 void instrument_emit_flag(struct instrument_work *work, uint32_t flag); // the thread came by
 void instrument_emit_flags(struct instrument_work *work, const struct instrument_body *body);
 // bounds.c: where it is checked that accesses stay in the objects of their roots, and the text.
-void instrument_plan_bounds(struct instrument_body *body);
-void instrument_emit_bounds(struct instrument_work *work, const struct instrument_body *body,
-                            const struct instrument_probe *probe);
+void instrument_plan_bounds(struct instrument_work *work, struct instrument_body *body);
+void instrument_emit_bounds(struct instrument_work *work, const struct instrument_probe *probe);
+// The same for an address of the probe's, with its `low`, that is in %glint$a; changes %glint$d0 to
+// d1.
+void instrument_emit_within(struct instrument_work *work, const struct instrument_probe *probe);
+// walks.c: true where the probe's access is compared where its loop is entered and left.
+bool instrument_plan_walk(struct instrument_work *work, struct instrument_body *body,
+                          const struct instrument_probe *probe);
+void instrument_join_walks(struct instrument_body *body);
+// What is due where a branch leads, before it; true where the branch was printed, too.
+bool instrument_emit_branch(struct instrument_work *work, const struct instrument_body *body,
+                            const struct ptx_instr *instr);
+// What is due where control goes on behind the instruction, behind it.
+void instrument_emit_passing(struct instrument_work *work, const struct instrument_body *body,
+                             const struct ptx_instr *instr);
 // tally.c: what is counted where.
 void instrument_place_tallies(struct instrument_work *work, struct instrument_body *body);
 void instrument_emit_tally(struct instrument_work *work, const struct instrument_body *body,
@@ -222,7 +262,11 @@ void instrument_emit_waiting(struct instrument_work *work, const struct instrume
 // loop's header from which the register has an exact distance, or PTX_NO_VALUE.
 bool instrument_steps_are_wide(const struct instrument_body *body, const struct ptx_site *site,
                                uint32_t *phi);
-// left.c: how much more the register of the address has, where the site's loop is left, than it had
+// left.c: what the only instruction in the loop that sets the register gives it, or PTX_NO_VALUE;
+// false where there are several, or one that may leave it as it was.
+bool instrument_find_only(const struct instrument_body *body, uint32_t loop,
+                          const struct ptx_reg *reg, uint32_t *value);
+// How much more the register of the address has, where the site's loop is left, than it had
 // at the last access; false: that is not known. value: what it has at accesses.
 bool instrument_find_left(const struct instrument_body *body, const struct ptx_site *site,
                           uint32_t value, int64_t *distance);

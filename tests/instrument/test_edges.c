@@ -259,6 +259,117 @@ static void the_first_and_the_last_of_several_are_compared(void **state)
     }
 }
 
+// --- Loops ---------------------------------------------------------------------------------------
+
+// %d1 is so far into the second of three variables, %d2 is 16, %r1 counts rounds, of which there
+// are %n.
+#define WALK(offset, body)                                                                   \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                                        \
+    ".visible .global .align 4096 .b8 a[4096];\n.visible .global .align 4096 .b8 b[4096];\n" \
+    ".visible .global .align 4096 .b8 c[4096];\n"                                            \
+    ".visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n) {\n"                     \
+    ".reg .b32 %r<6>, %n; .reg .b64 %d<8>; .reg .pred %c<3>; ld.param.u32 %n, [n];\n"        \
+    "mov.u64 %d0, b; add.s64 %d1, %d0, " offset "; mov.u64 %d2, 16; mov.u32 %r1, 0;\n" body  \
+    "ret; }\n"
+// While there are rounds left, once at least.
+#define AGAIN "add.s32 %r1, %r1, 1; setp.lt.s32 %c0, %r1, %n; @%c0 bra L;\n"
+
+#define UP    "L: ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, 16;\n" AGAIN
+#define MOVED "L: add.s64 %d1, %d1, 16; ld.global.u32 %r2, [%d1+-16];\n" AGAIN
+#define DOWN  "L: ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%d1]; sub.s64 %d1, %d1, %d2;\n" AGAIN
+#define INDEXED                                                              \
+    "mov.u64 %d3, 0;\nL: add.s64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4];\n" \
+    "add.s64 %d3, %d3, 16;\n" AGAIN
+#define UNROLLED                                                                      \
+    "L: ld.global.u32 %r2, [%d1]; add.s64 %d3, %d1, %d2; ld.global.u32 %r2, [%d3];\n" \
+    "add.s64 %d4, %d3, %d2; ld.global.u32 %r2, [%d4]; add.s64 %d1, %d4, %d2;\n" AGAIN
+#define FIXED   "L: ld.global.u32 %r2, [%d1];\n" AGAIN
+// Rounds that may be none.
+#define GUARDED "setp.lt.s32 %c1, %n, 1; @%c1 bra E;\n" UP "E:\n"
+#define TESTED                                                             \
+    "L: setp.ge.s32 %c0, %r1, %n; @%c0 bra E; ld.global.u32 %r2, [%d1];\n" \
+    "add.s64 %d1, %d1, 16; add.s32 %r1, %r1, 1; bra L;\nE:\n"
+// Left by a branch, in a round that has come by the access, and whose register has not moved.
+#define BROKEN                                                             \
+    "L: ld.global.u32 %r2, [%d1]; setp.eq.s32 %c1, %r1, %n; @%c1 bra E;\n" \
+    "add.s64 %d1, %d1, 16; add.s32 %r1, %r1, 1; bra L;\nE:\n"
+#define HALVED                                                              \
+    "L: ld.global.u32 %r2, [%d1]; setp.eq.s32 %c1, %r1, 100; @%c1 bra E;\n" \
+    "add.s64 %d1, %d1, 16;\n" AGAIN "E:\n"
+// Not in every round.
+#define SOMETIMES                                                           \
+    "L: setp.gt.s32 %c1, %r1, 255; @%c1 bra M; ld.global.u32 %r2, [%d1];\n" \
+    "M: add.s64 %d1, %d1, 16;\n" AGAIN
+#define PREDICATED                                                   \
+    "L: setp.le.s32 %c1, %r1, 255; @%c1 ld.global.u32 %r2, [%d1];\n" \
+    "add.s64 %d1, %d1, 16;\n" AGAIN
+// Steps that are not the same in every round: there and back.
+#define TURNED                                                                  \
+    "mov.u64 %d3, 4096;\nL: ld.global.u32 %r2, [%d1]; add.s64 %d1, %d1, %d3;\n" \
+    "neg.s64 %d3, %d3;\n" AGAIN
+#define PARTED                                                                     \
+    "L: ld.global.u32 %r2, [%d1]; and.b32 %r3, %r1, 1; setp.eq.s32 %c1, %r3, 0;\n" \
+    "@%c1 bra M; add.s64 %d1, %d1, -4096; bra N;\nM: add.s64 %d1, %d1, 4096;\nN:\n" AGAIN
+#define CHOSEN                                                                     \
+    "L: ld.global.u32 %r2, [%d1]; and.b32 %r3, %r1, 1; setp.eq.s32 %c1, %r3, 0;\n" \
+    "@%c1 add.s64 %d1, %d1, 4096; @!%c1 add.s64 %d1, %d1, -4096;\n" AGAIN
+// An index of 32 bits that wraps round: 0, half of all words, and 0 again, of which the address
+// takes the upper bits.
+#define WRAPPED                                                         \
+    "mov.u32 %r3, 0;\nL: shr.u32 %r4, %r3, 19; cvt.u64.u32 %d3, %r4;\n" \
+    "add.s64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4]; add.s32 %r3, %r3, 0x80000000;\n" AGAIN
+// Rows: each begins where the outer loop says.
+#define NESTED                                                                          \
+    "M: mov.u32 %r3, 0; mov.u64 %d3, %d1;\nL: ld.global.u32 %r2, [%d3];\n"              \
+    "add.s64 %d3, %d3, 4; add.s32 %r3, %r3, 1; setp.lt.s32 %c1, %r3, 64; @%c1 bra L;\n" \
+    "add.s64 %d1, %d1, 256; add.s32 %r1, %r1, 1; setp.lt.s32 %c0, %r1, %n; @%c0 bra M;\n"
+
+static void loops_are_compared_from_their_first_round_to_the_last(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c"};
+    static const struct {
+        const char *ptx;
+        uint32_t n;
+        bool leaves;
+    } cases[] = {
+        {WALK("0", UP), 256, false},         {WALK("0", UP), 257, true},
+        {WALK("12", UP), 256, false},        {WALK("-16", UP), 100, true},
+        {WALK("-16", UP), 1, true},          {WALK("4080", UP), 0, false}, // once
+        {WALK("0", MOVED), 256, false},      {WALK("0", MOVED), 257, true},
+        {WALK("4080", DOWN), 256, false},    {WALK("4080", DOWN), 257, true},
+        {WALK("4096", DOWN), 10, true},      {WALK("16", INDEXED), 255, false},
+        {WALK("16", INDEXED), 256, true},    {WALK("0", UNROLLED), 85, false},
+        {WALK("16", UNROLLED), 85, false},   {WALK("32", UNROLLED), 85, true},
+        {WALK("-16", UNROLLED), 3, true},    {WALK("4092", FIXED), 5, false},
+        {WALK("4096", FIXED), 5, true},      {WALK("-4", FIXED), 1, true},
+        {WALK("0", GUARDED), 256, false},    {WALK("0", GUARDED), 260, true},
+        {WALK("5000", GUARDED), 0, false},   {WALK("5000", GUARDED), 1, true},
+        {WALK("0", TESTED), 256, false},     {WALK("0", TESTED), 257, true},
+        {WALK("5000", TESTED), 0, false},    {WALK("5000", TESTED), 1, true},
+        {WALK("0", BROKEN), 255, false},     {WALK("0", BROKEN), 256, true},
+        {WALK("2480", HALVED), 300, false},  {WALK("2496", HALVED), 300, true},
+        {WALK("2496", HALVED), 100, false},  {WALK("0", SOMETIMES), 300, false},
+        {WALK("16", SOMETIMES), 300, true},  {WALK("0", PREDICATED), 300, false},
+        {WALK("16", PREDICATED), 300, true}, {WALK("0", TURNED), 1, false},
+        {WALK("0", TURNED), 3, true},        {WALK("0", PARTED), 1, false},
+        {WALK("0", PARTED), 3, true},        {WALK("0", CHOSEN), 1, false},
+        {WALK("0", CHOSEN), 3, true},        {WALK("0", WRAPPED), 1, false},
+        {WALK("0", WRAPPED), 3, true},       {WALK("0", NESTED), 16, false},
+        {WALK("0", NESTED), 17, true},       {WALK("-4", NESTED), 3, true},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct oracle_case test = make_case(__func__, cases[i].ptx, cases[i].n);
+        snprintf(test.name, sizeof(test.name), "walk %u", i);
+        test.grid[0] = 1;
+        test.block[0] = 33;
+        memcpy(test.variables, names, sizeof(names));
+        test.variable_count = 3;
+        test.leaves = cases[i].leaves;
+        assert_exact(&test);
+    }
+}
+
 // --- What leaves all known -----------------------------------------------------------------------
 
 static void the_end_of_a_loop_may_be_any_pointer(void **state)
@@ -311,6 +422,7 @@ int main(void)
         cmocka_unit_test(halves_of_two_pointers_are_not_known),
         cmocka_unit_test(halves_put_together_are_known),
         cmocka_unit_test(the_first_and_the_last_of_several_are_compared),
+        cmocka_unit_test(loops_are_compared_from_their_first_round_to_the_last),
         cmocka_unit_test(the_end_of_a_loop_may_be_any_pointer),
         cmocka_unit_test(what_is_not_done_by_a_pointer_outside_does_not_matter),
         cmocka_unit_test(walks_inside_of_an_object_are_known),

@@ -206,6 +206,52 @@ static void what_some_threads_do_has_one_flag_outside_of_loops(void **state)
     assert_true(noted && loop && told && noted < loop && told > loop);
 }
 
+// Comparisons with the bounds of roots' objects between L and the branch back to it.
+static unsigned comparisons_in_loop(const char *body)
+{
+    char text[2048];
+    snprintf(text, sizeof(text), HEAD "%s", body);
+    kernel_of(text, INSTRUMENT_OBJECTS);
+    const char *at = strstr(strstr(made->ptx, "k$glint"), "\nL:"), *end = strstr(at, "bra \tL;");
+    if (!end)
+        end = strstr(at, "bra L;");
+    assert_non_null(end);
+    unsigned count = 0;
+    for (; (at = strstr(at, "setp.gt.or.u64 %glint$left")) && at < end; at++)
+        count++;
+    return count;
+}
+
+#define ROUND "add.u32 %r2, %r2, 1; setp.lt.u32 %c0, %r2, %r0; @%c0 bra L;\n"
+
+static void steps_that_stay_the_same_are_not_compared_in_loops(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ptx;
+        unsigned count;
+    } cases[] = {
+        {KERNEL("k", "L: ld.global.u32 %r1, [%a]; add.s64 %a, %a, 8;\n" ROUND), 0},
+        {KERNEL("k", "L: st.global.u32 [%a], %r1; ld.global.u32 %r1, [%b+4];\n" ROUND), 0},
+        {KERNEL("k", "cvt.s64.s32 %d1, %r0;\nL: ld.global.u32 %r1, [%a]; add.s64 %d2, %a, %d1;\n"
+                     "ld.global.u32 %r3, [%d2]; add.s64 %a, %d2, %d1;\n" ROUND),
+         0},
+        // Not in every round, not by one step, not before the loop may be left, not in 64 bits.
+        {KERNEL("k", "L: setp.eq.u32 %c1, %r2, 9; @%c1 ld.global.u32 %r1, [%a];\n" ROUND), 1},
+        {KERNEL("k",
+                "L: ld.global.u32 %r1, [%a]; cvt.u64.u32 %d1, %r2; add.s64 %a, %a, %d1;\n" ROUND),
+         1},
+        {KERNEL("k", "L: setp.eq.u32 %c1, %r2, 9; @%c1 bra E; ld.global.u32 %r1, [%a];\n"
+                     "add.s64 %a, %a, 8;\n" ROUND "E:\n"),
+         1},
+        {KERNEL("k", "L: mul.wide.u32 %d1, %r2, 4; add.s64 %d2, %a, %d1; ld.global.u32 %r1, "
+                     "[%d2];\n" ROUND),
+         1},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(comparisons_in_loop(cases[i].ptx), cases[i].count);
+}
+
 // What asks the device runtime for something touches no object; what launches or copies does.
 static void kernels_that_launch_others_say_so(void **state)
 {
@@ -631,6 +677,7 @@ int main(void)
         cmocka_unit_test(roots_are_parameters_and_variables),
         cmocka_unit_test(what_every_thread_does_needs_no_flag),
         cmocka_unit_test(what_some_threads_do_has_one_flag_outside_of_loops),
+        cmocka_unit_test(steps_that_stay_the_same_are_not_compared_in_loops),
         cmocka_unit_test(guards_and_calls_that_end_threads_have_flags_of_their_own),
         cmocka_unit_test(kernels_that_launch_others_say_so),
         cmocka_unit_test(blocks_that_run_equally_often_share_a_tally),
