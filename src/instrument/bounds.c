@@ -91,6 +91,7 @@ void instrument_plan_bounds(struct instrument_work *work, struct instrument_body
             kernel->roots[probe->root].reach = probe->span;
     }
     instrument_join_walks(body);
+    instrument_thin_rounds(work, body);
     for (uint32_t i = 0; i < body->probe_count; i++)
         body->probes[i].reach =
             body->probes[i].bounded ? kernel->roots[body->probes[i].root].reach : 0;

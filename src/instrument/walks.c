@@ -11,10 +11,52 @@
 // loop's own register holds tells both addresses, and the loop keeps nothing.
 #include "work.h"
 
-enum { MOST_DEPTH = 64, MOST_TIMES = 16 };
+enum { MOST_DEPTH = 64, MOST_TIMES = 16, MOST_PLACES = 64, MOST_CONSTANT = 1 << 30 };
 
-// Follows a value back, through additions of what the loop does not change, to the value at the
-// loop's header or one from before the loop: base, with the sum of all that was added.
+// Takes apart what an instruction gives, as far as it adds what the loop does not change to a
+// value: that one, or PTX_NO_VALUE, and what is added goes to the sum.
+static uint32_t take_apart(struct instrument_work *work, const struct instrument_body *body,
+                           uint32_t loop, const struct ptx_value *value, struct instrument_sum *sum)
+{
+    const struct ptx_ssa *ssa = body->facts->ssa;
+    const struct ptx_cfg *cfg = body->facts->cfg;
+    const struct ptx_instr *instr = value->instr;
+    if (value->kind != PTX_VALUE_DEF || instr->guard || value->previous != PTX_NO_VALUE)
+        return PTX_NO_VALUE;
+    const enum ptx_op op = ptx_op(instr);
+    const struct ptx_operand *from = &instr->operands[1], *by = &instr->operands[2];
+    if (op == PTX_OP_MOV || op == PTX_OP_CVTA)
+        return from->kind == PTX_OPERAND_REG && !from->select ? ptx_ssa_value(ssa, instr, from)
+                                                              : PTX_NO_VALUE;
+    const struct ptx_type_info *type = ptx_type_info((enum ptx_type)instr->form->types[0]);
+    if ((op != PTX_OP_ADD && op != PTX_OP_SUB) || type->bits != 64 ||
+        (type->kind != PTX_CLASS_SIGNED && type->kind != PTX_CLASS_UNSIGNED))
+        return PTX_NO_VALUE;
+    uint32_t added = ptx_ssa_value(ssa, instr, by);
+    if (op == PTX_OP_ADD && added != PTX_NO_VALUE &&
+        ptx_loop_contains(cfg, loop, ssa->values[added].block)) {
+        by = from;
+        from = &instr->operands[2];
+        added = ptx_ssa_value(ssa, instr, by);
+    }
+    if (from->kind != PTX_OPERAND_REG || from->select)
+        return PTX_NO_VALUE;
+    if (by->kind == PTX_OPERAND_INT) {
+        const uint64_t constant = op == PTX_OP_ADD ? by->bits : -by->bits;
+        sum->constant = (int64_t)((uint64_t)sum->constant + constant);
+        return ptx_ssa_value(ssa, instr, from);
+    }
+    if (by->kind != PTX_OPERAND_REG || by->select || added == PTX_NO_VALUE ||
+        ssa->values[added].kind == PTX_VALUE_ENTRY || by->reg->scope->depth || by->reg->vec != 1 ||
+        ptx_loop_contains(cfg, loop, ssa->values[added].block))
+        return PTX_NO_VALUE;
+    *base_array_add(&sum->terms, &work->scratch) =
+        (struct instrument_term){by->reg, op == PTX_OP_SUB};
+    return ptx_ssa_value(ssa, instr, from);
+}
+
+// Follows a value back through such additions, as far as there are any: to the sum's base. True
+// where that is one at the loop's header, or from before the loop.
 static bool follow(struct instrument_work *work, const struct instrument_body *body, uint32_t loop,
                    uint32_t value, struct instrument_sum *sum)
 {
@@ -22,48 +64,14 @@ static bool follow(struct instrument_work *work, const struct instrument_body *b
     const struct ptx_cfg *cfg = body->facts->cfg;
     for (unsigned depth = 0; depth < MOST_DEPTH && value != PTX_NO_VALUE; depth++) {
         const struct ptx_value *at = &ssa->values[value];
-        const bool inside = ptx_loop_contains(cfg, loop, at->block);
+        sum->base = value;
         if (at->kind == PTX_VALUE_ENTRY || at->reg->scope->depth || at->reg->vec != 1 ||
             ptx_type_info((enum ptx_type)at->reg->type)->bits != 64)
             return false;
-        if (!inside || (at->kind == PTX_VALUE_PHI && at->block == cfg->loops[loop].header)) {
-            sum->base = value;
+        if (!ptx_loop_contains(cfg, loop, at->block) ||
+            (at->kind == PTX_VALUE_PHI && at->block == cfg->loops[loop].header))
             return true;
-        }
-        if (at->kind != PTX_VALUE_DEF || at->instr->guard || at->previous != PTX_NO_VALUE)
-            return false;
-        const struct ptx_instr *instr = at->instr;
-        const enum ptx_op op = ptx_op(instr);
-        const struct ptx_operand *from = &instr->operands[1];
-        if (op == PTX_OP_ADD || op == PTX_OP_SUB) {
-            if (ptx_type_info((enum ptx_type)instr->form->types[0])->bits != 64)
-                return false;
-            const struct ptx_operand *by = &instr->operands[2];
-            uint32_t added = ptx_ssa_value(ssa, instr, by);
-            if (op == PTX_OP_ADD && added != PTX_NO_VALUE &&
-                ptx_loop_contains(cfg, loop, ssa->values[added].block)) {
-                from = by;
-                by = &instr->operands[1];
-                added = ptx_ssa_value(ssa, instr, by);
-            }
-            if (by->kind == PTX_OPERAND_INT) {
-                const uint64_t constant = op == PTX_OP_ADD ? by->bits : -by->bits;
-                sum->constant = (int64_t)((uint64_t)sum->constant + constant);
-            } else if (by->kind == PTX_OPERAND_REG && !by->select && added != PTX_NO_VALUE &&
-                       ssa->values[added].kind != PTX_VALUE_ENTRY && !by->reg->scope->depth &&
-                       by->reg->vec == 1 &&
-                       !ptx_loop_contains(cfg, loop, ssa->values[added].block)) {
-                *base_array_add(&sum->terms, &work->scratch) =
-                    (struct instrument_term){by->reg, op == PTX_OP_SUB};
-            } else {
-                return false;
-            }
-        } else if (op != PTX_OP_MOV && op != PTX_OP_CVTA) {
-            return false;
-        }
-        if (from->kind != PTX_OPERAND_REG || from->select)
-            return false;
-        value = ptx_ssa_value(ssa, instr, from);
+        value = take_apart(work, body, loop, at, sum);
     }
     return false;
 }
@@ -136,15 +144,20 @@ static bool find_step(struct instrument_work *work, const struct instrument_body
     return follow(work, body, walk->loop, set, &walk->step) && walk->step.base == walk->at.base;
 }
 
+static bool is_plain(const struct instrument_body *body, const struct instrument_probe *probe)
+{
+    const struct ptx_operand *address = probe->site->address;
+    return probe->shape == SHAPE_FIXED && !probe->site->instr->guard && !body->may_exit &&
+           !body->facts->cfg->irreducible && address->kind == PTX_OPERAND_ADDRESS &&
+           address->elements[0].kind == PTX_OPERAND_REG;
+}
+
 bool instrument_plan_walk(struct instrument_work *work, struct instrument_body *body,
                           const struct instrument_probe *probe)
 {
     const struct ptx_site *site = probe->site;
     const struct ptx_operand *address = site->address;
-    if (probe->shape != SHAPE_FIXED || site->instr->guard || body->may_exit ||
-        site->loop == PTX_NO_LOOP || body->facts->cfg->irreducible ||
-        address->kind != PTX_OPERAND_ADDRESS || address->elements[0].kind != PTX_OPERAND_REG ||
-        !goes_round(body, site))
+    if (site->loop == PTX_NO_LOOP || !is_plain(body, probe) || !goes_round(body, site))
         return false;
     struct instrument_walk walk = {.loop = site->loop, .probe = probe};
     const uint32_t value = ptx_ssa_value(body->facts->ssa, site->instr, &address->elements[0]);
@@ -175,7 +188,6 @@ static int64_t count_in(const struct instrument_sum *sum, const struct ptx_reg *
 static bool is_part(const struct instrument_walk *a, const struct instrument_walk *b, int64_t part,
                     int64_t times)
 {
-    enum { MOST_CONSTANT = 1 << 30 };
     const struct instrument_sum *const sums[] = {&a->at, &b->at, &a->step};
     for (unsigned i = 0; i < 3; i++) {
         if (sums[i]->constant > MOST_CONSTANT || sums[i]->constant < -MOST_CONSTANT)
@@ -230,6 +242,71 @@ void instrument_join_walks(struct instrument_body *body)
             if (join_from(body, walk, times))
                 break;
         }
+    }
+}
+
+// Accesses of one round, in one block, of which one lies in the middle between two others: where
+// those two are in an object, it is.
+static bool lies_between(const struct instrument_sum *low, const struct instrument_sum *middle,
+                         const struct instrument_sum *high)
+{
+    const struct instrument_sum *const sums[] = {low, middle, high};
+    bool apart = low->constant != high->constant;
+    for (unsigned i = 0; i < 3; i++) {
+        if (sums[i]->constant > MOST_CONSTANT || sums[i]->constant < -MOST_CONSTANT)
+            return false;
+        for (size_t k = 0; k < sums[i]->terms.count; k++) {
+            const struct ptx_reg *reg = sums[i]->terms.items[k].reg;
+            const int64_t first = count_in(low, reg), last = count_in(high, reg);
+            if (2 * count_in(middle, reg) != first + last)
+                return false;
+            apart |= first != last;
+        }
+    }
+    return apart && 2 * middle->constant == low->constant + high->constant;
+}
+
+struct place {
+    struct instrument_probe *probe;
+    struct instrument_sum at;
+    bool between;
+};
+
+static bool are_alike(const struct place *a, const struct place *b)
+{
+    return a->probe->root == b->probe->root && a->probe->span == b->probe->span &&
+           a->at.base == b->at.base;
+}
+
+void instrument_thin_rounds(struct instrument_work *work, struct instrument_body *body)
+{
+    struct place places[MOST_PLACES];
+    for (uint32_t i = 0; i < body->probe_count;) {
+        const uint32_t block = body->probes[i].site->block;
+        uint32_t count = 0;
+        for (; i < body->probe_count && body->probes[i].site->block == block; i++) {
+            struct instrument_probe *probe = &body->probes[i];
+            const struct ptx_site *site = probe->site;
+            if (count == MOST_PLACES || !probe->bounded || probe->walks ||
+                site->loop == PTX_NO_LOOP || !is_plain(body, probe))
+                continue;
+            struct place *place = &places[count++];
+            *place = (struct place){.probe = probe};
+            follow(work, body, site->loop,
+                   ptx_ssa_value(body->facts->ssa, site->instr, &site->address->elements[0]),
+                   &place->at);
+            place->at.constant += site->address->offset + probe->low;
+        }
+        for (uint32_t k = 0; k < count * count; k++) {
+            const struct place *low = &places[k / count], *high = &places[k % count];
+            for (uint32_t m = 0; low < high && are_alike(low, high) && m < count; m++) {
+                if (are_alike(low, &places[m]) && lies_between(&low->at, &places[m].at, &high->at))
+                    places[m].between = true;
+            }
+        }
+        // The outermost of any are between no others, so that they stay.
+        for (uint32_t k = 0; k < count; k++)
+            places[k].probe->bounded = !places[k].between;
     }
 }
 

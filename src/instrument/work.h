@@ -233,7 +233,9 @@ void instrument_emit_within(struct instrument_work *work, const struct instrumen
 // walks.c: true where the probe's access is compared where its loop is entered and left.
 bool instrument_plan_walk(struct instrument_work *work, struct instrument_body *body,
                           const struct instrument_probe *probe);
+// Then: takes out what others tell as well, of walks, and of what is compared in a round.
 void instrument_join_walks(struct instrument_body *body);
+void instrument_thin_rounds(struct instrument_work *work, struct instrument_body *body);
 // What is due where a branch leads, before it; true where the branch was printed, too.
 bool instrument_emit_branch(struct instrument_work *work, const struct instrument_body *body,
                             const struct ptx_instr *instr);

@@ -318,6 +318,11 @@ static void the_first_and_the_last_of_several_are_compared(void **state)
 #define WRAPPED                                                         \
     "mov.u32 %r3, 0;\nL: shr.u32 %r4, %r3, 19; cvt.u64.u32 %d3, %r4;\n" \
     "add.s64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4]; add.s32 %r3, %r3, 0x80000000;\n" AGAIN
+// Three at even distances, from an index of 32 bits: the first and the last are compared.
+#define SPREAD                                                                        \
+    "L: mul.wide.s32 %d3, %r1, 4; add.s64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4];\n" \
+    "add.s64 %d5, %d4, %d2; ld.global.u32 %r2, [%d5]; add.s64 %d6, %d5, %d2;\n"       \
+    "ld.global.u32 %r2, [%d6];\n" AGAIN
 // Rows: each begins where the outer loop says.
 #define NESTED                                                                          \
     "M: mov.u32 %r3, 0; mov.u64 %d3, %d1;\nL: ld.global.u32 %r2, [%d3];\n"              \
@@ -355,7 +360,9 @@ static void loops_are_compared_from_their_first_round_to_the_last(void **state)
         {WALK("0", TURNED), 3, true},        {WALK("0", PARTED), 1, false},
         {WALK("0", PARTED), 3, true},        {WALK("0", CHOSEN), 1, false},
         {WALK("0", CHOSEN), 3, true},        {WALK("0", WRAPPED), 1, false},
-        {WALK("0", WRAPPED), 3, true},       {WALK("0", NESTED), 16, false},
+        {WALK("0", WRAPPED), 3, true},       {WALK("4032", SPREAD), 8, false},
+        {WALK("4036", SPREAD), 8, true},     {WALK("-4", SPREAD), 8, true},
+        {WALK("0", SPREAD), 8, false},       {WALK("0", NESTED), 16, false},
         {WALK("0", NESTED), 17, true},       {WALK("-4", NESTED), 3, true},
     };
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -236,6 +236,12 @@ static void steps_that_stay_the_same_are_not_compared_in_loops(void **state)
         {KERNEL("k", "cvt.s64.s32 %d1, %r0;\nL: ld.global.u32 %r1, [%a]; add.s64 %d2, %a, %d1;\n"
                      "ld.global.u32 %r3, [%d2]; add.s64 %a, %d2, %d1;\n" ROUND),
          0},
+        // Of three at even distances two.
+        {KERNEL("k", "cvt.s64.s32 %d8, %r0;\nL: mul.wide.s32 %d1, %r2, 4; add.s64 %d2, %a, %d1; "
+                     "ld.global.u32 %r1, [%d2];\n"
+                     "add.s64 %d3, %d2, %d8; ld.global.u32 %r1, [%d3]; add.s64 %d4, %d3, %d8;\n"
+                     "ld.global.u32 %r1, [%d4];\n" ROUND),
+         2},
         // Not in every round, not by one step, not before the loop may be left, not in 64 bits.
         {KERNEL("k", "L: setp.eq.u32 %c1, %r2, 9; @%c1 ld.global.u32 %r1, [%a];\n" ROUND), 1},
         {KERNEL("k",
