@@ -97,12 +97,12 @@ void instrument_plan_bounds(struct instrument_work *work, struct instrument_body
             body->probes[i].bounded ? kernel->roots[body->probes[i].root].reach : 0;
 }
 
-// The most that an access of so many bytes may be behind the object's first, into %glint$d1.
-static void emit_last(struct base_buf *out, const struct instrument_probe *probe, uint32_t span)
+// In how many bytes from the first an access of so many may begin, into %glint$d1.
+static void emit_room(struct base_buf *out, const struct instrument_probe *probe, uint32_t span)
 {
     base_buf_printf(out, "ld.param.u64 %%glint$d1, [glint$context+%zu];\n",
                     instrument_bounds_offset(probe->root) +
-                        offsetof(struct instrument_bounds, last));
+                        offsetof(struct instrument_bounds, room));
     if (span < probe->reach)
         base_buf_printf(out, "add.u64 %%glint$d1, %%glint$d1, %u;\n", probe->reach - span);
 }
@@ -115,8 +115,8 @@ void instrument_emit_within(struct instrument_work *work, const struct instrumen
                     "sub.u64 %%glint$a, %%glint$a, %%glint$d0;\n",
                     instrument_bounds_offset(probe->root) +
                         offsetof(struct instrument_bounds, first));
-    emit_last(out, probe, probe->span);
-    base_buf_puts(out, "setp.gt.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
+    emit_room(out, probe, probe->span);
+    base_buf_puts(out, "setp.ge.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
 }
 
 void instrument_emit_bounds(struct instrument_work *work, const struct instrument_probe *probe)
@@ -125,9 +125,9 @@ void instrument_emit_bounds(struct instrument_work *work, const struct instrumen
     instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, probe->low);
     instrument_emit_within(work, probe);
     if (probe->shape == SHAPE_SIZED) { // the size is in r0, and is not 0
-        emit_last(out, probe, 0);
+        emit_room(out, probe, 0);
         base_buf_puts(out, "cvt.u64.u32 %glint$d2, %glint$r0;\n"
                            "add.u64 %glint$a, %glint$a, %glint$d2;\n"
-                           "setp.gt.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
+                           "setp.ge.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
     }
 }

@@ -177,7 +177,7 @@ struct instrument_heap {
 // Objects: of each root the bytes that accesses which come from it are expected to stay in.
 struct instrument_bounds {
     uint64_t first; // address
-    uint64_t last;  // the most that an access of the root's `reach` bytes may be behind it
+    uint64_t room;  // in so many bytes from there on an access of the root's `reach` may begin
 };
 // For the object that the root points into. bytes 0: there is none, and nothing is expected.
 static inline struct instrument_bounds instrument_bounds_of(uint64_t first, uint64_t bytes,
@@ -187,7 +187,7 @@ static inline struct instrument_bounds instrument_bounds_of(uint64_t first, uint
         return (struct instrument_bounds){0, UINT64_MAX - reach};
     // No access fits: all are outside of what is at address 0.
     return bytes < reach ? (struct instrument_bounds){0, 0}
-                         : (struct instrument_bounds){first, bytes - reach};
+                         : (struct instrument_bounds){first, bytes - reach + 1};
 }
 
 // Options. ROWS: a warp's lanes are neighbours in x, 32 to a row, the block's width being a

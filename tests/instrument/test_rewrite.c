@@ -217,7 +217,7 @@ static unsigned comparisons_in_loop(const char *body)
         end = strstr(at, "bra L;");
     assert_non_null(end);
     unsigned count = 0;
-    for (; (at = strstr(at, "setp.gt.or.u64 %glint$left")) && at < end; at++)
+    for (; (at = strstr(at, "setp.ge.or.u64 %glint$left")) && at < end; at++)
         count++;
     return count;
 }
