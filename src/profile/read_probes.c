@@ -55,33 +55,42 @@ enum base_code profile_accesses_begin(struct profile *profile, struct profile_ac
     return code;
 }
 
+// The next row, whatever it is like; NULL at the end.
+static sqlite3_stmt *step_access(struct profile_accesses *accesses)
+{
+    accesses->result = sqlite3_step(accesses->at);
+    if (accesses->result == SQLITE_ROW)
+        return accesses->at;
+    sqlite3_finalize(accesses->at);
+    accesses->at = NULL;
+    return NULL;
+}
+
 const struct profile_access *profile_accesses_next(struct profile_accesses *accesses)
 {
     if (!accesses || !accesses->at || accesses->damaged)
         return NULL;
-    sqlite3_stmt *at = accesses->at;
-    accesses->result = sqlite3_step(at);
-    if (accesses->result != SQLITE_ROW) {
-        sqlite3_finalize(at);
-        accesses->at = NULL;
-        return NULL;
-    }
-    accesses->damaged = sqlite3_column_type(at, 10) == SQLITE_NULL; // no such shape
     struct profile *profile = accesses->profile;
     const uint64_t last_call = accesses->row.call;
-    profile->row_damaged = false;
-    accesses->row = (struct profile_access){.call = NUMBER(0),
-                                            .node = NUMBER32(1),
-                                            .object = NUMBER(2),
-                                            .read = U64(3) & 1,
-                                            .written = U64(3) >> 1 & 1,
-                                            .named = U64(3) >> 2 & 1,
-                                            .bytes_read = U64(4),
-                                            .bytes_written = U64(5),
-                                            .elements = U64(6),
-                                            .new_elements = U64(7),
-                                            .shared_elements = U64(8),
-                                            .element_bytes = U32(9)};
+    profile->row_damaged = profile->row_skipped = false;
+    do {
+        sqlite3_stmt *at = step_access(accesses);
+        if (!at)
+            return NULL;
+        accesses->damaged |= sqlite3_column_type(at, 10) == SQLITE_NULL; // no such shape
+        accesses->row = (struct profile_access){.call = NUMBER(0),
+                                                .node = NUMBER32(1),
+                                                .object = NUMBER(2),
+                                                .read = U64(3) & 1,
+                                                .written = U64(3) >> 1 & 1,
+                                                .named = U64(3) >> 2 & 1,
+                                                .bytes_read = U64(4),
+                                                .bytes_written = U64(5),
+                                                .elements = U64(6),
+                                                .new_elements = U64(7),
+                                                .shared_elements = U64(8),
+                                                .element_bytes = U32(9)};
+    } while (profile_skips_row(profile) && !accesses->damaged);
     accesses->damaged |= profile->row_damaged || accesses->row.call < last_call;
     return accesses->damaged ? NULL : &accesses->row;
 }
@@ -159,6 +168,8 @@ static enum base_code take_counts(struct profile *profile, sqlite3_stmt *at, voi
     enum base_code code = take_bins(profile, walk, I64(3), &row, error);
     if (code != BASE_OK)
         return code;
+    if (profile_skips_row(profile))
+        return BASE_OK;
     if (profile->row_damaged)
         return profile_damaged(profile, error);
     return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;
@@ -230,6 +241,8 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
         .elements = U64(4),
         .bits = walk->bits,
         .bit_bytes = got};
+    if (profile_skips_row(profile))
+        return BASE_OK;
     if (profile->row_damaged)
         return profile_damaged(profile, error);
     return walk->each(walk->user, &row) ? BASE_OK : BASE_NOT_FOUND;

@@ -125,6 +125,8 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
 {
     struct path_walk *walk = state;
     const uint32_t number = KEY32(0);
+    if (profile_skips_row(profile))
+        return BASE_OK;
     if (profile->row_damaged)
         return profile_damaged(profile, error);
     if (number != walk->path.number) {
@@ -240,6 +242,8 @@ static enum base_code take_graph_row(struct profile *profile, sqlite3_stmt *at, 
 {
     struct graph_walk *walk = state;
     const uint64_t number = KEY(0);
+    if (profile_skips_row(profile))
+        return BASE_OK;
     if (profile->row_damaged)
         return profile_damaged(profile, error);
     if (number != walk->graph.number) {

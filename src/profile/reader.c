@@ -41,15 +41,27 @@ uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column
     if (sqlite3_column_type(at, column) == SQLITE_INTEGER && number >= 0 &&
         (uint64_t)number <= most)
         return (uint64_t)number;
-    profile->row_damaged = true;
+    if (sqlite3_column_type(at, column) == SQLITE_INTEGER && number < 0)
+        profile->row_skipped = true;
+    else
+        profile->row_damaged = true;
     return 0;
+}
+
+bool profile_skips_row(struct profile *profile)
+{
+    const bool skipped = profile->row_skipped;
+    profile->row_skipped = false;
+    return skipped;
 }
 
 uint64_t profile_key_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most)
 {
     const uint64_t number = profile_number_at(profile, at, column, most);
-    profile->row_damaged |= (int64_t)number < profile->last_key;
-    profile->last_key = (int64_t)number;
+    if (!profile->row_skipped) {
+        profile->row_damaged |= (int64_t)number < profile->last_key;
+        profile->last_key = (int64_t)number;
+    }
     return number;
 }
 
@@ -83,7 +95,7 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     if (code != BASE_OK)
         return code;
     const int64_t last_key = profile->last_key; // of a walk that this one is inside of
-    profile->row_damaged = false;
+    profile->row_damaged = profile->row_skipped = false;
     profile->last_key = -1;
     while (code == BASE_OK && (result = sqlite3_step(at)) == SQLITE_ROW) {
         code = take(profile, at, state, error);

@@ -30,6 +30,7 @@ struct profile {
     sqlite3 *db;
     char *path;
     bool lacks_log;   // it was being written, and the log that belongs to it is not there
+    bool row_skipped; // a row that was read makes no sense: see NUMBER
     bool row_damaged; // a row that was read has a number that cannot be: see TEXT and NUMBER
     int64_t last_key; // of the walk under way
     unsigned minor;   // version, as the file's head tells
@@ -64,9 +65,12 @@ enum base_code profile_damaged(struct profile *profile, struct base_error *error
 // A text by its number in the column; NULL where it is 0. A number without a text is damage, at
 // which the walk over the rows ends.
 const char *profile_text_at(struct profile *profile, sqlite3_stmt *at, int column);
-// A number from 0 to `most` that rows are ordered by: what is larger, negative or no integer would
-// come in another order than it is promised, and is damage.
+// A number from 0 to `most` that rows are ordered by. What is larger, or no integer, would come in
+// another order than it is promised, and is damage. A negative one was written for a number beyond
+// INT64_MAX, which only a record that makes no sense has: the row is skipped.
 uint64_t profile_number_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
+// Whether the row that was just read is skipped; asked once for each row that has a NUMBER.
+bool profile_skips_row(struct profile *profile);
 // The same, and not less than in the row before, as it may be where a file's tree is damaged.
 uint64_t profile_key_at(struct profile *profile, sqlite3_stmt *at, int column, uint64_t most);
 // As profile_text_at, and "" where the number is 0: for rows that make no sense without it.
@@ -97,6 +101,8 @@ enum base_code profile_read_prepare(struct profile *profile, const char *sql, sq
     {                                                                                             \
         const struct each_##what *to = state;                                                     \
         struct profile_##row_type row = {__VA_ARGS__};                                            \
+        if (profile_skips_row(profile))                                                           \
+            return BASE_OK;                                                                       \
         if (profile->row_damaged)                                                                 \
             return profile_damaged(profile, error);                                               \
         return to->each(to->user, &row) ? BASE_OK : BASE_NOT_FOUND;                               \

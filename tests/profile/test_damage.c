@@ -206,10 +206,7 @@ static void rows_that_contradict_each_other_are_damage(void **state)
         "DELETE FROM distributions",
         "INSERT INTO settings VALUES(77777, 1)",
         "UPDATE settings SET value=-1",
-        "UPDATE objects SET number=-1 WHERE number=1",
-        "UPDATE calls SET number=-1 WHERE number=1",
         "UPDATE functions SET number=4294967297 WHERE number=1",
-        "UPDATE paths SET number=-5 WHERE number=1",
         "UPDATE accesses SET object='a' WHERE object=(SELECT min(object) FROM accesses)",
         "INSERT INTO settings VALUES(9223372036854775807, 1)",
         "UPDATE functions SET name=99999 WHERE number=1",
@@ -232,6 +229,54 @@ static void rows_that_contradict_each_other_are_damage(void **state)
         change(contradictions[i]);
         check_bad(reading_all(test_path, &error), BASE_CORRUPT, &error, "a.glint is damaged");
     }
+}
+
+struct seen_numbers {
+    uint64_t last;
+    size_t count;
+};
+
+static bool see_object(void *user, const struct profile_object *object)
+{
+    struct seen_numbers *seen = user;
+    assert_true(object->number > seen->last);
+    seen->last = object->number;
+    seen->count++;
+    return true;
+}
+
+static bool see_call(void *user, const struct profile_call *call)
+{
+    struct seen_numbers *seen = user;
+    assert_true(call->number > seen->last);
+    seen->last = call->number;
+    seen->count++;
+    return true;
+}
+
+// Whoever reads rows searches them by number.
+static void rows_come_in_the_order_of_their_numbers(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile *profile;
+    struct seen_numbers before = {0}, objects = {0}, calls = {0};
+    check_good(profile_open(test_path, &profile, &error), &error);
+    check_good(profile_each_object(profile, see_object, &before, &error), &error);
+    profile_close(profile);
+    change("UPDATE objects SET number=-1 WHERE number=(SELECT max(number) FROM objects);"
+           "UPDATE calls SET number=-7 WHERE number=2; DELETE FROM accesses WHERE (call, node, "
+           "object) <> (SELECT call, node, object FROM accesses"
+           " LIMIT 1); UPDATE accesses SET call=-7, object=-3");
+    check_good(profile_open(test_path, &profile, &error), &error);
+    check_good(profile_each_object(profile, see_object, &objects, &error), &error);
+    check_good(profile_each_call(profile, see_call, &calls, &error), &error);
+    assert_int_equal(objects.count, before.count - 1);
+    assert_int_equal(calls.count, SAMPLE_COUNT(sample_calls) - 1);
+    size_t accesses = 0;
+    check_good(profile_each_access(profile, count_access, &accesses, &error), &error);
+    assert_int_equal(accesses, 0);
+    profile_close(profile);
 }
 
 static bool has_texts(void *user, const struct profile_setting *setting)
@@ -324,6 +369,7 @@ int main(void)
         TEST(tables_that_are_not_ours_are_refused),
         TEST(columns_that_are_missing_are_damage),
         TEST(rows_that_contradict_each_other_are_damage),
+        TEST(rows_come_in_the_order_of_their_numbers),
         TEST(settings_always_have_texts),
         TEST(cut_files_are_told),
         TEST(scrambled_files_never_crash),
