@@ -40,6 +40,8 @@ static struct {
     _Atomic uint32_t looked;   // value of that when libraries were looked at last, plus 1
     _Atomic uint32_t loading;  // threads that are at it
     _Atomic uint64_t asked_ns; // when it was last asked who traces the program
+    _Atomic uint64_t files_ns; // when the open files were looked at last; 0: never
+    _Atomic long free_file;    // the lowest number that no file had then
 } readers;
 
 const char *readers_known(void)
@@ -228,6 +230,17 @@ static const char *look_at_file(long folder, const char *number, dev_t proc)
     return why_of_name(name);
 }
 
+// A new file gets the lowest number that is free, so while that is still free there is none, unless
+// another was closed for it; therefore all are looked at again after a millisecond. Listing them
+// takes 20 us, and a program may come here thousands of times a second.
+static bool may_have_new_file(void)
+{
+    enum { OFTEN_NS = 1000000 };
+    const uint64_t looked = atomic_load(&readers.files_ns);
+    return !looked || now_ns() - looked > OFTEN_NS ||
+           use_system(SYS_fcntl, atomic_load(&readers.free_file), F_GETFD, 0, 0) != -EBADF;
+}
+
 static const char *look_at_files(void)
 {
     struct entry { // as the system gives them
@@ -241,6 +254,9 @@ static const char *look_at_files(void)
     uint64_t buffer[256];
     struct stat proc;
     const char *why = NULL;
+    if (!may_have_new_file())
+        return NULL;
+    const uint64_t now = now_ns();
     const long folder = use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path,
                                    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder < 0)
@@ -256,6 +272,8 @@ static const char *look_at_files(void)
         }
     }
     use_system(SYS_close, folder, 0, 0, 0);
+    atomic_store(&readers.free_file, folder);
+    atomic_store(&readers.files_ns, now);
     return why;
 }
 
