@@ -15,7 +15,7 @@ struct program_request {
     const char *log;
     bool watched;    // libglint.so goes into it
     bool first_uses; // and what stands before the C library, and before MPI if the program has one
-    bool quiet; // does not say that the simulated GPU takes the place of one that is not there
+    bool quiet;      // does not say that the simulated GPU takes the place of one that is not there
 };
 
 // Rows for a verb's table of options, and what takes them: false after a message.

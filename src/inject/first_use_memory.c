@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "first_use_inner.h"
-#include "readers.h"
 #include "host_memory.h"
 #include "next.h"
+#include "readers.h"
 
 static struct {
     bool started;

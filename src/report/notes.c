@@ -156,8 +156,7 @@ static void put_reasons(struct base_buf *out, const struct analysis *analysis)
         [ANALYZE_UNSEEN_TEXTURE] = "may read through a texture or surface bound to linear memory",
         [ANALYZE_UNSEEN_WRAPPED] = "an index wrapped around in a loop",
         [ANALYZE_UNSEEN_WORK] = "work on a stream whose accesses are not observed",
-        [ANALYZE_UNSEEN_UNTOLD] = "the program or its GPU context ended, or a kernel failed, "
-                                  "before the results were read back",
+        [ANALYZE_UNSEEN_UNTOLD] = "ended or failed before its results were read back",
     };
     const char *between = "";
     for (unsigned i = 0; i < ANALYZE_UNSEEN_REASONS; i++) {

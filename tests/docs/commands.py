@@ -23,6 +23,8 @@ def plain(text):
     """The text without what differs from run to run: times, what waited, and tables that have nothing else."""
     text = re.sub(r"\b\d+(\.\d+)? (ns|us|ms|s)\b", "TIME", text)
     text = re.sub(r"\b\d+ calls? waited", "N calls waited", text)
+    text = re.sub(r"finds (which were|whether it was) needed", "finds which were needed", text)
+    text = re.sub(r"CUDA\s+(?=\d)", "CUDA ", text)  # where the line breaks depends on a time before it
     text = re.sub(r"\d+ remed(y|ies) applied at .* removed(, \d+ put off)?", "REMEDIES applied", text)
     text = re.sub(r" \([-+]?\d+ %\)", "", text)
     text = re.sub(r"[-+]TIME( \([-+]?[\d.]+%\))?", "TIME", text)

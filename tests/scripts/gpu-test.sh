@@ -81,7 +81,7 @@ expect 1 '^examples/driver_api +FAIL +--device sim: another output than natively
 fake 'case $1 in record) echo more >&2 ;; esac; exec "'"$real_glint"'" "$@"'
 expect 1 '^examples/driver_api +FAIL +--device recorded_gpu_on: another stderr than with gpu' --only driver_api
 # shellcheck disable=SC2016
-fake 'case $1$6 in recordoff) shift 9; exec "$@" ;; esac; exec "'"$real_glint"'" "$@"'
+fake 'case $1$6 in recordoff) while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;; esac; exec "'"$real_glint"'" "$@"'
 expect 1 "^matrix/driver +FAIL +recorded_gpu_off: 0 profiles, not 1, '.*plain" --only matrix/driver
 fake 'exec sleep 100'
 expect 1 '^examples/driver_api +FAIL +did not end within 2 s' --only driver_api --limit 2

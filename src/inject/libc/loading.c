@@ -57,12 +57,13 @@ __attribute__((used)) void *door_choose_dlmopen(uintptr_t space, const char *fil
 void *door_choose_dlmopen(uintptr_t space, const char *file, uintptr_t mode, const void *caller)
 {
     if (!(mode & RTLD_NOLOAD))
-        load(file, false,
-             (Lmid_t)space != LM_ID_BASE || mode & RTLD_DEEPBIND
-                 ? "a library was opened in a namespace of its own (dlmopen), whose calls cannot be "
-                   "seen"
-                 : NULL,
-             caller);
+        load(
+            file, false,
+            (Lmid_t)space != LM_ID_BASE || mode & RTLD_DEEPBIND
+                ? "a library was opened in a namespace of its own (dlmopen), whose calls cannot be "
+                  "seen"
+                : NULL,
+            caller);
     return NEXT(dlmopen, void *);
 }
 
