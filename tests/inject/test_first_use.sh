@@ -98,13 +98,17 @@ for case in "$@"; do
     case $case in mpi_*) head -n 1 "$work/native" | grep -q '^0 ' ||
         { echo "SKIP: a process may not read another's memory here"; exit 77; } ;;
     esac
-    for tracking in off on; do
+    case $case in
+    many_threads) modes="off full" ;; # what it costs is bounded else, and a busy machine comes to that
+    *) modes="off on" ;;
+    esac
+    for tracking in $modes; do
         status=0
         "$GLINT" record -q --device "$device" --sync-tracking $tracking -f -o "$work/profile" -- "$program" "$case" \
             >"$work/recorded" 2>"$work/recorded.err" || status=$?
         echo "exit $status" >>"$work/recorded"
         diff -u "$work/native" "$work/recorded" || { echo "$case: another output, tracking $tracking"; bad=1; }
-        [ $tracking = on ] || continue
+        [ $tracking != off ] || continue
         "$GLINT" query --csv "$work/profile" "$uses" | tail -n +2 | awk -F, -v OFS=, '
             NR == FNR { if (match($0, /\/\/ used: .*/)) word[FNR] = substr($0, RSTART + 9); next }
             { line = $1; sub(/^[0-9]*,/, ""); gsub(/"/, ""); print line ? $0 ", " word[line] : $0 }' "$source" - >"$work/found"
