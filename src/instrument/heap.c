@@ -92,23 +92,23 @@ static void emit_piece(struct base_buf *out)
                     BLOCKS(pieces), BLOCKS(shift), BLOCKS(reach));
     emit_place(out);
     base_buf_printf(out,
-                    "places:\n"
+                    "$places:\n"
                     ".pragma \"nounroll\";\n"
                     "mad.lo.u64 %%piece, %%place, %u, %%pieces;\n"
                     "ld.volatile.global.u64 %%have, [%%piece+%u];\n"
                     "setp.eq.u64 %%p, %%have, %%key;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "setp.eq.u64 %%p, %%have, 0;\n"
-                    "@%%p bra none;\n"
+                    "@%%p bra $none;\n"
                     "setp.eq.u32 %%p, %%left, 0;\n"
-                    "@%%p bra none;\n"
+                    "@%%p bra $none;\n"
                     "sub.u32 %%left, %%left, 1;\n"
                     "add.u64 %%place, %%place, 1;\n"
                     "and.b64 %%place, %%place, %%mask;\n"
-                    "bra places;\n"
-                    "none:\n"
+                    "bra $places;\n"
+                    "$none:\n"
                     "mov.u64 %%piece, 0;\n"
-                    "done:\n"
+                    "$done:\n"
                     "st.param.b64 [glint$0], %%piece;\n"
                     "ret;\n}\n",
                     (unsigned)sizeof(struct instrument_heap_piece), PIECE(key));
@@ -133,11 +133,11 @@ static void emit_block(struct base_buf *out)
                     "ld.param.b64 %%address, [glint$2];\n"
                     "ld.volatile.global.u64 %%sizes, [%%blocks+%u];\n",
                     BLOCKS(sizes));
-    base_buf_puts(out, "sizes:\n"
+    base_buf_puts(out, "$sizes:\n"
                        ".pragma \"nounroll\";\n"
                        "mov.u64 %piece, 0;\n"
                        "setp.eq.u64 %p, %sizes, 0;\n"
-                       "@%p bra done;\n"
+                       "@%p bra $done;\n"
                        "brev.b64 %t, %sizes;\n"
                        "clz.b64 %level, %t;\n"
                        "sub.u64 %t, %sizes, 1;\n"
@@ -149,14 +149,14 @@ static void emit_block(struct base_buf *out)
                        "shr.u64 %size, %size, 1;\n"
                        "or.b64 %key, %key, %size;\n" FIND_PIECE(
                            "%key", "%piece") "setp.eq.u64 %p, %piece, 0;\n"
-                                             "@%p bra sizes;\n");
+                                             "@%p bra $sizes;\n");
     base_buf_printf(out,
                     "ld.volatile.global.u64 %%t, [%%piece+%u];\n"
                     "sub.u64 %%t, %%address, %%t;\n"
                     "ld.volatile.global.u64 %%size, [%%piece+%u];\n"
                     "setp.ge.u64 %%p, %%t, %%size;\n" // in the bytes that fill up the last 16
                     "@%%p mov.u64 %%piece, 0;\n"
-                    "done:\n"
+                    "$done:\n"
                     "st.param.b64 [glint$0], %%piece;\n"
                     "ret;\n}\n",
                     PIECE(start), PIECE(bytes));
@@ -193,7 +193,7 @@ static void emit_log(struct base_buf *out)
                     "atom.global.add.u64 %%at, [%%heap+%u], 1;\n"
                     "ld.global.u64 %%t, [%%heap+%u];\n"
                     "setp.ge.u64 %%p, %%at, %%t;\n"
-                    "@%%p bra logged;\n"
+                    "@%%p bra $logged;\n"
                     "ld.global.u64 %%t, [%%heap+%u];\n"
                     "mad.lo.u64 %%at, %%at, %u, %%t;\n"
                     "shl.b64 %%t, %%serial, 2;\n"
@@ -201,7 +201,7 @@ static void emit_log(struct base_buf *out)
                     "st.global.u64 [%%at+%u], %%t;\n"
                     "st.global.u64 [%%at+%u], %%address;\n"
                     "st.global.u64 [%%at+%u], %%bytes;\n"
-                    "logged:\n"
+                    "$logged:\n"
                     "membar.gl;\n",
                     HEAP(logged), HEAP(log_room), HEAP(log),
                     (unsigned)sizeof(struct instrument_heap_entry), ENTRY(what), ENTRY(address),
@@ -223,12 +223,12 @@ static void emit_given(struct base_buf *out)
                     "ld.param.b64 %%address, [glint$2];\n"
                     "ld.param.b64 %%bytes, [glint$3];\n"
                     "setp.eq.u64 %%p, %%address, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "setp.eq.u64 %%p, %%bytes, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.global.u64 %%heap, [%%heap+%u];\n"
                     "setp.eq.u64 %%p, %%heap, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.global.u64 %%blocks, [%%heap+%u];\n"
                     "ld.global.u64 %%pieces, [%%blocks+%u];\n"
                     "ld.global.u32 %%shift, [%%blocks+%u];\n"
@@ -239,7 +239,7 @@ static void emit_given(struct base_buf *out)
                     "add.u64 %%end, %%address, %%bytes;\n"
                     "add.u64 %%end, %%end, 15;\n"
                     "and.b64 %%end, %%end, -16;\n"
-                    "cut:\n"
+                    "$cut:\n"
                     ".pragma \"nounroll\";\n",
                     BLOCK_REGISTERS, TABLE(heap), HEAP(blocks), BLOCKS(pieces), BLOCKS(shift),
                     BLOCKS(count), (unsigned)INSTRUMENT_HEAP_BEGAN);
@@ -248,28 +248,28 @@ static void emit_given(struct base_buf *out)
     emit_place(out);
     base_buf_printf(out,
                     "mov.u32 %%steps, 0;\n"
-                    "places:\n"
+                    "$places:\n"
                     ".pragma \"nounroll\";\n"
                     "mad.lo.u64 %%piece, %%place, %u, %%pieces;\n"
                     "ld.volatile.global.u64 %%have, [%%piece+%u];\n"
                     "setp.gt.u64 %%p, %%have, %u;\n"
-                    "@%%p bra next;\n"
+                    "@%%p bra $next;\n"
                     "atom.global.cas.b64 %%mask, [%%piece+%u], %%have, %%key;\n"
                     "setp.eq.u64 %%p, %%mask, %%have;\n"
-                    "@%%p bra placed;\n"
-                    "next:\n"
+                    "@%%p bra $placed;\n"
+                    "$next:\n"
                     "add.u32 %%steps, %%steps, 1;\n"
                     "setp.gt.u32 %%p, %%steps, %u;\n"
-                    "@%%p bra unplaced;\n"
+                    "@%%p bra $unplaced;\n"
                     "mov.u64 %%mask, -1;\n"
                     "shr.u64 %%mask, %%mask, %%shift;\n"
                     "add.u64 %%place, %%place, 1;\n"
                     "and.b64 %%place, %%place, %%mask;\n"
-                    "bra places;\n"
-                    "unplaced:\n"
+                    "bra $places;\n"
+                    "$unplaced:\n"
                     "mov.u64 %%what, %u;\n"
-                    "bra log;\n"
-                    "placed:\n"
+                    "bra $log;\n"
+                    "$placed:\n"
                     "st.volatile.global.u64 [%%piece+%u], %%address;\n"
                     "st.volatile.global.u64 [%%piece+%u], %%bytes;\n"
                     "st.volatile.global.u64 [%%piece+%u], %%serial;\n"
@@ -278,13 +278,13 @@ static void emit_given(struct base_buf *out)
                     "shl.b64 %%t, %%t, %%level;\n"
                     "red.global.or.b64 [%%blocks+%u], %%t;\n"
                     "setp.lt.u64 %%p, %%at, %%end;\n"
-                    "@%%p bra cut;\n"
-                    "log:\n",
+                    "@%%p bra $cut;\n"
+                    "$log:\n",
                     (unsigned)sizeof(struct instrument_heap_piece), PIECE(key), (unsigned)FREED,
                     PIECE(key), (unsigned)MOST_STEPS, (unsigned)INSTRUMENT_HEAP_UNPLACED,
                     PIECE(start), PIECE(bytes), PIECE(serial), BLOCKS(reach), BLOCKS(sizes));
     emit_log(out);
-    base_buf_puts(out, "done:\n"
+    base_buf_puts(out, "$done:\n"
                        "ret;\n}\n");
 }
 
@@ -298,23 +298,23 @@ static void emit_taken(struct base_buf *out)
                     "ld.param.b64 %%address, [glint$2];\n"
                     "ld.global.u64 %%heap, [%%heap+%u];\n"
                     "setp.eq.u64 %%p, %%heap, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.global.u64 %%blocks, [%%heap+%u];\n",
                     BLOCK_REGISTERS, TABLE(heap), HEAP(blocks));
     base_buf_puts(out, FIND_BLOCK);
     base_buf_printf(out,
                     "setp.eq.u64 %%p, %%piece, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.volatile.global.u64 %%at, [%%piece+%u];\n"
                     "setp.ne.u64 %%p, %%at, %%address;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.volatile.global.u64 %%bytes, [%%piece+%u];\n"
                     "ld.volatile.global.u64 %%serial, [%%piece+%u];\n"
                     "mov.u64 %%what, %u;\n"
                     "add.u64 %%end, %%address, %%bytes;\n"
                     "add.u64 %%end, %%end, 15;\n"
                     "and.b64 %%end, %%end, -16;\n"
-                    "cut:\n"
+                    "$cut:\n"
                     ".pragma \"nounroll\";\n",
                     PIECE(start), PIECE(bytes), PIECE(serial), (unsigned)INSTRUMENT_HEAP_ENDED);
     emit_next_piece(out);
@@ -323,10 +323,10 @@ static void emit_taken(struct base_buf *out)
                     "setp.ne.u64 %%p, %%piece, 0;\n" // else there was no place for it
                     "@%%p st.volatile.global.u64 [%%piece+%u], %u;\n"
                     "setp.lt.u64 %%p, %%at, %%end;\n"
-                    "@%%p bra cut;\n",
+                    "@%%p bra $cut;\n",
                     PIECE(key), (unsigned)FREED);
     emit_log(out);
-    base_buf_puts(out, "done:\n"
+    base_buf_puts(out, "$done:\n"
                        "ret;\n}\n");
 }
 
@@ -393,32 +393,32 @@ static void emit_find_page(struct base_buf *out, bool elements, unsigned page_by
         base_buf_puts(out, "and.b64 %place, %serial, %mask;\n");
     base_buf_printf(out,
                     "mov.u32 %%steps, %u;\n"
-                    "places:\n"
+                    "$places:\n"
                     ".pragma \"nounroll\";\n"
                     "mad.lo.u64 %%page, %%place, %u, %%pages;\n"
                     "ld.volatile.global.u64 %%have, [%%page];\n"
                     "setp.ne.u64 %%p, %%have, 0;\n"
-                    "@%%p bra compare;\n"
+                    "@%%p bra $compare;\n"
                     "atom.global.cas.b64 %%have, [%%page], 0, %%%s;\n"
                     "setp.ne.u64 %%p, %%have, 0;\n"
-                    "@%%p bra compare;\n"
+                    "@%%p bra $compare;\n"
                     "ld.global.u64 %%t, [%%heap+%u];\n"
                     "shr.u64 %%mask, %%place, %u;\n"
                     "add.u64 %%t, %%t, %%mask;\n"
                     "mov.u16 %%h, 1;\n"
                     "st.global.u8 [%%t], %%h;\n"
-                    "bra mark;\n"
-                    "compare:\n"
+                    "bra $mark;\n"
+                    "$compare:\n"
                     "%s"
                     "setp.eq.u64 %%p, %%t, %%key;\n"
-                    "@%%p bra mark;\n"
+                    "@%%p bra $mark;\n"
                     "sub.u32 %%steps, %%steps, 1;\n"
                     "setp.eq.u32 %%p, %%steps, 0;\n"
-                    "@%%p bra lost;\n"
+                    "@%%p bra $lost;\n"
                     "add.u64 %%place, %%place, %%step;\n"
                     "and.b64 %%place, %%place, %%mask;\n"
-                    "bra places;\n"
-                    "mark:\n",
+                    "bra $places;\n"
+                    "$mark:\n",
                     (unsigned)MOST_STEPS, page_bytes, elements ? "key" : "fresh", HEAP(groups),
                     (unsigned)INSTRUMENT_HEAP_GROUP_BITS,
                     elements ? "mov.u64 %t, %have;\n" : "shr.u64 %t, %have, 2;\n");
@@ -434,7 +434,7 @@ static void emit_mark_block(struct base_buf *out)
     base_buf_puts(out, "and.b64 %t, %have, %what;\n" // 0 where it has just been put there
                        "setp.eq.u64 %p, %t, %what;\n"
                        "@!%p red.global.or.b64 [%page], %what;\n"
-                       "bra done;\n");
+                       "bra $done;\n");
 }
 
 // From %%first to %%last, elements of the block, page by page.
@@ -446,7 +446,7 @@ static void emit_mark_elements(struct base_buf *out, bool counts)
                     "sub.u64 %%last, %%last, 1;\n"
                     "shr.u64 %%last, %%last, 2;\n"
                     "shr.u64 %%first, %%first, 2;\n"
-                    "next_page:\n"
+                    "$next_page:\n"
                     ".pragma \"nounroll\";\n"
                     "shl.b64 %%key, %%serial, %u;\n"
                     "shr.u64 %%number, %%first, 5;\n"
@@ -483,17 +483,17 @@ static void emit_mark_elements(struct base_buf *out, bool counts)
                     PAGE(moved), PAGE(moved) + 8, PAGE(bits), PAGE(bits));
     if (counts)
         base_buf_printf(out,
-                        "elements:\n"
+                        "$elements:\n"
                         ".pragma \"nounroll\";\n"
                         "mad.wide.u32 %%t, %%low, 4, %%page;\n"
                         "red.global.add.u32 [%%t+%u], 1;\n"
                         "add.u32 %%low, %%low, 1;\n"
                         "setp.le.u32 %%p, %%low, %%high;\n"
-                        "@%%p bra elements;\n",
+                        "@%%p bra $elements;\n",
                         PAGE(counts));
     base_buf_puts(out, "setp.le.u64 %p, %first, %last;\n"
-                       "@%p bra next_page;\n"
-                       "bra done;\n");
+                       "@%p bra $next_page;\n"
+                       "bra $done;\n");
 }
 
 // (table, address, bytes, kinds): marks the block that holds the address; 0: there is none.
@@ -511,14 +511,14 @@ static void emit_access(struct base_buf *out, bool elements, bool counts)
                     "ld.param.b64 %%heap, [glint$1];\n"
                     "ld.global.u64 %%heap, [%%heap+%u];\n"
                     "setp.eq.u64 %%p, %%heap, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.param.b64 %%address, [glint$2];\n"
                     "ld.param.b64 %%room, [glint$3];\n"
                     "ld.param.b32 %%kinds, [glint$4];\n"
                     "ld.global.u64 %%blocks, [%%heap+%u];\n",
                     TABLE(heap), HEAP(blocks));
     base_buf_puts(out, FIND_BLOCK "setp.eq.u64 %p, %piece, 0;\n"
-                                  "@%p bra done;\n"
+                                  "@%p bra $done;\n"
                                   "mov.u32 %found, 1;\n");
     base_buf_printf(out,
                     "ld.global.u64 %%pages, [%%heap+%u];\n"
@@ -533,9 +533,9 @@ static void emit_access(struct base_buf *out, bool elements, bool counts)
     else
         emit_mark_block(out);
     base_buf_printf(out,
-                    "lost:\n"
+                    "$lost:\n"
                     "red.global.add.u64 [%%heap+%u], 1;\n"
-                    "done:\n"
+                    "$done:\n"
                     "st.param.b32 [glint$0], %%found;\n"
                     "ret;\n}\n",
                     HEAP(lost));
@@ -554,7 +554,7 @@ void instrument_emit_heap_stray(struct base_buf *out, const char *bytes, const c
                     "call (h0), glint$heap, (h1, h2, h3, h4);\n"
                     "ld.param.b32 %%n, [h0];\n}\n"
                     "setp.ne.u32 %%p, %%n, 0;\n"
-                    "@%%p bra searched;\n",
+                    "@%%p bra $searched;\n",
                     bytes, kinds);
 }
 

@@ -22,7 +22,7 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "ld.global.u32 %%entry, [%%table+%u];\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "setp.eq.u32 %%p, %%entry, 0;\n"
-                    "@%%p bra begin;\n"
+                    "@%%p bra $begin;\n"
                     "mad.wide.u32 %%slot, %%entry, %u, %%at;\n"
                     "sub.u64 %%slot, %%slot, %u;\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
@@ -33,8 +33,8 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "cvt.u64.u32 %%room, %%lead;\n"
                     "setp.ge.and.u64 %%p, %%at, %%room, %%p;\n"
                     "ld.global.u64 %%room, [%%slot+%u];\n"
-                    "@%%p bra searched;\n"
-                    "begin:\n",
+                    "@%%p bra $searched;\n"
+                    "$begin:\n",
                     TABLE(recent), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
                     (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(lead), SLOT(bytes),
                     SLOT(bytes));
@@ -42,11 +42,11 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "ld.global.u32 %%m, [%%table+%u];\n"
                     "mov.u32 %%entry, 0;\n"
                     // Entries below entry start at the address or before it, those from m on after.
-                    "search:\n"
+                    "$search:\n"
                     ".pragma \"nounroll\";\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "setp.ge.u32 %%p, %%entry, %%m;\n"
-                    "@%%p bra found;\n"
+                    "@%%p bra $found;\n"
                     "add.u32 %%n, %%entry, %%m;\n"
                     "shr.u32 %%n, %%n, 1;\n"
                     "mad.wide.u32 %%slot, %%n, %u, %%at;\n"
@@ -57,29 +57,29 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "setp.gt.u64 %%p, %%at, %%address;\n"
                     "@%%p mov.u32 %%m, %%n;\n"
                     "@!%%p add.u32 %%entry, %%n, 1;\n"
-                    "bra search;\n"
-                    "found:\n"
+                    "bra $search;\n"
+                    "$found:\n"
                     "mad.wide.u32 %%slot, %%entry, %u, %%at;\n"
                     "sub.u64 %%slot, %%slot, %u;\n"
                     "setp.eq.u32 %%p, %%entry, 0;\n"
-                    "@%%p bra stray;\n"
+                    "@%%p bra $stray;\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
                     "sub.u64 %%at, %%address, %%at;\n"
                     "ld.global.u64 %%room, [%%slot+%u];\n"
                     "setp.lt.u64 %%p, %%at, %%room;\n"
                     "@%%p st.global.u32 [%%table+%u], %%entry;\n"
-                    "@%%p bra searched;\n",
+                    "@%%p bra $searched;\n",
                     TABLE(count), TABLE(entries), (unsigned)sizeof(struct instrument_slot),
                     SLOT(lead), SLOT(base), (unsigned)sizeof(struct instrument_slot),
                     (unsigned)sizeof(struct instrument_slot), SLOT(base), SLOT(bytes),
                     TABLE(recent));
     if (!count) {
-        base_buf_puts(out, "stray:\n"
+        base_buf_puts(out, "$stray:\n"
                            "mov.u32 %entry, 0;\n"
-                           "searched:\n");
+                           "$searched:\n");
         return;
     }
-    base_buf_puts(out, "stray:\n"
+    base_buf_puts(out, "$stray:\n"
                        "mov.u32 %entry, 0;\n");
     if (heap_bytes)
         instrument_emit_heap_stray(out, heap_bytes, heap_kinds);
@@ -90,13 +90,13 @@ static void emit_search(struct base_buf *out, bool count, const char *heap_bytes
                     "red.global.add.u64 [%%at+%u], %%room;\n"
                     "ld.global.u32 %%n, [%%at+%u];\n"
                     "setp.ge.u32 %%p, %%n, %u;\n"
-                    "@%%p bra searched;\n"
+                    "@%%p bra $searched;\n"
                     "atom.global.add.u64 %%room, [%%at+%u], 1;\n"
                     "setp.ge.u64 %%p, %%room, %u;\n"
-                    "@%%p bra searched;\n"
+                    "@%%p bra $searched;\n"
                     "mad.lo.u64 %%at, %%room, 8, %%at;\n"
                     "st.global.u64 [%%at+%u], %%address;\n"
-                    "searched:\n",
+                    "$searched:\n",
                     TABLE(strays), (unsigned long long)(INSTRUMENT_WRAPPED + 1), STRAYS(count),
                     STRAYS(next), (unsigned)INSTRUMENT_STRAYS, STRAYS(next),
                     (unsigned)INSTRUMENT_STRAYS, STRAYS(addresses));
@@ -131,7 +131,7 @@ static void emit_touch(struct base_buf *out, const struct instrument_work *work)
     emit_search(out, true, work->allocates ? "mov.u64 %at, 1;\n" : NULL,
                 "ld.param.b32 %n, [glint$3];\nadd.u32 %n, %n, 1;\n");
     base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
-                       "@%p bra done;\n");
+                       "@%p bra $done;\n");
     emit_extent(out);
     base_buf_printf(out,
                     "ld.global.u64 %%at, [%%table+%u];\n"
@@ -143,7 +143,7 @@ static void emit_touch(struct base_buf *out, const struct instrument_work *work)
                     "setp.eq.u16 %%p, %%h, 0;\n"
                     "mov.u16 %%h, 1;\n"
                     "@%%p st.global.u8 [%%at+-2], %%h;\n"
-                    "done:\n"
+                    "$done:\n"
                     "st.param.b64 [glint$0], %%first;\n"
                     "st.param.b64 [glint$0+8], %%extent;\n"
                     "ret;\n}\n",
@@ -164,14 +164,14 @@ static void emit_leave(struct base_buf *out)
                     "ld.param.b64 %%written, [glint$4];\n"
                     "activemask.b32 %%m;\n"
                     "setp.ne.u32 %%p, %%m, -1;\n"
-                    "@%%p bra alone;\n"
+                    "@%%p bra $alone;\n"
                     "cvt.u32.u64 %%n, %%entry;\n"
                     "shfl.sync.idx.b32 %%low, %%n, 0, 31, -1;\n"
                     "setp.eq.u32 %%q, %%n, %%low;\n"
                     "vote.sync.all.pred %%q, %%q, -1;\n"
-                    "@!%%q bra alone;\n"
+                    "@!%%q bra $alone;\n"
                     "mov.u32 %%n, 16;\n"
-                    "together:\n"
+                    "$together:\n"
                     ".pragma \"nounroll\";\n"
                     "mov.b64 {%%low, %%high}, %%read;\n"
                     "shfl.sync.bfly.b32 %%low, %%low, %%n, 31, -1;\n"
@@ -185,13 +185,13 @@ static void emit_leave(struct base_buf *out)
                     "add.u64 %%written, %%written, %%t;\n"
                     "shr.u32 %%n, %%n, 1;\n"
                     "setp.ne.u32 %%p, %%n, 0;\n"
-                    "@%%p bra together;\n"
+                    "@%%p bra $together;\n"
                     "mov.u32 %%n, %%laneid;\n"
                     "setp.ne.u32 %%p, %%n, 0;\n"
-                    "@%%p bra done;\n"
-                    "alone:\n"
+                    "@%%p bra $done;\n"
+                    "$alone:\n"
                     "setp.eq.u64 %%p, %%entry, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.param.b64 %%table, [glint$1];\n"
                     "ld.global.u64 %%moved, [%%table+%u];\n"
                     "ld.global.u64 %%touched, [%%table+%u];\n"
@@ -206,7 +206,7 @@ static void emit_leave(struct base_buf *out)
                     "@%%p st.global.u8 [%%touched+-1], %%h;\n"
                     "ld.global.u64 %%t, [%%table+%u];\n"
                     "st.global.u8 [%%t+%u], %%h;\n"
-                    "done:\n"
+                    "$done:\n"
                     "ret;\n}\n",
                     TABLE(moved), TABLE(touched), TABLE(strays), STRAYS(looked));
 }
@@ -235,7 +235,7 @@ static void emit_enter(struct base_buf *out)
                        "mov.u64 %extent, 0;\n");
     emit_search(out, false, NULL, NULL);
     base_buf_puts(out, "setp.eq.u32 %p, %entry, 0;\n"
-                       "@%p bra done;\n");
+                       "@%p bra $done;\n");
     emit_extent(out);
     base_buf_printf(out,
                     "ld.global.u64 %%bits, [%%slot+%u];\n"
@@ -245,7 +245,7 @@ static void emit_enter(struct base_buf *out)
                     "st.param.b64 [glint$0+32], %%read;\n"
                     "st.param.b32 [glint$0+40], %%m;\n"
                     "st.param.b32 [glint$0+44], %%n;\n"
-                    "done:\n"
+                    "$done:\n"
                     "cvt.u64.u32 %%old, %%entry;\n"
                     "st.param.b64 [glint$0], %%old;\n"
                     "st.param.b64 [glint$0+8], %%first;\n"
@@ -284,7 +284,7 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "st.local.u32 [%kept+28], %n;\n"
                        "ld.param.b32 %n, [glint$6];\n"
                        "st.local.u32 [%kept+32], %n;\n"
-                       "lanes:\n"
+                       "$lanes:\n"
                        ".pragma \"nounroll\";\n"
                        "ld.local.u64 %table, [%kept];\n"
                        "ld.local.u64 %address, [%kept+8];\n");
@@ -298,23 +298,23 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                     "and.b32 %%n, %%what, 2;\n"
                     "setp.ne.u32 %%writes, %%n, 0;\n"
                     "setp.ne.u32 %%some, %%entry, 0;\n"
-                    "@!%%some bra elsewhere;\n"
+                    "@!%%some bra $elsewhere;\n"
                     "ld.local.u64 %%room, [%%kept+16];\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
                     "setp.eq.u64 %%p, %%at, %%room;\n"
-                    "@%%p bra mark;\n"
-                    "elsewhere:\n"
+                    "@%%p bra $mark;\n"
+                    "$elsewhere:\n"
                     "ld.local.u32 %%n, [%%kept+24];\n"
                     "cvt.u64.u32 %%room, %%n;\n"
                     "shr.u32 %%n, %%what, 8;\n"
                     "setp.eq.u32 %%p, %%n, 0;\n"
-                    "@%%p bra moved;\n"
+                    "@%%p bra $moved;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "mad.wide.u32 %%at, %%n, 16, %%at;\n"
                     "@%%reads red.global.add.u64 [%%at+-16], %%room;\n"
                     "@%%writes red.global.add.u64 [%%at+-8], %%room;\n"
-                    "moved:\n"
-                    "@!%%some bra done;\n"
+                    "$moved:\n"
+                    "@!%%some bra $done;\n"
                     "ld.global.u64 %%at, [%%table+%u];\n"
                     "mad.wide.u32 %%at, %%entry, 16, %%at;\n"
                     "@%%reads red.global.add.u64 [%%at+-16], %%room;\n"
@@ -330,7 +330,7 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                     STRAYS(looked));
     // Element by element: %m of them behind the first, but for what reaches past the object's end.
     base_buf_printf(out,
-                    "mark:\n"
+                    "$mark:\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
                     "sub.u64 %%address, %%address, %%at;\n"
                     "ld.global.u32 %%entry, [%%slot+%u];\n"
@@ -342,7 +342,7 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                     "sub.u64 %%room, %%room, 1;\n"
                     "shr.u64 %%room, %%room, %%entry;\n"
                     "shr.u64 %%address, %%address, %%entry;\n"
-                    "elements:\n"
+                    "$elements:\n"
                     ".pragma \"nounroll\";\n"
                     "ld.global.u64 %%at, [%%slot+%u];\n"
                     "shr.u64 %%table, %%address, 5;\n"
@@ -363,8 +363,8 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                         SLOT(counts));
     base_buf_puts(out, "add.u64 %address, %address, 1;\n"
                        "setp.le.u64 %p, %address, %room;\n"
-                       "@%p bra elements;\n"
-                       "done:\n"
+                       "@%p bra $elements;\n"
+                       "$done:\n"
                        "ld.local.u32 %n, [%kept+28];\n"
                        "bfe.u32 %n, %n, 2, 6;\n"
                        "cvt.u64.u32 %at, %n;\n"
@@ -375,7 +375,7 @@ static void emit_access(struct base_buf *out, const struct instrument_work *work
                        "sub.u32 %n, %n, 1;\n"
                        "st.local.u32 [%kept+32], %n;\n"
                        "setp.ne.u32 %p, %n, 0;\n"
-                       "@%p bra lanes;\n"
+                       "@%p bra $lanes;\n"
                        "ret;\n}\n");
 }
 
@@ -392,7 +392,7 @@ static void emit_count(struct base_buf *out)
                        "ld.param.b64 %at, [glint$2];\n"
                        "shr.u64 %t, %at, 2;\n"
                        "cvt.u32.u64 %key, %t;\n"
-                       "round:\n"
+                       "$round:\n"
                        ".pragma \"nounroll\";\n"
                        "activemask.b32 %lanes;\n"
                        "bfind.u32 %first, %lanes;\n"
@@ -400,29 +400,29 @@ static void emit_count(struct base_buf *out)
                        "setp.eq.u32 %p, %key, %other;\n"
                        "vote.sync.ballot.b32 %group, %p, %lanes;\n"
                        "popc.b32 %n, %group;\n"
-                       "@%p bra mine;\n"
+                       "@%p bra $mine;\n"
                        "setp.gt.u32 %q, %n, 1;\n"
-                       "@%q bra round;\n"
+                       "@%q bra $round;\n"
                        "mov.u32 %n, 1;\n"
-                       "bra add;\n"
-                       "mine:\n"
+                       "bra $add;\n"
+                       "$mine:\n"
                        "mov.u32 %other, %laneid;\n"
                        "setp.ne.u32 %p, %other, %first;\n"
-                       "@%p bra done;\n"
-                       "add:\n"
+                       "@%p bra $done;\n"
+                       "$add:\n"
                        "ld.param.b64 %t, [glint$1];\n"
                        "ld.global.u32 %other, [%t];\n"
                        "setp.ge.s32 %p, %other, 0;\n"
                        "@%p red.global.or.b32 [%t], 0x80000000;\n"
                        "ld.param.b32 %more, [glint$3];\n"
-                       "elements:\n"
+                       "$elements:\n"
                        ".pragma \"nounroll\";\n"
                        "red.global.add.u32 [%at], %n;\n"
                        "add.u64 %at, %at, 4;\n"
                        "sub.u32 %more, %more, 1;\n"
                        "setp.ne.u32 %p, %more, 0;\n"
-                       "@%p bra elements;\n"
-                       "done:\n"
+                       "@%p bra $elements;\n"
+                       "$done:\n"
                        "ret;\n}\n");
 }
 

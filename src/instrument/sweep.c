@@ -14,10 +14,10 @@
 
 // The loop over rows: the first byte of each, and `bytes` further, into %%u and %%t. For printf.
 #define NEXT_ROW                             \
-    "rows:\n"                                \
+    "$rows:\n"                               \
     ".pragma \"nounroll\";\n"                \
     "setp.ge.u32 %%p, %%row, %%row_count;\n" \
-    "@%%p bra done;\n"                       \
+    "@%%p bra $done;\n"                      \
     "cvt.u64.u32 %%t, %%row;\n"              \
     "mad.lo.u64 %%u, %%t, %%step, %%low;\n"  \
     "add.u64 %%t, %%u, %%bytes;\n"
@@ -67,7 +67,7 @@ static void emit_head(struct base_buf *out)
         "add.u64 %%t, %%t, %%u;\n"
         "setp.le.and.u64 %%inside, %%t, %%at, %%inside;\n"
         "setp.gt.and.u64 %%inside, %%t, %%u, %%inside;\n"
-        "@!%%inside bra outside;\n",
+        "@!%%inside bra $outside;\n",
         sizeof(struct instrument_slot), SLOT(base), SLOT(shift), SLOT(lead), SLOT(bytes));
 }
 
@@ -79,17 +79,17 @@ static void emit_division(struct base_buf *out, bool counts)
     base_buf_puts(out, "mov.u32 %weight, 1;\n"
                        "and.b32 %n, %options, 1;\n"
                        "setp.eq.u32 %p, %n, 0;\n"
-                       "@%p bra all_columns;\n"
+                       "@%p bra $all_columns;\n"
                        // Threads above each other bring the same: the lowest does it for all.
                        "mov.u32 %n, %tid.y;\n"
                        "mov.u32 %m, %tid.z;\n"
                        "or.b32 %n, %n, %m;\n"
                        "setp.ne.u32 %p, %n, 0;\n"
-                       "@%p bra done;\n"
+                       "@%p bra $done;\n"
                        "mov.u32 %n, %ntid.y;\n"
                        "mov.u32 %m, %ntid.z;\n"
                        "mul.lo.u32 %weight, %n, %m;\n"
-                       "all_columns:\n"
+                       "$all_columns:\n"
                        "sub.u64 %low, %low, %base;\n"
                        "mov.u32 %row, 0;\n"
                        "mov.u32 %row_step, 1;\n"
@@ -126,7 +126,7 @@ static void emit_division(struct base_buf *out, bool counts)
                   "shfl.sync.idx.b32 %have, %m, %leader, 31, %lanes;\n"
                   "setp.eq.and.u32 %alike, %m, %have, %alike;\n"
                   "vote.sync.all.pred %alike, %alike, %lanes;\n"
-                  "@!%alike bra divided;\n"
+                  "@!%alike bra $divided;\n"
                   "mov.b64 {%n, %m}, %low;\n"
                   "shfl.sync.idx.b32 %have, %n, %leader, 31, %lanes;\n"
                   "setp.eq.u32 %same, %n, %have;\n"
@@ -134,20 +134,20 @@ static void emit_division(struct base_buf *out, bool counts)
                   "setp.eq.and.u32 %same, %m, %have, %same;\n"
                   "vote.sync.all.pred %same, %same, %lanes;\n"
                   "popc.b32 %mask, %lanes;\n"
-                  "@!%same bra differ;\n"
+                  "@!%same bra $differ;\n"
                   "mul.lo.u32 %weight, %weight, %mask;\n"
                   "mov.u32 %n, %lanemask_lt;\n"
                   "and.b32 %n, %n, %lanes;\n"
                   "popc.b32 %n, %n;\n"
-                  "bra share;\n"
-                  "differ:\n"
+                  "bra $share;\n"
+                  "$differ:\n"
                   "brev.b32 %leader, %lanes;\n" // the first lane, the others following it
                   "clz.b32 %leader, %leader;\n"
                   "shr.u32 %first, %lanes, %leader;\n"
                   "add.u32 %have, %first, 1;\n"
                   "and.b32 %have, %have, %first;\n"
                   "setp.ne.u32 %p, %have, 0;\n"
-                  "@%p bra divided;\n"
+                  "@%p bra $divided;\n"
                   "shfl.sync.idx.b32 %n, %n, %leader, 31, %lanes;\n"
                   "shfl.sync.idx.b32 %m, %m, %leader, 31, %lanes;\n"
                   "mov.b64 %t, {%n, %m};\n"
@@ -156,18 +156,18 @@ static void emit_division(struct base_buf *out, bool counts)
                   "mad.lo.u64 %u, %u, %bytes, %t;\n"
                   "setp.eq.u64 %p, %u, %low;\n"
                   "vote.sync.all.pred %p, %p, %lanes;\n"
-                  "@!%p bra divided;\n"
+                  "@!%p bra $divided;\n"
                   "mov.u64 %low, %t;\n"
                   "cvt.u64.u32 %u, %mask;\n"
                   "mul.lo.u64 %bytes, %bytes, %u;\n"
                   "mov.u32 %n, %lane;\n"
-                  "share:\n"
+                  "$share:\n"
                   "setp.eq.u32 %p, %row_count, 1;\n"
                   "@%p mov.u32 %word_start, %n;\n"
                   "@%p mov.u32 %word_step, %mask;\n"
                   "@!%p mov.u32 %row, %n;\n"
                   "@!%p mov.u32 %row_step, %mask;\n"
-                  "divided:\n");
+                  "$divided:\n");
 }
 
 // Bits: %%first and %%last become those of the row's first and last word.
@@ -191,10 +191,10 @@ static void emit_bit_rows(struct base_buf *out)
                     "add.u32 %%n, %%n, %%word_start;\n"
                     "shr.u64 %%t, %%t, %%chunk;\n"
                     "cvt.u32.u64 %%m, %%t;\n"
-                    "words:\n"
+                    "$words:\n"
                     ".pragma \"nounroll\";\n"
                     "setp.gt.u32 %%p, %%n, %%m;\n"
-                    "@%%p bra next_row;\n"
+                    "@%%p bra $next_row;\n"
                     "setp.eq.u32 %%p, %%n, %%m;\n"
                     "@%%p and.b32 %%first, %%first, %%last;\n"
                     "mad.wide.u32 %%at, %%n, 4, %%bits;\n"
@@ -205,10 +205,10 @@ static void emit_bit_rows(struct base_buf *out)
                     "@%%p red.global.or.b32 [%%at], %%first;\n"
                     "mov.u32 %%first, -1;\n"
                     "add.u32 %%n, %%n, %%word_step;\n"
-                    "bra words;\n"
-                    "next_row:\n"
+                    "bra $words;\n"
+                    "$next_row:\n"
                     "add.u32 %%row, %%row, %%row_step;\n"
-                    "bra rows;\n",
+                    "bra $rows;\n",
                     SLOT(bits));
 }
 
@@ -226,17 +226,17 @@ static void emit_word_counts(struct base_buf *out)
                   "setp.le.and.u64 %p, %to, %t, %p;\n"
                   "mul.lo.u32 %n, %weight, %factor;\n"
                   "@%p red.global.add.u32 [%at], %n;\n"
-                  "@%p bra next_word;\n"
+                  "@%p bra $next_word;\n"
                   "ld.global.u32 %have, [%at];\n"
                   "setp.ge.s32 %p, %have, 0;\n"
                   "@%p red.global.or.b32 [%at], 0x80000000;\n"
                   // Access by access.
                   "max.u64 %from, %from, %u;\n"
                   "min.u64 %to, %to, %t;\n"
-                  "accesses:\n"
+                  "$accesses:\n"
                   ".pragma \"nounroll\";\n"
                   "setp.ge.u64 %p, %from, %to;\n"
-                  "@%p bra next_word;\n"
+                  "@%p bra $next_word;\n"
                   "cvt.u64.u32 %at, %access;\n"
                   "add.u64 %at, %at, %from;\n"
                   "sub.u64 %at, %at, 1;\n"
@@ -245,16 +245,16 @@ static void emit_word_counts(struct base_buf *out)
                   "shr.u64 %at, %from, %shift;\n"
                   "cvt.u32.u64 %first, %at;\n"
                   "mad.lo.u64 %at, %at, 4, %counts;\n"
-                  "elements:\n"
+                  "$elements:\n"
                   ".pragma \"nounroll\";\n"
                   "red.global.add.u32 [%at], %weight;\n"
                   "add.u64 %at, %at, 4;\n"
                   "setp.ne.u32 %p, %first, %last;\n"
                   "add.u32 %first, %first, 1;\n"
-                  "@%p bra elements;\n"
+                  "@%p bra $elements;\n"
                   "cvt.u64.u32 %at, %access;\n"
                   "add.u64 %from, %from, %at;\n"
-                  "bra accesses;\n");
+                  "bra $accesses;\n");
 }
 
 static void emit_count_rows(struct base_buf *out)
@@ -273,30 +273,30 @@ static void emit_count_rows(struct base_buf *out)
                     "shr.u64 %%word, %%from, 5;\n"
                     "cvt.u64.u32 %%at, %%word_start;\n"
                     "add.u64 %%word, %%word, %%at;\n"
-                    "words:\n"
+                    "$words:\n"
                     ".pragma \"nounroll\";\n"
                     "setp.gt.u64 %%p, %%word, %%words;\n"
-                    "@%%p bra next_row;\n"
+                    "@%%p bra $next_row;\n"
                     "mad.lo.u64 %%at, %%word, 4, %%bits;\n",
                     SLOT(bits), SLOT(counts));
     emit_word_counts(out);
-    base_buf_puts(out, "next_word:\n"
+    base_buf_puts(out, "$next_word:\n"
                        "cvt.u64.u32 %at, %word_step;\n"
                        "add.u64 %word, %word, %at;\n"
-                       "bra words;\n"
-                       "next_row:\n"
+                       "bra $words;\n"
+                       "$next_row:\n"
                        "add.u32 %row, %row, %row_step;\n"
-                       "bra rows;\n");
+                       "bra $rows;\n");
 }
 
 // Each access by itself.
 static void emit_outside(struct base_buf *out)
 {
     base_buf_printf(out,
-                    "outside:\n"
+                    "$outside:\n"
                     ".pragma \"nounroll\";\n"
                     "setp.eq.u32 %%p, %%rounds, 0;\n"
-                    "@%%p bra done;\n"
+                    "@%%p bra $done;\n"
                     "ld.param.u64 %%bits, [glint$2+%u];\n",
                     SLOT(bits));
     base_buf_puts(out, "ld.param.b64 %u, [glint$1];\n"
@@ -313,7 +313,7 @@ static void emit_outside(struct base_buf *out)
                        "call glint$access, (a1, a2, a3, a4, a5, a6);\n}\n"
                        "add.u64 %low, %low, %step;\n"
                        "sub.u32 %rounds, %rounds, 1;\n"
-                       "bra outside;\n");
+                       "bra $outside;\n");
 }
 
 void instrument_emit_sweep_function(struct base_buf *out, bool counts)
@@ -325,7 +325,7 @@ void instrument_emit_sweep_function(struct base_buf *out, bool counts)
     else
         emit_bit_rows(out);
     emit_outside(out);
-    base_buf_puts(out, "done:\n"
+    base_buf_puts(out, "$done:\n"
                        "ret;\n}\n");
 }
 
@@ -356,23 +356,23 @@ void instrument_emit_range_function(struct base_buf *out)
                   "brev.b32 %n, %lanes;\n"
                   "clz.b32 %n, %n;\n" // the first lane
                   "shfl.sync.idx.b32 %m, %from, %n, 31, %lanes;\n"
-                  "@%p bra follow;\n"
+                  "@%p bra $follow;\n"
                   "setp.eq.u32 %p, %m, %from;\n"
                   "shfl.sync.idx.b32 %n, %to, %n, 31, %lanes;\n"
                   "setp.eq.and.u32 %p, %n, %to, %p;\n"
                   "vote.sync.all.pred %p, %p, %lanes;\n"
-                  "@%p bra share;\n"
+                  "@%p bra $share;\n"
                   "mov.u32 %n, 0;\n"
                   "mov.u32 %step, 1;\n"
-                  "bra divided;\n"
-                  "follow:\n"
+                  "bra $divided;\n"
+                  "$follow:\n"
                   "mov.u32 %from, %m;\n"
                   "bfind.u32 %n, %lanes;\n"
                   "shfl.sync.idx.b32 %to, %to, %n, 31, %lanes;\n"
-                  "share:\n"
+                  "$share:\n"
                   "popc.b32 %n, %before;\n"
                   "popc.b32 %step, %lanes;\n"
-                  "divided:\n"
+                  "$divided:\n"
                   "ld.param.b64 %bits, [glint$1];\n"
                   "ld.param.b32 %m, [glint$4];\n"
                   "setp.ne.u32 %q, %m, 0;\n"
@@ -383,10 +383,10 @@ void instrument_emit_range_function(struct base_buf *out)
                   "setp.ne.u32 %p, %n, 0;\n"
                   "@%p mov.u32 %from, -1;\n"
                   "add.u32 %n, %n, %m;\n"
-                  "words:\n"
+                  "$words:\n"
                   ".pragma \"nounroll\";\n"
                   "setp.gt.u32 %p, %n, %end;\n"
-                  "@%p bra done;\n"
+                  "@%p bra $done;\n"
                   "setp.eq.u32 %p, %n, %end;\n"
                   "@%p and.b32 %from, %from, %to;\n"
                   "mad.wide.u32 %at, %n, 4, %bits;\n"
@@ -397,7 +397,7 @@ void instrument_emit_range_function(struct base_buf *out)
                   "@%p red.global.or.b32 [%at], %from;\n"
                   "mov.u32 %from, -1;\n"
                   "add.u32 %n, %n, %step;\n"
-                  "bra words;\n"
-                  "done:\n"
+                  "bra $words;\n"
+                  "$done:\n"
                   "ret;\n}\n");
 }

@@ -11,9 +11,12 @@ set_target_properties(instrument_rewrite PROPERTIES
     OUTPUT_NAME rewrite RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/instrument)
 target_link_libraries(instrument_rewrite PRIVATE glint_instrument)
 
-file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*/*.ptx ${CMAKE_CURRENT_SOURCE_DIR}/ptx/corpus/*.ptx)
-glint_test(instrument.ptxas ${CMAKE_CURRENT_SOURCE_DIR}/instrument/check_ptxas.sh
-    $<TARGET_FILE:instrument_rewrite> ${files})
+file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*/*.ptx ${CMAKE_CURRENT_SOURCE_DIR}/ptx/corpus/*.ptx
+    ${CMAKE_CURRENT_SOURCE_DIR}/instrument/*.ptx)
+foreach(check ptxas names)
+    glint_test(instrument.${check} ${CMAKE_CURRENT_SOURCE_DIR}/instrument/check_${check}.sh
+        $<TARGET_FILE:instrument_rewrite> ${files})
+endforeach()
 
 # The oracle: probes against the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
