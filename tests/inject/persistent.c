@@ -2,6 +2,7 @@
 // A program whose grids have exactly as many blocks as are on the GPU at once, one more, and one
 // for each multiprocessor, launched in all ways: persistent. And one whose blocks wait for each
 // other through memory: persistent barrier, for GPUs only, where they run at once.
+#include <stdbool.h>
 #include <string.h>
 
 #include "program.h"
@@ -113,23 +114,77 @@ static unsigned blocks_at_once(CUfunction function, unsigned shared_bytes)
     return (unsigned)(processors * blocks);
 }
 
+// Launches meet in one way and prints whether all its blocks met.
+struct meeting {
+    const char *how;
+    bool cooperative;
+    unsigned cluster; // blocks of a cluster, or 1
+    bool fits;        // the clone as well: one block for each multiprocessor
+};
+
+static unsigned grid_of(const struct meeting *meeting, CUfunction meet)
+{
+    int count = 0;
+    if (meeting->fits) {
+        CHECK(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+        return (unsigned)count;
+    }
+    if (meeting->cluster == 1)
+        return blocks_at_once(meet, 0);
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchConfig config = {meeting->cluster, 1, 1, THREADS, 1, 1, 0, NULL, &attribute, 1};
+    attribute.value.clusterDim.x = meeting->cluster;
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+    CHECK(cuOccupancyMaxActiveClusters(&count, meet, &config));
+    return (unsigned)count * meeting->cluster;
+}
+
+static bool all_meet(const struct meeting *meeting, CUfunction meet, CUdeviceptr flags)
+{
+    unsigned failed = 0, attribute_count = 0;
+    CUdeviceptr came = flags, at = flags + sizeof(unsigned);
+    void *params[] = {&table, &came, &at};
+    CUlaunchAttribute attributes[2];
+    memset(attributes, 0, sizeof(attributes));
+    if (meeting->cooperative) {
+        attributes[attribute_count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[attribute_count++].value.cooperative = 1;
+    }
+    if (meeting->cluster > 1) {
+        attributes[attribute_count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[attribute_count].value.clusterDim.x = meeting->cluster;
+        attributes[attribute_count].value.clusterDim.y = 1;
+        attributes[attribute_count++].value.clusterDim.z = 1;
+    }
+    const CUlaunchConfig config = {grid_of(meeting, meet), 1, 1, THREADS, 1, 1, 0, NULL, attributes,
+                                   attribute_count};
+    CHECK(cuMemsetD8_v2(flags, 0, 2 * sizeof(unsigned)));
+    CHECK(cuLaunchKernelEx(&config, meet, params, NULL));
+    CHECK(cuMemcpyDtoH_v2(&failed, at, sizeof(failed)));
+    printf("%s: %s\n", meeting->how, failed ? "some blocks never came" : "all blocks met");
+    return !failed;
+}
+
 static int barrier(CUmodule module)
 {
-    unsigned failed = 0;
+    static const struct meeting meetings[] = {
+        {"plain", false, 1, false},
+        {"plain again", false, 1, false},
+        {"cooperative", true, 1, false},
+        {"clusters", false, 2, false},
+        {"one block for each multiprocessor", false, 1, true},
+    };
+    int major = 0;
+    bool met = true;
     CUfunction meet;
     CUdeviceptr flags;
     CHECK(cuModuleGetFunction(&meet, module, "meet"));
     CHECK(cuMemAlloc_v2(&flags, 2 * sizeof(unsigned)));
-    for (int i = 0; i < 3 && !failed; i++) {
-        CUdeviceptr came = flags, at = flags + sizeof(unsigned);
-        void *params[] = {&table, &came, &at};
-        CHECK(cuMemsetD8_v2(flags, 0, 2 * sizeof(unsigned)));
-        CHECK(cuLaunchKernel(meet, blocks_at_once(meet, 0), 1, 1, THREADS, 1, 1, 0, NULL, params,
-                             NULL));
-        CHECK(cuMemcpyDtoH_v2(&failed, at, sizeof(failed)));
-    }
-    printf(failed ? "some blocks never came\n" : "all blocks met\n");
-    return failed ? 1 : 0;
+    CHECK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+    for (size_t i = 0; i < sizeof(meetings) / sizeof(meetings[0]); i++)
+        if (meetings[i].cluster == 1 || major >= 9) // no clusters before
+            met = all_meet(&meetings[i], meet, flags) && met;
+    return met ? 0 : 1;
 }
 
 int main(int count, char **arguments)
