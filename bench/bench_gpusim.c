@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gpusim/sim.h"
+#include "gpusim/machine/sim.h"
 
 static double now_s(void)
 {
@@ -70,8 +70,8 @@ static void *add(struct bench *bench, size_t bytes)
     struct base_error error;
     void *memory = calloc(1, bytes);
     allocated_bytes += bytes;
-    if (!memory ||
-        sim_object_add(bench->device, (uintptr_t)memory, bytes, SIM_OBJECT_DEVICE, "bench", &error))
+    if (!memory || sim_object_add(bench->device, (uintptr_t)memory, bytes, GPUSIM_OBJECT_DEVICE,
+                                  "bench", &error))
         exit(1);
     for (size_t i = 0; i < bytes; i += 4096) // so that all of it counts as the program's
         ((volatile char *)memory)[i] = 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What lets the simulated GPU log every API call: src/gpusim/calls.awk reads the declarations and
-# definitions of a library and makes two files, see there. Included before the parts are made.
+# What lets the simulated GPU log every API call: src/gpusim/calls/calls.awk reads the declarations and
+# definitions of a library and makes two files, see there.
 
 find_program(GLINT_AWK NAMES awk REQUIRED)
 
@@ -10,7 +10,7 @@ find_program(GLINT_AWK NAMES awk REQUIRED)
 function(glint_calls name includes declared)
     set(sources ${ARGN})
     list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
-    set(script ${PROJECT_SOURCE_DIR}/src/gpusim/calls.awk)
+    set(script ${PROJECT_SOURCE_DIR}/src/gpusim/calls/calls.awk)
     foreach(output IN ITEMS ${name}_names.h ${name}_calls.c)
         string(REGEX REPLACE ".*_([a-z]+)\\..*" "\\1" make ${output})
         add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/gpusim/${output}
@@ -22,7 +22,6 @@ function(glint_calls name includes declared)
 endfunction()
 
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gpusim)
-glint_calls(driver gpusim/calls.h 1 cudaabi/driver.h gpusim/driver_missing.c)
 
 # glint_inner(NAME SOURCE...): the sources define their functions under their inner names. Interfaces have
 # parameters that not every function needs.

@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-# libcuda.so.1 of the simulated GPU, made of the part gpusim and what it uses. driver_proc.c names
-# every function of the driver interface, so that it alone draws all of them from the part's archive.
+# The compiler options of the part gpusim, and libcuda.so.1, made of the part and what it uses.
 
-# glint_make_libcuda(TARGET PART FOLDER) makes it from the part's archive PART in FOLDER.
+# PTX says where a product and a sum are fused; the compiler must not.
+target_compile_options(glint_gpusim PRIVATE -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# Loops over 32 lanes are what it does: gcc leaves some of them scalar at -O2.
+target_compile_options(glint_gpusim PRIVATE -O3 $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
+target_link_libraries(glint_gpusim PUBLIC m pthread)
+
+# The driver's API functions write the log. missing.c does so itself, proc.c defines none.
+glint_calls(driver gpusim/calls/calls.h 1 cudaabi/driver.h gpusim/driver/missing.c)
+file(GLOB sources CONFIGURE_DEPENDS src/gpusim/driver/*.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/src/gpusim/driver/missing.c ${PROJECT_SOURCE_DIR}/src/gpusim/driver/proc.c)
+glint_inner(driver ${sources})
+target_sources(glint_gpusim PRIVATE ${PROJECT_BINARY_DIR}/gpusim/driver_calls.c)
+
+# glint_make_libcuda(TARGET PART FOLDER) makes libcuda.so.1 from the part's archive PART in FOLDER. proc.c names
+# every function of the driver interface, so that it alone draws all of them from the archive.
 function(glint_make_libcuda target part folder)
-    add_library(${target} SHARED ${PROJECT_SOURCE_DIR}/src/gpusim/driver_proc.c)
+    add_library(${target} SHARED ${PROJECT_SOURCE_DIR}/src/gpusim/driver/proc.c)
     set_target_properties(${target} PROPERTIES
         OUTPUT_NAME cuda
         VERSION 1
         SOVERSION 1
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder}
-        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/gpusim/driver.map)
+        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map)
     target_link_libraries(${target} PRIVATE ${part} -lpthread -lm)
     target_link_options(${target} PRIVATE
-        -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver.map -Wl,-z,defs
+        -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/gpusim/driver/driver.map -Wl,-z,defs
         -Wl,-z,nodelete # its threads run on where somebody closes it
         -Wl,-Bsymbolic) # its functions call each other past whoever stands before them, as NVIDIA's do
 endfunction()

@@ -3,17 +3,17 @@
 # glint_redirect, its parts that can be tested alone and that `glint run` looks at executables with.
 
 add_library(glint_redirect STATIC
-    src/gpusim/redirect_elf.c
-    src/gpusim/redirect_patch.c
-    src/gpusim/redirect_program.c)
-target_link_libraries(glint_redirect PUBLIC glint_gpusim) # its presets
+    src/gpusim/redirect/elf.c
+    src/gpusim/redirect/patch.c
+    src/gpusim/redirect/program.c)
+target_link_libraries(glint_redirect PUBLIC glint_base)
 list(APPEND GLINT_PARTS glint_redirect) # for the tests
 
 add_library(glint_redirect_preload SHARED
-    src/gpusim/redirect.c
-    src/gpusim/redirect_elf.c
-    src/gpusim/redirect_entry.c
-    src/gpusim/redirect_patch.c)
+    src/gpusim/redirect/redirect.c
+    src/gpusim/redirect/elf.c
+    src/gpusim/redirect/entry.c
+    src/gpusim/redirect/patch.c)
 set_target_properties(glint_redirect_preload PROPERTIES
     OUTPUT_NAME glint-redirect
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim)

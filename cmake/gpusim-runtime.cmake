@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulated GPU's runtime: libcudart.so.13, .so.12 and .so.11.0, one set of objects and for each
-# version the file or two in which it differs. Names and symbol versions are NVIDIA's, so that executables
-# linked with `-cudart shared` find them.
+# version the file or two of runtime/versions in which it differs. Names and symbol versions are NVIDIA's, so
+# that executables linked with `-cudart shared` find them.
 
-set(glint_runtime_sources array convert copy device errors fill graph launch memory missing node per_thread
-    register state stream)
-list(TRANSFORM glint_runtime_sources REPLACE "(.+)" "gpusim/runtime_\\1.c")
-list(TRANSFORM glint_runtime_sources PREPEND src/ OUTPUT_VARIABLE sources)
-add_library(glint_runtime OBJECT ${sources} src/gpusim/calls.c)
+file(GLOB sources CONFIGURE_DEPENDS src/gpusim/runtime/*.c)
+list(TRANSFORM sources REPLACE "${PROJECT_SOURCE_DIR}/src/" "" OUTPUT_VARIABLE glint_runtime_sources)
+add_library(glint_runtime OBJECT ${sources} src/gpusim/calls/calls.c)
 # The function that a program called has to be on the call path: the recorder names calls by it.
 set(glint_runtime_options -fno-optimize-sibling-calls)
 target_compile_options(glint_runtime PRIVATE ${glint_runtime_options})
 
 # Inner names for all of them; the older versions' own functions have theirs already.
-glint_calls(runtime gpusim/calls.h 0 cudaabi/runtime.h ${glint_runtime_sources} gpusim/runtime_v13.c)
-glint_inner(runtime ${sources} src/gpusim/runtime_v13.c src/gpusim/runtime_v12.c src/gpusim/runtime_v11.c
-    src/gpusim/runtime_old.c)
+glint_calls(runtime gpusim/calls/calls.h 0 cudaabi/runtime.h ${glint_runtime_sources}
+    gpusim/runtime/versions/v13.c)
+file(GLOB versions CONFIGURE_DEPENDS src/gpusim/runtime/versions/*.c)
+glint_inner(runtime ${sources} ${versions})
 
-# glint_cudart(SUFFIX SOURCE...) makes libcudart.so.SUFFIX.
+# glint_cudart(SUFFIX SOURCE...) makes libcudart.so.SUFFIX. The sources are in runtime/versions.
 function(glint_cudart suffix)
     set(GLINT_CUDART_SONAME libcudart.so.${suffix})
     set(map ${PROJECT_BINARY_DIR}/gpusim/${GLINT_CUDART_SONAME}.map)
-    configure_file(src/gpusim/runtime.map.in ${map} @ONLY)
+    configure_file(src/gpusim/runtime/runtime.map.in ${map} @ONLY)
     string(REPLACE "." "_" name ${suffix})
     set(target glint_cudart_${name})
-    glint_calls(runtime_${name} "gpusim/runtime_old.h gpusim/calls.h" 0 cudaabi/runtime.h ${glint_runtime_sources}
-        ${ARGN})
-    set(sources ${ARGN})
-    list(TRANSFORM sources PREPEND src/)
+    list(TRANSFORM ARGN PREPEND gpusim/runtime/versions/ OUTPUT_VARIABLE own)
+    glint_calls(runtime_${name} "gpusim/runtime/versions/old.h gpusim/calls/calls.h" 0 cudaabi/runtime.h
+        ${glint_runtime_sources} ${own})
+    list(TRANSFORM own PREPEND src/ OUTPUT_VARIABLE sources)
     add_library(${target} SHARED ${sources} ${PROJECT_BINARY_DIR}/gpusim/runtime_${name}_calls.c
         $<TARGET_OBJECTS:glint_runtime>)
     target_compile_options(${target} PRIVATE ${glint_runtime_options})
@@ -46,7 +45,7 @@ function(glint_cudart suffix)
 endfunction()
 
 if(TARGET glint_libcuda)
-    glint_cudart(13 gpusim/runtime_v13.c)
-    glint_cudart(12 gpusim/runtime_v12.c gpusim/runtime_old.c)
-    glint_cudart(11.0 gpusim/runtime_v11.c gpusim/runtime_old.c)
+    glint_cudart(13 v13.c)
+    glint_cudart(12 v12.c old.c)
+    glint_cudart(11.0 v11.c old.c)
 endif()

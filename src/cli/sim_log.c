@@ -66,10 +66,10 @@ static void put_return(struct base_buf *line, const struct gpusim_log_return *re
                     (long long)returned->result, returned->outputs);
 }
 
-static void put_object(struct base_buf *line, const struct gpusim_log_object *object)
+static void put_object(struct base_buf *line, const struct gpusim_object *object)
 {
     base_buf_printf(line, "object %llu %s %s address=0x%llx bytes=%llu",
-                    (unsigned long long)object->id, gpusim_log_object_kind_name(object->kind),
+                    (unsigned long long)object->id, gpusim_object_kind_name(object->kind),
                     object->name, (unsigned long long)object->address,
                     (unsigned long long)object->size_bytes);
 }

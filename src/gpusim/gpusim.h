@@ -61,22 +61,22 @@ struct gpusim_log_return {
     const char *outputs; // what it gave back: "dptr=0x7f0000000200"
 };
 
-enum gpusim_log_object_kind {
-    GPUSIM_LOG_DEVICE,
-    GPUSIM_LOG_MANAGED,
-    GPUSIM_LOG_HOST,     // pinned or registered
-    GPUSIM_LOG_POOL,     // stream-ordered
-    GPUSIM_LOG_MAPPED,   // virtual memory API
-    GPUSIM_LOG_VARIABLE, // of a module
-    GPUSIM_LOG_CONSTANT, // of a module
-    GPUSIM_LOG_ARRAY,    // behind textures and surfaces
-    GPUSIM_LOG_HEAP,     // malloc() in a kernel
+enum gpusim_object_kind {
+    GPUSIM_OBJECT_DEVICE,
+    GPUSIM_OBJECT_MANAGED,
+    GPUSIM_OBJECT_HOST,     // pinned or registered
+    GPUSIM_OBJECT_POOL,     // stream-ordered
+    GPUSIM_OBJECT_MAPPED,   // virtual memory API
+    GPUSIM_OBJECT_VARIABLE, // of a module
+    GPUSIM_OBJECT_CONSTANT, // of a module
+    GPUSIM_OBJECT_ARRAY,    // behind textures and surfaces
+    GPUSIM_OBJECT_HEAP,     // malloc() in a kernel
 };
 
-struct gpusim_log_object {
+struct gpusim_object {
     uint64_t id;
     uint64_t address, size_bytes;
-    enum gpusim_log_object_kind kind;
+    enum gpusim_object_kind kind;
     const char *name; // of a variable its name, else who made it: "cudaMalloc"
 };
 
@@ -131,11 +131,11 @@ enum gpusim_log_space {
 struct gpusim_log_access {
     const struct gpusim_log_launch *launch;
     const struct gpusim_log_site *site;
-    const struct gpusim_log_object *object; // NULL: shared, local, param; or ended meanwhile
-    uint64_t block;                         // x + grid x * (y + grid y * z)
-    uint32_t warp;                          // in its block
-    uint32_t mask;                          // of lanes
-    uint32_t bytes;                         // that each lane touches
+    const struct gpusim_object *object; // NULL: shared, local, param; or ended meanwhile
+    uint64_t block;                     // x + grid x * (y + grid y * z)
+    uint32_t warp;                      // in its block
+    uint32_t mask;                      // of lanes
+    uint32_t bytes;                     // that each lane touches
     enum gpusim_log_access_kind kind;
     enum gpusim_log_space space;
     bool generic;   // the instruction names no space
@@ -152,7 +152,7 @@ struct gpusim_log_record {
     union {
         struct gpusim_log_call call;
         struct gpusim_log_return returned;
-        const struct gpusim_log_object *object; // made or ended
+        const struct gpusim_object *object; // made or ended
         const struct gpusim_log_launch *launch;
         struct gpusim_log_launch_end launch_end;
         struct gpusim_log_access access;
@@ -185,12 +185,12 @@ enum gpusim_log_state gpusim_log_state(const struct gpusim_log *log);
 // Words for people: "store", "global", "managed".
 const char *gpusim_log_kind_name(enum gpusim_log_access_kind kind);
 const char *gpusim_log_space_name(enum gpusim_log_space space);
-const char *gpusim_log_object_kind_name(enum gpusim_log_object_kind kind);
+const char *gpusim_object_kind_name(enum gpusim_object_kind kind);
 
 // What one launch did to one object in one space.
 struct gpusim_log_use {
     const struct gpusim_log_launch *launch;
-    const struct gpusim_log_object *object; // NULL: all of shared, local or param
+    const struct gpusim_object *object; // NULL: all of shared, local or param
     enum gpusim_log_space space;
     uint64_t loads, stores, atomics;      // by lanes; reductions count as atomics
     uint64_t bytes_read, bytes_written;   // sums over those; atomics do both

@@ -2,7 +2,7 @@
 // Recognises frames of the CUDA runtime by image, by function name and by header.
 //
 // The internal functions of libcudart_static.a have made-up names, all of them, local ones too
-// (src/gpusim/redirect_elf.c has what is known of it), so that a path through it is gapless. Names
+// (src/gpusim/redirect/elf.c has what is known of it), so that a path through it is gapless. Names
 // alone decide, since the runtime has no debug information. "cuda" at the start of a name does not:
 // people write cudaCheck and cudaMallocHelper. Hence the list.
 #include "runtime.h"

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "gpusim/sim.h"
+#include "gpusim/log/write.h"
+#include "gpusim/machine/sim.h"
 
 static const char log_sample_ptx[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -29,24 +30,24 @@ static const char log_sample_ptx[] =
 static inline bool log_sample_write(const char *path)
 {
     static uint32_t memory[256];
-    struct sim_log *log;
+    struct log_file *log;
     struct sim_device *device;
     struct sim_module *module = NULL;
     struct base_error error = {0};
     struct sim_ptx ptx = {log_sample_ptx, strlen(log_sample_ptx), "sample"};
     uint64_t param = (uintptr_t)memory;
     struct sim_fault fault = {.kind = SIM_FAULT_TRAP};
-    if (sim_log_open(path, &log, &error) != BASE_OK)
+    if (log_open(path, &log, &error) != BASE_OK)
         return false;
     for (uint32_t i = 0; i < 256; i++)
         memory[i] = i;
-    uint64_t outer = sim_log_call(log, 0, 1, "cudaLaunchKernel", "func=0x1 stream=0x0");
-    uint64_t inner = sim_log_call(log, outer, 1, "cuLaunchKernel", "f=0x2");
-    sim_log_return(log, inner, 0, "");
-    sim_log_return(log, outer, -5, "name=\"a b\"");
+    uint64_t outer = log_call(log, 0, 1, "cudaLaunchKernel", "func=0x1 stream=0x0");
+    uint64_t inner = log_call(log, outer, 1, "cuLaunchKernel", "f=0x2");
+    log_return(log, inner, 0, "");
+    log_return(log, outer, -5, "name=\"a b\"");
     if (sim_device_create(sim_preset_find("h200"), 1, log, &device, &error) == BASE_OK) {
-        bool added = sim_object_add(device, param, sizeof(memory), SIM_OBJECT_DEVICE, "cudaMalloc",
-                                    &error) == BASE_OK;
+        bool added = sim_object_add(device, param, sizeof(memory), GPUSIM_OBJECT_DEVICE,
+                                    "cudaMalloc", &error) == BASE_OK;
         if (added && sim_module_load(device, &ptx, 1, &module, &error) == BASE_OK) {
             struct sim_launch launch = {.kernel = sim_module_kernel_at(module, 0),
                                         .grid = {2, 1, 1},
@@ -61,8 +62,8 @@ static inline bool log_sample_write(const char *path)
         sim_module_unload(module);
         sim_device_destroy(device);
     }
-    int failed = sim_log_end(log);
-    sim_log_close(log);
+    int failed = log_end(log);
+    log_close(log);
     return !failed && fault.kind == SIM_FAULT_NONE;
 }
 

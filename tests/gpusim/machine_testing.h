@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "gpusim/sim.h"
+#include "gpusim/machine/sim.h"
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -37,7 +37,7 @@ static int setup(void **state)
         return -1;
     *state = fixture;
     return sim_object_add(fixture->device, (uintptr_t)fixture->memory, WORDS * sizeof(uint32_t),
-                          SIM_OBJECT_DEVICE, "cudaMalloc", &error);
+                          GPUSIM_OBJECT_DEVICE, "cudaMalloc", &error);
 }
 
 static int teardown(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/gpusim/numbers*.h share: cmocka, random numbers that are the same on every
+// What the tests of src/gpusim/numbers share: cmocka, random numbers that are the same on every
 // machine, random operands that like the edges of their formats, and the host's rounding modes.
 #ifndef GLINT_TESTS_GPUSIM_NUMBERS_TESTING_H
 #define GLINT_TESTS_GPUSIM_NUMBERS_TESTING_H
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "gpusim/numbers.h"
+#include "gpusim/numbers/numbers.h"
 
 // splitmix64: the state is the seed at first.
 static inline uint64_t test_random(uint64_t *state)

@@ -4,7 +4,8 @@
 // test_log_calls.c.
 #include "log_testing.h"
 
-#include "gpusim/sim.h"
+#include "gpusim/log/write.h"
+#include "gpusim/machine/sim.h"
 
 #define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 // Thread t of a block: %t its number, %p the memory, %a the memory's word t.
@@ -17,7 +18,7 @@ enum { WORDS = 4096 };
 
 struct fixture {
     char path[64];
-    struct sim_log *log;
+    struct log_file *log;
     struct sim_device *device;
     struct sim_module *module;
     uint32_t *memory;
@@ -35,14 +36,14 @@ static int setup_workers(void **state, unsigned workers)
     fixture->memory = aligned_alloc(1024, WORDS * sizeof(uint32_t));
     *state = fixture;
     if (file < 0 || close(file) != 0 || !fixture->memory ||
-        sim_log_open(fixture->path, &fixture->log, &error) != BASE_OK ||
+        log_open(fixture->path, &fixture->log, &error) != BASE_OK ||
         sim_device_create(sim_preset_find("h200"), workers, fixture->log, &fixture->device,
                           &error) != BASE_OK)
         return -1;
     for (uint32_t i = 0; i < WORDS; i++)
         fixture->memory[i] = 1000 + i;
     return sim_object_add(fixture->device, (uintptr_t)fixture->memory, WORDS * sizeof(uint32_t),
-                          SIM_OBJECT_DEVICE, "cudaMalloc", &error);
+                          GPUSIM_OBJECT_DEVICE, "cudaMalloc", &error);
 }
 
 static int setup(void **state)
@@ -94,8 +95,8 @@ static void finish(struct fixture *fixture)
 {
     sim_module_unload(fixture->module);
     sim_device_destroy(fixture->device);
-    assert_int_equal(sim_log_end(fixture->log), 0);
-    sim_log_close(fixture->log);
+    assert_int_equal(log_end(fixture->log), 0);
+    log_close(fixture->log);
     fixture->records = read_records(fixture->path);
     assert_int_equal(fixture->records.state, GPUSIM_LOG_COMPLETE);
 }
@@ -353,7 +354,7 @@ static void shared_local_and_constant_memory_have_their_own_addresses(void **sta
     access = LOAD("ld.const.u32", GPUSIM_LOG_CONST, 4, UINT32_MAX, 8);
     assert_int_equal(VALUE(access, 0), 13);
     assert_string_equal(access->object->name, "c");
-    assert_int_equal(access->object->kind, GPUSIM_LOG_CONSTANT);
+    assert_int_equal(access->object->kind, GPUSIM_OBJECT_CONSTANT);
     expect_no_more(fixture);
 }
 
@@ -408,7 +409,7 @@ static void lanes_in_several_objects_make_several_records(void **state)
     struct base_error error;
     other[5] = 77;
     assert_int_equal(sim_object_add(fixture->device, (uintptr_t)other, sizeof(other),
-                                    SIM_OBJECT_MANAGED, "cudaMallocManaged", &error),
+                                    GPUSIM_OBJECT_MANAGED, "cudaMallocManaged", &error),
                      BASE_OK);
     memcpy(fixture->memory, &(uint64_t){(uintptr_t)other}, 8);
     run(fixture,
@@ -423,7 +424,7 @@ static void lanes_in_several_objects_make_several_records(void **state)
     assert_int_equal(access->address[31] - access->object->address, 124);
     access = LOAD("ld.global.u32", GLOBAL, 4, 8, 20);
     assert_true(access->continued);
-    assert_int_equal(access->object->kind, GPUSIM_LOG_MANAGED);
+    assert_int_equal(access->object->kind, GPUSIM_OBJECT_MANAGED);
     assert_int_equal(access->object->id, 2);
     assert_int_equal(VALUE(access, 3), 77);
     expect_no_more(fixture);
@@ -512,7 +513,7 @@ static void an_asynchronous_copy_may_end_with_its_object(void **state)
     struct base_error error;
     other[5] = 9;
     assert_int_equal(sim_object_add(fixture->device, (uintptr_t)other, sizeof(other),
-                                    SIM_OBJECT_DEVICE, "cudaMalloc", &error),
+                                    GPUSIM_OBJECT_DEVICE, "cudaMalloc", &error),
                      BASE_OK);
     memcpy(fixture->memory, &(uint64_t){(uintptr_t)other}, 8);
     run(fixture,
@@ -646,12 +647,10 @@ static void the_heap_of_kernels_is_made_of_objects(void **state)
              "st.u32 [%rd1+8], %t;\n" FREE "ret; }",
         1, 1);
     // Objects: the memory, then two from malloc, each ended before the next.
-    const struct gpusim_log_object *one =
-        record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
-    const struct gpusim_log_object *two =
-        record_at(&fixture->records, GPUSIM_LOG_OBJECT, 2)->object;
+    const struct gpusim_object *one = record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
+    const struct gpusim_object *two = record_at(&fixture->records, GPUSIM_LOG_OBJECT, 2)->object;
     assert_null(record_at(&fixture->records, GPUSIM_LOG_OBJECT, 3));
-    assert_int_equal(one->kind, GPUSIM_LOG_HEAP);
+    assert_int_equal(one->kind, GPUSIM_OBJECT_HEAP);
     assert_int_equal(one->size_bytes, 64);
     assert_ptr_equal(record_at(&fixture->records, GPUSIM_LOG_OBJECT_END, 0)->object, one);
     assert_ptr_equal(record_at(&fixture->records, GPUSIM_LOG_OBJECT_END, 1)->object, two);
@@ -674,9 +673,8 @@ static void memory_of_kernels_is_aligned_as_asked(void **state)
              "call (%rd1), __cuda_syscall_aligned_malloc, (8, 48); ret; }",
         1, 1);
     // The memory, and two: what is no power of two is no alignment.
-    const struct gpusim_log_object *one =
-        record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
-    assert_int_equal(one->kind, GPUSIM_LOG_HEAP);
+    const struct gpusim_object *one = record_at(&fixture->records, GPUSIM_LOG_OBJECT, 1)->object;
+    assert_int_equal(one->kind, GPUSIM_OBJECT_HEAP);
     assert_int_equal(one->size_bytes, 24);
     assert_int_equal(one->address % 4096, 0);
     assert_int_equal(record_at(&fixture->records, GPUSIM_LOG_OBJECT, 2)->object->address % 16, 0);

@@ -194,21 +194,21 @@ static void objects_launches_and_accesses_are_between_their_calls(void **state)
     assert_int_equal(run(plain_program, &records), 0);
     enum { MODULE, ALLOC, MADE, LAUNCH, STORED, LAUNCHED, FREE, ENDED, ALL };
     size_t at = 0;
-    const struct gpusim_log_object *memory = NULL;
+    const struct gpusim_object *memory = NULL;
     uint64_t launching = call_of(&records, "cuLaunchKernel", 0, NULL)->number;
     for (size_t i = 0; i < records.all.count; i++) {
         const struct gpusim_log_record *record = &records.all.items[i];
         bool call = record->type == GPUSIM_LOG_CALL;
         if (at == MODULE && record->type == GPUSIM_LOG_OBJECT) {
             assert_string_equal(record->object->name, "answer");
-            assert_int_equal(record->object->kind, GPUSIM_LOG_VARIABLE);
+            assert_int_equal(record->object->kind, GPUSIM_OBJECT_VARIABLE);
             at++;
         } else if (at == ALLOC && call && !strcmp(record->call.name, "cuMemAlloc_v2")) {
             at++;
         } else if (at == MADE && record->type == GPUSIM_LOG_OBJECT) {
             memory = record->object;
             assert_int_equal(memory->size_bytes, 1024);
-            assert_int_equal(memory->kind, GPUSIM_LOG_DEVICE);
+            assert_int_equal(memory->kind, GPUSIM_OBJECT_DEVICE);
             at++;
         } else if (at == LAUNCH && record->type == GPUSIM_LOG_LAUNCH) {
             assert_string_equal(record->launch->kernel, "put");
@@ -314,15 +314,15 @@ static void every_kind_of_memory_is_an_object_while_it_lives(void **state)
     struct records records;
     assert_int_equal(run(kinds_program, &records), 0);
     static const struct {
-        enum gpusim_log_object_kind kind;
+        enum gpusim_object_kind kind;
         uint64_t bytes;
-    } expected[] = {{GPUSIM_LOG_VARIABLE, 4},
-                    {GPUSIM_LOG_MANAGED, 100},
-                    {GPUSIM_LOG_HOST, 200},
-                    {GPUSIM_LOG_HOST, 8192},
-                    {GPUSIM_LOG_POOL, 300}};
+    } expected[] = {{GPUSIM_OBJECT_VARIABLE, 4},
+                    {GPUSIM_OBJECT_MANAGED, 100},
+                    {GPUSIM_OBJECT_HOST, 200},
+                    {GPUSIM_OBJECT_HOST, 8192},
+                    {GPUSIM_OBJECT_POOL, 300}};
     for (size_t i = 0; i < 5; i++) {
-        const struct gpusim_log_object *object = record_at(&records, GPUSIM_LOG_OBJECT, i)->object;
+        const struct gpusim_object *object = record_at(&records, GPUSIM_LOG_OBJECT, i)->object;
         assert_int_equal(object->kind, expected[i].kind);
         assert_int_equal(object->size_bytes, expected[i].bytes);
         if (i) // ended the other way round
@@ -387,7 +387,7 @@ static void textures_and_surfaces_touch_the_bytes_of_their_array(void **state)
         assert_string_equal(access->site->text, expected[i].text);
         assert_int_equal(access->kind, expected[i].kind);
         assert_int_equal(access->space, expected[i].space);
-        assert_int_equal(access->object->kind, GPUSIM_LOG_ARRAY);
+        assert_int_equal(access->object->kind, GPUSIM_OBJECT_ARRAY);
         assert_int_equal(access->bytes, 4);
         assert_int_equal(access->mask, 0xF);
         row = i ? row : access->address[0]; // two rows into the array, whatever a row takes

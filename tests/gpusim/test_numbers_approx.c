@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Approximations: within the error that the PTX manual states of what libm computes in f64, and
 // the manual's results for special values.
-#include "gpusim/numbers_approx.h"
+#include "gpusim/numbers/approx.h"
 
 #include <math.h>
 

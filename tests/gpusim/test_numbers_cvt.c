@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between integers, f32 and f64: against 128-bit integers and the host's roundings.
-#include "gpusim/numbers_cvt.h"
+#include "gpusim/numbers/cvt.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f16, bf16, tf32 and the small formats: conversions over all their values and the points between
 // them, arithmetic against exact results in 128-bit floating point.
-#include "gpusim/numbers_half.h"
+#include "gpusim/numbers/half.h"
 
 #include <math.h>
 

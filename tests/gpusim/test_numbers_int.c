@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers and bits: against the loops that the PTX manual gives for them, and known answers.
-#include "gpusim/numbers_int.h"
+#include "gpusim/numbers/int.h"
 
 #include "numbers_testing.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of matrix products: known answers for each rule of the model, sums without rounding
 // against exact ones, and a bound on the error of any.
-#include "gpusim/numbers_mma.h"
+#include "gpusim/numbers/mma.h"
 
 #include <math.h>
 
-#include "gpusim/numbers_half.h"
+#include "gpusim/numbers/half.h"
 #include "numbers_mma.inc"
 #include "numbers_testing.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The video instructions: rows that an H200 gave (numbers_video.inc), and known answers after the
 // PTX manual for what those do not cover.
-#include "gpusim/numbers_video.h"
+#include "gpusim/numbers/video.h"
 
 #include "numbers_testing.h"
 #include "numbers_video.inc"

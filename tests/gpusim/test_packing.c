@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "gpusim/sim.h"
+#include "gpusim/machine/sim.h"
 
 enum {
     THREADS = 256,
@@ -135,9 +135,9 @@ static long run_grid(struct shape shape, long *took)
     struct sim_ptx ptx = {text.text, text.length, "test"};
     if (sim_device_create(sim_preset_find("h200"), 2, NULL, &device, &error) == BASE_OK &&
         sim_object_add(device, (uintptr_t)out, (size_t)BLOCKS * THREADS * sizeof(*out),
-                       SIM_OBJECT_DEVICE, "out", &error) == BASE_OK &&
-        sim_object_add(device, (uintptr_t)&counter, sizeof(counter), SIM_OBJECT_DEVICE, "counter",
-                       &error) == BASE_OK &&
+                       GPUSIM_OBJECT_DEVICE, "out", &error) == BASE_OK &&
+        sim_object_add(device, (uintptr_t)&counter, sizeof(counter), GPUSIM_OBJECT_DEVICE,
+                       "counter", &error) == BASE_OK &&
         sim_module_load(device, &ptx, 1, &module, &error) == BASE_OK) {
         uint64_t params[] = {(uintptr_t)&counter, (uintptr_t)out};
         struct sim_launch launch = {.kernel = sim_module_kernel(module, "k"),

@@ -13,8 +13,8 @@
 
 #include "base/base.h"
 #include "gpusim/gpusim.h"
-#include "gpusim/redirect_elf.h"
-#include "gpusim/redirect_patch.h"
+#include "gpusim/redirect/elf.h"
+#include "gpusim/redirect/patch.h"
 
 // --- Machine code --------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "gpusim/decode.h"
+#include "gpusim/machine/decode.h"
 
 enum { BLOCKS = 9, REGS = 7, KINDS = 4, FUNCTIONS = 400 };
 

@@ -59,12 +59,12 @@ exported=$(echo "$shown" | grep '^cu' | sort)
 sed -n -e 's/^HOOK(\([^,]*\), \([0-9]*\), \([^,]*\),.*/PROC(\1, \2, \3, NONE)/p' \
     -e 's/^HOOK_BOTH(\([^,]*\), \([0-9]*\), \([^,]*\), \([^,]*\),.*/PROC(\1, \2, \3, \3\4)/p' \
     "$GLINT_SOURCE_DIR/src/inject/hooks.def" | while read -r line; do
-    grep -qxF "$line" "$GLINT_SOURCE_DIR/src/gpusim/driver_procs.def" || { echo "no $line"; exit 1; }
+    grep -qxF "$line" "$GLINT_SOURCE_DIR/src/gpusim/driver/procs.def" || { echo "no $line"; exit 1; }
 done
 
 # Every version of a hooked name is hooked, so that a program is never given one of another version.
 sed -n 's/^HOOK\(_BOTH\)*(\([^,]*\),.*/\2/p' "$GLINT_SOURCE_DIR/src/inject/hooks.def" | sort | uniq -c |
     while read -r count name; do
-        [ "$(grep -c "^PROC($name," "$GLINT_SOURCE_DIR/src/gpusim/driver_procs.def")" = "$count" ] ||
+        [ "$(grep -c "^PROC($name," "$GLINT_SOURCE_DIR/src/gpusim/driver/procs.def")" = "$count" ] ||
             { echo "$name: not all versions"; exit 1; }
     done

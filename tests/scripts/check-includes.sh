@@ -9,9 +9,10 @@ trap 'rm -rf "$tree"' EXIT
 good_tree() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/src/low" "$tree/src/mid" "$tree/src/top" "$tree/tests/mid" "$tree/tests/fuzz" "$tree/bench"
-    mkdir -p "$tree/src/big/cellar" "$tree/src/big/hall/deep" "$tree/src/big/roof" "$tree/tests/big"
+    mkdir -p "$tree/src/big/cellar" "$tree/src/big/hall/deep" "$tree/src/big/roof" "$tree/src/big/sky" \
+        "$tree/tests/big"
     law low: 'mid: low' 'top: mid' 'big: low mid' \
-        'big/cellar: low' 'big/hall: big big/cellar mid' 'big/roof: big/hall'
+        'big/cellar: low' 'big/hall: big big/cellar mid' 'big/roof: big/hall' 'big/sky: big/hall/deep/deep.h'
     include src/low/low.h '<stdio.h>'
     include src/low/inner.h '"low/low.h"'
     include src/low/low.c '"inner.h"' '"low/inner.h"'
@@ -26,6 +27,7 @@ good_tree() {
     include src/big/hall/hall.c '"big/cellar/wine.h"' '"big/beside.h"' '"mid/mid.h"'
     include src/big/hall/deep/deep.c '"big/cellar/wine.h"' '"big/hall/hall.h"' '"mid/mid.h"'
     include src/big/roof/roof.c '"big/hall/hall.h"' '"big/hall/deep/deep.h"' '"big/big.h"'
+    include src/big/sky/sky.c '"big/hall/deep/deep.h"'
     include tests/big/test_big.c '"big/hall/hall.h"' '"big/cellar/wine.h"' '"low/low.h"'
 }
 
@@ -78,6 +80,7 @@ refused 'big/hall may not use big/roof' src/big/hall/deep/deep.c '"big/roof/roof
 refused 'big/cellar may not use big (' src/big/cellar/cellar.c '"big/beside.h"'
 refused 'big/cellar may not use mid' src/big/cellar/cellar.c '"mid/mid.h"'
 refused 'big/hall may not use low' src/big/hall/deep/deep.c '"low/low.h"'
+refused 'big/sky may not use big/hall' src/big/sky/sky.c '"big/hall/hall.h"'
 refused 'big may not use big/hall' src/big/beside.h '"big/hall/hall.h"'
 refused 'of a room, which the public header of big may not use' src/big/big.h '"big/hall/hall.h"'
 refused 'an inner header of low' src/big/hall/hall.c '"low/inner.h"'
@@ -111,6 +114,7 @@ refused_law 'low may use top, which does not come before it' 'low: top' top:
 refused_law 'low has a line already' low: low: 'mid: low'
 refused_law 'expected "part: parts it may use"' 'low mid'
 refused_law 'big/cellar may use big/hall, which does not come before it' big: 'big/cellar: big/hall' big/hall:
+refused_law 'big/cellar may use big/hall/hall.h, which does not come' big: 'big/cellar: big/hall/hall.h' big/hall:
 refused_law 'top may use big/hall, which is a room of another part' big: big/hall: 'top: big/hall'
 refused_law 'parts.txt:7: big/cellar may use low, but big may not' low: mid: 'big: mid' big/hall: 'big/cellar: low'
 refused_law 'big has rooms, but no line' low: big/cellar:
@@ -120,6 +124,6 @@ refused_law 'src/big/roof is not a room' low: 'mid: low' 'top: mid' 'big: low mi
 # A part's line may come after its rooms: then its files outside them stand on the rooms.
 good_tree
 law low: 'mid: low' 'top: mid' 'big/cellar: low' 'big: low mid big/cellar' 'big/hall: big big/cellar mid' \
-    'big/roof: big/hall'
+    'big/roof: big/hall' 'big/sky: big/hall'
 include src/big/beside.h '"big/cellar/wine.h"'
 "$check" "$tree" || { echo "refused: a part above its rooms"; exit 1; }

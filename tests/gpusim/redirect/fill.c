@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gpusim/redirect_elf.h"
-#include "gpusim/redirect_patch.h"
+#include "gpusim/redirect/elf.h"
+#include "gpusim/redirect/patch.h"
 
 #if defined(__x86_64__)
 static const unsigned char trap[] = {0xcc};

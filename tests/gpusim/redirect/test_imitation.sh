@@ -39,8 +39,8 @@ check() {
 
 mkdir sim
 build -O2 -fPIC -fvisibility=hidden -shared -o sim/libglint-redirect.so -Wl,-z,initfirst -Wl,-z,now \
-    "$sources/gpusim/redirect.c" "$sources/gpusim/redirect_elf.c" "$sources/gpusim/redirect_entry.c" \
-    "$sources/gpusim/redirect_patch.c"
+    "$sources/gpusim/redirect/redirect.c" "$sources/gpusim/redirect/elf.c" "$sources/gpusim/redirect/entry.c" \
+    "$sources/gpusim/redirect/patch.c"
 build -O1 -fPIC -shared -o sim/libcudart.so.13 "$here/fake_cudart.c"
 build -O1 -fPIC -fvisibility=hidden -c -o vendor-library.o "$here/vendor.c"
 build -O1 -fPIC -shared -o liblinked.so "$here/library.c" vendor-library.o

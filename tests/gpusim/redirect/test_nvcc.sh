@@ -77,7 +77,7 @@ echo 'libcudart.so.13 { global: *; };' >versions
 "$cc" -std=gnu11 -shared -fPIC -I"$here" -Wl,-soname,libcudart.so.13 -Wl,--version-script=versions \
     -o sim/libcudart.so.13 "$here/fake_cudart.c"
 "$cc" -std=gnu11 -D_GNU_SOURCE -O1 -shared -fPIC -I"$sources" -o libfill.so "$here/fill.c" \
-    "$sources/gpusim/redirect_elf.c"
+    "$sources/gpusim/redirect/elf.c"
 "$nvcc" -o program main.cu second.cu >log 2>&1 || {
     echo "SKIP: nvcc does not link programs here: $(head -n 1 log)"
     exit 77

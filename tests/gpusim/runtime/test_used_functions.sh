@@ -15,9 +15,9 @@ for library in libcudart.so.13 libcuda.so.1; do
 done | awk '$2 ~ /[TW]/ { sub("@.*", "", $3); print $3 }' | sort -u >"$work/exported"
 # Those named in MISSING(...), and those whose body is RUNTIME_MISSING().
 {
-    sed -n 's/^MISSING(\([A-Za-z0-9_]*\)).*/\1/p' "$sources"/*_missing.c
+    sed -n 's/^MISSING(\([A-Za-z0-9_]*\)).*/\1/p' "$sources"/*/missing.c
     awk '/^[a-zA-Z].*\(/ { name = $0; sub("\\(.*", "", name); sub(".* ", "", name) }
-         /return RUNTIME_MISSING\(\)/ { print name }' "$sources"/runtime_*.c
+         /return RUNTIME_MISSING\(\)/ { print name }' "$sources"/runtime/*.c "$sources"/runtime/versions/*.c
 } | sort -u >"$work/missing"
 [ "$(wc -l <"$work/missing")" -gt 50 ] || { echo "the lists of missing functions were not read"; exit 1; }
 

@@ -10,7 +10,7 @@
 
 // A launch that runs: what it did to each object so far.
 struct use {
-    const struct gpusim_log_object *object;
+    const struct gpusim_object *object;
     struct row row;
     uint32_t *counts;  // by element
     uint64_t elements; // of the object
@@ -97,7 +97,7 @@ static uint64_t piece_of(const struct reader *reader, const struct row *of)
 }
 
 static struct use *use_of(struct reader *reader, struct running *running,
-                          const struct gpusim_log_object *object)
+                          const struct gpusim_object *object)
 {
     for (size_t i = 0; i < running->uses.count; i++) {
         if (running->uses.items[i].object == object)
@@ -109,16 +109,16 @@ static struct use *use_of(struct reader *reader, struct running *running,
     use->row = (struct row){.object = object->id,
                             .address = object->address,
                             .bytes = object->size_bytes,
-                            .heap = object->kind == GPUSIM_LOG_HEAP,
+                            .heap = object->kind == GPUSIM_OBJECT_HEAP,
                             .element_bytes = fine};
     use->elements = (object->address + object->size_bytes - 1) / fine - object->address / fine + 1;
     use->counts = must(calloc(use->elements, sizeof(*use->counts)));
     return use;
 }
 
-static void see_block(struct reader *reader, const struct gpusim_log_object *object, bool ends)
+static void see_block(struct reader *reader, const struct gpusim_object *object, bool ends)
 {
-    if (object->kind != GPUSIM_LOG_HEAP)
+    if (object->kind != GPUSIM_OBJECT_HEAP)
         return;
     if (!ends) {
         PUSH(struct block, &reader->story->blocks) = (struct block){.object = object->id,
@@ -153,7 +153,7 @@ static void see_given(struct launch *launch, const struct gpusim_log_access *acc
     }
 }
 
-static bool is_in(const struct gpusim_log_object *object, uint64_t address)
+static bool is_in(const struct gpusim_object *object, uint64_t address)
 {
     return address - object->address < object->size_bytes;
 }
@@ -180,7 +180,7 @@ static uint64_t flags_of(const struct gpusim_log_launch *launch)
 static void see_own(struct reader *reader, const struct gpusim_log_access *access)
 {
     const struct gpusim_log_launch *launch = access->launch;
-    const struct gpusim_log_object *object = access->object;
+    const struct gpusim_object *object = access->object;
     bool own = strncmp(launch->kernel, "glint", 5) == 0 ||
                strncmp(access->site->function, "glint$", 6) == 0;
     if (!object || access->space != GPUSIM_LOG_GLOBAL)
@@ -195,7 +195,7 @@ static void see_own(struct reader *reader, const struct gpusim_log_access *acces
 // each other: nothing is told of it. All else that the program touches must be known.
 static void see_strange(struct reader *reader, const struct gpusim_log_access *access)
 {
-    const struct gpusim_log_object *object = access->object;
+    const struct gpusim_object *object = access->object;
     bool added;
     must(base_map_put(&reader->strange, object->id, &added));
     if (!added)
@@ -208,7 +208,7 @@ static void see_strange(struct reader *reader, const struct gpusim_log_access *a
     printf("the profile does not know object %llu of the log, 0x%llx of %llu bytes (%s, %s), which "
            "%s touches: %s, line %u\n",
            (unsigned long long)object->id, (unsigned long long)object->address,
-           (unsigned long long)object->size_bytes, gpusim_log_object_kind_name(object->kind),
+           (unsigned long long)object->size_bytes, gpusim_object_kind_name(object->kind),
            object->name, access->launch->kernel, access->site->text, access->site->ptx_line);
 }
 
@@ -228,7 +228,7 @@ static void see_access(struct reader *reader, const struct gpusim_log_access *ac
         see_given(launch_of(reader, running->id), access);
         return;
     }
-    const bool heap = access->object->kind == GPUSIM_LOG_HEAP;
+    const bool heap = access->object->kind == GPUSIM_OBJECT_HEAP;
     reader->story->heap += heap;
     if (!base_map_get(&reader->other->addresses, access->object->address)) {
         reader->story->untold += heap;

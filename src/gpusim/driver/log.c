@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's side of the log: opening it where the environment asks for one, and API calls on
+// their way into it, the driver's own and those that the runtime hands over.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "gpusim/calls/calls.h"
+#include "gpusim/log/write.h"
+
+// Programs that a program starts inherit the variable: %p, the process's number, keeps their logs
+// apart.
+static void expand_path(const char *path, struct base_buf *out)
+{
+    for (; *path; path++) {
+        if (path[0] == '%' && path[1] == 'p') {
+            base_buf_i64(out, getpid());
+            path++;
+        } else {
+            base_buf_putc(out, *path);
+        }
+    }
+}
+
+// A forked child shares the file but must not write to it.
+static void in_child(void)
+{
+    driver.log = NULL;
+    atomic_store(&calls_state, CALLS_OFF);
+}
+
+static void open_log(void)
+{
+    const char *path = getenv("GLINT_SIM_LOG");
+    if (!path || !*path)
+        return;
+    struct base_error error = {0};
+    struct base_buf expanded = {0};
+    expand_path(path, &expanded);
+    if (log_open(expanded.failed ? path : expanded.text, &driver.log, &error) != BASE_OK) {
+        char text[1000];
+        base_error_text(&error, text, sizeof text);
+        driver_say_once("GLINT_SIM_LOG: %s", text);
+        driver.log_failed = true;
+    }
+    base_buf_fini(&expanded);
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+CUresult driver_log_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_log);
+    return driver.log_failed ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;
+}
+
+void driver_log_end(void)
+{
+    int error = driver.log ? log_end(driver.log) : 0;
+    if (error)
+        driver_say("GLINT_SIM_LOG: not all could be written: %s", strerror(error));
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+static void begin(struct call *call, const char *name, const char *arguments)
+{
+    static _Atomic uint64_t threads;
+    struct driver_thread *own = driver_thread();
+    if (!driver.log)
+        return;
+    if (!own->log_id)
+        own->log_id = atomic_fetch_add(&threads, 1) + 1;
+    call->outer = own->call;
+    call->number = own->call = log_call(driver.log, call->outer, own->log_id, name, arguments);
+}
+
+static void end(struct call *call, int64_t result, const char *outputs)
+{
+    if (!call->number)
+        return;
+    driver_thread()->call = call->outer;
+    if (driver.log)
+        log_return(driver.log, call->number, result, outputs);
+}
+
+const struct calls *calls_open(void)
+{
+    static const struct calls calls = {sizeof calls, begin, end};
+    driver_log_open();
+    return driver.log ? &calls : NULL;
+}
+
+// The runtime's door to the log, and the recorder's to the thread's state, are told apart from what
+// a program asks for, and not logged.
+CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
+{
+    DRIVER_REJECT(!ppExportTable || !pExportTableId, CUDA_ERROR_INVALID_VALUE);
+    *ppExportTable = NULL;
+    if (memcmp(pExportTableId, &calls_id, sizeof calls_id) == 0) {
+        *ppExportTable = calls_to();
+        return *ppExportTable ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    }
+    static const struct cudaabi_sim sim = {sizeof sim, driver_current_place, driver_at};
+    static const CUuuid sim_id = CUDAABI_SIM_ID;
+    if (memcmp(pExportTableId, &sim_id, sizeof sim_id) == 0) {
+        *ppExportTable = &sim;
+        return CUDA_SUCCESS;
+    }
+    driver_log_missing("cuGetExportTable", CUDA_ERROR_NOT_FOUND);
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+void driver_log_missing(const char *name, CUresult result)
+{
+    const struct call_cancel cancel = call_hold_cancel();
+    struct call call = {.to = calls_to()};
+    if (call.to) {
+        call_begin(&call, name);
+        call_end(&call, result);
+    }
+    call_let_cancel(cancel);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's process: its one state, its start from the environment, its end at exit, what
+// becomes of it in a forked child, and what it says on stderr. Contexts and everything in them are
+// elsewhere.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "gpusim/calls/calls.h"
+#include "missing.h"
+
+struct driver_process driver = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .primary_lock = PTHREAD_MUTEX_INITIALIZER,
+    .work = PTHREAD_COND_INITIALIZER,
+    .completed = PTHREAD_COND_INITIALIZER,
+};
+
+// Initial-exec: the library is loaded at start or early, and every API call comes by here.
+static __thread struct driver_thread this_thread
+    __attribute__((tls_model("initial-exec"))) = {.capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL};
+
+struct driver_thread *driver_thread(void)
+{
+    if (!this_thread.id) {
+        static _Atomic uint64_t threads;
+        this_thread.id = atomic_fetch_add(&threads, 1) + 1;
+    }
+    return &this_thread;
+}
+
+// --- Speaking ------------------------------------------------------------------------------------
+
+static void say(const char *text)
+{
+    char line[1200];
+    int length = snprintf(line, sizeof line, "glint: %s\n", text);
+    if (length >= (int)sizeof line) {
+        length = sizeof line - 1;
+        line[length - 1] = '\n';
+    }
+    // One write, so that lines of several threads stay whole. There is nobody to tell of a failure.
+    ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+    (void)written;
+}
+
+void driver_say(const char *format, ...)
+{
+    char text[1100];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say(text);
+}
+
+void driver_say_once(const char *format, ...)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    char text[1100];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    pthread_mutex_lock(&lock);
+    bool added = true;
+    base_map_put(&driver.reported, base_hash(text, strlen(text)), &added);
+    pthread_mutex_unlock(&lock);
+    if (added)
+        say(text);
+}
+
+void driver_end_if_strict(const char *what)
+{
+    if (!driver.strict)
+        return;
+    driver_say("simulated GPU: a handle of no %s is used, or of one that is gone", what);
+    abort();
+}
+
+CUresult driver_not_there(const char *function)
+{
+    driver_say_once("simulated GPU: %s is not there yet", function);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+int driver_missing(const char *function)
+{
+    driver_log_missing(function, CUDA_ERROR_NOT_SUPPORTED);
+    const struct call_cancel cancel = call_hold_cancel();
+    const int result = driver_not_there(function);
+    call_let_cancel(cancel);
+    return result;
+}
+
+void driver_flush_output(void)
+{
+    if (!driver.device)
+        return;
+    struct base_buf out = {0};
+    sim_device_take_output(driver.device, &out);
+    // Through stdio, so that the order of the host's and the kernels' lines is kept.
+    if (out.length)
+        fwrite(out.text, 1, out.length, stdout);
+    base_buf_fini(&out);
+}
+
+// --- Starting and ending -------------------------------------------------------------------------
+
+static void in_child(void)
+{
+    // The workers did not come along, and the lock may have been held.
+    if (driver.initialised)
+        driver.forked = true;
+    this_thread.depth = 0;
+    this_thread.current = NULL;
+}
+
+const CUcontext *driver_current_place(void)
+{
+    return &this_thread.current;
+}
+
+int driver_at(void)
+{
+    return this_thread.in_callback                  ? CUDAABI_SIM_IN_HOST_FUNCTION
+           : this_thread.working || sim_is_worker() ? CUDAABI_SIM_AT_WORK
+                                                    : CUDAABI_SIM_ELSEWHERE;
+}
+
+// At exit: what has not begun will not begin; what runs gets a moment, so that its log is whole.
+__attribute__((destructor)) static void finish(void)
+{
+    if (driver.forked)
+        return;
+    if (!driver.initialised) {
+        driver_log_end();
+        return;
+    }
+    driver.finished = true;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 5;
+    driver_lock();
+    bool idle = true;
+    while (driver.running && idle)
+        idle = pthread_cond_timedwait(&driver.completed, &driver.lock, &until) != ETIMEDOUT;
+    driver_unlock();
+    driver_flush_output();
+    if (idle)
+        driver_log_end();
+}
+
+static CUresult start(void)
+{
+    const char *key = getenv("GLINT_SIM_DEVICE");
+    driver.preset = sim_preset_find(key && *key ? key : "h200");
+    if (!driver.preset) {
+        struct base_buf known = {0};
+        const struct sim_preset *preset;
+        for (unsigned i = 0; (preset = sim_preset_at(i)); i++)
+            base_buf_printf(&known, "%s%s", i ? ", " : "", preset->key);
+        driver_say_once("GLINT_SIM_DEVICE: no simulated GPU is called '%s'; there are %s", key,
+                        known.text ? known.text : "none");
+        base_buf_fini(&known);
+        return CUDA_ERROR_NO_DEVICE;
+    }
+
+    struct base_error error = {0};
+    char text[1000];
+    DRIVER_TRY(driver_log_open());
+    const char *workers = getenv("GLINT_SIM_WORKERS"), *delay = getenv("GLINT_SIM_DELAY_US");
+    const char *strict = getenv("GLINT_SIM_STRICT");
+    driver.strict = strict && *strict && strcmp(strict, "0") != 0;
+    driver.delay_ns = delay ? strtoull(delay, NULL, 10) * 1000 : 0;
+    unsigned long count = workers ? strtoul(workers, NULL, 10) : 0;
+    if (sim_device_create(driver.preset, count > 1024 ? 1024 : (unsigned)count, driver.log,
+                          &driver.device, &error) != BASE_OK) {
+        base_error_text(&error, text, sizeof text);
+        driver_say_once("simulated GPU: %s", text);
+        return error.code == BASE_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+                                            : CUDA_ERROR_OPERATING_SYSTEM;
+    }
+    base_intervals_init(&driver.memory, 0);
+    pthread_atfork(NULL, NULL, in_child);
+    driver.initialised = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_init_process(void)
+{
+    DRIVER_REJECT(driver.forked, CUDA_ERROR_NOT_INITIALIZED);
+    DRIVER_REJECT(driver.finished, CUDA_ERROR_DEINITIALIZED);
+    if (driver.initialised)
+        return CUDA_SUCCESS;
+    driver_lock();
+    CUresult result = driver.initialised ? CUDA_SUCCESS : start();
+    driver_unlock();
+    return result;
+}
+
+// Of the three only the first says that there is something to be seen.
+CUresult driver_begin(void)
+{
+    DRIVER_REJECT(!atomic_load_explicit(&driver.initialised, memory_order_acquire) ||
+                      atomic_load_explicit(&driver.forked, memory_order_relaxed),
+                  CUDA_ERROR_NOT_INITIALIZED);
+    DRIVER_REJECT(atomic_load_explicit(&driver.finished, memory_order_relaxed),
+                  CUDA_ERROR_DEINITIALIZED);
+    DRIVER_REJECT(this_thread.in_callback, CUDA_ERROR_NOT_PERMITTED);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle's log: the file, and what is written to it at once, which is all but accesses: calls,
+// objects, launches, sites. Each is one frame and one write, so that a program that is killed
+// leaves all of them behind. docs/sim-log.md describes the format.
+#include "write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format.h"
+
+struct log_file {
+    int file;
+    pthread_mutex_t lock; // all below, and the order of frames
+    bool ended;           // nothing more is to be written
+    int error;            // errno of the first write that failed; nothing was written since
+    uint64_t calls;
+    uint32_t sites;
+};
+
+// --- Numbers and texts ---------------------------------------------------------------------------
+
+void log_put_number(struct base_buf *to, uint64_t value)
+{
+    char bytes[10];
+    size_t used = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[used++] = (char)(value | 0x80);
+    bytes[used++] = (char)value;
+    base_buf_add(to, bytes, used);
+}
+
+void log_put_text(struct base_buf *to, const char *text)
+{
+    size_t length = strlen(text);
+    log_put_number(to, length);
+    base_buf_add(to, text, length + 1);
+}
+
+void log_begin(struct base_buf *frame, unsigned type)
+{
+    frame->length = 0;
+    base_buf_add(frame, "\0\0\0", 4);
+    base_buf_putc(frame, (char)type);
+}
+
+// --- The file ------------------------------------------------------------------------------------
+
+enum base_code log_open(const char *path, struct log_file **log, struct base_error *error)
+{
+    struct log_file *made = calloc(1, sizeof(*made));
+    *log = NULL;
+    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory for a log");
+    made->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unsigned char header[LOG_HEADER_BYTES] = LOG_MAGIC;
+    header[8] = LOG_VERSION;
+    if (made->file < 0 || write(made->file, header, sizeof(header)) != (ssize_t)sizeof(header)) {
+        enum base_code code =
+            base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
+        if (made->file >= 0)
+            close(made->file);
+        free(made);
+        return code;
+    }
+    pthread_mutex_init(&made->lock, NULL);
+    *log = made;
+    return BASE_OK;
+}
+
+void log_close(struct log_file *log)
+{
+    if (!log)
+        return;
+    close(log->file);
+    pthread_mutex_destroy(&log->lock);
+    free(log);
+}
+
+// With log->lock held.
+static void write_frame(struct log_file *log, struct base_buf *frame)
+{
+    if (frame->failed && !log->error)
+        log->error = ENOMEM;
+    if (log->ended || log->error)
+        return;
+    uint32_t bytes = (uint32_t)(frame->length - 4);
+    for (unsigned i = 0; i < 4; i++)
+        frame->text[i] = (char)(bytes >> 8 * i);
+    for (size_t at = 0; at < frame->length && !log->error;) {
+        ssize_t done = write(log->file, frame->text + at, frame->length - at);
+        if (done >= 0)
+            at += (size_t)done;
+        else if (errno != EINTR)
+            log->error = errno;
+    }
+}
+
+void log_fail(struct log_file *log, int error)
+{
+    pthread_mutex_lock(&log->lock);
+    if (!log->error)
+        log->error = error;
+    pthread_mutex_unlock(&log->lock);
+}
+
+void log_write_frame(struct log_file *log, struct base_buf *frame)
+{
+    pthread_mutex_lock(&log->lock);
+    write_frame(log, frame);
+    pthread_mutex_unlock(&log->lock);
+}
+
+static void write_and_free(struct log_file *log, struct base_buf *frame)
+{
+    log_write_frame(log, frame);
+    base_buf_fini(frame);
+}
+
+int log_end(struct log_file *log)
+{
+    struct base_buf frame = {0};
+    log_begin(&frame, LOG_END);
+    pthread_mutex_lock(&log->lock);
+    write_frame(log, &frame);
+    log->ended = true;
+    int error = log->error;
+    pthread_mutex_unlock(&log->lock);
+    base_buf_fini(&frame);
+    return error;
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+uint64_t log_call(struct log_file *log, uint64_t inside, uint64_t thread, const char *name,
+                  const char *arguments)
+{
+    struct base_buf frame = {0};
+    pthread_mutex_lock(&log->lock); // numbers ascend in the file
+    uint64_t number = ++log->calls;
+    log_begin(&frame, LOG_CALL);
+    log_put_number(&frame, number);
+    log_put_number(&frame, inside);
+    log_put_number(&frame, thread);
+    log_put_text(&frame, name);
+    log_put_text(&frame, arguments);
+    write_frame(log, &frame);
+    pthread_mutex_unlock(&log->lock);
+    base_buf_fini(&frame);
+    return number;
+}
+
+void log_return(struct log_file *log, uint64_t number, int64_t result, const char *outputs)
+{
+    struct base_buf frame = {0};
+    log_begin(&frame, LOG_RETURN);
+    log_put_number(&frame, number);
+    log_put_number(&frame, log_zigzag(result));
+    log_put_text(&frame, outputs);
+    write_and_free(log, &frame);
+}
+
+// --- Objects and launches ------------------------------------------------------------------------
+
+void log_object(struct log_file *log, const struct gpusim_object *object)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    log_begin(&frame, LOG_OBJECT);
+    log_put_number(&frame, object->id);
+    log_put_number(&frame, object->address);
+    log_put_number(&frame, object->size_bytes);
+    log_put_number(&frame, object->kind);
+    log_put_text(&frame, object->name);
+    write_and_free(log, &frame);
+}
+
+void log_object_end(struct log_file *log, uint64_t id)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    log_begin(&frame, LOG_OBJECT_END);
+    log_put_number(&frame, id);
+    write_and_free(log, &frame);
+}
+
+void log_launch(struct log_file *log, const struct gpusim_log_launch *launch)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    log_begin(&frame, LOG_LAUNCH);
+    log_put_number(&frame, launch->number);
+    log_put_number(&frame, launch->call);
+    log_put_number(&frame, launch->stream);
+    for (int i = 0; i < 3; i++)
+        log_put_number(&frame, launch->grid[i]);
+    for (int i = 0; i < 3; i++)
+        log_put_number(&frame, launch->block[i]);
+    log_put_number(&frame, launch->static_shared_bytes);
+    log_put_number(&frame, launch->dynamic_shared_bytes);
+    log_put_number(&frame, launch->cooperative);
+    log_put_text(&frame, launch->kernel);
+    log_put_number(&frame, launch->params_bytes);
+    if (launch->params_bytes)
+        base_buf_add(&frame, launch->params, launch->params_bytes);
+    write_and_free(log, &frame);
+}
+
+void log_launch_end(struct log_file *log, const struct gpusim_log_launch_end *end)
+{
+    struct base_buf frame = {0};
+    if (!log)
+        return;
+    log_begin(&frame, LOG_LAUNCH_END);
+    log_put_number(&frame, end->number);
+    log_put_number(&frame, end->fault);
+    log_put_text(&frame, end->text);
+    write_and_free(log, &frame);
+}
+
+// --- Sites ---------------------------------------------------------------------------------------
+
+uint32_t log_reserve_sites(struct log_file *log, uint32_t count)
+{
+    pthread_mutex_lock(&log->lock);
+    uint32_t first = log->sites + 1;
+    log->sites += count;
+    pthread_mutex_unlock(&log->lock);
+    return first;
+}
+
+void log_site(struct log_file *log, const struct gpusim_log_site *site, atomic_bool *announced)
+{
+    struct base_buf frame = {0};
+    log_begin(&frame, LOG_SITE);
+    log_put_number(&frame, site->number);
+    log_put_text(&frame, site->function);
+    log_put_text(&frame, site->text);
+    log_put_number(&frame, site->index);
+    log_put_number(&frame, site->ptx_line);
+    log_put_text(&frame, site->file);
+    log_put_number(&frame, site->line);
+    // Set only once it is written, since other workers then write accesses of the site.
+    pthread_mutex_lock(&log->lock);
+    if (!atomic_load(announced))
+        write_frame(log, &frame);
+    atomic_store(announced, true);
+    pthread_mutex_unlock(&log->lock);
+    base_buf_fini(&frame);
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses to pointers. Global memory is checked against the object that the same instruction
+// found last, which nearly always is the one; shared and local memory against their sizes. Memory
+// of malloc() may end while the launch runs: what was found there counts until the next free() of
+// any block, so that what a program has ordered behind a free() sees it.
+#include "access.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "decode.h"
+#include "logging.h"
+
+// The object that an instruction touched last.
+static struct seen *seen_by(const struct warp *warp, const struct uop *op)
+{
+    return &warp->seen[op->seen];
+}
+
+// Forgets the objects of the heap where any has been freed since they were found.
+static void forget_ended(const struct warp *warp)
+{
+    struct worker *worker = warp->block->worker;
+    uint64_t ends = atomic_load(&warp->block->launch->device->heap_ends);
+    if (ends != worker->heap_ends)
+        memset(worker->heap, 0, sizeof(worker->heap));
+    worker->heap_ends = ends;
+}
+
+// The object of the heap that an instruction touched last; of no size where it has none.
+static const struct seen *heap_seen_by(const struct warp *warp, const struct uop *op)
+{
+    const struct seen *seen = &warp->block->worker->heap[op->seen];
+    if (seen->size)
+        forget_ended(warp);
+    return seen;
+}
+
+static bool is_inside(const struct seen *seen, uint64_t address, uint32_t bytes)
+{
+    uint64_t at = address - seen->start;
+    return at < seen->size && seen->size - at >= bytes;
+}
+
+static void add_elements(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
+{
+    for (int i = 0; i < LANES; i++) {
+        int64_t index = op->flags & ADDRESS_WIDE ? ((const int64_t *)source(warp, op->a))[i]
+                                                 : ((const int32_t *)source(warp, op->a))[i];
+        out[i] += (uint64_t)index * op->rejoin;
+    }
+}
+
+void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
+{
+    uint64_t offset = (uint64_t)op->offset;
+    if (op->flags & ADDRESS_NONE) {
+        if (op->flags & ADDRESS_FRAME)
+            offset += warp->path->frame->local_offset;
+        for (int i = 0; i < LANES; i++)
+            out[i] = offset;
+        if (op->flags & ADDRESS_INDEXED)
+            add_elements(warp, op, out);
+    } else if (op->flags & ADDRESS_WIDE) {
+        const uint64_t *base = source(warp, op->a);
+        for (int i = 0; i < LANES; i++)
+            out[i] = base[i] + offset;
+    } else {
+        const uint32_t *base = source(warp, op->a);
+        for (int i = 0; i < LANES; i++)
+            out[i] = (uint32_t)(base[i] + (uint32_t)offset);
+    }
+}
+
+static const char *const words[] = {"", "read", "write", "atomic operation"};
+
+// How far the bytes lie from a window that begins at 0.
+static void describe_window(uint64_t address, uint64_t size, const char *of, char *out,
+                            size_t out_bytes)
+{
+    unsigned long long beyond = address - size + 1;
+    if (address >= size)
+        snprintf(out, out_bytes, "%llu bytes beyond the %s, which has %llu bytes", beyond, of,
+                 (unsigned long long)size);
+    else
+        snprintf(out, out_bytes, "it goes beyond the %s, which has %llu bytes", of,
+                 (unsigned long long)size);
+}
+
+// A generic address that is nobody's may be nearer to the block's shared memory than to any object.
+static void describe_generic(const struct warp *warp, uint64_t address, char *out, size_t out_bytes)
+{
+    const struct block *block = warp->block;
+    uint64_t far = objects_describe(block->launch->device, address, out, out_bytes);
+    uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
+    uint64_t beyond = in_shared < block->shared_bytes ? 0 : in_shared - block->shared_bytes;
+    if (block->shared && beyond < far)
+        describe_window(in_shared, block->shared_bytes, "block's shared memory", out, out_bytes);
+}
+
+static bool report(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                   uint32_t bytes, enum access_kind kind)
+{
+    char where[280];
+    describe_generic(warp, address, where, sizeof(where));
+    warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "invalid %s of %u bytes at 0x%llx: %s",
+               words[kind], bytes, (unsigned long long)address, where);
+    return false;
+}
+
+static bool misaligned(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                       uint32_t bytes, enum access_kind kind)
+{
+    char where[280];
+    if (op->space == PTX_SPACE_SHARED)
+        snprintf(where, sizeof(where), "in shared memory");
+    else if (op->space == PTX_SPACE_LOCAL)
+        snprintf(where, sizeof(where), "in local memory");
+    else
+        describe_generic(warp, address, where, sizeof(where));
+    warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
+               "misaligned %s: address 0x%llx is not a multiple of %u: %s", words[kind],
+               (unsigned long long)address, bytes, where);
+    return false;
+}
+
+static bool constant_written(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                             uint32_t bytes, enum access_kind kind)
+{
+    char where[280];
+    objects_describe(warp->block->launch->device, address, where, sizeof(where));
+    warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "%s of %u bytes at 0x%llx, a constant: %s",
+               words[kind], bytes, (unsigned long long)address, where);
+    return false;
+}
+
+static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                        enum access_kind kind, struct access *access)
+{
+    uint64_t address = access->address[lane];
+    struct seen *seen = seen_by(warp, op);
+    if (!is_inside(seen, address, bytes) && !is_inside(heap_seen_by(warp, op), address, bytes)) {
+        const struct gpusim_object *object = objects_find(warp->block->launch->objects, address);
+        if (!object || object->kind == GPUSIM_OBJECT_HEAP) {
+            // Made or freed since the launch began: by a kernel, or by the host meanwhile.
+            struct gpusim_object fresh;
+            forget_ended(warp); // before it looks: what ends after that is told by the next count
+            if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
+                fresh.size_bytes - (address - fresh.address) < bytes)
+                return report(warp, op, lane, address, bytes, kind);
+            if (fresh.kind == GPUSIM_OBJECT_HEAP)
+                seen = &warp->block->worker->heap[op->seen];
+            *seen = (struct seen){fresh.address, fresh.size_bytes};
+        } else {
+            if (object->size_bytes - (address - object->address) < bytes)
+                return report(warp, op, lane, address, bytes, kind);
+            if (object->kind == GPUSIM_OBJECT_CONSTANT && kind != ACCESS_LOAD)
+                return constant_written(warp, op, lane, address, bytes, kind);
+            *seen = (struct seen){object->address, object->size_bytes};
+        }
+    }
+    access->pointer[lane] = (unsigned char *)(uintptr_t)address;
+    return true;
+}
+
+static bool shared_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                        enum access_kind kind, struct access *access)
+{
+    const struct block *block = warp->block;
+    uint64_t address = access->address[lane];
+    if (address > block->shared_bytes || block->shared_bytes - address < bytes) {
+        char where[160];
+        describe_window(address, block->shared_bytes, "block's memory", where, sizeof(where));
+        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                   "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
+                   (unsigned long long)address, where);
+        return false;
+    }
+    access->pointer[lane] = block->shared + address;
+    return true;
+}
+
+static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                       enum access_kind kind, struct access *access)
+{
+    (void)kind;
+    uint32_t stack = warp->block->launch->local_bytes;
+    uint64_t address = access->address[lane];
+    if (address > stack || stack - address < bytes) {
+        char where[160];
+        describe_window(address, stack, "thread's memory", where, sizeof(where));
+        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                   "invalid %s of %u bytes at 0x%llx of local memory: %s", words[kind], bytes,
+                   (unsigned long long)address, where);
+        return false;
+    }
+    access->pointer[lane] = warp->local + (size_t)lane * stack + address;
+    return true;
+}
+
+// Whether the bytes are of the kernel's parameters, which nobody may change, or of those of the
+// functions that are running.
+static bool in_params(const struct warp *warp, uint64_t address, uint32_t bytes,
+                      enum access_kind kind)
+{
+    const struct launch *launch = warp->block->launch;
+    uint64_t at = address - (uint64_t)(uintptr_t)launch->params,
+             size = launch->code->own_param_bytes;
+    if (launch->params && at < size)
+        return kind == ACCESS_LOAD && size - at >= bytes;
+    for (const struct frame *frame = warp->path->frame; frame; frame = frame->caller) {
+        at = address - (uint64_t)(uintptr_t)frame->params;
+        size = (uint64_t)LANES * frame->code->param_bytes;
+        if (at < size)
+            return size - at >= bytes;
+    }
+    return false;
+}
+
+// A generic address is a host pointer: into the block's shared memory, the lane's stack, or global.
+static bool generic_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                         enum access_kind kind, struct access *access)
+{
+    const struct block *block = warp->block;
+    uint64_t address = access->address[lane];
+    uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
+    if (in_shared < block->shared_bytes) {
+        if (block->shared_bytes - in_shared < bytes)
+            return report(warp, op, lane, address, bytes, kind);
+        access->pointer[lane] = block->shared + in_shared;
+        return true;
+    }
+    uint64_t in_local = address - (uint64_t)(uintptr_t)warp->local;
+    if (warp->local && in_local < (uint64_t)LANES * block->launch->local_bytes) {
+        access->pointer[lane] = warp->local + in_local;
+        return true;
+    }
+    if (in_params(warp, address, bytes, kind)) {
+        access->pointer[lane] = (unsigned char *)(uintptr_t)address;
+        return true;
+    }
+    return global_lane(warp, op, lane, bytes, kind, access);
+}
+
+bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access)
+{
+    access_addresses(warp, op, access->address);
+    return access_given(warp, op, bytes, kind, access);
+}
+
+static bool in_range(const struct warp *warp, uint64_t start, uint64_t size, uint32_t bytes,
+                     const struct access *access)
+{
+    uint64_t room = size >= bytes ? size - bytes + 1 : 0;
+    uint32_t outside = 0;
+    for (int i = 0; i < LANES; i++)
+        outside |= (access->address[i] - start >= room) & warp->lanes[i];
+    return !outside;
+}
+
+// One object for all lanes is the common case, and needs one comparison each. A generic address in
+// an object is global: shared memory, stacks and parameters lie in none.
+static bool in_seen(const struct warp *warp, const struct uop *op, uint32_t bytes,
+                    const struct access *access)
+{
+    const struct seen *seen = seen_by(warp, op);
+    if (in_range(warp, seen->start, seen->size, bytes, access))
+        return true;
+    seen = heap_seen_by(warp, op);
+    return seen->size && in_range(warp, seen->start, seen->size, bytes, access);
+}
+
+static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                    const struct access *access)
+{
+    uint64_t any = 0;
+    for (int i = 0; i < LANES; i++)
+        any |= access->address[i] & (uint64_t)(int64_t)(int32_t)warp->lanes[i];
+    uint32_t align = bytes <= 16 ? bytes : 1;
+    if (!(any & (align - 1)))
+        return true;
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (access->address[i] & (align - 1))
+            return misaligned(warp, op, i, access->address[i], align, kind);
+    }
+    return true;
+}
+
+typedef bool reach_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
+                        enum access_kind kind, struct access *access);
+
+static inline __attribute__((always_inline)) bool each_lane(struct warp *warp, const struct uop *op,
+                                                            uint32_t bytes, enum access_kind kind,
+                                                            struct access *access,
+                                                            reach_lane *reach)
+{
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        if (!reach(warp, op, __builtin_ctz(left), bytes, kind, access))
+            return false;
+    }
+    return true;
+}
+
+bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+                  struct access *access)
+{
+    uint64_t all_bytes = (uint64_t)__builtin_popcount(warp->mask) * bytes;
+    bool good = aligned(warp, op, bytes, kind, access);
+    if (!good)
+        return false;
+    if (op->space == PTX_SPACE_SHARED) {
+        if (in_range(warp, 0, warp->block->shared_bytes, bytes, access))
+            for (int i = 0; i < LANES; i++) // those that are not there may have any address
+                access->pointer[i] =
+                    (unsigned char *)((uintptr_t)warp->block->shared + access->address[i]);
+        else
+            good = each_lane(warp, op, bytes, kind, access, shared_lane);
+        warp->shared_bytes += all_bytes;
+    } else if (op->space == PTX_SPACE_LOCAL) {
+        good = each_lane(warp, op, bytes, kind, access, local_lane);
+    } else if (in_seen(warp, op, bytes, access)) {
+        for (int i = 0; i < LANES; i++)
+            access->pointer[i] = (unsigned char *)(uintptr_t)access->address[i];
+        warp->global_bytes += all_bytes;
+    } else {
+        bool global = op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_CONST;
+        good = each_lane(warp, op, bytes, kind, access, global ? global_lane : generic_lane);
+        warp->global_bytes += global ? all_bytes : 0;
+    }
+    if (good && warp->logged)
+        sim_log_access(warp, op, bytes, kind, access);
+    return good;
+}
+
+// --- Whole warps ---------------------------------------------------------------------------------
+
+// How far lanes of 4 and of 8 bytes that lie side by side are from the first.
+#define STEPS(b)                                                                              \
+    {                                                                                         \
+        0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b, 7 * b, 8 * b, 9 * b, 10 * b, 11 * b, 12 * b, \
+            13 * b, 14 * b, 15 * b, 16 * b, 17 * b, 18 * b, 19 * b, 20 * b, 21 * b, 22 * b,   \
+            23 * b, 24 * b, 25 * b, 26 * b, 27 * b, 28 * b, 29 * b, 30 * b, 31 * b            \
+    }
+static const uint64_t steps_64[2][LANES] = {STEPS(4), STEPS(8)};
+static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
+
+#define DEFINE_SHAPE(bits)                                                               \
+    static inline enum reach shape_##bits(const uint##bits##_t *address, uint32_t bytes) \
+    {                                                                                    \
+        const uint##bits##_t *steps = steps_##bits[bytes == 8];                          \
+        uint##bits##_t first = address[0], apart = 0, gap = 0;                           \
+        for (int i = 0; i < LANES; i++) {                                                \
+            apart |= address[i] ^ first;                                                 \
+            gap |= address[i] ^ (first + steps[i]);                                      \
+        }                                                                                \
+        return !gap ? REACH_ROW : !apart ? REACH_ONE : REACH_EACH;                       \
+    }
+DEFINE_SHAPE(64)
+DEFINE_SHAPE(32)
+
+// All 32 lanes at global addresses: how they lie where they lie in one row or place, and in the
+// object; else REACH_EACH.
+static inline __attribute__((always_inline)) enum reach
+reach_within(struct warp *warp, const struct uop *op, uint32_t bytes, const struct seen *seen,
+             struct access *access)
+{
+    const uint64_t *base = source(warp, op->a);
+    uint64_t at = base[0] + (uint64_t)op->offset;
+    enum reach shape = shape_64(base, bytes);
+    uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
+    if (shape == REACH_EACH || at & (bytes - 1) || !is_inside(seen, at, span))
+        return REACH_EACH;
+    access->pointer[0] = (unsigned char *)(uintptr_t)at;
+    warp->global_bytes += (uint64_t)LANES * bytes;
+    return shape;
+}
+
+// The same where it was not the object that was seen last. Not inlined below, where it would cost
+// registers.
+static __attribute__((noinline)) enum reach reach_beside(struct warp *warp, const struct uop *op,
+                                                         uint32_t bytes, enum access_kind kind,
+                                                         struct access *access)
+{
+    const struct seen *heap = heap_seen_by(warp, op);
+    enum reach shape = heap->size ? reach_within(warp, op, bytes, heap, access) : REACH_EACH;
+    if (shape != REACH_EACH)
+        return shape;
+    return access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+}
+
+static inline __attribute__((always_inline)) enum reach
+reach_bytes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
+            struct access *access)
+{
+    uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
+    if (warp->mask == ALL_LANES && !warp->logged && based == ADDRESS_WIDE &&
+        op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
+        enum reach shape = reach_within(warp, op, bytes, seen_by(warp, op), access);
+        return shape != REACH_EACH ? shape : reach_beside(warp, op, bytes, kind, access);
+    }
+    if (warp->mask == ALL_LANES && !warp->logged && !based && op->space == PTX_SPACE_SHARED) {
+        const uint32_t *base = source(warp, op->a);
+        const struct block *block = warp->block;
+        uint32_t at = base[0] + (uint32_t)op->offset;
+        enum reach shape = shape_32(base, bytes);
+        uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
+        if (shape != REACH_EACH && !(at & (bytes - 1)) && at < block->shared_bytes &&
+            block->shared_bytes - at >= span) {
+            access->pointer[0] = block->shared + at;
+            warp->shared_bytes += (uint64_t)LANES * bytes;
+            return shape;
+        }
+    }
+    return access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+}
+
+enum reach access_reach_4(struct warp *warp, const struct uop *op, enum access_kind kind,
+                          struct access *access)
+{
+    return reach_bytes(warp, op, 4, kind, access);
+}
+
+enum reach access_reach_8(struct warp *warp, const struct uop *op, enum access_kind kind,
+                          struct access *access)
+{
+    return reach_bytes(warp, op, 8, kind, access);
+}
+
+const unsigned char *access_check(struct warp *warp, const struct uop *op, int lane,
+                                  uint64_t address, uint64_t bytes)
+{
+    struct access access;
+    access.address[lane] = address;
+    uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
+    if (!generic_lane(warp, op, lane, size, ACCESS_LOAD, &access))
+        return NULL;
+    if (warp->block->launch->device->log)
+        sim_log_lane(warp, lane, 0, access.pointer[lane], size, ACCESS_LOAD);
+    return access.pointer[lane];
+}

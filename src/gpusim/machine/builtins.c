@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// printf, assert, malloc and free as kernels call them. Arguments stand among the caller's
+// parameters; printf's values are packed in local memory with their natural alignment.
+#include "builtins.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+
+enum { LONGEST_TEXT = 4096, HEAP_ALIGN = 16 };
+
+int builtin_find(const char *name)
+{
+    static const struct {
+        const char *name;
+        int id;
+    } rows[] = {{"vprintf", BUILTIN_PRINTF},
+                {"__assertfail", BUILTIN_ASSERT},
+                {"malloc", BUILTIN_MALLOC},
+                {"__cuda_syscall_aligned_malloc", BUILTIN_ALIGNED_MALLOC},
+                {"free", BUILTIN_FREE}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].id;
+    }
+    return BUILTIN_NONE;
+}
+
+static uint64_t argument(const struct warp *warp, const struct uop *op, int lane, uint32_t index)
+{
+    const struct call_plan *plan = op->extra;
+    const struct frame *frame = warp->path->frame;
+    uint64_t value = 0;
+    if (index < plan->argument_count) {
+        uint32_t bytes = plan->arguments[index].size_bytes;
+        memcpy(&value,
+               frame->params + (size_t)lane * frame->code->param_bytes +
+                   plan->arguments[index].offset,
+               bytes < 8 ? bytes : 8);
+    }
+    return value;
+}
+
+static void give_result(struct warp *warp, const struct uop *op, int lane, uint64_t value)
+{
+    const struct call_plan *plan = op->extra;
+    struct frame *frame = warp->path->frame;
+    if (plan->result_bytes)
+        memcpy(frame->params + (size_t)lane * frame->code->param_bytes + plan->result_offset,
+               &value, plan->result_bytes < 8 ? plan->result_bytes : 8);
+}
+
+// A string in device memory, checked byte by byte up to its end; false where it runs out of its
+// object.
+static bool read_string(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+                        char *out, size_t out_bytes)
+{
+    size_t used = 0;
+    do {
+        if (used + 1 == out_bytes) {
+            out[used] = '\0';
+            return true;
+        }
+        const unsigned char *from = access_check(warp, op, lane, address + used, 1);
+        if (!from)
+            return false;
+        out[used] = (char)*from;
+    } while (out[used++]);
+    return true;
+}
+
+// --- printf --------------------------------------------------------------------------------------
+
+struct arguments {
+    uint64_t base, used;
+};
+
+static bool next_value(struct warp *warp, const struct uop *op, int lane, struct arguments *from,
+                       unsigned bytes, uint64_t *value)
+{
+    from->used = (from->used + bytes - 1) / bytes * bytes;
+    const unsigned char *at = access_check(warp, op, lane, from->base + from->used, bytes);
+    if (!at)
+        return false;
+    *value = 0;
+    memcpy(value, at, bytes);
+    from->used += bytes;
+    return true;
+}
+
+// One conversion, spec from % to its letter.
+static bool print_one(struct warp *warp, const struct uop *op, int lane, struct arguments *from,
+                      const char *spec, size_t length, struct base_buf *out)
+{
+    char format[64], text[LONGEST_TEXT];
+    uint64_t value;
+    int stars[2] = {0, 0}, star_count = 0;
+    if (length >= sizeof(format))
+        return true;
+    memcpy(format, spec, length);
+    format[length] = '\0';
+    for (const char *at = format; *at; at++) {
+        if (*at == '*' && star_count < 2) {
+            if (!next_value(warp, op, lane, from, 4, &value))
+                return false;
+            stars[star_count++] = (int)(uint32_t)value;
+        }
+    }
+    char letter = format[length - 1];
+    bool wide = strstr(format, "ll") || strchr(format, 'l') || strchr(format, 'z') ||
+                strchr(format, 'j') || strchr(format, 't');
+    bool floating = strchr("fFeEgGaA", letter) != NULL;
+    unsigned bytes = floating || wide || letter == 'p' || letter == 's' ? 8 : 4;
+    if (!next_value(warp, op, lane, from, bytes, &value))
+        return false;
+    char inner[LONGEST_TEXT / 2];
+#define PRINT(argument_)                                                           \
+    (star_count == 0   ? snprintf(text, sizeof(text), format, argument_)           \
+     : star_count == 1 ? snprintf(text, sizeof(text), format, stars[0], argument_) \
+                       : snprintf(text, sizeof(text), format, stars[0], stars[1], argument_))
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    if (floating) {
+        double number;
+        memcpy(&number, &value, sizeof(number));
+        PRINT(number);
+    } else if (letter == 's') {
+        if (!read_string(warp, op, lane, value, inner, sizeof(inner)))
+            return false;
+        PRINT(inner);
+    } else if (letter == 'p') {
+        PRINT((void *)(uintptr_t)value);
+    } else if (bytes == 8) {
+        PRINT((long long)value);
+    } else {
+        PRINT((int)(uint32_t)value);
+    }
+#pragma GCC diagnostic pop
+#undef PRINT
+    base_buf_puts(out, text);
+    return true;
+}
+
+// *values counts what was converted: that is what vprintf returns.
+static bool print_lane(struct warp *warp, const struct uop *op, int lane, struct base_buf *out,
+                       uint32_t *values)
+{
+    char format[LONGEST_TEXT];
+    struct arguments from = {argument(warp, op, lane, 1), 0};
+    if (!read_string(warp, op, lane, argument(warp, op, lane, 0), format, sizeof(format)))
+        return false;
+    for (const char *at = format; *at;) {
+        if (*at != '%') {
+            base_buf_putc(out, *at++);
+        } else if (at[1] == '%') {
+            base_buf_putc(out, '%');
+            at += 2;
+        } else {
+            size_t length = 1 + strspn(at + 1, "-+ #0123456789.*hlLzjt");
+            if (!at[length]) {
+                base_buf_puts(out, at);
+                break;
+            }
+            if (!print_one(warp, op, lane, &from, at, length + 1, out))
+                return false;
+            at += length + 1;
+            ++*values;
+        }
+    }
+    return true;
+}
+
+static enum step run_printf(struct warp *warp, const struct uop *op)
+{
+    struct sim_device *device = warp->block->launch->device;
+    struct base_buf text = {0};
+    bool good = true;
+    for (int lane = 0; lane < LANES && good; lane++) {
+        if (warp->mask >> lane & 1) {
+            uint32_t values = 0;
+            good = print_lane(warp, op, lane, &text, &values);
+            give_result(warp, op, lane, values);
+        }
+    }
+    pthread_mutex_lock(&device->lock);
+    base_buf_add(&device->output, text.text ? text.text : "", text.length);
+    pthread_mutex_unlock(&device->lock);
+    base_buf_fini(&text);
+    return good ? STEP_NEXT : STEP_STOP;
+}
+
+// --- assert --------------------------------------------------------------------------------------
+
+static enum step run_assert(struct warp *warp, const struct uop *op)
+{
+    int lane = __builtin_ctz(warp->mask);
+    char what[200], file[200];
+    if (!read_string(warp, op, lane, argument(warp, op, lane, 0), what, sizeof(what)) ||
+        !read_string(warp, op, lane, argument(warp, op, lane, 1), file, sizeof(file)))
+        return STEP_STOP;
+    return warp_fault(warp, op, SIM_FAULT_ASSERT, lane, "%s:%u: assertion `%s' failed", file,
+                      (unsigned)argument(warp, op, lane, 2), what);
+}
+
+// --- malloc and free -----------------------------------------------------------------------------
+
+// Not less than malloc's; 0: it is none.
+static uint64_t alignment(const struct warp *warp, const struct uop *op, int lane, bool aligned)
+{
+    const uint64_t asked = aligned ? argument(warp, op, lane, 1) : HEAP_ALIGN;
+    if (!asked || asked & (asked - 1))
+        return 0;
+    return asked < HEAP_ALIGN ? HEAP_ALIGN : asked;
+}
+
+static enum step run_malloc(struct warp *warp, const struct uop *op, bool aligned)
+{
+    struct sim_device *device = warp->block->launch->device;
+    for (int lane = 0; lane < LANES; lane++) {
+        if (!(warp->mask >> lane & 1))
+            continue;
+        const uint64_t bytes = argument(warp, op, lane, 0);
+        const uint64_t align = alignment(warp, op, lane, aligned);
+        void *memory = NULL;
+        pthread_mutex_lock(&device->lock);
+        bool room =
+            align && bytes <= device->heap_bytes && device->heap_used <= device->heap_bytes - bytes;
+        if (room)
+            device->heap_used += bytes;
+        pthread_mutex_unlock(&device->lock);
+        if (room && bytes && posix_memalign(&memory, align, bytes) == 0 &&
+            sim_object_add(device, (uint64_t)(uintptr_t)memory, bytes, GPUSIM_OBJECT_HEAP, "malloc",
+                           NULL) != BASE_OK) {
+            free(memory);
+            memory = NULL;
+        }
+        give_result(warp, op, lane, (uint64_t)(uintptr_t)memory);
+    }
+    return STEP_NEXT;
+}
+
+static enum step run_free(struct warp *warp, const struct uop *op)
+{
+    struct sim_device *device = warp->block->launch->device;
+    for (int lane = 0; lane < LANES; lane++) {
+        if (!(warp->mask >> lane & 1))
+            continue;
+        uint64_t address = argument(warp, op, lane, 0);
+        struct gpusim_object object;
+        if (!address)
+            continue;
+        if (!sim_object_find(device, address, &object) || object.address != address ||
+            object.kind != GPUSIM_OBJECT_HEAP)
+            return warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                              "free of 0x%llx, which malloc did not return",
+                              (unsigned long long)address);
+        sim_object_remove(device, address);
+        pthread_mutex_lock(&device->lock);
+        device->heap_used -= object.size_bytes;
+        pthread_mutex_unlock(&device->lock);
+        free((void *)(uintptr_t)address);
+    }
+    return STEP_NEXT;
+}
+
+void sim_device_clear_heap(struct sim_device *device)
+{
+    for (struct gpusim_object object = {0}; objects_next(device, GPUSIM_OBJECT_HEAP, &object);) {
+        sim_object_remove(device, object.address);
+        free((void *)(uintptr_t)object.address);
+    }
+    pthread_mutex_lock(&device->lock);
+    device->heap_used = 0;
+    pthread_mutex_unlock(&device->lock);
+}
+
+enum step builtin_run(struct warp *warp, const struct uop *op, int builtin)
+{
+    switch ((enum builtin)builtin) {
+    case BUILTIN_PRINTF: return run_printf(warp, op);
+    case BUILTIN_ASSERT: return run_assert(warp, op);
+    case BUILTIN_MALLOC: return run_malloc(warp, op, false);
+    case BUILTIN_ALIGNED_MALLOC: return run_malloc(warp, op, true);
+    case BUILTIN_FREE: return run_free(warp, op);
+    case BUILTIN_NONE: break;
+    }
+    return STEP_NEXT;
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a PTX function to code: a slot for each register, a pool of constants, an op for each
+// instruction and one more at each place where diverged lanes meet again. What cannot be executed
+// is refused here, by name, before anything runs.
+#include "decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "logging.h"
+
+_Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
+                             const char *why)
+{
+    const struct code *code = decoder->code;
+    const char *file = instr->loc ? ptx_file_path(code->module, instr->loc->file) : NULL;
+    base_fail(decoder->error, BASE_UNSUPPORTED, "%s in %s, PTX line %u%s%s: %s", instr->form->text,
+              code->name, instr->stmt.line, file ? ", " : "", file ? file : "", why);
+    longjmp(*decoder->arena->escape, 1);
+}
+
+_Noreturn void decode_refuse_name(struct decoder *decoder, const struct ptx_instr *instr,
+                                  const char *name, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%.160s, %s", name, why);
+    decode_refuse(decoder, instr, text);
+}
+
+unsigned decode_lane_bytes(enum ptx_type type)
+{
+    unsigned bits = ptx_type_info(type)->bits;
+    return bits > 64 ? WIDEST : bits > 32 ? WIDE : NARROW;
+}
+
+slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes)
+{
+    if (lane_bytes == NARROW)
+        bits = (uint32_t)bits;
+    uint64_t key = bits ^ (lane_bytes == WIDE ? 0 : UINT64_C(0xA5A5A5A500000000));
+    uint64_t *known = base_map_put(&decoder->constants, key, NULL);
+    if (!known)
+        longjmp(*decoder->arena->escape, 1);
+    if (*known)
+        return (slot)(*known - 1);
+    slot at = (slot)decoder->pool.count;
+    for (unsigned i = 0; i < LANES * lane_bytes; i++) {
+        unsigned char *byte = base_array_push(&decoder->pool);
+        if (!byte)
+            longjmp(*decoder->arena->escape, 1);
+        *byte = (unsigned char)(bits >> 8 * (i % lane_bytes));
+    }
+    // Pools of both widths stay aligned: every constant takes a multiple of 128 bytes.
+    *known = (uint64_t)(at | POOL) + 1;
+    return at | POOL;
+}
+
+slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
+                     const struct ptx_operand *operand)
+{
+    if (operand->kind != PTX_OPERAND_REG)
+        decode_refuse(decoder, instr, "expected a register");
+    slot at = decoder->slots[operand->reg->id];
+    unsigned component = operand->select == PTX_MOD_Y || operand->select == PTX_MOD_G   ? 1
+                         : operand->select == PTX_MOD_Z || operand->select == PTX_MOD_B ? 2
+                         : operand->select == PTX_MOD_W || operand->select == PTX_MOD_A ? 3
+                                                                                        : 0;
+    return at + component * LANES * decode_lane_bytes((enum ptx_type)operand->reg->type);
+}
+
+slot decode_target(struct decoder *decoder, const struct ptx_instr *instr,
+                   const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPERAND_SINK ? NO_SLOT : decode_register(decoder, instr, operand);
+}
+
+slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
+                      const struct ptx_operand *operand, bool *negated)
+{
+    *negated = operand->flags & PTX_OPERAND_NOT;
+    if (operand->kind == PTX_OPERAND_INT)
+        return decode_constant(decoder, operand->bits ? UINT32_MAX : 0, NARROW);
+    return decode_register(decoder, instr, operand);
+}
+
+bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
+                     const struct ptx_var *var, uint64_t *value)
+{
+    for (uint32_t i = 0; var->space == PTX_SPACE_SHARED && i < decoder->code->shared_count; i++) {
+        if (decoder->code->shared[i].var == var) {
+            *value = decoder->code->shared[i].offset;
+            return true;
+        }
+    }
+    const struct base_map *map = var->space == PTX_SPACE_LOCAL   ? &decoder->locals
+                                 : var->space == PTX_SPACE_PARAM ? &decoder->params
+                                                                 : NULL;
+    if (map) {
+        const uint64_t *known = base_map_get(map, (uintptr_t)var);
+        if (!known)
+            decode_refuse(decoder, instr, "a variable that is not laid out");
+        *value = *known - 1;
+        return false;
+    }
+    // NOLINTNEXTLINE(*NullDereference): a decoder is there while it decodes
+    const struct variable *variable = module_variable(decoder->module, var->name);
+    if (!variable)
+        decode_refuse_name(decoder, instr, var->name, "a variable that no module defines");
+    *value = variable->address;
+    return true;
+}
+
+int64_t decode_var_offset(const struct ptx_operand *operand)
+{
+    const struct ptx_var *var = operand->var;
+    return operand->flags & PTX_OPERAND_INDEXED
+               ? operand->offset * ptx_type_bytes((enum ptx_type)var->type) * var->vec
+               : operand->offset;
+}
+
+bool decode_kernel_param(const struct decoder *decoder, const struct ptx_operand *operand)
+{
+    const struct ptx_operand *base =
+        operand->kind == PTX_OPERAND_ADDRESS ? &operand->elements[0] : operand;
+    return base->kind == PTX_OPERAND_VAR && base->var->is_param &&
+           decoder->code->function->is_entry;
+}
+
+static uint64_t float_constant(const struct ptx_operand *operand, enum ptx_type type)
+{
+    double wide;
+    float narrow;
+    uint32_t low = (uint32_t)operand->bits;
+    if (operand->kind == PTX_OPERAND_F32) {
+        memcpy(&narrow, &low, sizeof(narrow));
+        wide = narrow;
+    } else {
+        memcpy(&wide, &operand->bits, sizeof(wide));
+        narrow = (float)wide;
+    }
+    if (ptx_type_info(type)->bits == 64) {
+        uint64_t bits;
+        memcpy(&bits, &wide, sizeof(bits));
+        return operand->kind == PTX_OPERAND_F64 ? operand->bits : bits;
+    }
+    memcpy(&low, &narrow, sizeof(low));
+    return operand->kind == PTX_OPERAND_F32 ? (uint32_t)operand->bits : low;
+}
+
+slot decode_typed(struct decoder *decoder, const struct ptx_instr *instr,
+                  const struct ptx_operand *operand, enum ptx_type type)
+{
+    unsigned bytes = decode_lane_bytes(type);
+    uint64_t value;
+    switch ((enum ptx_operand_kind)operand->kind) {
+    case PTX_OPERAND_REG: return decode_register(decoder, instr, operand);
+    case PTX_OPERAND_INT:
+        value = operand->bits;
+        if (ptx_type_info(type)->bits == 16)
+            value &= 0xFFFF;
+        // An integer literal where a floating-point value is expected is that value's number.
+        return decode_constant(decoder, value, bytes);
+    case PTX_OPERAND_F32:
+    case PTX_OPERAND_F64: return decode_constant(decoder, float_constant(operand, type), bytes);
+    case PTX_OPERAND_VAR:
+        if (!decode_variable(decoder, instr, operand->var, &value))
+            decode_refuse(decoder, instr, "the address of a local variable can only be moved");
+        return decode_constant(decoder, value + (uint64_t)decode_var_offset(operand), bytes);
+    case PTX_OPERAND_FUNCTION: {
+        const struct code *code = module_code(decoder->module, operand->function->name);
+        if (!code)
+            decode_refuse_name(decoder, instr, operand->function->name,
+                               "a function that no module defines");
+        return decode_constant(decoder, code->identity, bytes);
+    }
+    default: decode_refuse(decoder, instr, "an operand of this kind");
+    }
+}
+
+// array[register + number]: both count elements.
+static void decode_element(struct decoder *decoder, const struct ptx_instr *instr,
+                           const struct ptx_operand *operand, struct uop *op)
+{
+    const struct ptx_var *array = operand->elements[0].var;
+    const struct ptx_operand *index = &operand->elements[1];
+    uint64_t start;
+    if (array->space == PTX_SPACE_PARAM || index->kind != PTX_OPERAND_REG)
+        decode_refuse(decoder, instr, "a parameter indexed by a register");
+    bool constant = decode_variable(decoder, instr, array, &start);
+    op->rejoin = ptx_type_bytes((enum ptx_type)array->type) * array->vec;
+    op->offset = (int64_t)start + operand->offset * op->rejoin;
+    op->a = decode_register(decoder, instr, index);
+    op->flags |= ADDRESS_NONE | ADDRESS_INDEXED | (constant ? 0 : ADDRESS_FRAME);
+    if (decode_lane_bytes((enum ptx_type)index->reg->type) == WIDE)
+        op->flags |= ADDRESS_WIDE;
+}
+
+void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
+                    const struct ptx_operand *operand, struct uop *op)
+{
+    const struct ptx_operand *base = operand;
+    op->offset = 0;
+    if (operand->kind == PTX_OPERAND_ADDRESS) {
+        if (operand->flags & PTX_OPERAND_INDEXED) {
+            decode_element(decoder, instr, operand, op);
+            return;
+        }
+        base = &operand->elements[0];
+        op->offset = operand->offset;
+    }
+    op->a = NO_SLOT;
+    switch ((enum ptx_operand_kind)base->kind) {
+    case PTX_OPERAND_REG:
+        op->a = decode_register(decoder, instr, base);
+        if (decode_lane_bytes((enum ptx_type)base->reg->type) == WIDE)
+            op->flags |= ADDRESS_WIDE;
+        return;
+    case PTX_OPERAND_INT:
+        op->offset += (int64_t)base->bits;
+        op->flags |= ADDRESS_NONE;
+        return;
+    case PTX_OPERAND_VAR: {
+        uint64_t value;
+        bool constant = decode_variable(decoder, instr, base->var, &value);
+        op->offset += (int64_t)value + decode_var_offset(base);
+        op->flags |= ADDRESS_NONE;
+        if (!constant)
+            op->flags |= base->var->space == PTX_SPACE_LOCAL ? ADDRESS_FRAME : ADDRESS_PARAM;
+        return;
+    }
+    default: decode_refuse(decoder, instr, "an address of this form");
+    }
+}
+
+// --- Layout --------------------------------------------------------------------------------------
+
+static uint32_t aligned(uint32_t at, uint32_t to)
+{
+    return to ? (at + to - 1) / to * to : at;
+}
+
+static uint32_t natural_align(const struct ptx_var *var)
+{
+    return var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
+}
+
+static void place(struct decoder *decoder, struct base_map *map, const struct ptx_var *var,
+                  uint32_t *used)
+{
+    *used = aligned(*used, natural_align(var));
+    uint64_t *slot_of = base_map_put(map, (uintptr_t)var, NULL);
+    if (!slot_of)
+        longjmp(*decoder->arena->escape, 1);
+    *slot_of = (uint64_t)*used + 1;
+    *used += (uint32_t)var->size_bytes;
+}
+
+// A parameter in register space, which has been placed.
+static struct passed in_register(struct decoder *decoder, const struct ptx_var *var)
+{
+    enum ptx_type type = (enum ptx_type)var->type;
+    return (struct passed){.reg = decoder->slots[var->reg->id],
+                           .offset = (uint32_t)*base_map_get(&decoder->params, (uintptr_t)var) - 1,
+                           .bytes = (uint8_t)ptx_type_bytes(type),
+                           .lane_bytes = (uint8_t)decode_lane_bytes(type)};
+}
+
+// A kernel's parameters are one packed buffer, the launch's; a device function's stand in its
+// frame, with the results and, as a kernel's too, the local parameters through which it calls
+// others. Of these, compilers make new ones for each call, in a scope of its own: scopes that
+// follow each other share their place.
+static void place_params(struct decoder *decoder, struct code *code)
+{
+    struct ptx_function *function = code->function;
+    struct sim_param *params =
+        base_new_array(decoder->arena, struct sim_param, function->param_count);
+    struct passed *given = base_new_array(decoder->arena, struct passed, function->param_count);
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < function->param_count; i++) {
+        place(decoder, &decoder->params, function->params[i], &used);
+        params[i].size_bytes = (uint32_t)function->params[i]->size_bytes;
+        params[i].offset = used - params[i].size_bytes;
+        if (function->params[i]->reg)
+            given[code->given_count++] = in_register(decoder, function->params[i]);
+    }
+    code->given = given;
+    code->params = params;
+    code->param_count = function->param_count;
+    code->own_param_bytes = used;
+    if (function->is_entry)
+        used = 0;
+    for (uint32_t i = 0; i < function->return_count; i++) {
+        place(decoder, &decoder->params, function->returns[i], &used);
+        code->return_bytes = (uint32_t)function->returns[i]->size_bytes;
+        code->return_offset = used - code->return_bytes;
+        if (function->returns[i]->reg)
+            code->result = in_register(decoder, function->returns[i]);
+    }
+    uint32_t locals = 0, most = used;
+    BASE_ARRAY(uint32_t) around = {0}; // what was used where the open scopes began
+    for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
+        if (stmt->kind == PTX_STMT_OPEN)
+            *base_array_add(&around, &decoder->scratch) = used;
+        else if (stmt->kind == PTX_STMT_CLOSE && around.count)
+            used = around.items[--around.count];
+        if (stmt->kind != PTX_STMT_VAR)
+            continue;
+        const struct ptx_var *var = ((struct ptx_var_stmt *)stmt)->var;
+        if (var->space == PTX_SPACE_PARAM)
+            place(decoder, &decoder->params, var, &used);
+        else if (var->space == PTX_SPACE_LOCAL)
+            place(decoder, &decoder->locals, var, &locals);
+        most = used > most ? used : most;
+    }
+    code->param_bytes = decoder->passed_from = aligned(most, 16);
+    code->local_bytes = aligned(locals, 16);
+}
+
+// --- Ops -----------------------------------------------------------------------------------------
+
+static enum step run_nothing(struct warp *warp, const struct uop *op)
+{
+    (void)warp;
+    (void)op;
+    return STEP_NEXT;
+}
+
+static enum step run_off_the_end(struct warp *warp, const struct uop *op)
+{
+    (void)op;
+    return warp_return(warp);
+}
+
+static void decode_guard(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    if (instr->guard)
+        op->guard =
+            (decoder->slots[instr->guard->id] + 1) | (instr->guard_negated ? GUARD_NEGATED : 0);
+}
+
+// Nothing that a thread could notice.
+static bool is_hint(enum ptx_op op)
+{
+    return op == PTX_OP_PREFETCH || op == PTX_OP_PREFETCHU || op == PTX_OP_APPLYPRIORITY ||
+           op == PTX_OP_DISCARD || op == PTX_OP_PMEVENT || op == PTX_OP_SETMAXNREG ||
+           op == PTX_OP_GRIDDEPCONTROL;
+}
+
+static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    op->instr = instr;
+    op->seen = (uint8_t)(op - decoder->code->ops);
+    op->d = op->a = op->b = op->c = op->e = NO_SLOT;
+    decode_guard(decoder, instr, op);
+    const struct contraction *contraction = &decoder->contractions[instr->index];
+    if (is_hint(ptx_op(instr)) || contraction->product == instr) {
+        op->run = run_nothing;
+        return;
+    }
+    if (contraction->product) {
+        if (!choose_float_contracted(decoder, instr, contraction, op))
+            choose_half_contracted(decoder, instr, contraction, op);
+        return;
+    }
+    static bool (*const families[])(struct decoder *, const struct ptx_instr *, struct uop *) = {
+        choose_wide,    choose_stack,  choose_control, choose_memory,  choose_move,
+        choose_integer, choose_float,  choose_half,    choose_convert, choose_compare,
+        choose_atomic,  choose_warp,   choose_texture, choose_surface, choose_video,
+        choose_async,   choose_matrix,
+    };
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        if (families[i](decoder, instr, op))
+            return;
+    }
+    decode_refuse(decoder, instr, "the simulated GPU does not execute this instruction");
+}
+
+// Whether lanes may go different ways at the block's end, be it to one and the same place.
+static bool may_part(const struct ptx_block *block)
+{
+    const struct ptx_instr *last =
+        block->instr_count ? block->instrs[block->instr_count - 1] : NULL;
+    return block->succ_count + block->ends > 1 || (last && ptx_flags(last) & PTX_FLAG_BRANCH &&
+                                                   (last->guard || ptx_op(last) == PTX_OP_BRX_IDX));
+}
+
+// Whether lanes may diverge in the function and meet again at the block.
+static void mark_joins(const struct ptx_cfg *cfg, bool *joins)
+{
+    for (uint32_t i = 0; i < cfg->order_count; i++) {
+        const struct ptx_block *block = &cfg->blocks[cfg->order[i]];
+        if (may_part(block) && block->ipdom != PTX_NO_BLOCK)
+            joins[block->ipdom] = true;
+    }
+}
+
+// Whether only some lanes may call at once: they meet again behind the call.
+static bool meet_behind(const struct ptx_instr *instr)
+{
+    struct ptx_call call;
+    return ptx_call_parts(instr, &call) &&
+           (instr->guard || call.target->kind != PTX_OPERAND_FUNCTION);
+}
+
+static uint32_t ops_of(const struct ptx_block *block)
+{
+    uint32_t count = block->instr_count;
+    for (uint32_t i = 0; i < block->instr_count; i++)
+        count += meet_behind(block->instrs[i]);
+    return count;
+}
+
+static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
+{
+    struct code *code = decoder->code;
+    bool *joins = base_new_array(&decoder->scratch, bool, cfg->block_count);
+    uint32_t *start = base_new_array(&decoder->scratch, uint32_t, (size_t)cfg->block_count + 1);
+    mark_joins(cfg, joins);
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        start[b] = count;
+        count += joins[b] + ops_of(&cfg->blocks[b]);
+    }
+    start[cfg->block_count] = count;
+    code->ops = base_new_array(decoder->arena, struct uop, (size_t)count + 1);
+    code->op_count = count + 1;
+    for (uint32_t b = 0; b < cfg->block_count; b++) {
+        const struct ptx_block *block = &cfg->blocks[b];
+        struct uop *op = &code->ops[start[b]];
+        if (joins[b])
+            (op++)->run = warp_arrive;
+        for (uint32_t i = 0; i < block->instr_count; i++, op++) {
+            // What cannot be reached need not be executable.
+            if (block->order == PTX_NO_BLOCK) {
+                op->run = run_nothing;
+                continue;
+            }
+            decode_instr(decoder, block->instrs[i], op);
+            if (meet_behind(block->instrs[i])) {
+                op->rejoin = (uint32_t)(op + 1 - code->ops);
+                (++op)->run = warp_arrive;
+            }
+            if (ptx_flags(block->instrs[i]) & PTX_FLAG_BRANCH) {
+                op->rejoin = block->ipdom == PTX_NO_BLOCK ? PC_RETURN : start[block->ipdom];
+                op->target = block->succ_count ? start[block->succs[0]] : count;
+                if (ptx_op(block->instrs[i]) == PTX_OP_BRX_IDX) {
+                    const struct ptx_label *table = block->instrs[i]->operands[1].label;
+                    slot *list = base_new_array(decoder->arena, slot, table->target_count);
+                    for (uint32_t k = 0; k < table->target_count; k++)
+                        list[k] = start[ptx_cfg_block_of_label(cfg, table->targets[k].label)];
+                    op->list = list;
+                    op->offset = table->target_count;
+                }
+            }
+        }
+    }
+    code->ops[count].run = run_off_the_end;
+}
+
+enum base_code code_decode(struct sim_module *module, struct code *code, struct base_error *error)
+{
+    struct decoder *decoder = calloc(1, sizeof(*decoder));
+    BASE_RETURN_IF(!decoder, error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
+    jmp_buf escape;
+    struct base_arena *arena = &module->arena;
+    decoder->module = module;
+    decoder->code = code;
+    decoder->arena = arena;
+    decoder->error = error;
+    error->code = BASE_OK;
+    arena->escape = &escape;
+    base_arena_init(&decoder->scratch, 0);
+    decoder->scratch.escape = &escape;
+    enum base_code result = BASE_OK;
+    if (setjmp(escape) == 0) {
+        const struct ptx_cfg *cfg = ptx_cfg_build(code->function, &decoder->scratch);
+        const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &decoder->scratch);
+        decoder->contractions = decode_contractions(code->module, ssa, &decoder->scratch);
+        decode_slots(ssa, decoder->contractions, &decoder->scratch, arena, &decoder->slots, code);
+        place_params(decoder, code);
+        decode_body(decoder, cfg);
+        code->pool = base_alloc(arena, decoder->pool.count + 64);
+        code->pool = (unsigned char *)(((uintptr_t)code->pool + 63) & ~(uintptr_t)63);
+        code->pool_bytes = (uint32_t)decoder->pool.count;
+        if (decoder->pool.count)
+            memcpy(code->pool, decoder->pool.items, decoder->pool.count);
+        if (module->device->log)
+            sim_log_code(module->device->log, code, arena);
+    } else {
+        if (error->code == BASE_OK)
+            base_fail(error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
+        result = error->code;
+    }
+    arena->escape = NULL;
+    base_arena_fini(&decoder->scratch);
+    base_array_fini(&decoder->pool);
+    base_map_fini(&decoder->constants);
+    base_map_fini(&decoder->params);
+    base_map_fini(&decoder->locals);
+    free(decoder);
+    return result;
+}

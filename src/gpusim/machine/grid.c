@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch: its blocks spread over the device's workers and the calling thread, each block's warps
+// in turn, waits and their end. A block that runs for long, or sleeps, lets its worker begin
+// another one, so that blocks that wait for each other make progress.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "logging.h"
+#include "machine.h"
+
+enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread, for calls
+
+// In instructions of a warp.
+enum {
+    // Before the next warp of its block has a turn: the warps of a GPU start together and run side
+    // by side, and programs that race rely on it without knowing. So the first turn is short, and
+    // those after it are twice as long each until switching costs nothing.
+    FIRST_WARP_TURN = 1 << 4,
+    WARP_TURN = 1 << 9,
+    BLOCK_TURN = 1 << 16,    // before the next block of its worker has one
+    TOGETHER_TURN = 1 << 10, // the same where blocks wait for each other: in cooperative launches,
+    PACKED_TURN = 1 << 13,   // or this where they are packed meanwhile, unless all warps but one
+                             // have waited since TOGETHER_TURN
+    PATIENCE = 1 << 22,      // before a worker begins another block beside those that do not end
+};
+
+enum {
+    RESIDENT_BYTES =
+        24 << 20, // of all blocks that have begun and not ended, where it can be helped
+};
+
+// --- Blocks --------------------------------------------------------------------------------------
+
+static void free_block(struct block *block)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        warp_fini(&block->warps[i]);
+    free(block->warps);
+    free(block->shared);
+    free(block);
+}
+
+static struct block *make_block(struct launch *launch, struct worker *worker)
+{
+    struct block *block = calloc(1, sizeof(*block));
+    if (!block)
+        return NULL;
+    block->launch = launch;
+    block->worker = worker;
+    block->shared_bytes = launch->shared_bytes;
+    void *shared = NULL;
+    if (launch->shared_bytes && posix_memalign(&shared, 1024, launch->shared_bytes) != 0)
+        shared = NULL;
+    block->shared = shared;
+    block->warps = malloc(launch->warps_per_block * sizeof(*block->warps));
+    bool good = block->warps && (shared || !launch->shared_bytes);
+    for (uint32_t i = 0; good && i < launch->warps_per_block; i++) {
+        good = warp_init(&block->warps[i], block, i);
+        block->warp_count++;
+    }
+    if (good)
+        return block;
+    free_block(block);
+    return NULL;
+}
+
+static void pack_block(struct block *block)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        warp_pack(&block->warps[i]);
+}
+
+static bool start_block(struct block *block, uint64_t number)
+{
+    const struct launch *launch = block->launch;
+    const uint32_t *grid = launch->request->grid;
+    block->number = number;
+    block->index[0] = (uint32_t)(number % grid[0]);
+    block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
+    block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
+    block->live_threads = launch->threads_per_block;
+    block->warp_turn = FIRST_WARP_TURN;
+    memset(block->barriers, 0, sizeof(block->barriers));
+    if (block->shared)
+        memset(block->shared, 0, block->shared_bytes);
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        if (!warp_start(&block->warps[i]))
+            return false;
+    }
+    return true;
+}
+
+static void count_work(const struct block *block, struct sim_work *work)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        const struct warp *warp = &block->warps[i];
+        work->warp_instructions += warp->warp_instructions;
+        work->thread_instructions += warp->thread_instructions;
+        work->global_bytes += warp->global_bytes;
+        work->shared_bytes += warp->shared_bytes;
+    }
+}
+
+static void no_progress(struct block *block)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        struct warp *warp = &block->warps[i];
+        for (uint32_t p = 0; p < warp->path_count; p++) {
+            struct path *path = warp_path(warp, p);
+            if (path->state != PATH_BARRIER && path->state != PATH_TOGETHER)
+                continue;
+            const struct uop *op = &path->frame->code->ops[path->pc];
+            warp->path = path;
+            if (path->state == PATH_BARRIER) {
+                const struct barrier *barrier = &block->barriers[path->barrier];
+                warp_fault(
+                    warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                    "waits at barrier %u, where %u of %u threads came and the others never will",
+                    path->barrier, barrier->arrived + barrier->absent,
+                    barrier->expected ? barrier->expected : block->live_threads);
+            } else {
+                warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                           "waits for lanes 0x%08x of its warp, which never come", path->members);
+            }
+            return;
+        }
+    }
+}
+
+// Runs the block for a turn, which is over before if one warp alone runs for `alone`, and adds what
+// it took to *spent. True where it is done, or the launch has failed.
+static bool run_block(struct block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
+{
+    uint64_t end = *spent + turn, together = *spent; // when more than one ran
+    block->gave_way = false;
+    while (block->live_threads) {
+        uint32_t ran = 0;
+        block->progressed = false;
+        for (uint32_t i = 0; i < block->warp_count; i++) {
+            if (!block->warps[i].live)
+                continue;
+            uint64_t before = block->warps[i].warp_instructions;
+            if (!warp_run(&block->warps[i], block->warp_turn))
+                return true;
+            *spent += block->warps[i].warp_instructions - before;
+            ran += block->warps[i].warp_instructions != before;
+        }
+        if (ran > 1)
+            together = *spent;
+        if (!block->progressed && block->live_threads) {
+            no_progress(block);
+            return true;
+        }
+        if (block->warp_turn < WARP_TURN)
+            block->warp_turn *= 2;
+        if (*spent > end || *spent - together > alone || block->gave_way)
+            return !block->live_threads;
+    }
+    return true;
+}
+
+static void fail_for_memory(struct launch *launch)
+{
+    pthread_mutex_lock(&launch->lock);
+    if (launch->fault.kind == SIM_FAULT_NONE) {
+        launch->fault.kind = SIM_FAULT_NO_MEMORY;
+        snprintf(launch->fault.text, sizeof(launch->fault.text),
+                 "kernel %s: out of memory for a block", launch->code->name);
+    }
+    pthread_mutex_unlock(&launch->lock);
+    atomic_store(&launch->stop, true);
+}
+
+// --- Workers -------------------------------------------------------------------------------------
+
+// Blocks that one worker has begun and not ended, which run in turn.
+struct resident {
+    struct block **blocks;
+    size_t count, room;
+    size_t expected; // at once
+    size_t usual; // beyond these, they are packed, and another one begins after ever longer waits
+    uint64_t spent, since, patience; // instructions; when the last block began; until the next one
+    struct block *spare;
+};
+
+// Whether blocks are packed while others run.
+static bool packs(const struct resident *resident)
+{
+    return resident->count > resident->usual || resident->expected > resident->usual;
+}
+
+static bool make_room(struct resident *resident)
+{
+    if (resident->count < resident->room)
+        return true;
+    size_t room = resident->room ? 2 * resident->room : 64;
+    struct block **blocks = realloc(resident->blocks, room * sizeof(struct block *));
+    if (!blocks)
+        return false;
+    resident->blocks = blocks;
+    resident->room = room;
+    return true;
+}
+
+static bool take_block(struct launch *launch, struct worker *worker, struct resident *resident)
+{
+    if (atomic_load(&launch->stop))
+        return false;
+    uint64_t number = atomic_fetch_add(&launch->next_block, 1);
+    if (number >= launch->block_total)
+        return false;
+    struct block *block = resident->spare;
+    if (block)
+        resident->spare = block->next;
+    else
+        block = make_block(launch, worker);
+    if (block && make_room(resident) && start_block(block, number)) {
+        resident->blocks[resident->count++] = block;
+        if (packs(resident))
+            pack_block(block);
+        return true;
+    }
+    if (block)
+        free_block(block);
+    fail_for_memory(launch);
+    return false;
+}
+
+static void end_block(struct resident *resident, size_t index)
+{
+    struct block *block = resident->blocks[index];
+    for (uint32_t i = 0; i < block->warp_count; i++)
+        warp_stop(&block->warps[i]);
+    if (packs(resident))
+        pack_block(block); // others need the room
+    block->next = resident->spare;
+    resident->spare = block;
+    resident->blocks[index] = resident->blocks[--resident->count];
+}
+
+// What has not ended waits or takes long: another block may be what it waits for.
+static bool wants_another(const struct launch *launch, struct resident *resident)
+{
+    if (launch->request->cooperative)
+        return true;
+    if (resident->spent - resident->since < resident->patience && !resident->blocks[0]->gave_way)
+        return false;
+    if (resident->count >= resident->usual)
+        resident->patience += resident->patience / 8;
+    resident->since = resident->spent;
+    return true;
+}
+
+// All blocks of a cooperative launch wait for each other: each worker begins its share at once.
+static void take_share(struct launch *launch, struct worker *worker, struct resident *resident)
+{
+    resident->expected = (size_t)(launch->block_total / (launch->device->worker_count + 1));
+    while (resident->count < resident->expected && take_block(launch, worker, resident))
+        ;
+}
+
+static void work_on(struct launch *launch, struct worker *worker)
+{
+    uint64_t share = RESIDENT_BYTES / (launch->device->worker_count + 1);
+    struct resident resident = {.usual = (size_t)(share / launch->block_bytes),
+                                .patience = PATIENCE};
+    struct sim_work work = {0};
+    memset(worker->seen, 0, sizeof(worker->seen));
+    worker->texture = 0;
+    if (launch->request->cooperative)
+        take_share(launch, worker, &resident);
+    while (resident.count || take_block(launch, worker, &resident)) {
+        for (size_t i = 0; i < resident.count;) {
+            struct block *block = resident.blocks[i];
+            uint64_t turn = !launch->request->cooperative ? BLOCK_TURN
+                            : packs(&resident)            ? PACKED_TURN
+                                                          : TOGETHER_TURN;
+            uint64_t alone = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
+            if (run_block(block, turn, alone, &resident.spent) || atomic_load(&launch->stop)) {
+                end_block(&resident, i);
+                continue;
+            }
+            if (packs(&resident))
+                pack_block(block);
+            i++;
+        }
+        if (resident.count && wants_another(launch, &resident))
+            take_block(launch, worker, &resident);
+    }
+    while (resident.spare) {
+        struct block *next = resident.spare->next;
+        count_work(resident.spare, &work);
+        free_block(resident.spare);
+        resident.spare = next;
+    }
+    free(resident.blocks);
+    worker_clear(worker);
+    pthread_mutex_lock(&launch->lock);
+    launch->work.warp_instructions += work.warp_instructions;
+    launch->work.thread_instructions += work.thread_instructions;
+    launch->work.global_bytes += work.global_bytes;
+    launch->work.shared_bytes += work.shared_bytes;
+    pthread_mutex_unlock(&launch->lock);
+    sim_log_flush(worker);
+}
+
+// A launch that has blocks left, with device->lock held.
+static struct launch *find_launch(struct sim_device *device)
+{
+    for (struct launch *launch = device->launches; launch; launch = launch->next) {
+        if (atomic_load(&launch->next_block) < launch->block_total && !atomic_load(&launch->stop))
+            return launch;
+    }
+    return NULL;
+}
+
+// Initial-exec: it is asked in signal handlers.
+static __thread bool is_worker __attribute__((tls_model("initial-exec")));
+
+bool sim_is_worker(void)
+{
+    return is_worker;
+}
+
+static void *worker_main(void *user)
+{
+    struct sim_device *device = user;
+    struct worker worker = {0};
+    is_worker = true;
+    pthread_mutex_lock(&device->lock);
+    while (!device->stopping) {
+        struct launch *launch = find_launch(device);
+        if (!launch) {
+            pthread_cond_wait(&device->work, &device->lock);
+            continue;
+        }
+        launch->helpers++;
+        pthread_mutex_unlock(&device->lock);
+        work_on(launch, &worker);
+        pthread_mutex_lock(&device->lock);
+        launch->helpers--;
+        pthread_cond_broadcast(&launch->finished);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return NULL;
+}
+
+// --- Launches ------------------------------------------------------------------------------------
+
+static uint64_t modelled_ns(const struct sim_preset *preset, const struct sim_work *work)
+{
+    double instructions = (double)work->thread_instructions / preset->instructions_per_ns;
+    double traffic = (double)work->global_bytes / preset->memory_bytes_per_ns;
+    return (uint64_t)(preset->launch_ns + (instructions > traffic ? instructions : traffic));
+}
+
+// Bytes that each thread needs for the variables of all functions that it may be in at once; as
+// much as the program asks for where nobody knows how many these are.
+static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *kernel)
+{
+    const struct sim_module *module = kernel->module;
+    bool allocates = false;
+    uint32_t bytes = kernel->info.local_bytes;
+    for (size_t i = 0; i < module->code_count; i++) {
+        const struct code *code = module->codes[i];
+        if (!kernel->code->reaches[i])
+            continue;
+        allocates |= code->allocates;
+        if (code != kernel->code)
+            bytes += code->local_bytes > LEAST_FRAME ? code->local_bytes : LEAST_FRAME;
+    }
+    if (!allocates && !kernel->code->endless)
+        return bytes;
+    pthread_mutex_lock(&device->lock);
+    uint32_t asked = (uint32_t)device->stack_bytes;
+    pthread_mutex_unlock(&device->lock);
+    return kernel->info.local_bytes + asked;
+}
+
+// Where the lanes of each warp of a block are in it.
+static bool place_threads(struct launch *launch)
+{
+    const uint32_t *size = launch->request->block;
+    launch->tids = malloc(launch->warps_per_block * sizeof(*launch->tids));
+    for (uint32_t i = 0; launch->tids && i < launch->warps_per_block * LANES; i++) {
+        uint32_t(*tid)[LANES] = launch->tids[i / LANES], lane = i % LANES;
+        tid[0][lane] = i % size[0];
+        tid[1][lane] = i / size[0] % size[1];
+        tid[2][lane] = i / size[0] / size[1];
+    }
+    return launch->tids;
+}
+
+uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
+                        struct sim_work *work, struct sim_fault *fault)
+{
+    struct launch launch = {.device = device,
+                            .request = request,
+                            .code = request->kernel->code,
+                            .params = request->params};
+    uint32_t workspace[8] = {0};
+    launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
+    launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
+    launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+    launch.shared_bytes = request->dynamic_shared_bytes
+                              ? request->kernel->shared_bytes + request->dynamic_shared_bytes
+                              : request->kernel->code->placed_shared_bytes;
+    launch.local_bytes = stack_of(device, request->kernel);
+    launch.block_bytes =
+        sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);
+    launch.objects = objects_get(device);
+    if (request->cooperative &&
+        sim_object_add(device, (uint64_t)(uintptr_t)workspace, sizeof(workspace),
+                       GPUSIM_OBJECT_DEVICE, "grid barrier", NULL) == BASE_OK)
+        launch.grid_sync = (uint64_t)(uintptr_t)workspace;
+    pthread_mutex_init(&launch.lock, NULL);
+    pthread_cond_init(&launch.finished, NULL);
+    if (!place_threads(&launch) || !launch.objects)
+        fail_for_memory(&launch);
+    sim_log_launch(device->log, request);
+
+    pthread_mutex_lock(&device->lock);
+    launch.next = device->launches;
+    // It is taken off the list again below, before this returns.
+    // cppcheck-suppress autoVariables
+    device->launches = &launch;
+    if (launch.block_total > 1)
+        pthread_cond_broadcast(&device->work);
+    pthread_mutex_unlock(&device->lock);
+
+    struct worker *worker = calloc(1, sizeof(*worker));
+    if (worker)
+        work_on(&launch, worker);
+    else
+        fail_for_memory(&launch);
+    free(worker);
+
+    pthread_mutex_lock(&device->lock);
+    struct launch **place = &device->launches;
+    while (*place != &launch)
+        place = &(*place)->next;
+    *place = launch.next;
+    while (launch.helpers)
+        pthread_cond_wait(&launch.finished, &device->lock);
+    pthread_mutex_unlock(&device->lock);
+
+    if (launch.grid_sync)
+        sim_object_remove(device, launch.grid_sync);
+    objects_put(launch.objects);
+    free(launch.tids);
+    pthread_mutex_destroy(&launch.lock);
+    pthread_cond_destroy(&launch.finished);
+    *fault = launch.fault;
+    sim_log_launch_end(device->log, request, fault);
+    if (work)
+        *work = launch.work;
+    return modelled_ns(device->preset, &launch.work);
+}
+
+// --- The device ----------------------------------------------------------------------------------
+
+int sim_thread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                      void *argument)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int result = pthread_create(thread, attributes, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
+                                 struct log_file *log, struct sim_device **made,
+                                 struct base_error *error)
+{
+    *made = NULL;
+    struct sim_device *device = calloc(1, sizeof(*device));
+    BASE_RETURN_IF(!device, error, BASE_NO_MEMORY, "out of memory for a device");
+    device->live = calloc(1, sizeof(*device->live));
+    unsigned wanted = workers ? workers : (unsigned)get_nprocs();
+    device->threads = calloc(wanted, sizeof(*device->threads));
+    if (!device->live || !device->threads) {
+        free(device->live);
+        free(device->threads);
+        free(device);
+        return base_fail(error, BASE_NO_MEMORY, "out of memory for a device");
+    }
+    base_intervals_init(device->live, 0);
+    device->preset = preset;
+    device->log = log;
+    device->heap_bytes = 8u << 20;
+    device->stack_bytes = LEAST_STACK;
+    pthread_mutex_init(&device->lock, NULL);
+    pthread_cond_init(&device->work, NULL);
+    // The thread that launches works too.
+    for (unsigned i = 1; i < wanted; i++) {
+        if (sim_thread_create(&device->threads[device->worker_count], NULL, worker_main, device) ==
+            0)
+            device->worker_count++;
+    }
+    *made = device;
+    return BASE_OK;
+}
+
+void sim_device_destroy(struct sim_device *device)
+{
+    if (!device)
+        return;
+    pthread_mutex_lock(&device->lock);
+    device->stopping = true;
+    pthread_cond_broadcast(&device->work);
+    pthread_mutex_unlock(&device->lock);
+    for (unsigned i = 0; i < device->worker_count; i++)
+        pthread_join(device->threads[i], NULL);
+    struct base_intervals_walk walk;
+    for (struct base_interval *at = base_intervals_first(device->live, &walk); at;
+         at = base_intervals_next(&walk)) {
+        struct gpusim_object *object = (struct gpusim_object *)(uintptr_t)at->value;
+        if (object->kind == GPUSIM_OBJECT_HEAP)
+            free((void *)(uintptr_t)object->address);
+        free(object);
+    }
+    base_intervals_fini(device->live);
+    base_map_fini(&device->textures);
+    objects_put(device->snapshot);
+    base_buf_fini(&device->output);
+    pthread_mutex_destroy(&device->lock);
+    pthread_cond_destroy(&device->work);
+    free(device->live);
+    free(device->threads);
+    free(device);
+}
+
+const struct sim_preset *sim_device_preset(const struct sim_device *device)
+{
+    return device->preset;
+}
+
+void sim_device_set_heap(struct sim_device *device, uint64_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    device->heap_bytes = bytes;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void sim_device_set_stack(struct sim_device *device, uint64_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    device->stack_bytes = bytes < LEAST_STACK  ? LEAST_STACK
+                          : bytes > MOST_STACK ? MOST_STACK
+                                               : bytes;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void sim_device_take_output(struct sim_device *device, struct base_buf *out)
+{
+    pthread_mutex_lock(&device->lock);
+    if (device->output.length)
+        base_buf_add(out, device->output.text, device->output.length);
+    device->output.length = 0;
+    pthread_mutex_unlock(&device->lock);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomic operations and reductions: each lane in turn, with the host's atomics, since other workers
+// may be at the same word. Scopes and orderings are all as strong as the strongest.
+#include <string.h>
+
+#include "access.h"
+#include "gpusim/numbers/half.h"
+#include "gpusim/numbers/numbers.h"
+#include "logging.h"
+#include "ops.h"
+
+// The smaller or larger of two halves, or of each of two pairs of them.
+static uint32_t combine_order(enum ptx_type type, bool larger, uint32_t a, uint32_t b)
+{
+    switch (type) {
+    case PTX_F16: return num_minmax_f16((uint16_t)a, (uint16_t)b, larger, 0);
+    case PTX_BF16: return (larger ? num_max_bf16 : num_min_bf16)((uint16_t)a, (uint16_t)b, 0);
+    case PTX_F16X2: return (larger ? num_max_f16x2 : num_min_f16x2)(a, b, 0);
+    default: return (larger ? num_max_bf16x2 : num_min_bf16x2)(a, b, 0);
+    }
+}
+
+// What the word becomes.
+static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint64_t other,
+                        bool flushes)
+{
+    enum ptx_type type = (enum ptx_type)op->mode;
+    const struct ptx_type_info *info = ptx_type_info(type);
+    bool wide = info->bits == 64;
+    uint64_t keep = info->bits == 64 ? UINT64_MAX : (UINT64_C(1) << info->bits) - 1;
+    switch (op->target) {
+    case PTX_MOD_EXCH: return value;
+    case PTX_MOD_CAS: return old == value ? other : old;
+    case PTX_MOD_AND: return old & value;
+    case PTX_MOD_OR: return old | value;
+    case PTX_MOD_XOR: return old ^ value;
+    case PTX_MOD_INC: return old >= value ? 0 : old + 1;
+    case PTX_MOD_DEC: return old == 0 || old > value ? value : old - 1;
+    case PTX_MOD_ADD:
+        switch (type) {
+        case PTX_F32:
+            return num_bits_f32(num_add_f32(num_from_bits_f32((uint32_t)old),
+                                            num_from_bits_f32((uint32_t)value), NUM_RN,
+                                            flushes ? NUM_FTZ : 0));
+        case PTX_F64:
+            return num_bits_f64(
+                num_add_f64(num_from_bits_f64(old), num_from_bits_f64(value), NUM_RN));
+        case PTX_F16: return num_add_f16((uint16_t)old, (uint16_t)value, 0);
+        case PTX_BF16: return num_add_bf16((uint16_t)old, (uint16_t)value, 0);
+        case PTX_F16X2: return num_add_f16x2((uint32_t)old, (uint32_t)value, 0);
+        case PTX_BF16X2: return num_add_bf16x2((uint32_t)old, (uint32_t)value, 0);
+        default: return (old + value) & keep;
+        }
+    default: {
+        bool less;
+        if (info->kind == PTX_CLASS_FLOAT)
+            return combine_order(type, op->target == PTX_MOD_MAX, (uint32_t)old, (uint32_t)value);
+        if (info->kind == PTX_CLASS_SIGNED)
+            less = wide ? (int64_t)value < (int64_t)old : (int32_t)value < (int32_t)old;
+        else
+            less = value < old;
+        bool take = op->target == PTX_MOD_MIN ? less : !less;
+        return take ? value : old;
+    }
+    }
+}
+
+// Replaces the word by what it becomes, and returns what it was.
+static uint64_t replace(const struct uop *op, unsigned char *at, uint64_t value, uint64_t other,
+                        bool flushes)
+{
+#define SWAP(type)                                                                           \
+    do {                                                                                     \
+        type *word = (type *)(void *)at, old = __atomic_load_n(word, __ATOMIC_RELAXED), now; \
+        do {                                                                                 \
+            now = (type)combine(op, old, (type)value, (type)other, flushes);                 \
+        } while (!__atomic_compare_exchange_n(word, &old, now, false, __ATOMIC_SEQ_CST,      \
+                                              __ATOMIC_SEQ_CST));                            \
+        return old;                                                                          \
+    } while (0)
+    switch (op->bytes) {
+    case 2: SWAP(uint16_t);
+    case 4: SWAP(uint32_t);
+    default: SWAP(uint64_t);
+    }
+#undef SWAP
+}
+
+void atomic_reduce(const struct uop *op, unsigned char *to, const unsigned char *from,
+                   uint32_t bytes, bool flushes)
+{
+    for (uint32_t at = 0; at < bytes; at += op->bytes) {
+        uint64_t value = 0;
+        memcpy(&value, from + at, op->bytes);
+        replace(op, to + at, value, 0, flushes);
+    }
+}
+
+static uint64_t lane_value(const struct warp *warp, slot at, int lane, unsigned bytes)
+{
+    return bytes == 8 ? ((const lane_u64 *)source(warp, at))[lane]
+                      : ((const lane_u32 *)source(warp, at))[lane];
+}
+
+static enum step atomic(struct warp *warp, const struct uop *op)
+{
+    struct access access;
+    if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_ATOMIC, &access))
+        return STEP_STOP;
+    bool logged = warp->block->launch->device->log;
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        for (unsigned k = 0; k < op->count; k++) {
+            uint64_t value = lane_value(warp, op->count > 1 ? op->list[k] : op->b, i, op->bytes);
+            uint64_t other = op->c == NO_SLOT ? 0 : lane_value(warp, op->c, i, op->bytes);
+            // Sums of f32 in global memory flush subnormal numbers, those in shared memory do not.
+            unsigned char *at = access.pointer[i] + (size_t)k * op->bytes;
+            bool shared = (uint64_t)(at - warp->block->shared) < warp->block->shared_bytes;
+            uint64_t old = replace(op, at, value, other, !shared);
+            if (logged) {
+                uint64_t now = combine(op, old, value, other, !shared);
+                sim_log_atomic(warp, i, k * op->bytes, op->bytes, &old, &now);
+            }
+            slot to = op->count > 1 ? op->list[op->count + k] : op->d;
+            if (to == NO_SLOT)
+                continue;
+            if (op->bytes == 8)
+                ((lane_u64 *)target(warp, to))[i] = old;
+            else
+                ((lane_u32 *)target(warp, to))[i] = (uint32_t)old;
+        }
+    }
+    return STEP_NEXT;
+}
+
+bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    bool returns = ptx_op(instr) == PTX_OP_ATOM;
+    if ((!returns && ptx_op(instr) != PTX_OP_RED) || !form->type_count || !form->operation)
+        return false;
+    enum ptx_type type = (enum ptx_type)form->types[0];
+    const struct ptx_type_info *info = ptx_type_info(type);
+    unsigned at = returns ? 1 : 0;
+    bool floats = info->kind == PTX_CLASS_FLOAT;
+    bool half = type == PTX_F16 || type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2;
+    bool orders = form->operation == PTX_MOD_MIN || form->operation == PTX_MOD_MAX;
+    if (info->bits > 64 || info->bits < 16 ||
+        (floats && form->operation != PTX_MOD_ADD && !(half && orders)))
+        return false;
+    op->space = form->space;
+    decode_address(decoder, instr, &instr->operands[at], op);
+    op->mode = (uint8_t)type;
+    op->target = form->operation;
+    op->bytes = (uint8_t)(info->bits / 8);
+    op->count = form->vec;
+    if (form->vec > 1) {
+        const struct ptx_operand *values = &instr->operands[at + 1];
+        if (values->kind != PTX_OPERAND_VECTOR || values->count != form->vec)
+            return false;
+        slot *list = base_new_array(decoder->arena, slot, 2u * form->vec);
+        for (unsigned k = 0; k < form->vec; k++) {
+            list[k] = decode_typed(decoder, instr, &values->elements[k], type);
+            list[form->vec + k] =
+                returns && instr->operands[0].kind == PTX_OPERAND_VECTOR
+                    ? decode_target(decoder, instr, &instr->operands[0].elements[k])
+                    : NO_SLOT;
+        }
+        op->list = list;
+    } else {
+        op->b = decode_typed(decoder, instr, &instr->operands[at + 1], type);
+        if (form->operation == PTX_MOD_CAS && instr->operand_count < at + 3)
+            return false;
+        if (form->operation == PTX_MOD_CAS)
+            op->c = decode_typed(decoder, instr, &instr->operands[at + 2], type);
+        op->d = returns ? decode_target(decoder, instr, &instr->operands[0]) : NO_SLOT;
+    }
+    op->run = atomic;
+    return true;
+}

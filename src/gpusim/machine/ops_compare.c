@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparisons into predicates and registers, and selections by them.
+#include "gpusim/numbers/half.h"
+#include "gpusim/numbers/numbers.h"
+#include "ops.h"
+
+// A mask of the lanes for which the comparison holds, for one comparison and type.
+#define MASK_LOOP(type, test)                                                       \
+    do {                                                                            \
+        const lane_##type *in_a = source(warp, op->a), *in_b = source(warp, op->b); \
+        for (int i = 0; i < LANES; i++) {                                           \
+            lane_##type a = in_a[i], b = in_b[i];                                   \
+            bits |= (uint32_t)(test) << i;                                          \
+        }                                                                           \
+    } while (0)
+
+#define BY_RELATION(type)                            \
+    switch (op->mode) {                              \
+    case NUM_CMP_EQ: MASK_LOOP(type, a == b); break; \
+    case NUM_CMP_NE: MASK_LOOP(type, a != b); break; \
+    case NUM_CMP_LT: MASK_LOOP(type, a < b); break;  \
+    case NUM_CMP_LE: MASK_LOOP(type, a <= b); break; \
+    case NUM_CMP_GT: MASK_LOOP(type, a > b); break;  \
+    default: MASK_LOOP(type, a >= b); break;         \
+    }
+
+// The shape of values, in op->bytes.
+enum shape {
+    SHAPE_U32,
+    SHAPE_S32,
+    SHAPE_U64,
+    SHAPE_S64,
+    SHAPE_U16,
+    SHAPE_S16,
+    SHAPE_F32,
+    SHAPE_F64,
+    SHAPE_F16,
+    SHAPE_BF16
+};
+
+static uint32_t compare(const struct warp *warp, const struct uop *op)
+{
+    uint32_t bits = 0;
+    enum num_cmp cmp = (enum num_cmp)op->mode;
+    switch ((enum shape)op->bytes) {
+    case SHAPE_U16:
+    case SHAPE_U32: BY_RELATION(u32) break;
+    case SHAPE_S32: BY_RELATION(s32) break;
+    case SHAPE_U64: BY_RELATION(u64) break;
+    case SHAPE_S64: BY_RELATION(s64) break;
+    case SHAPE_S16: MASK_LOOP(u32, num_compare_s64(cmp, (int16_t)a, (int16_t)b)); break;
+    case SHAPE_F32: MASK_LOOP(f32, num_compare_f32(cmp, a, b, op->flags)); break;
+    case SHAPE_F64: MASK_LOOP(f64, num_compare_f64(cmp, a, b)); break;
+    case SHAPE_F16:
+        MASK_LOOP(u32, num_compare_f16(cmp, (uint16_t)a, (uint16_t)b, op->flags));
+        break;
+    case SHAPE_BF16: MASK_LOOP(u32, num_compare_bf16(cmp, (uint16_t)a, (uint16_t)b)); break;
+    }
+    return bits;
+}
+
+// How a third predicate is combined, in op->count.
+enum combination { ALONE, WITH_AND, WITH_OR, WITH_XOR };
+
+static uint32_t combined(const struct warp *warp, const struct uop *op, uint32_t bits)
+{
+    if (op->count == ALONE)
+        return bits;
+    uint32_t with = predicate(warp, op->c);
+    if (op->space) // negated
+        with = ~with;
+    return op->count == WITH_AND ? bits & with : op->count == WITH_OR ? bits | with : bits ^ with;
+}
+
+static enum step setp(struct warp *warp, const struct uop *op)
+{
+    uint32_t bits = compare(warp, op);
+    uint32_t second = combined(warp, op, ~bits);
+    set_predicate(warp, op->d, combined(warp, op, bits));
+    set_predicate(warp, op->e, second);
+    return STEP_NEXT;
+}
+
+#define SETP_FAST(name, type, test)                                \
+    static enum step name(struct warp *warp, const struct uop *op) \
+    {                                                              \
+        uint32_t bits = 0;                                         \
+        MASK_LOOP(type, test);                                     \
+        set_predicate(warp, op->d, bits);                          \
+        return STEP_NEXT;                                          \
+    }
+
+SETP_FAST(setp_lt_s32, s32, a < b)
+SETP_FAST(setp_ge_s32, s32, a >= b)
+SETP_FAST(setp_gt_s32, s32, a > b)
+SETP_FAST(setp_le_s32, s32, a <= b)
+SETP_FAST(setp_eq_32, u32, a == b)
+SETP_FAST(setp_ne_32, u32, a != b)
+
+// Results of set: all ones or 1.0, by op->offset.
+static enum step set_32(struct warp *warp, const struct uop *op)
+{
+    uint32_t bits = combined(warp, op, compare(warp, op)), yes = (uint32_t)op->offset;
+    lane_u32 *out = target(warp, op->d);
+    OVER_LANES(lane_u32, out, (void)0, bits >> i & 1 ? yes : 0);
+    return STEP_NEXT;
+}
+
+static enum step selp_32(struct warp *warp, const struct uop *op)
+{
+    uint32_t bits = predicate(warp, op->c) ^ (op->mode ? UINT32_MAX : 0);
+    lane_u32 *out = target(warp, op->d);
+    const lane_u32 *yes = source(warp, op->a), *no = source(warp, op->b);
+    OVER_LANES(lane_u32, out, (void)0, bits >> i & 1 ? yes[i] : no[i]);
+    return STEP_NEXT;
+}
+
+static enum step selp_64(struct warp *warp, const struct uop *op)
+{
+    uint32_t bits = predicate(warp, op->c) ^ (op->mode ? UINT32_MAX : 0);
+    lane_u64 *out = target(warp, op->d);
+    const lane_u64 *yes = source(warp, op->a), *no = source(warp, op->b);
+    OVER_LANES(lane_u64, out, (void)0, bits >> i & 1 ? yes[i] : no[i]);
+    return STEP_NEXT;
+}
+
+// --- Pairs ---------------------------------------------------------------------------------------
+
+// The comparison of the low or the high halves of a pair, in the shape of a single half.
+static uint32_t compare_half(const struct warp *warp, const struct uop *op, unsigned shift)
+{
+    uint32_t bits = 0;
+    enum num_cmp cmp = (enum num_cmp)op->mode;
+    if (op->bytes == SHAPE_F16)
+        MASK_LOOP(u32,
+                  num_compare_f16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift), op->flags));
+    else
+        MASK_LOOP(u32, num_compare_bf16(cmp, (uint16_t)(a >> shift), (uint16_t)(b >> shift)));
+    return bits;
+}
+
+// p is of the low halves, q of the high ones.
+static enum step setp_x2(struct warp *warp, const struct uop *op)
+{
+    uint32_t low = combined(warp, op, compare_half(warp, op, 0));
+    uint32_t high = combined(warp, op, compare_half(warp, op, 16));
+    set_predicate(warp, op->d, low);
+    set_predicate(warp, op->e, high);
+    return STEP_NEXT;
+}
+
+static enum step set_x2(struct warp *warp, const struct uop *op)
+{
+    uint32_t low = combined(warp, op, compare_half(warp, op, 0));
+    uint32_t high = combined(warp, op, compare_half(warp, op, 16));
+    uint32_t yes = (uint32_t)op->offset;
+    lane_u32 *out = target(warp, op->d);
+    OVER_LANES(lane_u32, out, (void)0, (high >> i & 1 ? yes << 16 : 0) | (low >> i & 1 ? yes : 0));
+    return STEP_NEXT;
+}
+
+TERNARY(slct_32_s32, u32, u32, u32, s32, c >= 0 ? a : b)
+TERNARY(slct_64_s32, u64, u64, u64, s32, c >= 0 ? a : b)
+TERNARY(slct_32_f32, u32, u32, u32, f32, num_in_f32(c, op->flags) >= 0 ? a : b)
+TERNARY(slct_64_f32, u64, u64, u64, f32, num_in_f32(c, op->flags) >= 0 ? a : b)
+
+static bool shape_of(enum ptx_type type, uint8_t *shape)
+{
+    switch (type) {
+    case PTX_U16:
+    case PTX_B16: *shape = SHAPE_U16; return true;
+    case PTX_S16: *shape = SHAPE_S16; return true;
+    case PTX_U32:
+    case PTX_B32: *shape = SHAPE_U32; return true;
+    case PTX_S32: *shape = SHAPE_S32; return true;
+    case PTX_U64:
+    case PTX_B64: *shape = SHAPE_U64; return true;
+    case PTX_S64: *shape = SHAPE_S64; return true;
+    case PTX_F32: *shape = SHAPE_F32; return true;
+    case PTX_F64: *shape = SHAPE_F64; return true;
+    case PTX_F16X2:
+    case PTX_F16: *shape = SHAPE_F16; return true;
+    case PTX_BF16X2:
+    case PTX_BF16: *shape = SHAPE_BF16; return true;
+    default: return false;
+    }
+}
+
+static bool relation_of(const struct ptx_form *form, uint8_t *mode)
+{
+    static const struct {
+        uint16_t mod;
+        uint8_t cmp;
+    } rows[] = {
+        {PTX_MOD_EQ, NUM_CMP_EQ},   {PTX_MOD_NE, NUM_CMP_NE},   {PTX_MOD_LT, NUM_CMP_LT},
+        {PTX_MOD_LE, NUM_CMP_LE},   {PTX_MOD_GT, NUM_CMP_GT},   {PTX_MOD_GE, NUM_CMP_GE},
+        {PTX_MOD_LO, NUM_CMP_LT},   {PTX_MOD_LS, NUM_CMP_LE},   {PTX_MOD_HI, NUM_CMP_GT},
+        {PTX_MOD_HS, NUM_CMP_GE},   {PTX_MOD_EQU, NUM_CMP_EQU}, {PTX_MOD_NEU, NUM_CMP_NEU},
+        {PTX_MOD_LTU, NUM_CMP_LTU}, {PTX_MOD_LEU, NUM_CMP_LEU}, {PTX_MOD_GTU, NUM_CMP_GTU},
+        {PTX_MOD_GEU, NUM_CMP_GEU}, {PTX_MOD_NUM, NUM_CMP_NUM}, {PTX_MOD_NAN, NUM_CMP_NAN},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].mod == form->cmp) {
+            *mode = rows[i].cmp;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fill_comparison(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
+                            enum ptx_type type)
+{
+    const struct ptx_form *form = instr->form;
+    if (!shape_of(type, &op->bytes) || !relation_of(form, &op->mode))
+        return false;
+    op->flags = ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0;
+    op->a = decode_typed(decoder, instr, &instr->operands[1], type);
+    op->b = decode_typed(decoder, instr, &instr->operands[2], type);
+    op->count = ALONE;
+    op->space = 0;
+    if (instr->operand_count > 3) {
+        bool negated;
+        op->c = decode_predicate(decoder, instr, &instr->operands[3], &negated);
+        op->space = negated;
+        op->count = (uint8_t)(form->operation == PTX_MOD_AND  ? WITH_AND
+                              : form->operation == PTX_MOD_OR ? WITH_OR
+                                                              : WITH_XOR);
+    }
+    return true;
+}
+
+static bool choose_setp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    enum ptx_type type = (enum ptx_type)instr->form->types[0];
+    const struct ptx_operand *to = &instr->operands[0];
+    if (!fill_comparison(decoder, instr, op, type))
+        return false;
+    if (to->kind == PTX_OPERAND_PAIR) {
+        op->d = decode_target(decoder, instr, &to->elements[0]);
+        op->e = decode_target(decoder, instr, &to->elements[1]);
+    } else {
+        op->d = decode_target(decoder, instr, to);
+    }
+    op->run = ptx_type_info(type)->packed > 1 ? setp_x2 : setp;
+    bool plain = op->count == ALONE && op->e == NO_SLOT;
+    bool narrow = op->bytes == SHAPE_S32 || op->bytes == SHAPE_U32;
+    if (plain && narrow && op->mode == NUM_CMP_EQ)
+        op->run = setp_eq_32;
+    else if (plain && narrow && op->mode == NUM_CMP_NE)
+        op->run = setp_ne_32;
+    else if (plain && op->bytes == SHAPE_S32)
+        op->run = op->mode == NUM_CMP_LT   ? setp_lt_s32
+                  : op->mode == NUM_CMP_LE ? setp_le_s32
+                  : op->mode == NUM_CMP_GT ? setp_gt_s32
+                                           : setp_ge_s32;
+    return true;
+}
+
+static bool choose_set(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type type = (enum ptx_type)form->types[0], of = (enum ptx_type)form->types[1];
+    if (form->type_count < 2 || !fill_comparison(decoder, instr, op, of) ||
+        decode_lane_bytes(type) != NARROW)
+        return false;
+    // Pairs give pairs: of 1.0 and 0.0, or of ones and zeros.
+    bool pairs = ptx_type_info(of)->packed > 1;
+    op->offset = type == PTX_F32                            ? 0x3F800000
+                 : type == PTX_F16 || type == PTX_F16X2     ? 0x3C00
+                 : type == PTX_BF16 || type == PTX_BF16X2   ? 0x3F80
+                 : pairs || ptx_type_info(type)->bits == 16 ? 0xFFFF
+                                                            : 0xFFFFFFFF;
+    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->run = pairs ? set_x2 : set_32;
+    return pairs ? ptx_type_info(type)->bits == 32 && type != PTX_F32
+                 : ptx_type_info(type)->packed <= 1;
+}
+
+bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type type = (enum ptx_type)form->types[0];
+    unsigned lane = decode_lane_bytes(type);
+    switch (ptx_op(instr)) {
+    case PTX_OP_SETP: return choose_setp(decoder, instr, op);
+    case PTX_OP_SET: return choose_set(decoder, instr, op);
+    case PTX_OP_SELP: {
+        bool negated;
+        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = decode_typed(decoder, instr, &instr->operands[2], type);
+        op->c = decode_predicate(decoder, instr, &instr->operands[3], &negated);
+        op->mode = negated;
+        op->run = lane == WIDE ? selp_64 : selp_32;
+        return lane <= WIDE;
+    }
+    case PTX_OP_SLCT: {
+        bool by_float = form->types[1] == PTX_F32;
+        op->flags = ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0;
+        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = decode_typed(decoder, instr, &instr->operands[2], type);
+        op->c = decode_typed(decoder, instr, &instr->operands[3], (enum ptx_type)form->types[1]);
+        op->run = lane == WIDE ? (by_float ? slct_64_f32 : slct_64_s32)
+                               : (by_float ? slct_32_f32 : slct_32_s32);
+        return true;
+    }
+    default: return false;
+    }
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// cvt: between all integer and floating-point types, lane by lane through one description of the
+// conversion; the few that every kernel has are vector loops.
+#include "gpusim/numbers/cvt.h"
+#include "gpusim/numbers/half.h"
+#include "gpusim/numbers/numbers.h"
+#include "ops.h"
+
+UNARY(s64_from_s32, s64, s32, (int64_t)a)
+UNARY(u64_from_u32, u64, u32, (uint64_t)a)
+UNARY(u32_from_u64, u32, u64, (uint32_t)a)
+UNARY(f32_from_s32, f32, s32, (float)a)
+UNARY(f32_from_u32, f32, u32, (float)a)
+UNARY(u32_from_u16, u32, u32, (uint16_t)a)
+UNARY(s32_from_s16, s32, u32, (int16_t)a)
+
+// What a conversion is, kept beside the op.
+struct conversion {
+    uint8_t from, to; // enum ptx_type
+    uint8_t round;    // enum num_round
+    uint8_t flags;    // enum num_flag
+    bool to_integral; // .rni and its like between floating-point types
+    bool saturate;    // of integers
+};
+
+static bool is_signed(enum ptx_type type)
+{
+    return ptx_type_info(type)->kind == PTX_CLASS_SIGNED;
+}
+
+static bool is_float(enum ptx_type type)
+{
+    return ptx_type_info(type)->kind == PTX_CLASS_FLOAT;
+}
+
+static uint64_t from_integer(const struct conversion *cvt, uint64_t value)
+{
+    enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
+    unsigned bits = ptx_type_info(from)->bits;
+    uint64_t wide = num_extend(value, bits, is_signed(from));
+    enum num_round round = (enum num_round)cvt->round;
+    switch (to) {
+    case PTX_F32: return num_bits_f32(num_f32_from_int(wide, is_signed(from), round, cvt->flags));
+    case PTX_F64: return num_bits_f64(num_f64_from_int(wide, is_signed(from), round, cvt->flags));
+    case PTX_F16: return num_f16_from_int(wide, is_signed(from), round, cvt->flags);
+    case PTX_BF16: return num_bf16_from_int(wide, is_signed(from), round, cvt->flags);
+    default:
+        return num_int_from_int(value, bits, is_signed(from), ptx_type_info(to)->bits,
+                                is_signed(to), cvt->saturate);
+    }
+}
+
+static uint64_t from_f32(const struct conversion *cvt, float a)
+{
+    enum ptx_type to = (enum ptx_type)cvt->to;
+    enum num_round round = (enum num_round)cvt->round;
+    switch (to) {
+    case PTX_F32:
+        return num_bits_f32(cvt->to_integral ? num_rint_f32(a, round, cvt->flags)
+                                             : num_f32_from_f32(a, cvt->flags));
+    case PTX_F64: return num_bits_f64(num_f64_from_f32(a, cvt->flags));
+    // The hardware flushes nothing here, whatever the modifier says.
+    case PTX_F16: return num_f16_from_f32(a, round, cvt->flags & ~(unsigned)NUM_FTZ);
+    case PTX_BF16: return num_bf16_from_f32(a, round, cvt->flags);
+    case PTX_TF32: return num_tf32_from_f32(a, round, cvt->flags);
+    default: return num_int_from_f32(a, ptx_type_info(to)->bits, is_signed(to), round, cvt->flags);
+    }
+}
+
+static uint64_t from_f64(const struct conversion *cvt, double a)
+{
+    enum ptx_type to = (enum ptx_type)cvt->to;
+    enum num_round round = (enum num_round)cvt->round;
+    switch (to) {
+    case PTX_F32: return num_bits_f32(num_f32_from_f64(a, round, cvt->flags));
+    case PTX_F64:
+        return num_bits_f64(cvt->to_integral ? num_rint_f64(a, round, cvt->flags)
+                                             : num_f64_from_f64(a, cvt->flags));
+    case PTX_F16: return num_f16_from_f64(a, round, cvt->flags);
+    case PTX_BF16: return num_bf16_from_f64(a, round, cvt->flags);
+    default: return num_int_from_f64(a, ptx_type_info(to)->bits, is_signed(to), round);
+    }
+}
+
+static uint64_t from_half(const struct conversion *cvt, uint16_t a)
+{
+    enum ptx_type to = (enum ptx_type)cvt->to;
+    enum num_round round = (enum num_round)cvt->round;
+    bool brain = cvt->from == PTX_BF16;
+    switch (to) {
+    case PTX_F32: {
+        float wide = brain ? num_f32_from_bf16(a) : num_f32_from_f16(a);
+        return num_bits_f32(num_f32_from_f32(wide, cvt->flags));
+    }
+    case PTX_F64: {
+        double wide = brain ? num_f64_from_bf16(a) : num_f64_from_f16(a);
+        return num_bits_f64(num_f64_from_f64(wide, cvt->flags));
+    }
+    case PTX_F16:
+        if (brain)
+            return num_f16_from_bf16(a, round, cvt->flags);
+        a = cvt->to_integral ? num_rint_f16(a, round) : a;
+        return num_f16_from_f32(num_f32_from_f16(a), NUM_RN, cvt->flags);
+    case PTX_BF16:
+        if (!brain)
+            return num_bf16_from_f16(a, round, cvt->flags);
+        return cvt->to_integral ? num_rint_bf16(a, round)
+                                : num_bf16_from_f32(num_f32_from_bf16(a), NUM_RN, cvt->flags);
+    default:
+        return brain ? num_int_from_bf16(a, ptx_type_info(to)->bits, is_signed(to), round)
+                     : num_int_from_f16(a, ptx_type_info(to)->bits, is_signed(to), round);
+    }
+}
+
+static uint64_t convert_value(const struct conversion *cvt, uint64_t value)
+{
+    switch ((enum ptx_type)cvt->from) {
+    case PTX_F32: return from_f32(cvt, num_from_bits_f32((uint32_t)value));
+    case PTX_F64: return from_f64(cvt, num_from_bits_f64(value));
+    case PTX_F16:
+    case PTX_BF16: return from_half(cvt, (uint16_t)value);
+    default: return from_integer(cvt, value);
+    }
+}
+
+enum { FROM_WIDE = 1, TO_WIDE = 2, TO_HALF = 4 };
+
+static enum step convert(struct warp *warp, const struct uop *op)
+{
+    const struct conversion *cvt = op->extra;
+    const void *in = source(warp, op->a);
+    void *out = target(warp, op->d);
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        uint64_t value =
+            op->mode & FROM_WIDE ? ((const lane_u64 *)in)[i] : ((const lane_u32 *)in)[i];
+        value = convert_value(cvt, value);
+        if (op->mode & TO_WIDE)
+            ((lane_u64 *)out)[i] = value;
+        else
+            ((lane_u32 *)out)[i] = op->mode & TO_HALF ? (uint16_t)value : (uint32_t)value;
+    }
+    return STEP_NEXT;
+}
+
+// --- Pairs: two f32 into one packed value, and 8-bit pairs ---------------------------------------
+
+static enum step convert_pair(struct warp *warp, const struct uop *op)
+{
+    const struct conversion *cvt = op->extra;
+    const lane_f32 *high = source(warp, op->a), *low = source(warp, op->b);
+    lane_u32 *out = target(warp, op->d);
+    enum num_round round = (enum num_round)cvt->round;
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        switch ((enum ptx_type)cvt->to) {
+        case PTX_F16X2: out[i] = num_f16x2_from_f32(high[i], low[i], round, cvt->flags); break;
+        case PTX_BF16X2: out[i] = num_bf16x2_from_f32(high[i], low[i], round, cvt->flags); break;
+        case PTX_E4M3X2:
+            out[i] = num_small_x2_from_f32(NUM_E4M3, high[i], low[i], cvt->flags);
+            break;
+        default: out[i] = num_small_x2_from_f32(NUM_E5M2, high[i], low[i], cvt->flags); break;
+        }
+    }
+    return STEP_NEXT;
+}
+
+static enum step convert_small(struct warp *warp, const struct uop *op)
+{
+    const struct conversion *cvt = op->extra;
+    const lane_u32 *in = source(warp, op->a);
+    lane_u32 *out = target(warp, op->d);
+    bool to_small = cvt->from == PTX_F16X2;
+    enum num_small format = (to_small ? cvt->to : cvt->from) == PTX_E4M3X2 ? NUM_E4M3 : NUM_E5M2;
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        out[i] = to_small ? num_small_x2_from_f16x2(format, in[i], cvt->flags)
+                          : num_f16x2_from_small_x2(format, (uint16_t)in[i], cvt->flags);
+    }
+    return STEP_NEXT;
+}
+
+static bool choose_packed(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
+                          const struct conversion *cvt)
+{
+    bool small_to = cvt->to == PTX_E4M3X2 || cvt->to == PTX_E5M2X2;
+    bool small_from = cvt->from == PTX_E4M3X2 || cvt->from == PTX_E5M2X2;
+    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->a = decode_typed(decoder, instr, &instr->operands[1], (enum ptx_type)cvt->from);
+    if (cvt->from == PTX_F32 && instr->operand_count == 3 &&
+        (cvt->to == PTX_F16X2 || cvt->to == PTX_BF16X2 || small_to)) {
+        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_F32);
+        op->run = convert_pair;
+        return true;
+    }
+    if ((cvt->from == PTX_F16X2 && small_to) || (cvt->to == PTX_F16X2 && small_from)) {
+        op->run = convert_small;
+        return true;
+    }
+    return false;
+}
+
+static sim_handler *frequent(const struct conversion *cvt, const struct uop *op)
+{
+    enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
+    bool plain = !cvt->flags && !cvt->saturate && cvt->round == NUM_RN;
+    if (!plain)
+        return NULL;
+    if (from == PTX_S32 && to == PTX_S64)
+        return s64_from_s32;
+    if (from == PTX_U32 && (to == PTX_U64 || to == PTX_S64))
+        return u64_from_u32;
+    if ((from == PTX_U64 || from == PTX_S64) && (to == PTX_U32 || to == PTX_S32) &&
+        !(op->mode & TO_WIDE))
+        return u32_from_u64;
+    if (from == PTX_S32 && to == PTX_F32)
+        return f32_from_s32;
+    if (from == PTX_U32 && to == PTX_F32)
+        return f32_from_u32;
+    if (from == PTX_U16 && (to == PTX_U32 || to == PTX_S32) && !(op->mode & (TO_WIDE | TO_HALF)))
+        return u32_from_u16;
+    if (from == PTX_S16 && to == PTX_S32 && !(op->mode & (TO_WIDE | TO_HALF)))
+        return s32_from_s16;
+    return NULL;
+}
+
+// cvt.pack: two integers, clamped, above what is kept of a third operand.
+static enum step convert_pack(struct warp *warp, const struct uop *op)
+{
+    const lane_s32 *high = source(warp, op->a), *low = source(warp, op->b);
+    const lane_u32 *above = op->c == NO_SLOT ? NULL : source(warp, op->c);
+    lane_u32 *out = target(warp, op->d);
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        out[i] = num_pack(high[i], low[i], above ? above[i] : 0, op->bytes, op->mode);
+    }
+    return STEP_NEXT;
+}
+
+static bool choose_pack(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    enum ptx_type to = (enum ptx_type)form->types[0];
+    unsigned bits = ptx_type_info(to)->bits;
+    if (form->type_count < 2 || form->types[1] != PTX_S32 || bits > 16 || is_float(to) ||
+        (instr->operand_count == 3) != (bits == 16) || !ptx_form_has(form, PTX_MOD_SAT))
+        return false;
+    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_S32);
+    op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_S32);
+    if (instr->operand_count > 3)
+        op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
+    op->bytes = (uint8_t)bits;
+    op->mode = is_signed(to);
+    op->run = convert_pack;
+    return true;
+}
+
+// A special register is read into a register of its own, and converted from there.
+struct from_special {
+    struct uop read, convert;
+};
+
+static enum step convert_special(struct warp *warp, const struct uop *op)
+{
+    const struct from_special *special = op->extra;
+    special->read.run(warp, &special->read);
+    return special->convert.run(warp, &special->convert);
+}
+
+static struct from_special *read_special(struct decoder *decoder, const struct ptx_instr *instr)
+{
+    const struct ptx_operand *operand = &instr->operands[1];
+    struct from_special *special = base_new(decoder->arena, struct from_special);
+    unsigned bytes = decode_lane_bytes((enum ptx_type)instr->form->types[1]);
+    special->read.d = decoder->code->register_bytes;
+    special->read.bytes = (uint8_t)bytes;
+    if (!decode_special(operand, &special->read))
+        decode_refuse(decoder, instr, "a special register that is not there");
+    decoder->code->register_bytes += LANES * bytes;
+    return special;
+}
+
+bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+{
+    const struct ptx_form *form = instr->form;
+    if (ptx_op(instr) == PTX_OP_CVT_PACK)
+        return choose_pack(decoder, instr, op);
+    if (ptx_op(instr) != PTX_OP_CVT || form->type_count != 2)
+        return false;
+    struct conversion *cvt = base_new(decoder->arena, struct conversion);
+    cvt->to = form->types[0];
+    cvt->from = form->types[1];
+    enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
+    bool sat = ptx_form_has(form, PTX_MOD_SAT);
+    cvt->flags = (uint8_t)((ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0) |
+                           (sat && is_float(to) ? NUM_SAT : 0) |
+                           (ptx_form_has(form, PTX_MOD_RELU) ? NUM_RELU : 0) |
+                           (ptx_form_has(form, PTX_MOD_SATFINITE) ? NUM_FINITE : 0));
+    cvt->saturate = sat && !is_float(to);
+    switch (form->round) {
+    case PTX_MOD_RZ:
+    case PTX_MOD_RZI: cvt->round = NUM_RZ; break;
+    case PTX_MOD_RM:
+    case PTX_MOD_RMI: cvt->round = NUM_RM; break;
+    case PTX_MOD_RP:
+    case PTX_MOD_RPI: cvt->round = NUM_RP; break;
+    case PTX_MOD_RNA: cvt->round = NUM_RNA; break;
+    case PTX_MOD_RS: return false;
+    default: cvt->round = NUM_RN;
+    }
+    cvt->to_integral = form->round == PTX_MOD_RNI || form->round == PTX_MOD_RZI ||
+                       form->round == PTX_MOD_RMI || form->round == PTX_MOD_RPI;
+    if (to == PTX_TF32 && cvt->flags & NUM_FINITE)
+        decode_refuse(decoder, instr, "what NaN becomes is not known");
+    op->extra = cvt;
+    if (ptx_type_info(from)->packed > 1 || ptx_type_info(to)->packed > 1)
+        return choose_packed(decoder, instr, op, cvt);
+    bool known_to = integer_of(to) >= 0 || ptx_type_info(to)->bits == 8 || to == PTX_F32 ||
+                    to == PTX_F64 || to == PTX_F16 || to == PTX_BF16 || to == PTX_TF32;
+    bool known_from = integer_of(from) >= 0 ||
+                      (ptx_type_info(from)->bits == 8 && !is_float(from)) || from == PTX_F32 ||
+                      from == PTX_F64 || from == PTX_F16 || from == PTX_BF16;
+    if (!known_to || !known_from || instr->operand_count != 2 ||
+        (ptx_type_info(to)->bits == 8 && is_float(to)))
+        return false;
+    const struct ptx_operand *target_operand = &instr->operands[0];
+    op->d = decode_register(decoder, instr, target_operand);
+    struct from_special *special = NULL;
+    if (instr->operands[1].kind == PTX_OPERAND_SREG) {
+        special = read_special(decoder, instr);
+        op->a = special->read.d;
+    } else {
+        op->a = decode_typed(decoder, instr, &instr->operands[1], from);
+    }
+    if (instr->operands[1].kind == PTX_OPERAND_REG
+            ? decode_lane_bytes((enum ptx_type)instr->operands[1].reg->type) == WIDE
+            : decode_lane_bytes(from) == WIDE)
+        op->mode |= FROM_WIDE;
+    const struct ptx_type_info *reg = ptx_type_info((enum ptx_type)target_operand->reg->type);
+    if (reg->bits == 64)
+        op->mode |= TO_WIDE;
+    if (reg->bits == 16)
+        op->mode |= TO_HALF;
+    // A source register wider than its type is cut to it.
+    bool exact = instr->operands[1].kind != PTX_OPERAND_REG ||
+                 ptx_type_info((enum ptx_type)instr->operands[1].reg->type)->bits ==
+                     ptx_type_info(from)->bits;
+    op->run = exact ? frequent(cvt, op) : NULL;
+    if (!op->run)
+        op->run = convert;
+    if (special) {
+        special->convert = *op;
+        op->extra = special;
+        op->run = convert_special;
+    }
+    return true;
+}

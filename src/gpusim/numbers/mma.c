@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of matrix products: see mma.h. The model of the tensor cores was fitted to, and
+// agrees in every bit with, products of random matrices of varied exponents on an H200.
+#include "mma.h"
+
+#include "half.h"
+#include "int.h"
+
+// Bits of a term that survive, below its leading one, in the term with the largest exponent.
+enum { FRACTION_BITS = 25 };
+
+enum { LEAST_F32 = -126, LEAST_F16 = -14 };
+
+// least is that of the format's normal numbers; its subnormal numbers have the same.
+static int32_t exponent_of(float value, int32_t least)
+{
+    int32_t exponent = (int32_t)(num_bits_f32(value) >> 23 & 255) - 127;
+    return exponent > least ? exponent : least;
+}
+
+static double power_of_two(int32_t exponent)
+{
+    return num_from_bits_f64((uint64_t)(exponent + 1023) << 52);
+}
+
+// The sum before its last rounding: exact in f64, since fewer than 40 bits are left. NaN and
+// infinities come out as they are. least is that of the factors' format, least_c of c's.
+static double sum_of_products(const float *a, const float *b, float c, int k, int32_t least,
+                              int32_t least_c)
+{
+    double plain = c;
+    int32_t largest = c != 0 ? exponent_of(c, least_c) : INT32_MIN;
+    for (int i = 0; i < k; i++) {
+        double product = (double)a[i] * (double)b[i];
+        int32_t exponent = exponent_of(a[i], least) + exponent_of(b[i], least);
+        plain += product;
+        if (product != 0 && exponent > largest)
+            largest = exponent;
+    }
+    if (plain != plain || plain - plain != 0 || largest == INT32_MIN)
+        return plain;
+    // Exponents lie between -252 and 254, so that neither power leaves the range of f64.
+    double scale = power_of_two(FRACTION_BITS - largest);
+    int64_t sum = (int64_t)((double)c * scale);
+    for (int i = 0; i < k; i++)
+        sum += (int64_t)((double)a[i] * (double)b[i] * scale);
+    return (double)sum * power_of_two(largest - FRACTION_BITS);
+}
+
+// Too large is infinite, although nothing else is rounded away from zero; zero has no sign.
+static float cut(double sum)
+{
+    bool inside = __builtin_fabs(sum) < 0x1p128;
+    float result = num_canonical_f32(inside ? num_narrow_f32(sum, NUM_RZ) : (float)sum);
+    return result == 0 ? 0.0f : result;
+}
+
+float num_mma_f32(const float *a, const float *b, float c, int k)
+{
+    return cut(sum_of_products(a, b, c, k, LEAST_F32, LEAST_F32));
+}
+
+float num_mma_f16_f32(const float *a, const float *b, float c, int k)
+{
+    return cut(sum_of_products(a, b, c, k, LEAST_F16, LEAST_F32));
+}
+
+uint16_t num_mma_f16(const float *a, const float *b, uint16_t c, int k)
+{
+    double sum = sum_of_products(a, b, num_f32_from_f16(c), k, LEAST_F16, LEAST_F16);
+    uint16_t result = num_f16_nearest(num_odd_f32(sum));
+    return result == 0x8000 ? 0 : result;
+}
+
+static float chain(const float *a, const float *b, float sum, int k)
+{
+    for (int i = 0; i < k; i++)
+        sum = num_fma_f32(a[i], b[i], sum, NUM_RN, 0);
+    return sum;
+}
+
+float num_mma_k4_f32(const float *a, const float *b, float c)
+{
+    return num_add_f32(c, chain(a, b, 0, 4), NUM_RN, 0);
+}
+
+// The chains begin with -0, which leaves a first product of -0 as it is.
+uint16_t num_mma_k4_f16(const float *a, const float *b, uint16_t c)
+{
+    float sum = num_add_f32(num_f32_from_f16(c), chain(a, b, -0.0f, 2), NUM_RN, 0);
+    return num_f16_nearest(num_add_f32(sum, chain(a + 2, b + 2, -0.0f, 2), NUM_RN, 0));
+}
+
+float num_mma_e8_f32(const float *a, const float *b, float c, int k)
+{
+    int half = k / 2;
+    float sum = num_mma_f16_f32(a, b, 0, half);
+    return num_add_f32(c, num_mma_f16_f32(a + half, b + half, sum, half), NUM_RN, 0);
+}
+
+uint16_t num_mma_e8_f16(const float *a, const float *b, uint16_t c, int k)
+{
+    int half = k / 2;
+    uint16_t sum = num_mma_f16(a, b, 0, half);
+    return num_add_f16(num_mma_f16(a + half, b + half, sum, half), c, 0);
+}
+
+double num_mma_f64(const double *a, const double *b, double c, int k, enum num_round round)
+{
+    for (int i = 0; i < k; i++)
+        c = num_fma_f64(a[i], b[i], c, round);
+    return c;
+}
+
+int32_t num_mma_s32(const int32_t *a, const int32_t *b, int32_t c, int k, bool saturate)
+{
+    int64_t sum = c;
+    for (int i = 0; i < k; i++)
+        sum += (int64_t)a[i] * b[i];
+    return saturate ? num_clamp_s32(sum) : (int32_t)(uint32_t)(uint64_t)sum;
+}
+
+int32_t num_mma_b1(const uint32_t *a, const uint32_t *b, int32_t c, int words, bool use_and)
+{
+    uint32_t sum = (uint32_t)c;
+    for (int i = 0; i < words; i++)
+        sum += num_popc_b32(use_and ? a[i] & b[i] : a[i] ^ b[i]);
+    return (int32_t)sum;
+}

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// libglint-redirect.so, loaded ahead of a program by LD_PRELOAD: leads the functions of NVIDIA's
+// static CUDA runtime, wherever one is linked into the program or a library of it, to the functions
+// of the same name in glint's libcudart beside this file. Nothing of the vendor's runtime runs: its
+// interface leads away at the first instruction, and its own constructors and destructors return at
+// once. In programs without that runtime this library does nothing.
+//
+// When. The library is marked to be initialised before all others (-z initfirst), so it is there
+// before any constructor, of the program or of its libraries, registers device code. (Only a
+// program's .preinit_array comes earlier; neither nvcc nor its runtime has anything there.) For
+// libraries that are opened later, the loader itself tells: it calls the function r_debug.r_brk
+// names, which is made for debuggers, when new objects are mapped and nothing of them has run.
+// Standing in for dlopen() was rejected: it would return when the constructors have run, and the
+// loader searches by who calls it.
+//
+// How. At that time libc is not initialised: no memory is asked for but by mmap, nothing is printed
+// but by write, and libcudart is not loaded yet. A redirected function goes through its slot; the
+// first call finds libcudart and the function in it, and later ones go straight there.
+//
+// Failures are told on stderr and end the program with glint's own status, 125: to go on would mean
+// to run the vendor's runtime on a driver that it does not know.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf.h"
+#include "entry.h"
+#include "patch.h"
+
+#if defined(__x86_64__)
+#define MACHINE     REDIRECT_X86_64
+#define ELF_MACHINE EM_X86_64
+#define NEAR_BYTES  UINT64_C(0x7f000000) // what a jump reaches, less a margin
+#else
+#define MACHINE     REDIRECT_AARCH64
+#define ELF_MACHINE EM_AARCH64
+#define NEAR_BYTES  UINT64_C(0x7f00000)
+#endif
+
+enum {
+    OWN_FAILURE = 125,
+    NOT_SUPPORTED = 801, // cudaErrorNotSupported
+    MOST_OBJECTS = 4096,
+    NEAR_STEP_BYTES = 1 << 16, // a multiple of every page size there is
+};
+
+// Where a redirected function goes. The machine code reads `target` at offset 0.
+struct redirect_slot {
+    void *_Atomic target; // redirect_bind_entry until somebody has called; any thread may write it
+    const char *name;
+    unsigned runtime; // which libcudart: 11, 12, 13
+    atomic_bool told; // that there is no such function
+};
+
+// What has been looked at; the loader's lock, which is held around both uses, protects it.
+struct object {
+    const struct link_map *map;
+    const void *dynamic;
+};
+
+// The one state of the library, as it must be in a library that others' processes load.
+static struct {
+    char folder[4096]; // ours, with a slash at its end
+    const char *program;
+    struct object seen[MOST_OBJECTS];
+    size_t seen_count;
+    bool told_full, told_vendor;
+} state;
+
+// --- Messages ------------------------------------------------------------------------------------
+
+// One line on stderr of up to three texts, in one write so that it stays whole.
+static void say(const char *first, const char *second, const char *third)
+{
+    const char *const texts[] = {"glint: ", first, second, third, "\n"};
+    char line[8192]; // two paths fit
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        for (const char *at = texts[i]; *at && used < sizeof(line); at++)
+            line[used++] = *at;
+    }
+    ssize_t ignored = write(STDERR_FILENO, line, used);
+    (void)ignored; // there is nobody else to tell
+}
+
+// --- When a redirected function is called --------------------------------------------------------
+
+static const char *library_name(unsigned runtime)
+{
+    switch (runtime) {
+    case 11: return "libcudart.so.11.0";
+    case 12: return "libcudart.so.12";
+    default: return "libcudart.so.13";
+    }
+}
+
+// Threads may come here at once with the same slot: they find the same function.
+void redirect_bind(struct redirect_slot *slot)
+{
+    char path[sizeof(state.folder) + 32];
+    size_t used = strlen(state.folder);
+    memcpy(path, state.folder, used);
+    memcpy(path + used, library_name(slot->runtime), strlen(library_name(slot->runtime)) + 1);
+    // Never closed: the loader counts, and gives the same library every time.
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        say("the simulated GPU's runtime cannot be loaded: ", dlerror(), "");
+        _exit(OWN_FAILURE);
+    }
+    void *function = dlsym(library, slot->name);
+    if (!function) {
+        void (*entry)(void) = redirect_missing_entry;
+        memcpy(&function, &entry, sizeof(function));
+    }
+    atomic_store_explicit(&slot->target, function, memory_order_release);
+}
+
+// Stands in for functions that our runtime does not have. Most return an error code; a pointer must
+// not look like one.
+long redirect_missing(struct redirect_slot *slot)
+{
+    static const char *const pointers[] = {"cudaGetErrorString", "cudaGetErrorName",
+                                           "__cudaRegisterFatBinary"};
+    if (!atomic_exchange(&slot->told, true))
+        say(slot->name, " is not supported by the simulated GPU", "");
+    for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
+        if (strcmp(slot->name, pointers[i]) == 0)
+            return 0;
+    }
+    return NOT_SUPPORTED;
+}
+
+// --- Patching ------------------------------------------------------------------------------------
+
+static void *pages(size_t size_bytes)
+{
+    void *memory =
+        mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void fail(const char *file, const char *why)
+{
+    say(file, ": the CUDA runtime in it cannot be redirected to the simulated GPU: ", why);
+    _exit(OWN_FAILURE);
+}
+
+// Memory that a jump from every address between first and last reaches. NULL: there is none.
+static unsigned char *pages_near(uint64_t first, uint64_t last, size_t size_bytes)
+{
+    const uint64_t step = NEAR_STEP_BYTES;
+    uint64_t low = first / step * step, high = last / step * step + step;
+    for (int upwards = 0; upwards <= 1;
+         upwards++) { // not above first: a program's heap grows there
+        for (uint64_t away = step; away < NEAR_BYTES; away += step) {
+            uint64_t at =
+                upwards ? high + away : low - away - (size_bytes + step - 1) / step * step;
+            if (upwards ? at + size_bytes - first > NEAR_BYTES : at > low || last - at > NEAR_BYTES)
+                break;
+            void *memory = mmap((void *)at, size_bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            if (memory == (void *)at)
+                return memory;
+            if (memory != MAP_FAILED) // an old kernel took the address for a wish
+                munmap(memory, size_bytes);
+        }
+    }
+    return NULL;
+}
+
+static void flush(unsigned char *from, size_t size_bytes)
+{
+    __builtin___clear_cache((char *)from, (char *)from + size_bytes);
+}
+
+// What was found in one object, while it is patched.
+struct work {
+    const char *file; // for messages
+    uint64_t bias;    // added to the file's addresses gives those in memory
+    const struct redirect_site *sites;
+    size_t site_count;
+    struct redirect_slot *slots; // one for each site; those of constructors are unused
+    unsigned char *island; // code for functions too short to hold it themselves; filled in order
+    size_t island_used;
+};
+
+static bool needs_island(const struct redirect_site *site)
+{
+    unsigned char code[REDIRECT_PATCH_BYTES];
+    return site->kind == REDIRECT_FUNCTION &&
+           site->room_bytes < redirect_patch_slot(MACHINE, 0, code);
+}
+
+static void patch_site(struct work *work, size_t index)
+{
+    const struct redirect_site *site = &work->sites[index];
+    uint64_t at = work->bias + site->address;
+    uint64_t slot = (uint64_t)&work->slots[index];
+    unsigned char code[REDIRECT_PATCH_BYTES];
+    size_t length;
+    if (site->kind == REDIRECT_CONSTRUCTOR) {
+        length = redirect_patch_return(MACHINE, code);
+    } else if (!needs_island(site)) {
+        length = redirect_patch_slot(MACHINE, slot, code);
+    } else {
+        unsigned char *stop = work->island + work->island_used;
+        work->island_used += REDIRECT_PATCH_BYTES;
+        redirect_patch_slot(MACHINE, slot, stop);
+        length = redirect_patch_jump(MACHINE, at, (uint64_t)stop, code);
+    }
+    if (length == 0 || length > site->room_bytes)
+        fail(work->file, "a function of it is too short");
+    memcpy((void *)at, code, length);
+    flush((void *)at, length);
+}
+
+// A page is never writable and executable at once. Nothing of an object's code runs meanwhile: its
+// constructors have not.
+static void patch_segment(struct work *work, const Elf64_Phdr *segment)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t first = (work->bias + segment->p_vaddr) / page * page;
+    uint64_t size_bytes = work->bias + segment->p_vaddr + segment->p_memsz - first;
+    bool writable = false;
+    for (size_t i = 0; i < work->site_count; i++) {
+        uint64_t address = work->sites[i].address;
+        if (address < segment->p_vaddr || address - segment->p_vaddr >= segment->p_memsz)
+            continue;
+        if (!writable && mprotect((void *)first, size_bytes, PROT_READ | PROT_WRITE) != 0)
+            fail(work->file, "the system does not let its code be changed");
+        writable = true;
+        patch_site(work, i);
+    }
+    if (writable && mprotect((void *)first, size_bytes, PROT_READ | PROT_EXEC) != 0)
+        fail(work->file, "the system does not let changed code run");
+}
+
+// Slots, and behind them their names: the file they come from does not stay mapped.
+static void make_slots(struct work *work)
+{
+    size_t names_bytes = 0, shorts = 0;
+    for (size_t i = 0; i < work->site_count; i++) {
+        names_bytes += strlen(work->sites[i].name) + 1;
+        shorts += needs_island(&work->sites[i]);
+    }
+    work->slots = pages(work->site_count * sizeof(struct redirect_slot) + names_bytes);
+    if (!work->slots)
+        fail(work->file, "out of memory");
+    void (*entry)(void) = redirect_bind_entry;
+    void *target;
+    memcpy(&target, &entry, sizeof(target));
+    unsigned runtime = redirect_runtime_major(work->sites, work->site_count);
+    char *name = (char *)(work->slots + work->site_count);
+    for (size_t i = 0; i < work->site_count; i++) {
+        size_t length = strlen(work->sites[i].name) + 1;
+        memcpy(name, work->sites[i].name, length);
+        atomic_init(&work->slots[i].target, target);
+        work->slots[i].name = name;
+        work->slots[i].runtime = runtime;
+        name += length;
+    }
+    if (shorts) {
+        work->island = pages_near(work->bias + work->sites[0].address,
+                                  work->bias + work->sites[work->site_count - 1].address,
+                                  shorts * REDIRECT_PATCH_BYTES);
+        if (!work->island)
+            fail(work->file, "there is no free memory near its code");
+    }
+}
+
+static void patch_object(const struct redirect_elf *elf, const char *file, uint64_t bias)
+{
+    size_t limit = redirect_elf_site_limit(elf);
+    if (limit == 0)
+        return;
+    struct redirect_site *sites = pages(limit * sizeof(*sites));
+    if (!sites)
+        fail(file, "out of memory");
+    struct work work = {.file = file, .bias = bias, .sites = sites};
+    work.site_count = redirect_elf_sites(elf, sites, limit);
+    if (work.site_count) {
+        make_slots(&work);
+        for (size_t i = 0; i < elf->segment_count; i++) {
+            if (elf->segments[i].p_type == PT_LOAD && (elf->segments[i].p_flags & PF_X))
+                patch_segment(&work, &elf->segments[i]);
+        }
+        if (work.island) {
+            flush(work.island, work.island_used);
+            if (mprotect(work.island, work.island_used, PROT_READ | PROT_EXEC) != 0)
+                fail(file, "the system does not let new code run");
+        }
+    }
+    munmap(sites, limit * sizeof(*sites));
+}
+
+// --- Objects -------------------------------------------------------------------------------------
+
+// The file is the one that was mapped: its dynamic section lies where the loader has the object's.
+static bool is_file_of(const struct redirect_elf *elf, const struct link_map *map)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        if (elf->segments[i].p_type == PT_DYNAMIC)
+            return map->l_addr + elf->segments[i].p_vaddr == (uint64_t)map->l_ld;
+    }
+    return false;
+}
+
+static bool look_at(const struct link_map *map, const char *path, const char *name, bool is_program)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    struct stat stat;
+    void *bytes = MAP_FAILED;
+    if (fstat(file, &stat) == 0 && stat.st_size > 0)
+        bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED)
+        return false;
+    struct redirect_elf elf;
+    bool found = redirect_elf_init(&elf, bytes, (size_t)stat.st_size) &&
+                 elf.header->e_machine == ELF_MACHINE && is_file_of(&elf, map);
+    const char *vendor = redirect_vendor_library(name);
+    if (found && is_program && redirect_elf_vendor_library(&elf)) {
+        say(name, " needs NVIDIA's libraries, which cannot run on the simulated GPU: ",
+            redirect_elf_vendor_library(&elf));
+        _exit(OWN_FAILURE);
+    }
+    if (found && vendor) {
+        if (!state.told_vendor)
+            say(vendor,
+                " was loaded: NVIDIA's libraries cannot run on the simulated GPU, and their ",
+                "calls will fail");
+        state.told_vendor = true;
+    } else if (found && redirect_elf_is_stripped(&elf)) {
+        if (is_program) {
+            say(name, " holds the static CUDA runtime, and is stripped of the symbols by which ",
+                "glint would lead it to the simulated GPU: link it with 'nvcc -cudart shared', or "
+                "without strip and -s");
+            _exit(OWN_FAILURE);
+        }
+        say(name, " holds a CUDA runtime of its own without symbols: its calls do not reach ",
+            "the simulated GPU and will fail");
+    } else if (found) {
+        patch_object(&elf, name, map->l_addr);
+    }
+    munmap(bytes, (size_t)stat.st_size);
+    return found;
+}
+
+static bool is_seen(const struct link_map *map)
+{
+    for (size_t i = 0; i < state.seen_count; i++) {
+        if (state.seen[i].map == map && state.seen[i].dynamic == map->l_ld)
+            return true;
+    }
+    return false;
+}
+
+// Forgets objects that are gone, so that what comes back in their place is looked at again.
+static void forget_gone(void)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < state.seen_count; i++) {
+        const struct link_map *map = _r_debug.r_map;
+        while (map && (map != state.seen[i].map || map->l_ld != state.seen[i].dynamic))
+            map = map->l_next;
+        if (map)
+            state.seen[kept++] = state.seen[i];
+    }
+    state.seen_count = kept;
+}
+
+static void look_at_new_objects(void)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        if (map->l_ld == _DYNAMIC || is_seen(map))
+            continue;
+        if (state.seen_count == MOST_OBJECTS) {
+            if (!state.told_full)
+                say("too many libraries", ": those opened from now on are not looked at", "");
+            state.told_full = true;
+            return;
+        }
+        state.seen[state.seen_count++] = (struct object){map, map->l_ld};
+        if (map == _r_debug.r_map) { // the program; started through the loader, it is not exe
+            if (!look_at(map, "/proc/self/exe", state.program, true))
+                look_at(map, state.program, state.program, true);
+        } else if (map->l_name[0] == '/' || strchr(map->l_name, '/')) {
+            look_at(map, map->l_name, map->l_name, false);
+        }
+    }
+}
+
+// --- Libraries opened later ----------------------------------------------------------------------
+
+// Called by the loader in the place of its own empty function.
+static void on_change(void)
+{
+    if (_r_debug.r_state == RT_CONSISTENT) {
+        forget_gone();
+        look_at_new_objects();
+    }
+}
+
+// The function is empty, so on x86_64 it is shorter than a jump: it is patched only where it is
+// followed by padding for certain.
+static bool has_room_for_jump(const unsigned char *code)
+{
+#if defined(__x86_64__)
+    static const unsigned char mark[] = {0xf3, 0x0f, 0x1e, 0xfa}; // endbr64
+    size_t empty = memcmp(code, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
+    return code[empty] == 0xc3 && (uint64_t)code % 16 == 0;
+#else
+    (void)code;
+    return true;
+#endif
+}
+
+static bool watch_the_loader(void)
+{
+    unsigned char *function = (unsigned char *)_r_debug.r_brk;
+    unsigned char code[REDIRECT_PATCH_BYTES];
+    if (!function || !has_room_for_jump(function))
+        return false;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    // The slot and the code that goes by it share the island: data first, then code on a page of
+    // its own, which alone becomes executable.
+    unsigned char *island = pages_near((uint64_t)function, (uint64_t)function, 2 * page);
+    if (!island)
+        return false;
+    void (*hook)(void) = on_change;
+    memcpy(island, &hook, sizeof(hook));
+    size_t length = redirect_patch_slot(MACHINE, (uint64_t)island, island + page);
+    flush(island + page, length);
+    length = redirect_patch_jump(MACHINE, (uint64_t)function, (uint64_t)(island + page), code);
+    if (length == 0 || mprotect(island + page, page, PROT_READ | PROT_EXEC) != 0)
+        return false;
+    // Over the page's end, where the function lies so.
+    uint64_t first = (uint64_t)function / page * page;
+    uint64_t size_bytes = (uint64_t)function + length - first;
+    if (mprotect((void *)first, size_bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    memcpy(function, code, length);
+    flush(function, length);
+    return mprotect((void *)first, size_bytes, PROT_READ | PROT_EXEC) == 0;
+}
+
+// The loader gives constructors what main() gets.
+__attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
+{
+    (void)environment;
+    state.program = argc > 0 && argv[0] ? argv[0] : "the program";
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        const char *slash = map->l_ld == _DYNAMIC ? strrchr(map->l_name, '/') : NULL;
+        if (slash && (size_t)(slash + 1 - map->l_name) < sizeof(state.folder))
+            memcpy(state.folder, map->l_name, (size_t)(slash + 1 - map->l_name));
+    }
+    look_at_new_objects();
+    watch_the_loader(); // where it cannot, libraries opened later are on their own
+}

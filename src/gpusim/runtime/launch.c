@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels: their launches, attributes and occupancy.
+#include <stdlib.h>
+
+#include "runtime.h"
+
+// --- <<<...>>> ----------------------------------------------------------------------------------
+
+// What a launch statement pushes and the stub it calls pops; an argument of the launch may itself
+// launch, so there is a stack.
+struct configuration {
+    dim3 grid, block;
+    size_t shared_bytes;
+    struct CUstream_st *stream;
+};
+
+#define CONFIGURATIONS_MAX 64
+
+static _Thread_local struct {
+    unsigned depth;
+    struct configuration stack[CONFIGURATIONS_MAX];
+} pushed;
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+                                     struct CUstream_st *stream)
+{
+    if (pushed.depth == CONFIGURATIONS_MAX) {
+        runtime_end(cudaErrorLaunchOutOfResources);
+        return 1; // nonzero: the statement does not call the stub
+    }
+    pushed.stack[pushed.depth++] = (struct configuration){grid, block, shared_bytes, stream};
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, void *stream)
+{
+    if (pushed.depth == 0)
+        return runtime_end(cudaErrorMissingConfiguration);
+    const struct configuration *top = &pushed.stack[--pushed.depth];
+    *grid = top->grid;
+    *block = top->block;
+    *shared_bytes = top->shared_bytes;
+    *(struct CUstream_st **)stream = top->stream;
+    return cudaSuccess;
+}
+
+// --- Launches -----------------------------------------------------------------------------------
+
+// A bad shape is an invalid value to the driver, and since CUDA 13 to the runtime; before, it had a
+// code of its own. The limits are those of every GPU since compute capability 3.0.
+static bool shape_is_valid(dim3 grid, dim3 block)
+{
+    return grid.x && grid.y && grid.z && block.x && block.y && block.z && grid.x <= 0x7fffffff &&
+           grid.y <= 65535 && grid.z <= 65535 && block.x <= 1024 && block.y <= 1024 &&
+           block.z <= 64 && (uint64_t)block.x * block.y * block.z <= 1024;
+}
+
+static cudaError_t check_shape(dim3 grid, dim3 block, size_t shared_bytes)
+{
+    if (!shape_is_valid(grid, block))
+        return runtime_version < 13000 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue;
+    return shared_bytes > UINT32_MAX ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+static cudaError_t launch(CUfunction function, dim3 grid, dim3 block, void **arguments,
+                          size_t shared_bytes, cudaStream_t stream)
+{
+    cudaError_t error = check_shape(grid, block, shared_bytes);
+    if (error)
+        return error;
+    return runtime_code(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                       (unsigned)shared_bytes, stream, arguments, NULL));
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+                               size_t shared_bytes, cudaStream_t stream)
+{
+    RUNTIME_TRY(runtime_begin());
+    // The stub asked for the kernel once and did not look at the answer; whoever looks for the last
+    // error finds what went wrong then, unless somebody fetched it.
+    if (!kernel) {
+        cudaError_t last = cudaPeekAtLastError();
+        return last ? last : runtime_end(cudaErrorInvalidDeviceFunction);
+    }
+    return runtime_end(launch((CUfunction)kernel, grid, block, arguments, shared_bytes, stream));
+}
+
+cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                             size_t sharedMem, cudaStream_t stream)
+{
+    CUkernel kernel;
+    RUNTIME_TRY(runtime_kernel(func, &kernel));
+    return runtime_end(launch((CUfunction)kernel, gridDim, blockDim, args, sharedMem, stream));
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
+{
+    CUkernel kernel;
+    if (!config)
+        return runtime_end(cudaErrorInvalidConfiguration);
+    RUNTIME_TRY(runtime_kernel(func, &kernel));
+    RUNTIME_TRY(check_shape(config->gridDim, config->blockDim, config->dynamicSmemBytes));
+    // Attributes have one layout in both interfaces: tests/cudaabi.
+    const CUlaunchConfig driver_config = {
+        .gridDimX = config->gridDim.x,
+        .gridDimY = config->gridDim.y,
+        .gridDimZ = config->gridDim.z,
+        .blockDimX = config->blockDim.x,
+        .blockDimY = config->blockDim.y,
+        .blockDimZ = config->blockDim.z,
+        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+        .hStream = config->stream,
+        .attrs = (CUlaunchAttribute *)config->attrs,
+        .numAttrs = config->numAttrs,
+    };
+    return runtime_end(
+        runtime_code(cuLaunchKernelEx(&driver_config, (CUfunction)kernel, args, NULL)));
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                        size_t sharedMem, cudaStream_t stream)
+{
+    CUkernel kernel;
+    RUNTIME_TRY(runtime_kernel(func, &kernel));
+    RUNTIME_TRY(check_shape(gridDim, blockDim, sharedMem));
+    return runtime_end(runtime_code(
+        cuLaunchCooperativeKernel((CUfunction)kernel, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
+                                  blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args)));
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
+{
+    return RUNTIME(cuLaunchHostFunc(stream, fn, userData));
+}
+
+// --- Attributes ---------------------------------------------------------------------------------
+
+cudaError_t runtime_attributes(struct cudaFuncAttributes *attr, const void *func)
+{
+    CUfunction function;
+    cudaError_t error = attr ? runtime_function(func, &function) : cudaErrorInvalidValue;
+    if (error)
+        return error;
+    *attr = (struct cudaFuncAttributes){0};
+    int shared = 0, constant = 0, local = 0;
+    const struct {
+        CUfunction_attribute which;
+        int *value;
+    } wanted[] = {
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared},
+        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &constant},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local},
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &attr->maxThreadsPerBlock},
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, &attr->numRegs},
+        {CU_FUNC_ATTRIBUTE_PTX_VERSION, &attr->ptxVersion},
+        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &attr->binaryVersion},
+        {CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, &attr->cacheModeCA},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &attr->maxDynamicSharedSizeBytes},
+        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, &attr->preferredShmemCarveout},
+        {CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &attr->clusterDimMustBeSet},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &attr->requiredClusterWidth},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &attr->requiredClusterHeight},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &attr->requiredClusterDepth},
+        {CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+         &attr->clusterSchedulingPolicyPreference},
+        {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &attr->nonPortableClusterSizeAllowed},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        error = runtime_code(cuFuncGetAttribute(wanted[i].value, wanted[i].which, function));
+        if (error)
+            return error;
+    }
+    attr->sharedSizeBytes = (size_t)shared;
+    attr->constSizeBytes = (size_t)constant;
+    attr->localSizeBytes = (size_t)local;
+    return cudaSuccess;
+}
+
+// Weak: CUDA 11's is shorter (runtime/versions/v11.c).
+__attribute__((weak)) cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr,
+                                                        const void *func)
+{
+    return runtime_end(runtime_attributes(attr, func));
+}
+
+cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+{
+    CUfunction function;
+    RUNTIME_TRY(runtime_function(func, &function));
+    return runtime_end(
+        runtime_code(cuFuncSetAttribute(function, (CUfunction_attribute)attr, value)));
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)
+{
+    CUfunction function;
+    RUNTIME_TRY(runtime_function(func, &function));
+    return runtime_end(runtime_code(cuFuncSetCacheConfig(function, (CUfunc_cache)cacheConfig)));
+}
+
+// Without effect on every GPU since Volta, here as there.
+cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
+{
+    CUfunction function;
+    (void)config;
+    return runtime_end(runtime_function(func, &function));
+}
+
+cudaError_t cudaFuncGetName(const char **name, const void *func)
+{
+    CUfunction function;
+    if (!name)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_function(func, &function));
+    return runtime_end(runtime_code(cuFuncGetName(name, function)));
+}
+
+cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
+                                 size_t *paramSize)
+{
+    CUfunction function;
+    RUNTIME_TRY(runtime_function(func, &function));
+    return runtime_end(
+        runtime_code(cuFuncGetParamInfo(function, paramIndex, paramOffset, paramSize)));
+}
+
+// --- Occupancy ----------------------------------------------------------------------------------
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, const void *func,
+                                                                   int blockSize,
+                                                                   size_t dynamicSMemSize,
+                                                                   unsigned int flags)
+{
+    CUfunction function;
+    RUNTIME_TRY(runtime_function(func, &function));
+    return runtime_end(runtime_code(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks, function, blockSize, dynamicSMemSize, flags)));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
+                                                          int blockSize, size_t dynamicSMemSize)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
+                                                                  dynamicSMemSize, 0);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const void *func,
+                                                      int numBlocks, int blockSize)
+{
+    CUfunction function;
+    RUNTIME_TRY(runtime_function(func, &function));
+    return runtime_end(runtime_code(
+        cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, function, numBlocks, blockSize)));
+}
+
+// Clusters are refused by the machine.
+cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
+                                           const cudaLaunchConfig_t *launchConfig)
+{
+    (void)numClusters, (void)func, (void)launchConfig;
+    return RUNTIME_MISSING();
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
+                                                 const cudaLaunchConfig_t *launchConfig)
+{
+    (void)clusterSize, (void)func, (void)launchConfig;
+    return RUNTIME_MISSING();
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runtime's own state: whether the driver is started, which primary contexts are held, and for
+// each thread its device and its last error. Contexts themselves are the driver's.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gpusim/calls/calls.h"
+#include "runtime.h"
+
+#define DEVICES_MAX 64
+
+// The library's only mutable state beside the registry of register.c and the threads'.
+static struct {
+    pthread_once_t once;
+    CUresult started; // what cuInit said; written under once
+    int device_count;
+    pthread_mutex_t lock;
+    struct { // written under lock
+        _Atomic(CUcontext) handle;
+        _Atomic bool held; // retained, and not reset since
+    } primary[DEVICES_MAX];
+} runtime = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct {
+    int device;
+    cudaError_t last_error;
+} thread;
+
+static void start(void)
+{
+    runtime.started = cuInit(0);
+    if (runtime.started == CUDA_SUCCESS)
+        runtime.started = cuDeviceGetCount(&runtime.device_count);
+    if (runtime.device_count > DEVICES_MAX)
+        runtime.device_count = DEVICES_MAX;
+}
+
+cudaError_t runtime_init(void)
+{
+    pthread_once(&runtime.once, start);
+    return runtime_code(runtime.started);
+}
+
+cudaError_t runtime_primary(int device, CUcontext *context)
+{
+    cudaError_t error = runtime_init();
+    if (error)
+        return error;
+    if (device < 0 || device >= runtime.device_count)
+        return cudaErrorInvalidDevice;
+    CUresult result = CUDA_SUCCESS;
+    pthread_mutex_lock(&runtime.lock);
+    if (!runtime.primary[device].held) {
+        result = cuDevicePrimaryCtxRetain(context, device);
+        if (result == CUDA_SUCCESS) {
+            runtime.primary[device].handle = *context;
+            runtime.primary[device].held = true;
+        }
+    }
+    *context = runtime.primary[device].handle;
+    pthread_mutex_unlock(&runtime.lock);
+    // After a kernel's fault the driver gives that, and a real runtime this.
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY
+               ? runtime_code(result)
+               : cudaErrorDevicesUnavailable;
+}
+
+cudaError_t runtime_begin(void)
+{
+    cudaError_t error = runtime_init();
+    if (error)
+        return error;
+    CUcontext context = NULL;
+    error = runtime_code(cuCtxGetCurrent(&context));
+    // The device's own may be current to the thread, and a reset by any thread have ended it.
+    if (error || (context && (context != runtime.primary[thread.device].handle ||
+                              runtime.primary[thread.device].held)))
+        return error;
+    error = runtime_primary(thread.device, &context);
+    return error ? error : runtime_code(cuCtxSetCurrent(context));
+}
+
+int runtime_device(void)
+{
+    CUdevice device;
+    CUcontext context = NULL;
+    if (runtime_init() == cudaSuccess && cuCtxGetCurrent(&context) == CUDA_SUCCESS && context &&
+        cuCtxGetDevice(&device) == CUDA_SUCCESS)
+        return device;
+    return thread.device;
+}
+
+// --- Errors -------------------------------------------------------------------------------------
+
+// Not being ready is an answer, not an error. Errors that stay, as those of kernels do, stay in the
+// driver, which returns them from every later call.
+void runtime_record(cudaError_t error)
+{
+    if (error && error != cudaErrorNotReady)
+        thread.last_error = error;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = thread.last_error;
+    thread.last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return thread.last_error;
+}
+
+cudaError_t runtime_missing(const char *name, atomic_bool *told)
+{
+    if (!atomic_exchange(told, true))
+        fprintf(stderr, "glint: simulated GPU: %s is not there yet\n", name);
+    return runtime_end(cudaErrorNotSupported);
+}
+
+cudaError_t runtime_refuse(const char *name, atomic_bool *told)
+{
+    const struct call_cancel cancel = call_hold_cancel();
+    struct call call = {.to = calls_to()};
+    if (call.to) {
+        call_begin(&call, name);
+        call_end(&call, cudaErrorNotSupported);
+    }
+    const cudaError_t result = runtime_missing(name, told);
+    call_let_cancel(cancel);
+    return result;
+}
+
+// The log is the driver's. Only where there is to be one is the driver asked, so that whoever
+// stands before it does not see a call that no program made.
+const struct calls *calls_open(void)
+{
+    const char *path = getenv("GLINT_SIM_LOG");
+    const void *table = NULL;
+    if (!path || !*path || cuGetExportTable(&table, &calls_id) != CUDA_SUCCESS)
+        return NULL;
+    const struct calls *calls = table;
+    return calls && calls->size_bytes >= sizeof *calls ? calls : NULL;
+}
+
+// --- The device of a thread ---------------------------------------------------------------------
+
+cudaError_t cudaGetDevice(int *device)
+{
+    if (!device)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_init());
+    *device = runtime_device();
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    CUcontext context;
+    RUNTIME_TRY(runtime_primary(device, &context));
+    thread.device = device;
+    return runtime_end(runtime_code(cuCtxSetCurrent(context)));
+}
+
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    CUcontext context;
+    RUNTIME_TRY(runtime_init());
+    if (flags & cudaInitDeviceFlagsAreValid)
+        RUNTIME_TRY(runtime_code(cuDevicePrimaryCtxSetFlags_v2(device, deviceFlags)));
+    return runtime_end(runtime_primary(device, &context));
+}
+
+cudaError_t cudaSetValidDevices(int *device_arr, int len)
+{
+    RUNTIME_TRY(runtime_init());
+    if (len > 0 && !device_arr)
+        return runtime_end(cudaErrorInvalidValue);
+    for (int i = 0; i < len; i++)
+        if (device_arr[i] < 0 || device_arr[i] >= runtime.device_count)
+            return runtime_end(cudaErrorInvalidDevice);
+    if (len > 0)
+        thread.device = device_arr[0];
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    if (!count)
+        return runtime_end(cudaErrorInvalidValue);
+    *count = 0;
+    RUNTIME_TRY(runtime_init());
+    *count = runtime.device_count;
+    return *count ? cudaSuccess : runtime_end(cudaErrorNoDevice);
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    RUNTIME_TRY(runtime_init());
+    int device = runtime_device();
+    pthread_mutex_lock(&runtime.lock);
+    CUresult result = CUDA_SUCCESS;
+    if (device < DEVICES_MAX && runtime.primary[device].held) {
+        runtime.primary[device].held = false;
+        result = cuDevicePrimaryCtxReset_v2(device);
+    }
+    pthread_mutex_unlock(&runtime.lock);
+    return runtime_end(runtime_code(result));
+}
+
+cudaError_t cudaDriverGetVersion(int *driverVersion)
+{
+    if (!driverVersion)
+        return runtime_end(cudaErrorInvalidValue);
+    return runtime_end(runtime_code(cuDriverGetVersion(driverVersion)));
+}
+
+cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
+{
+    if (!runtimeVersion)
+        return runtime_end(cudaErrorInvalidValue);
+    *runtimeVersion = runtime_version;
+    return cudaSuccess;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// libcudart.so.11.0: the functions whose form or whose structures are CUDA 11's own, beside those
+// that it shares with CUDA 12 (old.c). Texture references are refused.
+#include "old.h"
+
+#include <string.h>
+
+const int runtime_version = 11080;
+
+// Its last field is older than those for clusters: no more may be written.
+cudaError_t v11_attributes(void *attributes, const void *function)
+    EXPORTED_AS("cudaFuncGetAttributes");
+cudaError_t v11_attributes(void *attributes, const void *function)
+{
+    struct cudaFuncAttributes all;
+    if (!attributes)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_attributes(&all, function));
+    memcpy(attributes, &all, offsetof(struct cudaFuncAttributes, clusterDimMustBeSet));
+    return cudaSuccess;
+}
+
+cudaError_t v11_entry_point(const char *symbol, void **function, unsigned long long flags)
+    EXPORTED_AS("cudaGetDriverEntryPoint");
+cudaError_t v11_entry_point(const char *symbol, void **function, unsigned long long flags)
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, (unsigned)runtime_version, flags,
+                                            NULL);
+}
+
+cudaError_t v11_entry_point_ptsz(const char *symbol, void **function, unsigned long long flags)
+    EXPORTED_AS("cudaGetDriverEntryPoint_ptsz");
+cudaError_t v11_entry_point_ptsz(const char *symbol, void **function, unsigned long long flags)
+{
+    return cudaGetDriverEntryPointByVersion_ptsz(symbol, function, (unsigned)runtime_version, flags,
+                                                 NULL);
+}
+
+// --- Graphs -------------------------------------------------------------------------------------
+
+cudaError_t v11_instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error_node,
+                            char *log, size_t log_bytes) EXPORTED_AS("cudaGraphInstantiate");
+cudaError_t v11_instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *error_node,
+                            char *log, size_t log_bytes)
+{
+    if (error_node)
+        *error_node = NULL;
+    if (log && log_bytes)
+        log[0] = '\0';
+    return cudaGraphInstantiateWithFlags(exec, graph, 0);
+}
+
+cudaError_t v11_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error_node,
+                       enum cudaGraphExecUpdateResult *result) EXPORTED_AS("cudaGraphExecUpdate");
+cudaError_t v11_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *error_node,
+                       enum cudaGraphExecUpdateResult *result)
+{
+    CUgraphExecUpdateResultInfo info = {0};
+    cudaError_t error = RUNTIME(cuGraphExecUpdate_v2(exec, graph, &info));
+    if (error_node)
+        *error_node = info.errorNode;
+    if (result)
+        *result = (enum cudaGraphExecUpdateResult)info.result;
+    return error;
+}
+
+// --- Texture and surface references -------------------------------------------------------------
+
+// Registered before main() by whatever program declares one; only using one is refused.
+void v11_register_texture(void) EXPORTED_AS("__cudaRegisterTexture");
+void v11_register_texture(void) {}
+
+void v11_register_surface(void) EXPORTED_AS("__cudaRegisterSurface");
+void v11_register_surface(void) {}
+
+#define REFUSED(name)                                    \
+    cudaError_t refused_##name(void) DIRECTLY_AS(#name); \
+    cudaError_t refused_##name(void)                     \
+    {                                                    \
+        static atomic_bool told;                         \
+        return runtime_refuse(#name, &told);             \
+    }
+
+REFUSED(cudaBindSurfaceToArray)
+REFUSED(cudaBindTexture)
+REFUSED(cudaBindTexture2D)
+REFUSED(cudaBindTextureToArray)
+REFUSED(cudaBindTextureToMipmappedArray)
+REFUSED(cudaGetSurfaceReference)
+REFUSED(cudaGetTextureAlignmentOffset)
+REFUSED(cudaGetTextureReference)
+REFUSED(cudaUnbindTexture)
