@@ -8,11 +8,15 @@ target_compile_options(glint_gpusim PRIVATE -O3 $<$<C_COMPILER_ID:Clang>:-Wno-pa
 target_link_libraries(glint_gpusim PUBLIC m pthread)
 
 # The driver's API functions write the log. missing.c does so itself, proc.c defines none.
-glint_calls(driver gpusim/calls/calls.h 1 cudaabi/driver.h gpusim/driver/missing.c)
 file(GLOB sources CONFIGURE_DEPENDS src/gpusim/driver/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/src/gpusim/driver/missing.c ${PROJECT_SOURCE_DIR}/src/gpusim/driver/proc.c)
-glint_inner(driver ${sources})
-target_sources(glint_gpusim PRIVATE ${PROJECT_BINARY_DIR}/gpusim/driver_calls.c)
+set(declared 1 cudaabi/driver.h gpusim/driver/missing.c)
+glint_generate(driver_names.h names "" ${declared})
+glint_generate(driver_calls.c calls gpusim/calls/calls.h ${declared})
+glint_generate(driver_per_thread.c per_thread gpusim/driver/per_thread.h ${declared})
+set(per_thread ${PROJECT_BINARY_DIR}/gpusim/driver_per_thread.c)
+glint_inner(driver_names.h ${sources} ${per_thread})
+target_sources(glint_gpusim PRIVATE ${PROJECT_BINARY_DIR}/gpusim/driver_calls.c ${per_thread})
 
 # glint_make_libcuda(TARGET PART FOLDER) makes libcuda.so.1 from the part's archive PART in FOLDER. proc.c names
 # every function of the driver interface, so that it alone draws all of them from the archive.

@@ -5,16 +5,18 @@
 
 file(GLOB sources CONFIGURE_DEPENDS src/gpusim/runtime/*.c)
 list(TRANSFORM sources REPLACE "${PROJECT_SOURCE_DIR}/src/" "" OUTPUT_VARIABLE glint_runtime_sources)
-add_library(glint_runtime OBJECT ${sources} src/gpusim/calls/calls.c)
+set(per_thread ${PROJECT_BINARY_DIR}/gpusim/runtime_per_thread.c)
+add_library(glint_runtime OBJECT ${sources} ${per_thread} src/gpusim/calls/calls.c)
 # The function that a program called has to be on the call path: the recorder names calls by it.
 set(glint_runtime_options -fno-optimize-sibling-calls)
 target_compile_options(glint_runtime PRIVATE ${glint_runtime_options})
 
 # Inner names for all of them; the older versions' own functions have theirs already.
-glint_calls(runtime gpusim/calls/calls.h 0 cudaabi/runtime.h ${glint_runtime_sources}
-    gpusim/runtime/versions/v13.c)
+set(common 0 cudaabi/runtime.h ${glint_runtime_sources})
+glint_generate(runtime_names.h names "" ${common} gpusim/runtime/versions/v13.c)
+glint_generate(runtime_per_thread.c per_thread gpusim/runtime/per_thread.h ${common})
 file(GLOB versions CONFIGURE_DEPENDS src/gpusim/runtime/versions/*.c)
-glint_inner(runtime ${sources} ${versions})
+glint_inner(runtime_names.h ${sources} ${versions} ${per_thread})
 
 # glint_cudart(SUFFIX SOURCE...) makes libcudart.so.SUFFIX. The sources are in runtime/versions.
 function(glint_cudart suffix)
@@ -24,10 +26,11 @@ function(glint_cudart suffix)
     string(REPLACE "." "_" name ${suffix})
     set(target glint_cudart_${name})
     list(TRANSFORM ARGN PREPEND gpusim/runtime/versions/ OUTPUT_VARIABLE own)
-    glint_calls(runtime_${name} "gpusim/runtime/versions/old.h gpusim/calls/calls.h" 0 cudaabi/runtime.h
+    set(calls runtime_${name}_calls.c)
+    glint_generate(${calls} calls "gpusim/runtime/versions/old.h gpusim/calls/calls.h" 0 cudaabi/runtime.h
         ${glint_runtime_sources} ${own})
     list(TRANSFORM own PREPEND src/ OUTPUT_VARIABLE sources)
-    add_library(${target} SHARED ${sources} ${PROJECT_BINARY_DIR}/gpusim/runtime_${name}_calls.c
+    add_library(${target} SHARED ${sources} ${PROJECT_BINARY_DIR}/gpusim/${calls}
         $<TARGET_OBJECTS:glint_runtime>)
     target_compile_options(${target} PRIVATE ${glint_runtime_options})
     set_target_properties(${target} PROPERTIES
