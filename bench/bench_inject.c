@@ -9,7 +9,7 @@
 #include <unwind.h>
 
 #include "event/event.h"
-#include "inject/stack.h"
+#include "inject/stack/stack.h"
 
 enum { ROUNDS = 9, CALLS = 20000, CHAIN = 16 }; // with main and the C library, 21 frames
 

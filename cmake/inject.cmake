@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # libglint.so, which `glint record` loads into programs ahead of their libraries; and libglint-sync.so and
-# libglint-mpi.so, which stand before the C library and MPI where first uses are watched for (src/inject/inside.h).
+# libglint-mpi.so, which stand before the C library and MPI where first uses are watched for (src/inject/hooks/inside.h).
 
 # The parts it uses are compiled anew: sanitizers have to be a program's own.
+file(GLOB_RECURSE rooms CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/*.c)
+list(FILTER rooms EXCLUDE REGEX "/src/inject/(libc|mpi)/")
 file(GLOB sources CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/src/inject/*.c ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/plan/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
+    ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/plan/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
     ${PROJECT_SOURCE_DIR}/src/fatbin/*.c ${PROJECT_SOURCE_DIR}/src/ptx/*.c ${PROJECT_SOURCE_DIR}/src/instrument/*.c
     ${PROJECT_SOURCE_DIR}/src/device/*.c)
-add_library(glint_inject_preload SHARED ${sources})
+add_library(glint_inject_preload SHARED ${rooms} ${sources})
 set_target_properties(glint_inject_preload PROPERTIES
     OUTPUT_NAME glint
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint
@@ -35,7 +37,7 @@ if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     endif()
     target_compile_options(glint_inject_preload PRIVATE ${whole} -fno-tree-slp-vectorize)
     target_link_options(glint_inject_preload PRIVATE ${whole} -flto-partition=one)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/pool.c PROPERTIES COMPILE_OPTIONS -fno-lto)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/util/pool.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 
 # glint_outer(NAME FOLDER) makes libglint-NAME.so from src/inject/FOLDER. Bsymbolic: what it gives libglint.so are
@@ -43,7 +45,7 @@ endif()
 function(glint_outer name folder)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/${folder}/*.c)
     set(map ${PROJECT_SOURCE_DIR}/src/inject/${folder}/libglint-${name}.map)
-    add_library(glint_${name}_preload SHARED ${sources} ${PROJECT_SOURCE_DIR}/src/inject/next.c)
+    add_library(glint_${name}_preload SHARED ${sources} ${PROJECT_SOURCE_DIR}/src/inject/util/next.c)
     set_target_properties(glint_${name}_preload PROPERTIES
         OUTPUT_NAME glint-${name}
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint

@@ -13,7 +13,7 @@
 #include "base/base.h"
 #include "instrument/instrument.h"
 
-struct head { // as in src/inject/probe_cache.c
+struct head { // as in src/inject/probe/cache.c
     char magic[16];
     uint64_t key[2], bytes, sum[2];
 };

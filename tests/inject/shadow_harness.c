@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow_inner.h"
+#include "inject/shadow/inner.h"
 
 enum { RING_SLOTS = 1 << 16 };
 
@@ -40,7 +40,7 @@ static const char *const symbols[HOOK_AND_USED_COUNT] = {
 #define HOOK_BOTH(name, version, symbol, suffix, kind, how) [HOOK_##symbol] = #symbol,
 #define USED(symbol)                                        [HOOK_##symbol] = #symbol,
 #define TOLD(name, kind)
-#include "inject/hooks.def"
+#include "inject/core/hooks.def"
 };
 
 void *harness_driver(const char *name)

@@ -4,7 +4,7 @@
 #ifndef GLINT_TESTS_SHADOW_HARNESS_H
 #define GLINT_TESTS_SHADOW_HARNESS_H
 
-#include "inject/shadow.h"
+#include "inject/shadow/shadow.h"
 
 // A function of the driver.
 void *harness_driver(const char *name);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "inject/blocks.h"
+#include "inject/guard/blocks.h"
 
 static struct blocks *table;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock agrees with the system's, never runs backwards, and does without the processor's
 // counter where the system does.
-#include "inject/clock.h"
+#include "inject/util/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

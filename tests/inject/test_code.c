@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which code of a fatbin a device takes, and which PTX is the same code.
-#include "inject/code.h"
+#include "inject/util/code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the kept blocks of a pool is given out, and what is counted.
-#include "inject/correct_blocks.h"
+#include "inject/correct/memory/blocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -51,19 +51,19 @@ names "$folder/libglint-mpi.so" | diff -u "$work/mpi" - || { echo "not what mpi.
 # All that the table names, and nothing else of the driver.
 hooked=$(sed -n -e 's/^HOOK(\([^,]*\), [0-9]*, \([^,]*\),.*/\2/p' \
     -e 's/^HOOK_BOTH(\([^,]*\), [0-9]*, \([^,]*\), \([^,]*\),.*/\2 \2\3/p' \
-    "$GLINT_SOURCE_DIR/src/inject/hooks.def" | tr ' ' '\n' | sort)
+    "$GLINT_SOURCE_DIR/src/inject/core/hooks.def" | tr ' ' '\n' | sort)
 exported=$(echo "$shown" | grep '^cu' | sort)
 [ "$hooked" = "$exported" ] || { echo "the hooks are not those of hooks.def"; exit 1; }
 
 # The table agrees with the map of the driver that it is made for.
 sed -n -e 's/^HOOK(\([^,]*\), \([0-9]*\), \([^,]*\),.*/PROC(\1, \2, \3, NONE)/p' \
     -e 's/^HOOK_BOTH(\([^,]*\), \([0-9]*\), \([^,]*\), \([^,]*\),.*/PROC(\1, \2, \3, \3\4)/p' \
-    "$GLINT_SOURCE_DIR/src/inject/hooks.def" | while read -r line; do
+    "$GLINT_SOURCE_DIR/src/inject/core/hooks.def" | while read -r line; do
     grep -qxF "$line" "$GLINT_SOURCE_DIR/src/gpusim/driver/procs.def" || { echo "no $line"; exit 1; }
 done
 
 # Every version of a hooked name is hooked, so that a program is never given one of another version.
-sed -n 's/^HOOK\(_BOTH\)*(\([^,]*\),.*/\2/p' "$GLINT_SOURCE_DIR/src/inject/hooks.def" | sort | uniq -c |
+sed -n 's/^HOOK\(_BOTH\)*(\([^,]*\),.*/\2/p' "$GLINT_SOURCE_DIR/src/inject/core/hooks.def" | sort | uniq -c |
     while read -r count name; do
         [ "$(grep -c "^PROC($name," "$GLINT_SOURCE_DIR/src/gpusim/driver/procs.def")" = "$count" ] ||
             { echo "$name: not all versions"; exit 1; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of the variables in images of device code: PTX, cubins, and what a device takes of a
 // fatbin.
-#include "inject/globals.h"
+#include "inject/util/globals.h"
 
 #include <elf.h>
 #include <setjmp.h>

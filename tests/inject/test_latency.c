@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a kernel began that has no event before it: after what was before it on its stream, and
 // after the GPU can have known of it; one sample that is far off changes nothing.
-#include "inject/latency.h"
+#include "inject/util/latency.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

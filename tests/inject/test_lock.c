@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the lock: one at a time, also where the holder keeps it for longer than others try; and
 // errno is kept.
-#include "inject/lock.h"
+#include "inject/util/lock.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The object map: exact to the byte, ordered ends, parts, arrays, a million objects, many threads.
-#include "inject/objects.h"
+#include "inject/core/objects.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function's name is found in a mangled name, with its scopes; and nothing where there is none.
-#include "inject/plain_name.h"
+#include "inject/util/plain_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

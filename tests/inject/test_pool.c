@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libglint.so's own memory: aligned, kept apart, used again, and NULL where there is no more.
-#include "inject/pool.h"
+#include "inject/util/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

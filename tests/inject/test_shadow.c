@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow_inner.h"
+#include "inject/shadow/inner.h"
 #include "shadow_harness.h"
 
 static void synchronize(void)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow_inner.h"
+#include "inject/shadow/inner.h"
 #include "shadow_world.h"
 
 // --- Without room --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow_inner.h"
+#include "inject/shadow/inner.h"
 #include "shadow_harness.h"
 
 static int start(void **unused)

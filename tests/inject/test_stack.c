@@ -25,8 +25,8 @@
 #include <unwind.h>
 
 #include "frames/frames.h"
-#include "inject/stack.h"
-#include "inject/unwind.h"
+#include "inject/stack/stack.h"
+#include "inject/stack/unwind.h"
 
 static uint64_t test_random(uint64_t *state)
 {

@@ -37,15 +37,23 @@ if(TARGET test_inject_stack)
     plugin(two 100 2)
 endif()
 
-if(TARGET test_inject_pool) # which is part of the library only
-    target_sources(test_inject_pool PRIVATE ${PROJECT_SOURCE_DIR}/src/inject/pool.c)
-endif()
+# inject_source(NAME FILE...) adds files that are part of the library only to a unit test.
+function(inject_source name)
+    if(TARGET test_inject_${name})
+        list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/inject/)
+        target_sources(test_inject_${name} PRIVATE ${ARGN})
+    endif()
+endfunction()
+inject_source(pool util/pool.c)
+inject_source(objects core/objects.c)
+inject_source(blocks guard/blocks.c)
+inject_source(correct_blocks correct/memory/blocks.c)
 
 # Shadow memory alone, on the simulated GPU: see shadow_harness.h.
 foreach(name IN ITEMS shadow shadow_bounds shadow_elements shadow_reduce shadow_replays)
     if(TARGET test_inject_${name} AND TARGET glint_libcuda)
-        file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow*.c
-            ${PROJECT_SOURCE_DIR}/src/inject/tail.c)
+        file(GLOB shadow_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/shadow/*.c
+            ${PROJECT_SOURCE_DIR}/src/inject/core/objects.c ${PROJECT_SOURCE_DIR}/src/inject/core/tail.c)
         target_sources(test_inject_${name} PRIVATE inject/shadow_harness.c inject/shadow_world.c ${shadow_sources})
         target_compile_definitions(test_inject_${name} PRIVATE HARNESS_DRIVER="$<TARGET_FILE:glint_libcuda>")
         target_link_libraries(test_inject_${name} PRIVATE ${CMAKE_DL_LIBS} pthread)

@@ -6,7 +6,7 @@
 #include <sys/times.h>
 #include <time.h>
 
-#include "inject/next.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 // Some are chosen by the loader (STT_GNU_IFUNC), which alone can say what they are.

@@ -15,8 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "inject/inside.h"
-#include "inject/next.h"
+#include "inject/hooks/inside.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 // Memory that a function is about to hand over. Several pieces are as one that holds them all; but

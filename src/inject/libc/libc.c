@@ -3,7 +3,7 @@
 // nothing, everything is passed on to the C library.
 #include "libc.h"
 
-#include "inject/next.h"
+#include "inject/util/next.h"
 
 const struct inside *_Atomic libc_joined;
 

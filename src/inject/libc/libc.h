@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "inject/inside.h"
+#include "inject/hooks/inside.h"
 
 extern const struct inside *_Atomic libc_joined; // written once, by the constructor
 

@@ -7,8 +7,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "inject/entry.h"
-#include "inject/next.h"
+#include "inject/util/entry.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 static const char *base_of(const char *path)

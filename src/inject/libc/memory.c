@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 
 #include "event/event.h"
-#include "inject/inside.h"
-#include "inject/next.h"
+#include "inject/hooks/inside.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 enum { LEAST_BYTES = 16 << 10 }; // smaller blocks are not remembered

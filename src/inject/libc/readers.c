@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
-#include "inject/next.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 static void opened(int file)

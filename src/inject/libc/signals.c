@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C library's functions that set signal handlers and masks. A thread that blocks SIGSEGV dies
 // when it touches a closed page. So handlers and masks of threads that are set the usual way are
-// kept by libglint.so (first_use_signals.c), which never really blocks the signal. All other ways
+// kept by libglint.so (guard/signals.c), which never really blocks the signal. All other ways
 // to block it, of which a program uses none or few, are left to do what they do, but pages are
 // neither closed nor kept closed from then on (struct inside.give_up).
 //
 // What is not seen here are system calls that do not come by a function of the C library, and masks
 // that a handler writes into the context to which it returns. Before pages are closed the masks of
-// all threads are looked at (first_use_threads.c), so those matter only while pages are closed.
+// all threads are looked at (guard/threads.c), so those matter only while pages are closed.
 #include <aio.h>
 #include <errno.h>
 #include <mqueue.h>
@@ -22,9 +22,9 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "inject/entry.h"
-#include "inject/inside.h"
-#include "inject/next.h"
+#include "inject/hooks/inside.h"
+#include "inject/util/entry.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 const char libc_blocked[] = "the program blocks SIGSEGV";

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inject/next.h"
+#include "inject/util/next.h"
 #include "libc.h"
 
 enum { MOST = 64, LEAST_BYTES = 64 << 10, MOST_OF_ONE = 32 << 20, MOST_BYTES = 64 << 20 };

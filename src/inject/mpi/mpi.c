@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of MPI that are given memory of the program's. MPI may let other processes read and
 // write it, which fail on closed pages as the system does: what MPI is given is opened before, told
-// as used, and not closed while MPI has it (first_use_flight.c, where that is beyond the call).
+// as used, and not closed while MPI has it (guard/flight.c, where that is beyond the call).
 //
 // All of their arguments are as large as a register or less, handles too, which are ints in some
 // MPIs and pointers in others: they are passed on as they come. How large data is MPI is asked. Its
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inject/inside.h"
-#include "inject/next.h"
+#include "inject/hooks/inside.h"
+#include "inject/util/next.h"
 
 enum how { ENDS, REQUEST, AGAIN, OUTLIVES, GOOD, COMPLETE, COMPLETE_ALL, START, FREE, MAP };
 

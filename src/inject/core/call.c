@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every hook does around the driver's function: who, where, when, whether it waited, and the
+// record.
+//
+// Whether a call waited is told without waiting: it is one that waits, and work was pending when it
+// began (the driver says of a stream that it is not ready). Streams that nothing was given since
+// they were last known to be idle are not asked.
+#include "call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "inject/correct/correct.h"
+#include "inject/correct/memory/back.h"
+#include "inject/correct/memory/pool.h"
+#include "inject/probe/probe.h"
+#include "inject/uses/first_use.h"
+#include "tail.h"
+
+void *call_stands[HOOK_COUNT];
+
+static uint32_t path_of(const struct call *call)
+{
+    return state.stacks ? stack_from(state.stacks, state.ring, call->caller) : 0;
+}
+
+bool call_begin(struct call *call, enum hook hook, CUstream stream, struct unwind_registers caller)
+{
+    if (!state_on() || inject_thread.depth)
+        return false;
+    call->error = errno;
+    inject_thread.depth = 1;
+    inject_thread.call = call;
+    const struct hook_row *row = &hook_rows[hook];
+    call->hook = hook;
+    call->caller = caller;
+    call->how = row->how;
+    call->kind = row->kind;
+    call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
+    call->context = call->current = context_current();
+    call->stream = NULL;
+    call->number_of_stream = call->number_of_context = 0;
+    call->waited_is_known = false;
+    call->quiet = row->how & HOOK_HIDDEN;
+    call->submits = false;
+    call->pending_count = 0;
+    call->event = NULL;
+    call->before.known = call->after.known = false;
+    call->probe = NULL;
+    call->refused = CUDA_SUCCESS;
+    call->flies = false;
+    call->replays = NULL;
+    call->timing = (struct timing){0};
+    memset(&call->detail, 0, sizeof(call->detail));
+    // A query may turn out not to be worth telling: it has its number when it is told.
+    const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
+    call->number = call->quiet || query ? 0 : next_number(&state.calls);
+    call->stack = call->quiet ? 0 : path_of(call);
+    if (stream != NO_STREAM) {
+        call->stream = stream_of(stream, row->per_thread, call->context);
+        if (call->stream && call_captured(call))
+            call->flags |= EVENT_CALL_CAPTURED;
+    }
+    return true;
+}
+
+bool call_captured(const struct call *call)
+{
+    if (!call->stream || !atomic_load_explicit(&state.captures, memory_order_relaxed))
+        return false;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return REAL(cuStreamIsCapturing)(call->stream->handle, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+static bool can_ask(const struct call *call, const struct stream *stream)
+{
+    return stream_can_name(stream, call->stream, call->current);
+}
+
+// What glint has put behind the program's work does not count.
+static bool is_pending(const struct call *call, struct stream *stream)
+{
+    return can_ask(call, stream) && REAL(cuStreamQuery)(stream->handle) == CUDA_ERROR_NOT_READY &&
+           !tail_is_all(stream);
+}
+
+// Notes the streams on which work is pending of those that the call waits for: its own, with those
+// that the legacy stream waits for; or without one all of the context.
+static void ask_for_pending(struct call *call)
+{
+    struct stream *streams[CALL_MOST_STREAMS];
+    size_t count = 0;
+    struct context *about = call->stream ? call->stream->context : call->context;
+    if (call->event) {
+        call->pending_count = REAL(cuEventQuery)(call->event) == CUDA_ERROR_NOT_READY;
+        call->pending[0] = NULL;
+        return;
+    }
+    if (!call->stream) // what comes from now on makes it busy again
+        atomic_store(&about->busy, false);
+    if (!call->stream || call->stream->flags & EVENT_STREAM_LEGACY)
+        count = streams_of(call->context, call->stream != NULL, streams, CALL_MOST_STREAMS);
+    else
+        streams[count++] = call->stream;
+    bool busy = count == CALL_MOST_STREAMS;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t enqueued = atomic_load(&streams[i]->enqueued);
+        if (enqueued == atomic_load(&streams[i]->idle))
+            continue;
+        const CUresult result = can_ask(call, streams[i]) ? REAL(cuStreamQuery)(streams[i]->handle)
+                                                          : CUDA_ERROR_INVALID_HANDLE;
+        if (result == CUDA_SUCCESS) {
+            stream_idle(streams[i], enqueued);
+            continue;
+        }
+        busy = true;
+        if (result == CUDA_ERROR_NOT_READY && !tail_is_all(streams[i])) {
+            call->pending_at[call->pending_count] = enqueued;
+            call->pending[call->pending_count++] = streams[i];
+        }
+    }
+    if (busy)
+        atomic_store(&about->busy, true);
+}
+
+static void look_for_pending(struct call *call)
+{
+    const struct context *about = call->stream ? call->stream->context : call->context;
+    if (!call->context || (!call->event && !atomic_load(&about->busy)) || !state_ask())
+        return;
+    ask_for_pending(call);
+    state_asked();
+}
+
+static bool was_pending(const struct call *call, const struct stream *stream)
+{
+    bool found = false;
+    for (unsigned i = 0; !found && i < call->pending_count; i++)
+        found = call->pending[i] == stream;
+    return found;
+}
+
+// Whether what was pending when it began was done before it returned. Where the driver has done
+// what was asked, the function is one that waits. Asking whether all is done now would miss those
+// that leave work of their own behind, or the event for its time; so that is done only where the
+// call failed, or is none that always waits. The streams of a context that is gone have nothing
+// pending, and must not be asked: the driver may follow what it has freed.
+static bool has_waited(const struct call *call)
+{
+    if (call->result == CUDA_SUCCESS && (!(call->how & HOOK_UNSURE) || context_is_gone(call)))
+        return true;
+    if (call->event || !state_ask())
+        return false;
+    // Of the streams that there still are.
+    struct stream *streams[CALL_MOST_STREAMS];
+    const size_t count = streams_of(call->pending[0]->context, false, streams, CALL_MOST_STREAMS);
+    bool waited = true;
+    for (size_t i = 0; waited && i < count; i++)
+        waited = !was_pending(call, streams[i]) || !is_pending(call, streams[i]);
+    state_asked();
+    return waited;
+}
+
+void call_start(struct call *call)
+{
+    const bool captured = call->flags & EVENT_CALL_CAPTURED;
+    if (call->how & HOOK_WAITS && !captured)
+        look_for_pending(call);
+    if (call->how & HOOK_TIMED && state.timestamps && !captured)
+        gpu_time_before(call);
+    first_use_before(call);
+    correct_before(call);
+    if (correct_on) {
+        correct_pool_before(call);
+        correct_uses_before(call);
+    }
+    errno = call->error;
+    call->start_ns = now_ns();
+}
+
+bool call_lacks_memory(CUresult result)
+{
+    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && correct_on &&
+           (correct_back_give_back() | correct_pool_give_back());
+}
+
+// Whether the call may leave work on its stream. A copy or a fill may even where it is called
+// synchronous.
+static bool is_work(const struct call *call)
+{
+    return call->stream && !(call->flags & EVENT_CALL_CAPTURED) &&
+           call->how & (HOOK_ASYNC | HOOK_TIMED) && call->kind != EVENT_CALL_SYNC &&
+           call->kind != EVENT_CALL_STREAM;
+}
+
+// Whether the streams that were pending have done what they had been given when it began.
+static bool has_synchronized(const struct call *call)
+{
+    return call->result == CUDA_SUCCESS && call->kind == EVENT_CALL_SYNC && !call->event &&
+           !(call->how & HOOK_UNSURE);
+}
+
+void call_stop(struct call *call, CUresult result)
+{
+    call->end_ns = now_ns();
+    call->error = errno;
+    call->result = result;
+    if (result == CUDA_SUCCESS && is_work(call))
+        stream_program_work(call->stream);
+    if (call->timing.after)
+        gpu_time_after(call);
+    if (call->pending_count && has_waited(call)) {
+        call->flags |= EVENT_CALL_WAITED;
+        for (unsigned i = 0; has_synchronized(call) && i < call->pending_count; i++)
+            stream_idle(call->pending[i], call->pending_at[i]);
+    }
+}
+
+// Polling would fill the ring: of a row of the same question with the same answer one is told.
+static bool is_repeated(const struct call *call)
+{
+    struct thread_state *thread = &inject_thread;
+    const bool not_ready = call->result == CUDA_ERROR_NOT_READY && call->kind == EVENT_CALL_SYNC;
+    const void *about = call->event ? (const void *)call->event : (const void *)call->stream;
+    if (not_ready && thread->last_query == (uint32_t)call->hook && thread->last_handle == about)
+        return true;
+    thread->last_query = (uint32_t)call->hook;
+    thread->last_handle = not_ready ? about : NULL;
+    return false;
+}
+
+static inline struct event_call record_of(const struct call *call)
+{
+    const bool waited = call->flags & EVENT_CALL_WAITED && call->waited_is_known;
+    return (struct event_call){
+        .number = call->number,
+        .start_ns = call->start_ns,
+        .end_ns = call->end_ns,
+        .function = (uint32_t)call->hook + 1,
+        .thread = thread_number(),
+        .context = call->stream              ? call->stream->context->number
+                   : call->number_of_context ? call->number_of_context
+                   : call->context           ? call->context->number
+                                             : 0,
+        .stream = call->stream ? call->stream->number : call->number_of_stream,
+        .stack = call->stack,
+        .result = (int32_t)call->result,
+        .waited_ns = waited ? call->end_ns - call->start_ns : 0,
+        .kind = call->kind,
+        .flags = call->flags,
+    };
+}
+
+static bool is_about_memory(const struct call *call)
+{
+    return call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE ||
+           call->kind == EVENT_CALL_MEMORY;
+}
+
+static __attribute__((noinline)) void put_whole(const struct call *call)
+{
+    static const uint8_t detail_bytes[EVENT_CALL_KINDS] = {
+        [EVENT_CALL_ALLOC] = sizeof(struct event_alloc),
+        [EVENT_CALL_FREE] = sizeof(struct event_alloc),
+        [EVENT_CALL_COPY] = sizeof(struct event_copy),
+        [EVENT_CALL_SET] = sizeof(struct event_set),
+        [EVENT_CALL_LAUNCH] = sizeof(struct event_launch),
+        [EVENT_CALL_GRAPH_LAUNCH] = sizeof(struct event_graph),
+        [EVENT_CALL_SYNC] = sizeof(struct event_sync),
+        [EVENT_CALL_EVENT_RECORD] = sizeof(struct event_sync),
+        [EVENT_CALL_EVENT_WAIT] = sizeof(struct event_sync),
+        [EVENT_CALL_MEMORY] = sizeof(struct event_alloc),
+    };
+    const struct event_call record = record_of(call);
+    const struct event_piece pieces[] = {{&record, sizeof(record)},
+                                         {&call->detail, detail_bytes[call->kind]}};
+    event_put_pieces(state.ring, EVENT_CALL, pieces, 2);
+}
+
+// Most calls about memory go straight from registers into the ring: a record made in memory would
+// be written in small pieces and read back in large ones, for which processors wait.
+void call_put(const struct call *call)
+{
+    if (is_about_memory(call)) {
+        const struct event_call record = record_of(call);
+        if (event_put_short(state.ring, &record, &call->detail.alloc))
+            return;
+    }
+    put_whole(call);
+}
+
+void call_tell(struct call *call)
+{
+    call->quiet = false;
+    call->number = next_number(&state.calls);
+    call->stack = path_of(call);
+}
+
+CUresult call_end(struct call *call)
+{
+    if (!call->quiet && !is_repeated(call)) {
+        if (!call->number)
+            call->number = next_number(&state.calls);
+        call_put(call);
+    }
+    if (state.timestamps)
+        gpu_time_read(call);
+    first_use_after(call); // before the GPU is given work of our own
+    if (state.probes)
+        probe_call_end(call);
+    correct_after(call);
+    if (correct_on)
+        correct_back_after(call);
+    inject_thread.call = NULL;
+    inject_thread.depth = 0;
+    errno = call->error;
+    return call->result;
+}
+
+void call_alloc(struct call *call, uint64_t address, uint64_t bytes, uint64_t object)
+{
+    call->detail.alloc = (struct event_alloc){.address = address, .bytes = bytes, .object = object};
+}
+
+void call_sync(struct call *call, uint64_t event, uint32_t stream, uint32_t record)
+{
+    call->detail.sync = (struct event_sync){event, stream, record};
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a graph does, as the driver tells it: its nodes with their parameters, those of child graphs
+// in their places, in an order that the edges allow; and the edges.
+#ifndef GLINT_INJECT_CORE_GRAPH_NODES_H
+#define GLINT_INJECT_CORE_GRAPH_NODES_H
+
+#include "call.h"
+
+struct node {
+    CUgraphNode handle;
+    CUdeviceptr address; // that it allocates or frees
+    uint32_t children;   // of a child graph: nodes that follow and belong to it
+    bool disabled;
+    bool loose; // allocates what no node of the graph frees: each launch makes an object anew
+    bool leads, follows; // an edge of its own graph leads from it, or to it
+    struct event_node told;
+};
+
+struct graph {
+    uint64_t number;
+    BASE_ARRAY(struct node) nodes;
+    BASE_ARRAY(struct event_edge) edges;
+};
+
+// Fills an empty graph. Memory of its nodes that is no object yet becomes one, by the call. A graph
+// within a graph begins at a depth of 1.
+void graph_expand(struct graph *graph, CUgraph handle, struct call *call, unsigned depth);
+void graph_fini(struct graph *graph);
+
+struct event_node graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params);
+struct event_node graph_copy_node(const CUDA_MEMCPY3D *copy);
+struct event_node graph_set_node(const CUDA_MEMSET_NODE_PARAMS *set);
+struct event_node graph_event_node(uint8_t kind, CUevent event);
+CUDA_KERNEL_NODE_PARAMS graph_newer_params(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+
+// An object for memory of a graph; returns its number.
+uint64_t graph_begin_memory(struct call *call, CUdeviceptr address, uint64_t bytes);
+
+#endif

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan in the corrected program: read at the start; which of its rows is for a call; and what
+// was done, row by row. A call path's number is compared with the plan once, when it is met for the
+// first time, frame by frame: images by their build ids, so that one of another build never
+// matches.
+#include "correct.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/correct/memory/ask.h"
+#include "inject/correct/memory/back.h"
+#include "inject/correct/memory/pool.h"
+#include "inner.h"
+
+bool correct_on;
+
+enum {
+    PATHS_MOST = 1 << 20, // with higher numbers, all is native
+    PLAN_MOST_BYTES = 64 << 20,
+};
+
+struct counts {
+    _Atomic uint32_t stack;
+    _Atomic uint64_t count[EVENT_CORRECTION_COUNTS];
+};
+
+static struct {
+    struct plan plan;
+    uint64_t *hashes;        // of the rows' paths
+    uint32_t *next;          // the next row with the same path, from 1; 0: none
+    _Atomic uint32_t *paths; // by number: 0 not met yet, 1 no row, else 1 + the first row's number
+    struct counts *counts;   // [0]: of the process
+    _Atomic bool *said;      // by image of the plan: that another build of it is here
+} corrected;
+
+void correct_stand(enum hook hook, void *function)
+{
+    call_stands[hook] = function;
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+static char *read_file(const char *path, size_t *bytes)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const off_t size = file < 0 ? -1 : lseek(file, 0, SEEK_END);
+    char *text = size > 0 && size <= PLAN_MOST_BYTES ? malloc((size_t)size) : NULL;
+    size_t got = 0;
+    while (text && got < (size_t)size) {
+        const ssize_t more = pread(file, text + got, (size_t)size - got, (off_t)got);
+        if (more <= 0)
+            break;
+        got += (size_t)more;
+    }
+    if (file >= 0)
+        close(file);
+    if (text && got < (size_t)size) {
+        free(text);
+        text = NULL;
+    }
+    *bytes = got;
+    return text;
+}
+
+static uint64_t hash_frame(uint64_t hash, uint32_t image, uint64_t offset)
+{
+    hash = (hash ^ offset ^ (uint64_t)image << 48) * UINT64_C(0x9FB21C651E98DF25);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_row(const struct plan_row *row)
+{
+    uint64_t hash = row->truncated;
+    for (size_t i = 0; i < row->frame_count; i++) {
+        const struct plan_frame *frame = &corrected.plan.frames.items[row->first + i];
+        hash = hash_frame(hash, frame->image, frame->offset);
+    }
+    return hash;
+}
+
+static bool same_path(const struct plan_row *a, const struct plan_row *b)
+{
+    if (a->truncated != b->truncated || a->frame_count != b->frame_count)
+        return false;
+    for (size_t i = 0; i < a->frame_count; i++) {
+        const struct plan_frame *one = &corrected.plan.frames.items[a->first + i];
+        const struct plan_frame *other = &corrected.plan.frames.items[b->first + i];
+        if (one->image != other->image || one->offset != other->offset)
+            return false;
+    }
+    return true;
+}
+
+static bool prepare_rows(void)
+{
+    const size_t count = corrected.plan.rows.count;
+    corrected.hashes = calloc(count + 1, sizeof(*corrected.hashes));
+    corrected.next = calloc(count + 1, sizeof(*corrected.next));
+    corrected.counts = calloc(count + 1, sizeof(*corrected.counts));
+    corrected.said = calloc(corrected.plan.images.count + 1, sizeof(*corrected.said));
+    void *paths = mmap(NULL, PATHS_MOST * sizeof(*corrected.paths), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    corrected.paths = paths == MAP_FAILED ? NULL : paths;
+    if (!corrected.hashes || !corrected.next || !corrected.counts || !corrected.said ||
+        !corrected.paths)
+        return false;
+    const struct plan_row *rows = corrected.plan.rows.items;
+    for (size_t i = 0; i < count; i++)
+        corrected.hashes[i] = hash_row(&rows[i]);
+    struct base_map last = {0}; // by hash: the last row
+    bool good = true;
+    for (size_t i = count; i-- > 0 && good;) {
+        uint64_t *value = base_map_put(&last, corrected.hashes[i], NULL);
+        good = value != NULL;
+        if (good && *value && same_path(&rows[i], &rows[*value - 1]))
+            corrected.next[i] = (uint32_t)*value;
+        if (good)
+            *value = i + 1;
+    }
+    base_map_fini(&last);
+    return good;
+}
+
+static void refuse(const char *path, const struct base_error *error)
+{
+    char why[BASE_ERROR_TEXT], text[BASE_ERROR_TEXT + 512];
+    base_error_text(error, why, sizeof(why));
+    snprintf(text, sizeof(text), "nothing is corrected: the plan %s: %s", path, why);
+    state_note(EVENT_ERROR, text);
+}
+
+void correct_start(void)
+{
+    correct_on = false;
+    memset(call_stands, 0, sizeof(call_stands));
+    memset(&corrected, 0, sizeof(corrected)); // a child's is its parent's copy, and left behind
+    const char *path = getenv(PLAN_VARIABLE);
+    if (!path || !*path)
+        return;
+    struct base_error error = {0};
+    size_t bytes;
+    char *text = read_file(path, &bytes);
+    enum base_code code = text ? plan_read(text, bytes, &corrected.plan, &error)
+                               : base_fail(&error, BASE_IO, "it cannot be read");
+    free(text);
+    if (code == BASE_OK && !prepare_rows())
+        code = base_fail(&error, BASE_NO_MEMORY, "out of memory");
+    if (code != BASE_OK) {
+        refuse(path, &error);
+        return;
+    }
+    correct_owed_start();
+    correct_sync_start();
+    correct_copy_start();
+    correct_pool_start();
+    correct_back_start();
+    correct_uses_start();
+    correct_ask_start();
+    correct_on = true;
+}
+
+// --- The row of a call ---------------------------------------------------------------------------
+
+static bool has_id(const char *hex, const struct event_image *image)
+{
+    static const char figures[] = "0123456789abcdef";
+    for (uint32_t i = 0; i < image->build_id_bytes; i++) {
+        if (hex[2 * i] != figures[image->build_id[i] >> 4] ||
+            hex[2 * i + 1] != figures[image->build_id[i] & 15])
+            return false;
+    }
+    return image->build_id_bytes && !hex[2 * image->build_id_bytes];
+}
+
+static void say_other_build(const struct images_image *image)
+{
+    for (size_t i = 0; i < corrected.plan.images.count; i++) {
+        const char *path = corrected.plan.images.items[i].path;
+        if (strlen(path) != image->path_bytes || memcmp(path, image->path, image->path_bytes) != 0)
+            continue;
+        if (atomic_exchange(&corrected.said[i], true))
+            return;
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 "%s is of another build than the profile's: no call path through it is corrected",
+                 path);
+        state_note(EVENT_WARNING, text);
+        return;
+    }
+}
+
+// The plan's index of the process's image; UINT32_MAX: it is not in the plan.
+static uint32_t find_image(uint32_t number)
+{
+    if (!number)
+        return UINT32_MAX;
+    const struct images_image *image = images_at(stack_images(state.stacks), number);
+    for (size_t i = 0; i < corrected.plan.images.count; i++)
+        if (has_id(corrected.plan.images.items[i].build_id, &image->event))
+            return (uint32_t)i;
+    say_other_build(image);
+    return UINT32_MAX;
+}
+
+// Where the path leaves CUDA's libraries.
+static uint32_t first_above(const struct unwind_path *path)
+{
+    uint32_t first = 0;
+    while (first < path->depth && path->image[first]) {
+        const struct images_image *image =
+            images_at(stack_images(state.stacks), path->image[first]);
+        if (!plan_is_below(image->path, image->path_bytes))
+            break;
+        first++;
+    }
+    return first;
+}
+
+// Number of the first row with the path that leads to the call; 0: none. Apart: its frame is large.
+static __attribute__((noinline)) uint32_t match(const struct call *call)
+{
+    struct unwind_path path;
+    struct plan_frame frames[UNWIND_MOST] = {{0}};
+    stack_walk(state.stacks, call->caller, &path);
+    uint64_t hash = path.truncated;
+    const uint32_t first = first_above(&path), depth = path.depth - first;
+    for (uint32_t i = first; i < path.depth; i++) {
+        const uint32_t image = find_image(path.image[i]);
+        if (image == UINT32_MAX)
+            return 0;
+        frames[i - first] = (struct plan_frame){
+            image, path.pc[i] - images_at(stack_images(state.stacks), path.image[i])->event.bias};
+        hash = hash_frame(hash, frames[i - first].image, frames[i - first].offset);
+    }
+    for (size_t i = 0; i < corrected.plan.rows.count; i++) {
+        const struct plan_row *row = &corrected.plan.rows.items[i];
+        if (corrected.hashes[i] != hash || row->frame_count != depth ||
+            row->truncated != path.truncated)
+            continue;
+        const struct plan_frame *own = &corrected.plan.frames.items[row->first];
+        bool same = true;
+        for (uint32_t k = 0; same && k < depth; k++)
+            same = own[k].image == frames[k].image && own[k].offset == frames[k].offset;
+        if (same)
+            return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static uint32_t first_row(const struct call *call)
+{
+    if (!call || !call->stack || call->stack >= PATHS_MOST || !state.stacks)
+        return 0;
+    _Atomic uint32_t *place = &corrected.paths[call->stack];
+    uint32_t known = atomic_load_explicit(place, memory_order_acquire);
+    if (!known) {
+        known = match(call) + 1;
+        for (uint32_t i = known - 1; i; i = corrected.next[i - 1])
+            atomic_store_explicit(&corrected.counts[i].stack, call->stack, memory_order_relaxed);
+        atomic_store_explicit(place, known, memory_order_release);
+    }
+    return known - 1;
+}
+
+static const struct plan_row *find_row(uint32_t number, enum plan_remedy remedy)
+{
+    while (number && corrected.plan.rows.items[number - 1].remedy != remedy)
+        number = corrected.next[number - 1];
+    return number ? &corrected.plan.rows.items[number - 1] : NULL;
+}
+
+const struct plan_row *correct_row(enum plan_remedy remedy)
+{
+    return correct_on ? find_row(first_row(inject_thread.call), remedy) : NULL;
+}
+
+bool correct_has_row(void)
+{
+    return correct_on && first_row(inject_thread.call);
+}
+
+const struct plan_row *correct_row_after(const struct plan_row *after)
+{
+    return find_row(corrected.next[after - corrected.plan.rows.items], after->remedy);
+}
+
+const struct plan_row *correct_row_of(size_t number)
+{
+    return &corrected.plan.rows.items[number - 1];
+}
+
+size_t correct_row_number(const struct plan_row *row)
+{
+    return (size_t)(row - corrected.plan.rows.items) + 1;
+}
+
+bool correct_is_plain(const char *kernel)
+{
+    for (size_t i = 0; i < corrected.plan.kernels.count; i++) {
+        if (strcmp(corrected.plan.kernels.items[i], kernel) == 0)
+            return true;
+    }
+    return false;
+}
+
+// --- What was done -------------------------------------------------------------------------------
+
+static void tell(size_t number)
+{
+    struct counts *counts = &corrected.counts[number];
+    struct event_correction record = {
+        .row = (uint32_t)number,
+        .remedy = number ? (uint32_t)corrected.plan.rows.items[number - 1].remedy : PLAN_NONE,
+        .stack = atomic_load_explicit(&counts->stack, memory_order_relaxed)};
+    for (unsigned i = 0; i < EVENT_CORRECTION_COUNTS; i++)
+        record.counts[i] = atomic_load_explicit(&counts->count[i], memory_order_relaxed);
+    put(EVENT_CORRECTION, &record, sizeof(record), NULL, 0);
+}
+
+// Told when a count has doubled, so that a process that does not come to its end has told nearly
+// all.
+void correct_count(const struct plan_row *row, enum event_correction_count what, uint64_t n)
+{
+    const size_t number = row ? correct_row_number(row) : 0;
+    _Atomic uint64_t *count = &corrected.counts[number].count[what];
+    if (what == EVENT_CORRECTION_PEAK_BYTES || what == EVENT_CORRECTION_NATIVE_PEAK_BYTES) {
+        uint64_t highest = atomic_load_explicit(count, memory_order_relaxed);
+        while (highest < n && !atomic_compare_exchange_weak(count, &highest, n))
+            ;
+        return;
+    }
+    const uint64_t before = atomic_fetch_add_explicit(count, n, memory_order_relaxed);
+    if ((what == EVENT_CORRECTION_APPLIED || what == EVENT_CORRECTION_LEFT) &&
+        (before & (before + n)) == 0)
+        tell(number);
+}
+
+void correct_finish(void)
+{
+    if (!correct_on)
+        return;
+    correct_end();
+    for (size_t i = 0; i <= corrected.plan.rows.count; i++)
+        tell(i);
+}

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects whose memory is there only while it is used, by the virtual memory interface. At the
+// allocation addresses are reserved. Memory comes before the first call that may use them. After
+// the last use that was learned the object may go where it costs nothing: into the host's memory,
+// mapped at the same addresses, so that a use that nobody foresaw, even by a pointer that only the
+// device knows, finds its contents; only slower. It goes when other memory is needed, and not
+// before.
+//
+// The program sees none of it. Where it natively would have run out of memory, it still does.
+#include "back.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/correct/correct.h"
+#include "pieces.h"
+#include "pool.h"
+
+enum {
+    NEAR_BYTES = 4096, // a pointer so far beside an object may be meant for it
+    LEAST_GRANULARITIES = 2,
+    PLENTY_BYTES = 256 << 20,
+};
+
+enum where { NOWHERE, ON_DEVICE, ON_HOST };
+
+struct backing {
+    uint64_t address;
+    uint64_t bytes, size_bytes; // as asked for, and in whole granularities
+    struct context *context;
+    const struct plan_row *row;
+    size_t last_use; // number of the row; 0: not known, or its free
+    uint64_t seen;   // calls on that path since the allocation
+    enum where where;
+    bool over; // the last use has been
+    bool stays;
+    CUmemGenericAllocationHandle handle;
+};
+
+static struct {
+    _Atomic uint32_t live; // objects; anybody may look
+    pthread_mutex_t lock;  // protects all below
+    struct base_intervals at;
+    uint32_t flying;        // calls that may use the objects, and are with the driver just now
+    uint32_t wanting, away; // objects that are nowhere, or in the host's memory
+    uint64_t from, to;      // where they lie, and near them
+    int64_t left_bytes;     // that there natively would be, when the driver was last asked, less
+                            // what was allocated since
+    uint64_t total_bytes;   // of all objects, as the program believes
+    int64_t saved_bytes;    // of those that have no memory of the device's
+} backs;
+
+static struct backing *backing_at(const struct base_interval *found)
+{
+    return found ? (struct backing *)(uintptr_t)found->value : NULL; // NOLINT
+}
+
+// Of such sizes the driver gives whole granularities natively, too; glint's own is exact.
+static uint64_t native_bytes(const struct backing *backing)
+{
+    enum { UNIT_BYTES = 512 };
+    return state.simulated ? (backing->bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES
+                           : backing->size_bytes;
+}
+
+// No other memory is near an object's: so a pointer that is near one is not meant for another.
+static uint64_t guard_bytes(void)
+{
+    return pieces.granularity;
+}
+
+static void free_addresses(uint64_t address, uint64_t size_bytes)
+{
+    REAL(cuMemAddressFree)(address - guard_bytes(), size_bytes + 2 * guard_bytes());
+}
+
+// --- What is counted -----------------------------------------------------------------------------
+
+// In bytes that were asked for, as the report counts: so the two can be compared.
+static void count_peaks(void)
+{
+    const int64_t now =
+        (int64_t)(backs.total_bytes + pieces.spare_asked_bytes + correct_pool_kept()) -
+        backs.saved_bytes;
+    correct_count(NULL, EVENT_CORRECTION_PEAK_BYTES, now > 0 ? (uint64_t)now : 0);
+    correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, backs.total_bytes);
+}
+
+// Where the objects lie that have no memory of the device's.
+static void find_wanting(void)
+{
+    struct base_intervals_walk walk;
+    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    backs.wanting = backs.away = 0;
+    backs.from = UINT64_MAX;
+    backs.to = 0;
+    for (; it; it = base_intervals_next(&walk)) {
+        const struct backing *backing = backing_at(it);
+        if (backing->where == ON_DEVICE)
+            continue;
+        *(backing->where == NOWHERE ? &backs.wanting : &backs.away) += 1;
+        if (backing->address - NEAR_BYTES < backs.from)
+            backs.from = backing->address - NEAR_BYTES;
+        if (backing->address + backing->size_bytes + NEAR_BYTES > backs.to)
+            backs.to = backing->address + backing->size_bytes + NEAR_BYTES;
+    }
+}
+
+static void place(struct backing *backing, enum where where)
+{
+    const bool was_saved = backing->where != ON_DEVICE, is_saved = where != ON_DEVICE;
+    if (was_saved && !is_saved)
+        backs.saved_bytes -= (int64_t)backing->bytes;
+    else if (is_saved && !was_saved)
+        backs.saved_bytes += (int64_t)backing->bytes;
+    backing->where = where;
+    find_wanting();
+    count_peaks();
+}
+
+int64_t correct_back_more_bytes(uint32_t device)
+{
+    int64_t more = 0;
+    if (!atomic_load(&backs.live) && !pieces.spare_count)
+        return 0;
+    pthread_mutex_lock(&backs.lock);
+    if ((uint32_t)pieces.device + 1 == device) {
+        struct base_intervals_walk walk;
+        const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+        more = (int64_t)pieces.spare_bytes;
+        for (; it; it = base_intervals_next(&walk)) {
+            const struct backing *backing = backing_at(it);
+            more += backing->where == ON_DEVICE ? (int64_t)backing->size_bytes : 0;
+            more -= (int64_t)native_bytes(backing);
+        }
+    }
+    pthread_mutex_unlock(&backs.lock);
+    return more;
+}
+
+// --- Memory that goes ----------------------------------------------------------------------------
+
+// The object's memory is another from here on, with the same contents. False: it has stayed.
+static bool move(struct backing *backing, enum where where)
+{
+    CUmemGenericAllocationHandle handle, old = backing->handle;
+    if (pieces_create(backing->size_bytes, where == ON_HOST, &handle) != CUDA_SUCCESS)
+        return false;
+    if (!pieces_copy(backing->address, backing->bytes, backing->size_bytes, handle)) {
+        REAL(cuMemRelease)(handle);
+        return false;
+    }
+    REAL(cuMemUnmap)(backing->address, backing->size_bytes);
+    if (pieces_map(backing->address, backing->size_bytes, handle) != CUDA_SUCCESS) {
+        // The old one was mapped just now, and nothing has changed since.
+        pieces_map(backing->address, backing->size_bytes, old);
+        REAL(cuMemRelease)(handle);
+        return false;
+    }
+    backing->handle = handle;
+    if (where == ON_HOST)
+        pieces_spare(backing->size_bytes, backing->bytes, old);
+    else
+        REAL(cuMemRelease)(old);
+    place(backing, where);
+    return true;
+}
+
+// Nothing may run that uses the objects, nor be about to. The lock is held, so nothing comes
+// either.
+static bool can_move(struct context *context)
+{
+    return !backs.flying && pieces_can_move(context);
+}
+
+static struct backing *next_over(const struct context *context, uint64_t after)
+{
+    struct base_intervals_walk walk;
+    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    for (; it; it = base_intervals_next(&walk)) {
+        struct backing *backing = backing_at(it);
+        if (backing->address > after && backing->over && !backing->stays &&
+            backing->where == ON_DEVICE && backing->context == context)
+            return backing;
+    }
+    return NULL;
+}
+
+// Objects whose last use has been leave, until so many bytes are free. How many are.
+static uint64_t send_away(struct context *context, uint64_t wanted_bytes)
+{
+    uint64_t gone_bytes = 0;
+    struct backing *backing = pieces.can_leave ? next_over(context, 0) : NULL;
+    if (!backing || !can_move(context))
+        return 0;
+    for (; backing && gone_bytes < wanted_bytes; backing = next_over(context, backing->address)) {
+        const bool gone = move(backing, ON_HOST);
+        correct_count(backing->row, gone ? EVENT_CORRECTION_BYTES : EVENT_CORRECTION_LEFT,
+                      gone ? backing->bytes : 1);
+        gone_bytes += gone ? backing->size_bytes : 0;
+    }
+    return gone_bytes;
+}
+
+// --- Memory when it is needed --------------------------------------------------------------------
+
+// A piece for the object: one that is left over, else a new one, for which what is left over of
+// other sizes is given back, and what is no longer used goes away, so that the peak does not rise.
+static CUresult create(struct context *context, uint64_t size_bytes,
+                       CUmemGenericAllocationHandle *handle)
+{
+    if (pieces_take(size_bytes, handle))
+        return CUDA_SUCCESS;
+    send_away(context, size_bytes);
+    if (pieces_take(size_bytes, handle))
+        return CUDA_SUCCESS;
+    pieces_release();
+    CUresult result = pieces_create(size_bytes, false, handle);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && send_away(context, UINT64_MAX)) {
+        pieces_release();
+        result = pieces_create(size_bytes, false, handle);
+    }
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_pool_give_back())
+        result = pieces_create(size_bytes, false, handle);
+    return result;
+}
+
+// The object has memory, or the call is refused, which natively would not have come so far.
+static void back(struct call *call, struct backing *backing)
+{
+    if (backing->where == ON_HOST) {
+        // A use that was not foreseen, and more may come. Where it is, it is right all the same.
+        backing->stays = true;
+        if (can_move(call->current))
+            move(backing, ON_DEVICE);
+    }
+    if (backing->where != NOWHERE)
+        return;
+    CUmemGenericAllocationHandle handle;
+    enum where where = ON_DEVICE;
+    CUresult result = create(call->current, backing->size_bytes, &handle);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && pieces.has_host) {
+        // Whole granularities are more than the program natively has: the host has the rest.
+        where = ON_HOST;
+        backing->stays = true;
+        result = pieces_create(backing->size_bytes, true, &handle);
+    }
+    if (result == CUDA_SUCCESS) {
+        result = pieces_map(backing->address, backing->size_bytes, handle);
+        if (result != CUDA_SUCCESS)
+            REAL(cuMemRelease)(handle);
+    }
+    if (result == CUDA_SUCCESS) {
+        backing->handle = handle;
+        place(backing, where);
+    } else if (call->refused == CUDA_SUCCESS) {
+        call->refused = result;
+    }
+}
+
+bool correct_back_lock(void)
+{
+    if (!atomic_load_explicit(&backs.live, memory_order_acquire))
+        return false;
+    pthread_mutex_lock(&backs.lock);
+    return true;
+}
+
+void correct_back_unlock(void)
+{
+    pthread_mutex_unlock(&backs.lock);
+}
+
+bool correct_back_is_wanting(void)
+{
+    return backs.wanting;
+}
+
+bool correct_back_is_away(void)
+{
+    return backs.away;
+}
+
+void correct_back_bounds(uint64_t *from, uint64_t *to)
+{
+    *from = backs.from;
+    *to = backs.to;
+}
+
+bool correct_back_may_mean(uint64_t word)
+{
+    static const uint64_t least = UINT64_C(1) << 31, around = UINT64_C(1) << 42,
+                          address_bits = (UINT64_C(1) << 48) - 1;
+    struct object object;
+    if (word & ~address_bits)
+        return (word & address_bits) >= backs.from && (word & address_bits) < backs.to;
+    return word >= least && word + around >= backs.from && word < backs.to + around &&
+           !objects_find(&state.objects, OBJECTS_MEMORY, word, &object);
+}
+
+void correct_back_use(struct call *call, uint64_t address, uint64_t bytes)
+{
+    struct base_intervals_walk walk;
+    const uint64_t start = address - NEAR_BYTES;
+    const struct base_interval *it =
+        base_intervals_first_overlap(&backs.at, start, bytes + 2 * (uint64_t)NEAR_BYTES, &walk);
+    for (; it; it = base_intervals_next(&walk)) { // which backing does not change
+        const struct backing *backing = backing_at(it);
+        const uint64_t at = address - backing->address;
+        back(call, backing_at(it));
+        // Beyond what was asked for, natively nothing is.
+        if (at < backing->size_bytes && at + bytes > backing->bytes && bytes > 1)
+            call->refused = CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+void correct_back_use_word(struct call *call, uint64_t word)
+{
+    if (word >= backs.from && word < backs.to)
+        correct_back_use(call, word, 1);
+}
+
+void correct_back_use_all(struct call *call)
+{
+    struct base_intervals_walk walk;
+    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    for (; it && backs.wanting; it = base_intervals_next(&walk)) {
+        if (backing_at(it)->where == NOWHERE)
+            back(call, backing_at(it));
+    }
+}
+
+void correct_back_stay(uint64_t address)
+{
+    struct backing *backing = backing_at(base_intervals_find(&backs.at, address));
+    if (backing)
+        backing->stays = true;
+}
+
+void correct_back_stay_all(void)
+{
+    pieces.can_leave = false;
+}
+
+void correct_back_seen(const struct plan_row *last_use)
+{
+    const size_t number = correct_row_number(last_use);
+    struct base_intervals_walk walk;
+    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    for (; it; it = base_intervals_next(&walk)) {
+        struct backing *backing = backing_at(it);
+        if (backing->last_use == number && ++backing->seen >= backing->row->numbers[1])
+            backing->over = true;
+    }
+}
+
+void correct_back_flies(struct call *call)
+{
+    call->flies = true;
+    backs.flying++;
+}
+
+void correct_back_after(struct call *call)
+{
+    const bool counts = call->result == CUDA_SUCCESS && call->detail.alloc.object &&
+                        (call->kind == EVENT_CALL_ALLOC || call->kind == EVENT_CALL_FREE) &&
+                        call->hook != HOOK_cuMemAllocHost_v2 && call->hook != HOOK_cuMemHostAlloc &&
+                        call->hook != HOOK_cuMemFreeHost;
+    if (!call->flies && !counts)
+        return;
+    pthread_mutex_lock(&backs.lock);
+    backs.flying -= call->flies;
+    if (counts && call->kind == EVENT_CALL_ALLOC)
+        backs.total_bytes += call->detail.alloc.bytes;
+    else if (counts && call->detail.alloc.bytes <= backs.total_bytes)
+        backs.total_bytes -= call->detail.alloc.bytes;
+    if (counts)
+        count_peaks();
+    pthread_mutex_unlock(&backs.lock);
+}
+
+// --- Allocation and free -------------------------------------------------------------------------
+
+static int64_t left_natively(uint64_t bytes, const struct context *context)
+{
+    size_t free_bytes = 0, total = 0;
+    if (REAL(cuMemGetInfo_v2)(&free_bytes, &total) != CUDA_SUCCESS)
+        return 0;
+    return (int64_t)free_bytes + (int64_t)correct_pool_kept_bytes(context->device) +
+           correct_back_more_bytes(context->device) - (int64_t)bytes;
+}
+
+// Whether there would be so much memory natively. Where it is little, what is kept goes back, so
+// that the driver's own count is exact.
+static bool has_natively(uint64_t bytes, const struct context *context)
+{
+    int64_t left = left_natively(bytes, context);
+    if (left < PLENTY_BYTES && correct_pool_give_back())
+        left = left_natively(bytes, context);
+    pthread_mutex_lock(&backs.lock);
+    backs.left_bytes = left;
+    pthread_mutex_unlock(&backs.lock);
+    return left >= 0;
+}
+
+// The row of the object's last use, where all rows of its path agree on it.
+static size_t last_use_of(const struct plan_row *row)
+{
+    return correct_row_after(row) ? 0 : (size_t)row->numbers[0];
+}
+
+bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, size_t bytes,
+                            CUresult *result)
+{
+    const struct call *call = correct_call();
+    if (!address || !call->current || atomic_load(&state.captures))
+        return false;
+    pthread_mutex_lock(&backs.lock);
+    const bool fit =
+        !correct_is_off() && pieces_prepare() && bytes >= LEAST_GRANULARITIES * pieces.granularity;
+    const uint64_t granularity = pieces.granularity;
+    pthread_mutex_unlock(&backs.lock);
+    if (!fit) {
+        correct_count(row, EVENT_CORRECTION_LEFT, 1);
+        return false;
+    }
+    *result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!has_natively(bytes, call->current))
+        return true;
+    struct backing *backing = calloc(1, sizeof(*backing));
+    CUdeviceptr start = 0;
+    const uint64_t size_bytes = (bytes + granularity - 1) / granularity * granularity;
+    if (!backing || REAL(cuMemAddressReserve)(&start, size_bytes + 2 * guard_bytes(), 0, 0, 0) !=
+                        CUDA_SUCCESS) {
+        free(backing);
+        return false;
+    }
+    start += guard_bytes();
+    *backing = (struct backing){.address = start,
+                                .bytes = bytes,
+                                .size_bytes = size_bytes,
+                                .context = call->current,
+                                .row = row,
+                                .last_use = last_use_of(row)};
+    pthread_mutex_lock(&backs.lock);
+    const bool entered = !correct_is_off() && // who turns it off takes the lock after that
+                         base_intervals_insert(&backs.at, start, size_bytes,
+                                               (uint64_t)(uintptr_t)backing, NULL) == BASE_OK;
+    if (entered) {
+        atomic_fetch_add(&backs.live, 1);
+        backs.saved_bytes += (int64_t)bytes;
+        find_wanting();
+    }
+    pthread_mutex_unlock(&backs.lock);
+    if (!entered) {
+        free_addresses(start, size_bytes);
+        free(backing);
+        return false;
+    }
+    *address = start;
+    *result = CUDA_SUCCESS;
+    correct_count(row, EVENT_CORRECTION_APPLIED, 1);
+    return true;
+}
+
+bool correct_back_makes_room(size_t bytes)
+{
+    const struct call *call = correct_call();
+    if (!call->current || !correct_back_lock())
+        return true;
+    if (bytes >= LEAST_GRANULARITIES * pieces.granularity) {
+        send_away(call->current, bytes);
+        pieces_release();
+    }
+    // The driver is asked again when what it had may have become little.
+    backs.left_bytes -= (int64_t)bytes;
+    const bool plenty = backs.saved_bytes <= 0 || backs.left_bytes > PLENTY_BYTES;
+    correct_back_unlock();
+    return plenty || has_natively(bytes, call->current);
+}
+
+bool correct_back_give_back(void)
+{
+    const struct call *call = correct_call();
+    if (!pieces.granularity || !call)
+        return false;
+    pthread_mutex_lock(&backs.lock);
+    // The call that lacks memory is with the driver no longer.
+    backs.flying -= call->flies;
+    const bool any = send_away(call->current, UINT64_MAX) || pieces.spare_count;
+    backs.flying += call->flies;
+    pieces_release();
+    count_peaks();
+    pthread_mutex_unlock(&backs.lock);
+    return any;
+}
+
+// Another thread may be about to end it: it comes after this, or this leaves it alone.
+static CUresult wait_for(const struct context *context)
+{
+    CUcontext popped;
+    CUresult result = CUDA_SUCCESS;
+    const bool asks = state_ask();
+    if (!atomic_load(&context->ending) &&
+        REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS) {
+        result = REAL(cuCtxSynchronize)();
+        REAL(cuCtxPopCurrent_v2)(&popped);
+    }
+    if (asks)
+        state_asked();
+    return result;
+}
+
+// What natively is waited for when memory is freed: all that the device has to do.
+static CUresult wait_for_all(void)
+{
+    enum { MOST = 16 };
+    const struct context *current = correct_call()->current, *others[MOST];
+    size_t count = 0;
+    correct_settle();
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < state.contexts.count && count < MOST; i++) {
+        const struct context *context = context_at(i);
+        if (context && context != current)
+            others[count++] = context; // which is never freed
+    }
+    pthread_mutex_unlock(&state.lock);
+    CUresult result = current ? REAL(cuCtxSynchronize)() : CUDA_SUCCESS;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = wait_for(others[i]);
+    return result;
+}
+
+// The lock is held, and nothing uses the object any more.
+static void drop(struct backing *backing)
+{
+    if (backing->where != NOWHERE)
+        REAL(cuMemUnmap)(backing->address, backing->size_bytes);
+    if (backing->where == ON_DEVICE)
+        pieces_spare(backing->size_bytes, backing->bytes, backing->handle);
+    else if (backing->where == ON_HOST)
+        REAL(cuMemRelease)(backing->handle);
+    free_addresses(backing->address, backing->size_bytes);
+    if (backing->where != ON_DEVICE)
+        backs.saved_bytes -= (int64_t)backing->bytes;
+    base_intervals_remove(&backs.at, backing->address, NULL);
+    atomic_fetch_sub(&backs.live, 1);
+    find_wanting();
+    free(backing);
+}
+
+static struct backing *find(uint64_t address)
+{
+    struct backing *backing = NULL;
+    if (correct_back_lock()) {
+        backing = backing_at(base_intervals_find(&backs.at, address));
+        correct_back_unlock();
+    }
+    return backing;
+}
+
+bool correct_back_frees(CUdeviceptr address, CUresult *result)
+{
+    struct backing *backing = find(address);
+    if (!backing || backing->address != address) {
+        *result = CUDA_ERROR_INVALID_VALUE;
+        return backing != NULL;
+    }
+    *result = wait_for_all();
+    if (*result != CUDA_SUCCESS)
+        return true;
+    // While it waited, another thread may have freed it.
+    pthread_mutex_lock(&backs.lock);
+    backing = backing_at(base_intervals_find(&backs.at, address));
+    if (backing && backing->address == address)
+        drop(backing);
+    pthread_mutex_unlock(&backs.lock);
+    return true;
+}
+
+bool correct_back_view(uint64_t address, struct correct_back_view *view)
+{
+    if (!correct_back_lock())
+        return false;
+    struct backing *backing = backing_at(base_intervals_find(&backs.at, address));
+    if (backing) {
+        struct call *call = correct_call();
+        back(call, backing);
+        *view = (struct correct_back_view){
+            backing->address, address - backing->address < backing->bytes ? backing->bytes : 0,
+            backing->context->handle};
+    }
+    correct_back_unlock();
+    return backing != NULL;
+}
+
+// --- Beginning and end ---------------------------------------------------------------------------
+
+// The thread's context may be another's, or none.
+void correct_back_end(void)
+{
+    if (!correct_back_lock())
+        return;
+    struct base_intervals_walk walk;
+    const struct base_interval *it = base_intervals_first(&backs.at, &walk);
+    for (; it && backs.wanting; it = base_intervals_next(&walk)) {
+        struct backing *backing = backing_at(it);
+        struct call call = {.current = backing->context};
+        CUcontext popped;
+        if (backing->where != NOWHERE || atomic_load(&backing->context->ending) ||
+            REAL(cuCtxPushCurrent_v2)(backing->context->handle) != CUDA_SUCCESS)
+            continue;
+        back(&call, backing);
+        REAL(cuCtxPopCurrent_v2)(&popped);
+    }
+    correct_back_unlock();
+}
+
+void correct_back_start(void)
+{
+    memset(&backs, 0, sizeof(backs));
+    memset(&pieces, 0, sizeof(pieces));
+    pthread_mutex_init(&backs.lock, NULL);
+    find_wanting();
+}
+
+void correct_back_context_gone(const struct context *context)
+{
+    if (!pieces.granularity)
+        return;
+    pthread_mutex_lock(&backs.lock);
+    struct base_interval *it = base_intervals_after(&backs.at, 0);
+    while (it) {
+        struct backing *backing = backing_at(it);
+        const uint64_t at = backing->address;
+        if (backing->context == context)
+            drop(backing);
+        it = base_intervals_after(&backs.at, at);
+    }
+    if (pieces.of_stream == context)
+        pieces.of_stream = NULL;
+    pieces_release();
+    pthread_mutex_unlock(&backs.lock);
+}

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocation and free on the plan's call paths, served from memory that was freed before. A block
+// is an allocation of the driver's, which can be given back to it at any time.
+//
+// A block that is freed may still be used by work that is pending. Freed natively it would be
+// waited for; here an event is put behind that work on each stream that has any, the block's
+// fences. The block is given out again before they have happened, and whatever work then comes on
+// another stream has to come behind them: before any work is given to a stream, it is made to wait
+// for the fences of all blocks given out since it last was. So the host waits for nothing, and the
+// device for no more than the host would have waited for. The stream of a fence itself is in order
+// by nature.
+//
+// Where any of this cannot be known (another context is busy, a stream cannot be named by this
+// thread, something is being captured, the driver says an error), the driver frees and waits.
+#include "pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "back.h"
+#include "fence.h"
+#include "inject/correct/correct.h"
+#include "inject/uses/clock_reads.h"
+
+struct pool {
+    struct context *context;
+    struct blocks blocks;
+    struct fences fences;
+    struct pool *next;
+};
+
+struct open_fence { // of a block that was given out before it had happened
+    struct pool *pool;
+    struct block_fence *fence;
+    uint64_t number;
+};
+
+static struct {
+    _Atomic bool any;     // there are pools
+    pthread_mutex_t lock; // protects all below, but that anybody may look at `opened`
+    struct pool *first;
+    BASE_ARRAY(struct open_fence) open; // in the order of their numbers
+    size_t open_first;                  // that is not done
+    _Atomic uint64_t opened; // how many there were; struct stream has how many it has seen
+} pools;
+
+static struct pool *pool_of(const struct context *context)
+{
+    struct pool *pool = pools.first;
+    while (pool && pool->context != context)
+        pool = pool->next;
+    return pool;
+}
+
+static struct pool *pool_made(struct context *context)
+{
+    struct pool *pool = pool_of(context);
+    if (!pool && (pool = calloc(1, sizeof(*pool)))) {
+        pool->context = pool->fences.context = context;
+        pool->next = pools.first;
+        pools.first = pool;
+        atomic_store(&pools.any, true);
+    }
+    return pool;
+}
+
+// The block that holds the address, and its pool.
+static struct block *find(uint64_t address, struct pool **of)
+{
+    struct block *block = NULL;
+    struct pool *pool = pools.first;
+    for (; pool && !(block = blocks_find(&pool->blocks, address)); pool = pool->next) {
+    }
+    *of = pool;
+    return block;
+}
+
+// --- Blocks given out before their time ----------------------------------------------------------
+
+// On one stream they happen in their order. One of another stream that is done behind one that is
+// not does no harm, and is closed later.
+static void close_done(void)
+{
+    while (pools.open_first < pools.open.count) {
+        const struct open_fence *open = &pools.open.items[pools.open_first];
+        if (fence_ask(open->fence) != CUDA_SUCCESS)
+            break;
+        fence_leave(&open->pool->fences, open->fence);
+        pools.open_first++;
+    }
+    if (pools.open_first > pools.open.count / 2) {
+        pools.open.count -= pools.open_first;
+        memmove(pools.open.items, &pools.open.items[pools.open_first],
+                pools.open.count * sizeof(pools.open.items[0]));
+        pools.open_first = 0;
+    }
+}
+
+// From here on whatever is given to a stream comes behind the block's fences.
+static void open_fences(struct pool *pool, struct block *block)
+{
+    while (block->fence_count) {
+        struct block_fence *fence = block->fences[--block->fence_count];
+        struct open_fence *open = fence->done ? NULL : base_array_push(&pools.open);
+        if (open) {
+            *open = (struct open_fence){pool, fence, atomic_load(&pools.opened) + 1};
+            atomic_store(&pools.opened, open->number);
+        } else {
+            fence_wait(fence);
+            fence_leave(&pool->fences, fence);
+        }
+    }
+}
+
+static void wait_for_open(struct stream *stream)
+{
+    pthread_mutex_lock(&pools.lock);
+    for (size_t i = pools.open.count; i-- > pools.open_first;) {
+        const struct open_fence *open = &pools.open.items[i];
+        if (open->number <= stream->fenced)
+            break;
+        if (open->fence->stream == stream->number || open->fence->done)
+            continue;
+        if (REAL(cuStreamWaitEvent)(stream->handle, open->fence->event, 0) != CUDA_SUCCESS)
+            fence_wait(open->fence);
+    }
+    stream->fenced = atomic_load(&pools.opened);
+    pthread_mutex_unlock(&pools.lock);
+}
+
+static void wait_for_all_open(void)
+{
+    pthread_mutex_lock(&pools.lock);
+    for (size_t i = pools.open_first; i < pools.open.count; i++)
+        fence_wait(pools.open.items[i].fence);
+    close_done();
+    pthread_mutex_unlock(&pools.lock);
+}
+
+static void orphan(struct stream *stream, const struct context *current)
+{
+    pthread_mutex_lock(&pools.lock);
+    struct pool *pool = pool_of(stream->context);
+    if (pool)
+        fences_orphan(&pool->fences, stream, current);
+    pthread_mutex_unlock(&pools.lock);
+}
+
+void correct_pool_share(uint64_t address)
+{
+    struct pool *pool;
+    pthread_mutex_lock(&pools.lock);
+    struct block *block = find(address, &pool);
+    if (block)
+        block->shared = true;
+    pthread_mutex_unlock(&pools.lock);
+}
+
+// What is freed, or lies beyond what was asked for, is not the program's, though the driver knows
+// no better: a copy or a fill there is refused, as it natively is.
+static void check_end(struct call *call, uint64_t address, uint64_t bytes)
+{
+    struct pool *pool;
+    pthread_mutex_lock(&pools.lock);
+    const struct block *block = find(address, &pool);
+    if (block && (block->kept || address + bytes > block->address + block->asked_bytes))
+        call->refused = CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_unlock(&pools.lock);
+}
+
+static void check_ends(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    const struct event_set *set = &call->detail.set;
+    if (call->kind == EVENT_CALL_SET) {
+        check_end(call, set->address, set->height > 1 ? 1 : set->bytes);
+    } else if (call->kind == EVENT_CALL_COPY) {
+        const uint64_t bytes = copy->height > 1 || copy->depth > 1 ? 1 : copy->bytes;
+        check_end(call, copy->from, bytes);
+        check_end(call, copy->to, bytes);
+    }
+}
+
+// --- Allocation and free -------------------------------------------------------------------------
+
+struct rating {
+    bool failed; // the device has an error: the driver is to say so
+};
+
+static enum block_rating rate(struct block *block, void *user)
+{
+    struct rating *rating = user;
+    unsigned left = 0;
+    for (unsigned i = 0; i < block->fence_count && !rating->failed; i++) {
+        const CUresult result = fence_ask(block->fences[i]);
+        left += result == CUDA_ERROR_NOT_READY;
+        rating->failed = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+    }
+    if (rating->failed)
+        return BLOCK_UNFIT;
+    return left == 0 ? BLOCK_BEST : left == 1 ? BLOCK_GOOD : BLOCK_POOR;
+}
+
+// Memory for so many bytes that was freed before; 0: there is none that can be given out.
+static uint64_t take_kept(const struct context *context, size_t bytes)
+{
+    uint64_t address = 0;
+    struct rating rating = {0};
+    pthread_mutex_lock(&pools.lock);
+    close_done();
+    struct pool *pool = pool_of(context);
+    const bool fresh = pool && !blocks_over(&pool->blocks, bytes);
+    struct block *block = pool ? blocks_fit(&pool->blocks, bytes, fresh, rate, &rating) : NULL;
+    if (block && !rating.failed) {
+        open_fences(pool, block);
+        blocks_use(&pool->blocks, block, bytes);
+        address = block->address;
+    }
+    pthread_mutex_unlock(&pools.lock);
+    return address;
+}
+
+static void note_made(struct context *context, uint64_t address, size_t bytes)
+{
+    pthread_mutex_lock(&pools.lock);
+    struct pool *pool = pool_made(context);
+    if (pool)
+        blocks_add(&pool->blocks, address, bytes); // without memory for that, it is never kept
+    pthread_mutex_unlock(&pools.lock);
+}
+
+// Queries are forbidden while something is captured, and so is this, natively.
+static bool may_ask(const struct call *call)
+{
+    return call && call->current && state_ask();
+}
+
+static CUresult allocates(CUdeviceptr *address, size_t bytes)
+{
+    const struct call *call = correct_call();
+    const struct plan_row *row = correct_row(PLAN_BACK);
+    CUresult backed;
+    if (row && correct_back_allocates(row, address, bytes, &backed))
+        return backed;
+    if (!correct_back_makes_room(bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    row = correct_is_off() ? NULL : correct_row(PLAN_POOL);
+    if (!row || !address || !bytes || !may_ask(call))
+        return REAL(cuMemAlloc_v2)(address, bytes);
+    const uint64_t kept = take_kept(call->current, bytes);
+    state_asked();
+    if (kept) {
+        *address = kept;
+        correct_count(row, EVENT_CORRECTION_APPLIED, 1);
+        return CUDA_SUCCESS;
+    }
+    const CUresult result = REAL(cuMemAlloc_v2)(address, bytes);
+    if (result == CUDA_SUCCESS)
+        note_made(call->current, *address, bytes);
+    return result;
+}
+
+// Takes kept blocks out of the pools until `enough` says so, and the driver frees them.
+typedef bool pool_enough(const struct pool *pool);
+
+static bool never(const struct pool *pool)
+{
+    (void)pool;
+    return false;
+}
+
+static bool within_bounds(const struct pool *pool)
+{
+    return !blocks_over(&pool->blocks, 0);
+}
+
+typedef BASE_ARRAY(CUdeviceptr) pool_given;
+
+static void take_out(struct pool *pool, pool_enough *enough, pool_given *given)
+{
+    struct block *block = pool->blocks.oldest;
+    while (block && !enough(pool)) {
+        struct block *next = block->newer;
+        CUdeviceptr *place = base_array_push(given);
+        if (!place)
+            break;
+        *place = block->address;
+        fences_leave(&pool->fences, block);
+        blocks_remove(&pool->blocks, block);
+        block = next;
+    }
+}
+
+static bool free_all(pool_given *given)
+{
+    const bool any = given->count;
+    if (any)
+        correct_settle();
+    // A capture elsewhere would forbid it; but the program knows nothing of this.
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    const bool capturing = any && atomic_load(&state.captures);
+    if (capturing)
+        REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    for (size_t i = 0; given->items && i < given->count; i++)
+        REAL(cuMemFree_v2)(given->items[i]);
+    if (capturing)
+        REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    base_array_fini(given);
+    return any;
+}
+
+static bool give_back(pool_enough *enough)
+{
+    pool_given given = {0};
+    pthread_mutex_lock(&pools.lock);
+    for (struct pool *pool = pools.first; pool; pool = pool->next)
+        take_out(pool, enough, &given);
+    pthread_mutex_unlock(&pools.lock);
+    return free_all(&given);
+}
+
+bool correct_pool_give_back(void)
+{
+    return atomic_load(&pools.any) && give_back(never);
+}
+
+bool correct_pool_is_alone(const struct context *context)
+{
+    bool alone = true;
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < state.contexts.count && alone; i++) {
+        const struct context *other = context_at(i);
+        alone = !other || other == context || !atomic_load(&other->busy);
+    }
+    pthread_mutex_unlock(&state.lock);
+    return alone;
+}
+
+enum freed { FREED_UNKNOWN, FREED_ALREADY, FREED_BY_DRIVER, FREED_IDLE, FREED_PENDING };
+
+static enum freed keep(const struct call *call, uint64_t address, bool wanted)
+{
+    struct pool *pool;
+    struct block *block = find(address, &pool);
+    if (!block)
+        return FREED_UNKNOWN;
+    if (block->kept || block->address != address)
+        return FREED_ALREADY;
+    if (wanted && !block->shared && pool->context == call->current &&
+        correct_pool_is_alone(call->current) && fences_put(&pool->fences, block)) {
+        const bool pending = block->fence_count;
+        if (blocks_keep(&pool->blocks, block))
+            return pending ? FREED_PENDING : FREED_IDLE;
+        fences_leave(&pool->fences, block);
+    }
+    blocks_remove(&pool->blocks, block);
+    return FREED_BY_DRIVER;
+}
+
+static CUresult frees(CUdeviceptr address)
+{
+    struct call *call = correct_call();
+    CUresult backed;
+    if (address && correct_back_frees(address, &backed))
+        return backed;
+    if (!atomic_load(&pools.any) || !address || !call->current)
+        return REAL(cuMemFree_v2)(address);
+    const struct plan_row *row = correct_row(PLAN_POOL);
+    const bool wanted = row && !correct_is_off() && state_ask();
+    if (row && correct_is_off())
+        correct_count(row, EVENT_CORRECTION_LEFT, 1);
+    pthread_mutex_lock(&pools.lock);
+    const enum freed freed = keep(call, address, wanted);
+    pthread_mutex_unlock(&pools.lock);
+    if (wanted)
+        state_asked();
+    if (freed == FREED_ALREADY)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (freed == FREED_UNKNOWN || freed == FREED_BY_DRIVER) {
+        correct_settle();
+        return REAL(cuMemFree_v2)(address); // of ours it takes all, but for errors of the device
+    }
+    CUresult result = CUDA_SUCCESS;
+    const bool owed = freed == FREED_IDLE || correct_owe(NULL);
+    if (!owed)
+        result = REAL(cuCtxSynchronize)();
+    else
+        call->pending_count = 0; // it did not wait
+    if (owed && freed == FREED_PENDING)
+        clock_reads_left_out();
+    correct_count(row, owed ? EVENT_CORRECTION_APPLIED : EVENT_CORRECTION_LEFT, 1);
+    give_back(within_bounds);
+    return result;
+}
+
+// Memory of cuMemAlloc that goes in a stream's order, where the driver has that: it is the
+// driver's again. What is kept is not the program's to free.
+static bool leaves(uint64_t address, struct block *was, struct context **context)
+{
+    struct pool *pool;
+    pthread_mutex_lock(&pools.lock);
+    struct block *block = find(address, &pool);
+    *was = block ? *block : (struct block){0};
+    *context = block ? pool->context : NULL;
+    if (block && !block->kept && block->address == address)
+        blocks_remove(&pool->blocks, block);
+    pthread_mutex_unlock(&pools.lock);
+    return !was->kept;
+}
+
+#define FREES_ASYNC(name, symbol)                                        \
+    static CUresult name(CUdeviceptr address, CUstream stream)           \
+    {                                                                    \
+        struct block was;                                                \
+        struct context *context;                                         \
+        if (!atomic_load(&pools.any))                                    \
+            return REAL(symbol)(address, stream);                        \
+        if (!leaves(address, &was, &context))                            \
+            return CUDA_ERROR_INVALID_VALUE;                             \
+        const CUresult result = REAL(symbol)(address, stream);           \
+        if (result != CUDA_SUCCESS && context && was.address == address) \
+            note_made(context, address, was.bytes);                      \
+        return result;                                                   \
+    }
+
+FREES_ASYNC(frees_async, cuMemFreeAsync)
+FREES_ASYNC(frees_async_ptsz, cuMemFreeAsync_ptsz)
+
+// --- What is kept --------------------------------------------------------------------------------
+
+uint64_t correct_pool_kept(void)
+{
+    uint64_t bytes = 0;
+    if (!atomic_load(&pools.any))
+        return 0;
+    pthread_mutex_lock(&pools.lock);
+    for (const struct pool *pool = pools.first; pool; pool = pool->next)
+        bytes += pool->blocks.kept_bytes;
+    pthread_mutex_unlock(&pools.lock);
+    return bytes;
+}
+
+uint64_t correct_pool_kept_bytes(uint32_t device)
+{
+    uint64_t bytes = 0;
+    pthread_mutex_lock(&pools.lock);
+    for (const struct pool *pool = pools.first; pool; pool = pool->next) {
+        const struct block *block = pool->context->device == device ? pool->blocks.oldest : NULL;
+        for (; block; block = block->newer)
+            bytes += (block->bytes + BLOCK_CLASS_BYTES - 1) & ~(uint64_t)(BLOCK_CLASS_BYTES - 1);
+    }
+    pthread_mutex_unlock(&pools.lock);
+    return bytes;
+}
+
+bool correct_pool_view(uint64_t address, uint64_t *bytes)
+{
+    struct pool *pool;
+    if (!atomic_load(&pools.any))
+        return false;
+    pthread_mutex_lock(&pools.lock);
+    const struct block *block = find(address, &pool);
+    if (block)
+        *bytes =
+            block->kept || address - block->address >= block->asked_bytes ? 0 : block->asked_bytes;
+    pthread_mutex_unlock(&pools.lock);
+    return block != NULL;
+}
+
+// --- Before calls --------------------------------------------------------------------------------
+
+// Before a context may end, from when on nobody may ask about its events: what is kept of it is the
+// driver's again, and what is used is the driver's to free. Where the context stays after all, its
+// pool begins anew.
+static void leave_context(const struct context *context)
+{
+    pool_given given = {0};
+    pthread_mutex_lock(&pools.lock);
+    size_t open = pools.open_first;
+    for (size_t i = pools.open_first; i < pools.open.count; i++) {
+        if (pools.open.items[i].pool->context == context)
+            fence_wait(pools.open.items[i].fence); // another thread's, since all was settled
+        else
+            pools.open.items[open++] = pools.open.items[i];
+    }
+    pools.open.count = open;
+    struct pool **link = &pools.first;
+    while (*link && (*link)->context != context)
+        link = &(*link)->next;
+    struct pool *pool = *link;
+    if (pool) {
+        take_out(pool, never, &given);
+        *link = pool->next;
+        fences_end(&pool->fences);
+        blocks_fini(&pool->blocks);
+        free(pool);
+    }
+    pthread_mutex_unlock(&pools.lock);
+    free_all(&given);
+}
+
+void correct_pool_before(struct call *call)
+{
+    if (!atomic_load_explicit(&pools.any, memory_order_acquire))
+        return;
+    if (call->kind == EVENT_CALL_CONTEXT && call->how & HOOK_WAITS && call->context)
+        leave_context(call->context);
+    check_ends(call);
+    if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address)
+        correct_pool_share(call->detail.alloc.address); // with another process, or as it is advised
+    if (call->hook == HOOK_cuLaunchCooperativeKernelMultiDevice)
+        wait_for_all_open();
+    if (!call->stream || call->flags & EVENT_CALL_CAPTURED || call->kind == EVENT_CALL_SYNC)
+        return;
+    if (call->kind == EVENT_CALL_STREAM)
+        orphan(call->stream, call->current);
+    else if (call->stream->fenced < atomic_load_explicit(&pools.opened, memory_order_acquire))
+        wait_for_open(call->stream);
+}
+
+// --- Beginning and end ---------------------------------------------------------------------------
+
+void correct_pool_start(void)
+{
+    memset(&pools, 0, sizeof(pools));
+    pthread_mutex_init(&pools.lock, NULL);
+    correct_stand(HOOK_cuMemAlloc_v2, (void *)(uintptr_t)allocates);
+    correct_stand(HOOK_cuMemFree_v2, (void *)(uintptr_t)frees);
+    correct_stand(HOOK_cuMemFreeAsync, (void *)(uintptr_t)frees_async);
+    correct_stand(HOOK_cuMemFreeAsync_ptsz, (void *)(uintptr_t)frees_async_ptsz);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects that have no memory yet a call may use. An address reaches the device only through
+// calls: as the argument of a copy or a fill, among a kernel's parameters, or in data that is
+// copied there; so it is looked for in all of them, as words that point into an object or near it.
+// Where that cannot tell (kernels that read the host's memory, graphs, textures), all objects are
+// used; so they are where the recording has not shown that the kernel uses only what it is given
+// the address of (plan.h), and where something that it is given may be an address in disguise.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "back.h"
+#include "inject/correct/correct.h"
+
+enum { MOST_PARAMS = 4096, CHUNK_BYTES = 1 << 16 };
+
+struct params { // of a kernel
+    bool known;
+    bool plain; // as the plan says
+    uint32_t count;
+    uint32_t bytes[];
+};
+
+static struct {
+    pthread_mutex_t lock;    // protects the map
+    struct base_map kernels; // handle to struct params; forgotten when modules come or go
+    bool host_known;         // where memory of the host lies, as of host_changes
+    uint64_t host_changes, host_from, host_to;
+    _Atomic bool host_seen; // kernels can read memory of the host that no parameter names
+    _Atomic int pageable;   // 0: not asked yet, 1: kernels see only memory they are told of, 2: all
+} uses;
+
+void correct_uses_start(void)
+{
+    memset(&uses, 0, sizeof(uses));
+    pthread_mutex_init(&uses.lock, NULL);
+}
+
+static void forget_kernels(void)
+{
+    pthread_mutex_lock(&uses.lock);
+    for (size_t i = 0; i < uses.kernels.count; i++) {
+        if (!uses.kernels.entries[i].removed)
+            free((void *)(uintptr_t)uses.kernels.entries[i].value); // NOLINT
+    }
+    base_map_fini(&uses.kernels);
+    uses.kernels = (struct base_map){0};
+    pthread_mutex_unlock(&uses.lock);
+}
+
+// --- Words ---------------------------------------------------------------------------------------
+
+static bool sees_pageable(const struct call *call)
+{
+    int known = atomic_load(&uses.pageable);
+    if (!known) {
+        int pageable = 1;
+        REAL(cuDeviceGetAttribute)
+        (&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
+         (CUdevice)call->current->device - 1);
+        known = pageable ? 2 : 1;
+        atomic_store(&uses.pageable, known);
+    }
+    return known == 2;
+}
+
+static bool is_mapped(uint64_t address)
+{
+    unsigned char resident;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return mincore((void *)(uintptr_t)(address / page * page), 1, &resident) == 0; // NOLINT
+}
+
+static bool is_host_kind(uint8_t kind)
+{
+    return kind == EVENT_OBJECT_PINNED || kind == EVENT_OBJECT_REGISTERED ||
+           kind == EVENT_OBJECT_MANAGED || kind == EVENT_OBJECT_IMPORTED;
+}
+
+// Whether the word points to memory of the host that kernels can read.
+static bool is_host(const struct call *call, uint64_t word)
+{
+    struct object object;
+    if (word < 1 << 16 || word >> 48)
+        return false;
+    if (objects_find(&state.objects, OBJECTS_MEMORY, word, &object))
+        return is_host_kind(object.kind);
+    return sees_pageable(call) && is_mapped(word);
+}
+
+// Parameters are few: a pointer may lie at any byte of them. Whether there is one to memory of the
+// host, or something that is not understood.
+static bool scan_param(struct call *call, const char *param, size_t bytes)
+{
+    bool host = false;
+    for (size_t i = 0; i + 8 <= bytes; i++) {
+        uint64_t word;
+        memcpy(&word, param + i, 8);
+        correct_back_use_word(call, word);
+        host = host || (i % 8 == 0 && (is_host(call, word) || correct_back_may_mean(word)));
+    }
+    return host;
+}
+
+// Where memory lies that kernels and the host both see.
+static void find_host(uint64_t *from, uint64_t *to)
+{
+    uint64_t changes;
+    pthread_mutex_lock(&uses.lock);
+    if (!uses.host_known || uses.host_changes != atomic_load(&state.objects.changes)) {
+        size_t room = 1024, count;
+        struct objects_piece *pieces = NULL;
+        do {
+            room *= 2;
+            free(pieces);
+            pieces = malloc(room * sizeof(*pieces));
+            count = pieces ? objects_pieces(&state.objects, pieces, room, &changes) : 0;
+        } while (pieces && count > room);
+        uses.host_from = pieces ? UINT64_MAX : 0; // without memory to look: anywhere
+        uses.host_to = pieces ? 0 : UINT64_MAX;
+        for (size_t i = 0; pieces && i < count; i++) {
+            if (!is_host_kind(pieces[i].object.kind))
+                continue;
+            if (pieces[i].start < uses.host_from)
+                uses.host_from = pieces[i].start;
+            if (pieces[i].start + pieces[i].bytes > uses.host_to)
+                uses.host_to = pieces[i].start + pieces[i].bytes;
+        }
+        uses.host_known = pieces != NULL;
+        uses.host_changes = pieces ? changes : 0;
+        free(pieces);
+    }
+    *from = uses.host_from;
+    *to = uses.host_to;
+    pthread_mutex_unlock(&uses.lock);
+}
+
+// Data that goes to the device. Where it cannot be read, who knows what it is.
+static void scan_data(struct call *call, uint64_t from, uint64_t bytes)
+{
+    static char chunk[CHUNK_BYTES]; // the lock of the objects protects it
+    uint64_t low, high, host_low, host_high;
+    find_host(&host_low, &host_high);
+    for (uint64_t done = 0; done < bytes && correct_back_is_wanting();) {
+        const uint64_t left = bytes - done, now = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        const struct iovec to = {chunk, now};
+        const struct iovec source = {(void *)(uintptr_t)(from + done), now}; // NOLINT
+        if (process_vm_readv(getpid(), &to, 1, &source, 1, 0) != (ssize_t)now) {
+            correct_back_use_all(call);
+            return;
+        }
+        correct_back_bounds(&low, &high);
+        for (uint64_t i = 0; i + 8 <= now; i += 4) { // packed structures have words at each fourth
+            uint64_t word;
+            memcpy(&word, chunk + i, 8);
+            if (word - low < high - low)
+                correct_back_use_word(call, word);
+            if (host_high > host_low && word - host_low < host_high - host_low)
+                atomic_store(&uses.host_seen, true);
+        }
+        done += left <= CHUNK_BYTES ? left : CHUNK_BYTES - 8; // a word may lie across
+    }
+}
+
+// --- Kernels -------------------------------------------------------------------------------------
+
+static const struct params *ask_params(CUfunction function)
+{
+    const CUfunction own = kernel_function(function);
+    struct params *params = calloc(1, sizeof(*params) + MOST_PARAMS * sizeof(params->bytes[0]));
+    CUresult result = CUDA_SUCCESS;
+    for (size_t offset, bytes; params && params->count < MOST_PARAMS;) {
+        result = REAL(cuFuncGetParamInfo)(own, params->count, &offset, &bytes);
+        if (result != CUDA_SUCCESS)
+            break;
+        params->bytes[params->count++] = (uint32_t)bytes;
+    }
+    const char *name = NULL;
+    if (params) { // the driver says so behind the last of them; an older one knows nothing
+        params->known = result == CUDA_ERROR_INVALID_VALUE;
+        params->plain =
+            REAL(cuFuncGetName)(&name, own) == CUDA_SUCCESS && name && correct_is_plain(name);
+    }
+    return params;
+}
+
+// What the kernel takes; NULL: it is not known.
+static const struct params *params_of(CUfunction function)
+{
+    pthread_mutex_lock(&uses.lock);
+    uint64_t *place = base_map_put(&uses.kernels, (uint64_t)(uintptr_t)function, NULL);
+    if (place && !*place)
+        *place = (uint64_t)(uintptr_t)ask_params(function);
+    const struct params *params = place ? (const struct params *)(uintptr_t)*place : NULL; // NOLINT
+    pthread_mutex_unlock(&uses.lock);
+    return params;
+}
+
+// Packed parameters: their memory, and how much. False: there are none.
+static bool find_packed(void **extra, const char **buffer, size_t *bytes)
+{
+    *buffer = NULL;
+    *bytes = 0;
+    for (int i = 0; i < 8 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+            *bytes = *(const size_t *)extra[i + 1];
+    }
+    return *buffer != NULL;
+}
+
+// Whether memory of the host is among what the kernel is given, or who knows what.
+static bool scan_params(struct call *call, CUfunction function, void **pointers, void **extra)
+{
+    const char *buffer;
+    size_t bytes;
+    const struct params *params = params_of(function);
+    if (!params || !params->plain)
+        return true;
+    if (extra && find_packed(extra, &buffer, &bytes))
+        return scan_param(call, buffer, bytes);
+    if (!params->known || (params->count && !pointers))
+        return true;
+    bool host = false;
+    for (uint32_t i = 0; i < params->count; i++) {
+        if (pointers[i])
+            host |= scan_param(call, pointers[i], params->bytes[i]);
+    }
+    return host;
+}
+
+void correct_uses_launch(struct call *call, CUfunction function, void **pointers, void **extra)
+{
+    if (!call->current || !correct_back_lock())
+        return;
+    if ((correct_back_is_wanting() || correct_back_is_away()) &&
+        (scan_params(call, function, pointers, extra) || atomic_load(&uses.host_seen) ||
+         (call->stream && call->stream->context != call->current)))
+        correct_back_use_all(call);
+    correct_back_unlock();
+}
+
+// --- Calls ---------------------------------------------------------------------------------------
+
+// Bytes from the first of a box to its last, at most.
+static uint64_t extent(uint64_t pitch, const struct event_copy *copy)
+{
+    return pitch ? pitch * copy->height * copy->depth : copy->bytes;
+}
+
+static bool is_readable(uint8_t memory)
+{
+    return memory == EVENT_MEMORY_PAGEABLE || memory == EVENT_MEMORY_PINNED ||
+           memory == EVENT_MEMORY_MANAGED;
+}
+
+// The slices of a box may lie farther apart than its rows say.
+static bool is_plain(const struct call *call)
+{
+    switch ((int)call->hook) {
+    case HOOK_cuMemcpyBatchAsync:
+    case HOOK_cuMemcpyBatchAsync_ptsz:
+    case HOOK_cuMemcpyBatchAsync_v2:
+    case HOOK_cuMemcpyBatchAsync_v2_ptsz:
+    case HOOK_cuMemcpy3DBatchAsync:
+    case HOOK_cuMemcpy3DBatchAsync_ptsz:
+    case HOOK_cuMemcpy3DBatchAsync_v2:
+    case HOOK_cuMemcpy3DBatchAsync_v2_ptsz: return false;
+    default: return call->detail.copy.depth <= 1;
+    }
+}
+
+static void use_copy(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    if (!is_plain(call)) {
+        correct_back_use_all(call);
+        return;
+    }
+    correct_back_use(call, copy->from, extent(copy->from_pitch, copy));
+    correct_back_use(call, copy->to, extent(copy->to_pitch, copy));
+    if (correct_back_is_wanting() && is_readable(copy->from_memory) &&
+        copy->direction != EVENT_HOST_TO_HOST)
+        scan_data(call, copy->from, extent(copy->from_pitch, copy));
+}
+
+// What takes addresses that kernels then use unseen, or uses all sorts of them.
+static bool uses_all(const struct call *call)
+{
+    switch ((int)call->hook) {
+    case HOOK_cuLaunchKernel:
+    case HOOK_cuLaunchKernel_ptsz:
+    case HOOK_cuLaunchCooperativeKernel:
+    case HOOK_cuLaunchCooperativeKernel_ptsz:
+    case HOOK_cuLaunchKernelEx:
+    case HOOK_cuLaunchKernelEx_ptsz: return false; // see correct_uses_launch
+    case HOOK_cuPointerSetAttribute:
+    case HOOK_cuMemRetainAllocationHandle:
+    case HOOK_cuTensorMapEncodeIm2col:
+    case HOOK_cuTensorMapEncodeIm2colWide:
+    case HOOK_cuTensorMapEncodeTiled:
+    case HOOK_cuTensorMapReplaceAddress:
+    case HOOK_cuTexObjectCreate:
+    case HOOK_cuTexRefSetAddress_v2:
+    case HOOK_cuTexRefSetAddress2D_v2:
+    case HOOK_cuTexRefSetAddress2D_v3: return true;
+    default:
+        return call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
+               call->kind == EVENT_CALL_HOST ||
+               (call->kind == EVENT_CALL_OTHER && call->how & HOOK_ASYNC);
+    }
+}
+
+// Whether the driver may give work to the device in the call.
+static bool flies(const struct call *call)
+{
+    return call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
+           call->kind == EVENT_CALL_COPY || call->kind == EVENT_CALL_SET ||
+           (call->kind == EVENT_CALL_OTHER && call->how & HOOK_ASYNC);
+}
+
+void correct_uses_before(struct call *call)
+{
+    if (call->kind == EVENT_CALL_MODULE)
+        forget_kernels();
+    if (call->kind == EVENT_CALL_HOST) // what it does to memory that is copied later, nobody sees
+        atomic_store(&uses.host_seen, true);
+    if (!call->current || !correct_back_lock())
+        return;
+    const struct plan_row *last_use = correct_row(PLAN_LAST_USE);
+    if (uses_all(call))
+        correct_back_use_all(call);
+    else if (call->kind == EVENT_CALL_COPY)
+        use_copy(call);
+    else if (call->kind == EVENT_CALL_SET)
+        correct_back_use(call, call->detail.set.address,
+                         call->detail.set.pitch ? call->detail.set.pitch * call->detail.set.height
+                                                : call->detail.set.bytes);
+    else if (call->kind == EVENT_CALL_MEMORY && call->detail.alloc.address) {
+        correct_back_use(call, call->detail.alloc.address, 1);
+        correct_back_stay(call->detail.alloc.address);
+    } else if (call->kind == EVENT_CALL_STREAM && call->stream &&
+               atomic_load(&call->stream->enqueued) != atomic_load(&call->stream->idle)) {
+        correct_back_stay_all(); // what it leaves behind may use anything, and cannot be asked
+    }
+    if (last_use)
+        correct_back_seen(last_use);
+    if (flies(call))
+        correct_back_flies(call);
+    correct_back_unlock();
+}

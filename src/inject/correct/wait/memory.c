@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that is closed while something is owed: what the program shares with the GPU, until the
+// waits that were left out are made up for; and pageable memory to which data is on its way, until
+// that is delivered. It stands on the ranges, faults, signals and functions of guard/inner.h: a
+// range here is one in which `owed` is set, and what is owed there stands beside it.
+//
+// Who touches such memory waits in a signal handler, or in a function of the C library. So there is
+// no call of the driver's here, and no lock is held while waiting. Data is delivered into pages
+// that are still closed, or moved away: no thread ever sees half of it.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "inject/correct/inner.h"
+#include "inject/guard/inner.h"
+
+enum { SHARED_MOST = 128 };
+
+static struct {
+    uint64_t made_by;         // state.generation
+    bool asked, possible;     // whether memory can be closed at all
+    bool pageable_access;     // GPUs reach all of the program's memory
+    bool drivers_touch;       // the driver touches pinned memory as the program does
+    _Atomic uint32_t data;    // ranges with data
+    _Atomic uint32_t touched; // threads that wait because they touched something
+    uint64_t changes;         // of the host's objects, when these were listed
+    bool listed, unclosable;  // some shared memory cannot be closed
+    size_t shared_count;
+    struct object shared[SHARED_MOST];
+    struct {                         // beside the ranges, under their lock
+        struct correct_block *block; // NULL: all waits that are owed
+        struct correct_mark mark;
+    } owed[USE_RANGES];
+} memory;
+
+// --- Whether it can be done ----------------------------------------------------------------------
+
+static bool write_memory(uint64_t to, const char *from, uint64_t bytes)
+{
+    static const char path[] = "/proc/self/mem";
+    const long file =
+        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_WRONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return false;
+    while (bytes) {
+        const long wrote =
+            use_system(SYS_pwrite64, file, (long)(uintptr_t)from, (long)bytes, (long)to);
+        if (wrote == -EINTR)
+            continue;
+        if (wrote <= 0)
+            break;
+        to += (uint64_t)wrote;
+        from += wrote;
+        bytes -= (uint64_t)wrote;
+    }
+    use_system(SYS_close, file, 0, 0, 0);
+    return !bytes;
+}
+
+// The quick way, for much data: the pages are moved away from under the closed mapping, filled, and
+// moved back with the right to touch them, which is one step for all who look. False: nothing has
+// changed, and it has to be written.
+static bool move_and_fill(const struct use_range *range, const char *from)
+{
+    enum { LEAST_BYTES = 64 << 10 };
+    const long low = (long)range->low, bytes = (long)(range->high - range->low);
+    if (range->width < LEAST_BYTES)
+        return false;
+    const long away =
+        use_system6(SYS_mremap, low, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0, 0);
+    if (away <= 0)
+        return false;
+    char *pages = (char *)away; // NOLINT(performance-no-int-to-ptr)
+    const bool fills = use_system(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0) == 0;
+    if (fills)
+        memcpy(pages + (range->start - range->low), from, range->width);
+    if (use_system6(SYS_mremap, away, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, low, 0) == low)
+        return fills;
+    use_system(SYS_mprotect, away, bytes, PROT_READ | PROT_WRITE, 0);
+    const bool wrote = write_memory(range->low, pages, (uint64_t)bytes);
+    if (wrote)
+        use_system(SYS_munmap, away, bytes, 0, 0);
+    return wrote && fills;
+}
+
+static bool can_write_closed(void)
+{
+    const size_t bytes = use_page_bytes();
+    char *page = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return false;
+    bool good = write_memory((uint64_t)(uintptr_t)page, "glint", 5) &&
+                mprotect(page, bytes, PROT_READ) == 0 && memcmp(page, "glint", 5) == 0;
+    munmap(page, bytes);
+    return good;
+}
+
+static const char *find_obstacle(void)
+{
+    const char *why = use_find_obstacle();
+    if (!why && !can_write_closed())
+        why = "/proc/self/mem cannot be written";
+    if (!why && !use_take_signal())
+        why = "SIGSEGV is blocked";
+    return why;
+}
+
+static void say_impossible(const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "waits and copies are left as they are: %s", why);
+    state_note(EVENT_WARNING, text);
+}
+
+bool correct_memory_ready(void)
+{
+    if (memory.made_by != state.generation) { // a child has nothing of its parent's
+        memset(&memory, 0, sizeof(memory));
+        memory.made_by = state.generation;
+    }
+    if (!memory.asked) {
+        memory.asked = true;
+        use_memory_start();
+        use_table.since_ns = now_ns();
+        memory.pageable_access = use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        memory.drivers_touch = state.simulated;
+        const char *why = memory.pageable_access
+                              ? "the GPU reaches all memory by page tables (pageableMemoryAccess)"
+                              : find_obstacle();
+        memory.possible = !why;
+        if (why)
+            say_impossible(why);
+    } else if (memory.possible && (use_given_up() || !use_has_signal())) {
+        memory.possible = false;
+        say_impossible(use_given_up() ? use_given_up() : "the program has taken SIGSEGV");
+    }
+    return memory.possible && !atomic_load(&memory.touched);
+}
+
+// --- Touching ------------------------------------------------------------------------------------
+
+bool correct_is_data_owed(void)
+{
+    return atomic_load(&memory.data);
+}
+
+static unsigned place_of(const struct use_range *range)
+{
+    return (unsigned)(range - use_table.ranges);
+}
+
+static struct use_range *find_owed(uint64_t low, uint64_t high, bool data_only)
+{
+    struct use_range *found = NULL;
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && range->owed && range->low < high && low < range->high &&
+            (!data_only || memory.owed[place_of(range)].block) &&
+            (!found || range->age < found->age))
+            found = range;
+    }
+    return found;
+}
+
+// Its pages are opened, with its data in them or, where that is to be forgotten or was never
+// brought, as they were.
+static void end_range(struct use_range *range, bool deliver)
+{
+    const unsigned place = place_of(range);
+    struct correct_block *block = memory.owed[place].block;
+    const bool late = deliver && block && !correct_mark_failed(memory.owed[place].mark) &&
+                      !move_and_fill(range, block->memory) &&
+                      !write_memory(range->start, block->memory, range->width);
+    use_end(range);
+    if (late) // better seen half by another thread than not at all
+        memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
+    if (!block)
+        return;
+    correct_block_leave(block, memory.owed[place].mark); // the GPU may be yet to write there
+    atomic_fetch_sub(&memory.data, 1);
+}
+
+// What the range waits for is there; with the lock, which is open meanwhile.
+static bool is_due(const struct use_range *range)
+{
+    const unsigned place = place_of(range);
+    return memory.owed[place].block ? correct_mark_reached(memory.owed[place].mark)
+                                    : !correct_is_owed();
+}
+
+bool correct_touch(uint64_t low, uint64_t high)
+{
+    bool any = false, waits = false;
+    if (!correct_on || !use_may_be_closed(low, high))
+        return false;
+    use_lock();
+    for (struct use_range *range; (range = find_owed(low, high, false)) != NULL;) {
+        const struct correct_mark mark = memory.owed[place_of(range)].mark;
+        const bool data = memory.owed[place_of(range)].block != NULL;
+        any = true;
+        if (is_due(range)) {
+            end_range(range, true);
+            continue;
+        }
+        use_unlock();
+        if (!waits) // nothing more comes to be owed, or this would perhaps never end
+            atomic_fetch_add(&memory.touched, 1);
+        waits = true;
+        if (data)
+            correct_mark_await(mark);
+        else
+            correct_owed_await();
+        use_lock();
+    }
+    use_unlock();
+    if (waits)
+        atomic_fetch_sub(&memory.touched, 1);
+    return any;
+}
+
+void correct_memory_gone(uint64_t low, uint64_t high)
+{
+    use_lock();
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && range->owed && range->low >= low && range->high <= high)
+            end_range(range, false);
+    }
+    use_unlock();
+    correct_touch(low, high); // what goes only in part
+}
+
+void correct_block_gone(uint64_t start)
+{
+    use_lock();
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && range->owed && range->start == start)
+            end_range(range, false);
+    }
+    use_unlock();
+}
+
+void correct_forget_data(uint64_t low, uint64_t high)
+{
+    use_lock();
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && range->owed && memory.owed[place_of(range)].block &&
+            range->start >= low && range->start + range->width <= high)
+            end_range(range, false);
+    }
+    use_unlock();
+}
+
+bool correct_deliver_oldest(void)
+{
+    use_lock();
+    const struct use_range *range = find_owed(0, UINT64_MAX, true);
+    const uint64_t low = range ? range->low : 0, high = range ? range->high : 0;
+    use_unlock();
+    return high && correct_touch(low, high);
+}
+
+// --- Closing -------------------------------------------------------------------------------------
+
+static bool has_room(void)
+{
+    for (EACH_USE_RANGE(range))
+        if (range->state == USE_FREE)
+            return true;
+    return use_table.top < USE_RANGES;
+}
+
+static void describe(struct use_range *range, uint64_t start, uint64_t bytes)
+{
+    range->start = start;
+    range->rows = 1;
+    range->width = range->pitch = bytes;
+    range->about.bytes = bytes;
+    range->told = range->owed = true; // nothing is told of it as a first use
+}
+
+// All of the data's pages. Of pinned memory those at its ends may hold other such memory, which is
+// all closed at the same time.
+static bool find_pages(struct use_range *range, uint8_t kind, const struct call *call)
+{
+    const uint64_t page = use_page_bytes();
+    if (kind != EVENT_OBJECT_PINNED) {
+        use_find_pages(range, kind, call->caller.sp);
+        return range->high && !range->about.unwatched_bytes;
+    }
+    range->low = range->start & ~(page - 1);
+    range->high = (range->start + range->width + page - 1) & ~(page - 1);
+    return true;
+}
+
+// With the table's lock.
+static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_block *block,
+                      struct correct_mark mark, const struct call *call)
+{
+    if (!has_room() || correct_has_stopped()) // who stops delivers with this lock held, later
+        return false;
+    struct use_range *range = use_new();
+    describe(range, start, bytes);
+    memory.owed[place_of(range)].block = NULL;
+    if (!find_pages(range, kind, call)) {
+        use_drop(range);
+        return false;
+    }
+    if (!use_close(range)) {
+        if (range->state != USE_FREE)
+            use_end(range);
+        return false;
+    }
+    memory.owed[place_of(range)].block = block;
+    memory.owed[place_of(range)].mark = mark;
+    return true;
+}
+
+bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call)
+{
+    struct use_range range = {0};
+    correct_lock();
+    const bool ready = correct_memory_ready(); // before anything is asked about pages
+    correct_unlock();
+    describe(&range, to, bytes);
+    return ready && find_pages(&range, 0, call);
+}
+
+bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_block *block,
+                      struct correct_mark mark, const struct call *call)
+{
+    atomic_store(&block->use, BLOCK_OWED);
+    use_lock();
+    const bool good = close_new(to, bytes, 0, block, mark, call);
+    if (good)
+        atomic_fetch_add(&memory.data, 1);
+    use_unlock();
+    return good;
+}
+
+// --- What the program shares with the GPU --------------------------------------------------------
+
+static void list_shared(const struct call *call)
+{
+    if (memory.listed && memory.changes == atomic_load(&state.objects.host_changes))
+        return;
+    memory.shared_count =
+        objects_of_host(&state.objects, memory.shared, SHARED_MOST, &memory.changes);
+    memory.unclosable =
+        memory.shared_count > SHARED_MOST || (memory.shared_count && memory.drivers_touch);
+    for (size_t i = 0; i < memory.shared_count && !memory.unclosable; i++) {
+        const struct object *object = &memory.shared[i];
+        struct use_range range = {0};
+        describe(&range, object->start, object->bytes);
+        memory.unclosable = object->kind == EVENT_OBJECT_MANAGED ||
+                            object->kind == EVENT_OBJECT_IMPORTED ||
+                            !find_pages(&range, object->kind, call);
+    }
+    if (memory.unclosable)
+        memory.shared_count = 0;
+    memory.listed = true;
+}
+
+static bool is_closed(const struct object *object)
+{
+    for (EACH_USE_RANGE(range))
+        if (range->state == USE_ARMED && range->owed && !range->open &&
+            range->start == object->start && range->width == object->bytes &&
+            !memory.owed[place_of(range)].block)
+            return true;
+    return false;
+}
+
+bool correct_close_shared(const struct call *call)
+{
+    list_shared(call);
+    bool good = !memory.unclosable;
+    if (!memory.shared_count)
+        return good;
+    use_lock();
+    for (size_t i = 0; good && i < memory.shared_count; i++)
+        good = is_closed(&memory.shared[i]) ||
+               (!use_is_too_slow() &&
+                close_new(memory.shared[i].start, memory.shared[i].bytes, memory.shared[i].kind,
+                          NULL, (struct correct_mark){0}, call));
+    use_unlock();
+    return good;
+}

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is owed, and which calls could notice. A wait that is left out puts a mark into the streams
+// that it would have waited for. From then on
+//   - work that is given to other streams of the context waits there, on the GPU, for an event that
+//     was recorded with the mark, as it would have come after;
+//   - memory that the program shares with the GPU is closed (memory.c);
+//   - a call that could tell whether the GPU has come so far, or whose effects outside of the
+//     context are not known, waits for the marks first. Those that cannot are the ones named here.
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "inject/correct/inner.h"
+#include "inject/correct/memory/back.h"
+#include "inject/correct/memory/pool.h"
+#include "inject/guard/inner.h"
+#include "inject/guard/readers.h"
+#include "inject/uses/clock_reads.h"
+
+enum { EVENTS_MOST = 1024 };
+
+static struct {
+    uint32_t count;              // how often something came to be owed; under the layer's lock
+    _Atomic bool never;          // something outside may look at the GPU's memory, or at its output
+    _Atomic bool off;            // something may touch memory that nobody can make wait
+    _Atomic uint64_t hosts;      // functions of the program's that the GPU's work was to call
+    _Atomic uint64_t hosts_done; // of these, that have surely been called
+    _Atomic bool marks_events;   // records of events are marked
+    _Atomic CUresult told;       // the last error that the program got
+    struct {
+        CUevent event;
+        struct correct_mark mark;
+    } events[EVENTS_MOST]; // by handle: of two in one place the last. Under the layer's lock
+} owed;
+
+static void say_stopped(const char *what, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "from here on %s: %s", what, why);
+    state_note(EVENT_WARNING, text);
+}
+
+// Whoever has seen that a wait may be left out has left it out when the lock is free; data that is
+// owed later than that is refused by memory.c.
+static bool stop(void)
+{
+    if (atomic_exchange(&owed.never, true))
+        return false;
+    correct_lock();
+    correct_unlock();
+    correct_settle();
+    return true;
+}
+
+void correct_never(const char *why)
+{
+    if (correct_on && stop())
+        say_stopped("waits and copies are left as they are", why);
+}
+
+bool correct_has_stopped(void)
+{
+    return atomic_load(&owed.never);
+}
+
+void correct_off(const char *why)
+{
+    if (!correct_on || atomic_exchange(&owed.off, true))
+        return;
+    inject_thread.depth++; // what the driver calls meanwhile is its own affair
+    if (!stop())
+        correct_settle();
+    correct_back_end();
+    inject_thread.depth--;
+    say_stopped("nothing is corrected", why);
+}
+
+bool correct_is_off(void)
+{
+    return atomic_load(&owed.off);
+}
+
+// What the GPU fails in, a wait for it would have told the program. A later call does, too; where
+// none comes, its end was not that of the native run, and all that can be done is to say so.
+void correct_end(void)
+{
+    atomic_store(&owed.never, true);
+    correct_settle();
+    const CUresult failure = correct_failure();
+    if (failure == CUDA_SUCCESS || atomic_load(&owed.told) == failure)
+        return;
+    char text[256];
+    snprintf(text, sizeof(text),
+             PLAN_UNTOLD " with error %d in work that the program did not wait for any more, and "
+                         "it has ended without being told: natively a wait would have told it",
+             (int)failure);
+    state_note(EVENT_ERROR, text);
+}
+
+void correct_owed_start(void)
+{
+    memset(&owed, 0, sizeof(owed));
+}
+
+// --- Owing ---------------------------------------------------------------------------------------
+
+bool correct_may_owe(const struct call *call)
+{
+    return !atomic_load(&owed.never) && !readers_are_loading() && call->current &&
+           call->context == call->current && !(call->flags & EVENT_CALL_CAPTURED) &&
+           !atomic_load(&state.captures) &&
+           atomic_load(&owed.hosts) == atomic_load(&owed.hosts_done) && correct_memory_ready() &&
+           correct_marks_ready();
+}
+
+static bool has_other_streams(const struct stream *stream)
+{
+    struct stream *streams[2];
+    return streams_of(stream->context, false, streams, 2) > 1;
+}
+
+static void owe(struct correct_lane *lane, uint32_t number)
+{
+    lane->owed_at = ++owed.count;
+    atomic_store(&lane->owed, number);
+}
+
+// Without the memory: that is closed once all is marked.
+static bool mark_and_owe(struct stream *stream, const struct call *call, struct correct_mark *mark)
+{
+    const uint32_t at = correct_lane_of(stream, call);
+    if (!at || !correct_mark_put(at, mark))
+        return false;
+    struct correct_lane *lane = correct_lane_at(at);
+    lane->has_event = false;
+    if (has_other_streams(stream)) {
+        if (!lane->event &&
+            REAL(cuEventCreate)(&lane->event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+            lane->event = NULL;
+        lane->has_event =
+            lane->event && REAL(cuEventRecord)(lane->event, stream->handle) == CUDA_SUCCESS;
+    }
+    owe(lane, mark->number);
+    return true;
+}
+
+bool correct_owe_locked(struct stream *stream, const struct call *call, struct correct_mark *mark)
+{
+    return mark_and_owe(stream, call, mark) && correct_close_shared(call);
+}
+
+// All streams of the context on which something may be pending.
+static bool owe_context(const struct call *call)
+{
+    struct stream *streams[CALL_MOST_STREAMS];
+    struct correct_mark mark = {0};
+    const size_t count = streams_of(call->context, false, streams, CALL_MOST_STREAMS);
+    if (count == CALL_MOST_STREAMS)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (atomic_load(&streams[i]->enqueued) != atomic_load(&streams[i]->idle) &&
+            !mark_and_owe(streams[i], call, &mark))
+            return false;
+    }
+    return correct_close_shared(call);
+}
+
+bool correct_owe(struct stream *stream)
+{
+    struct call *call = correct_call();
+    struct correct_mark mark;
+    if (!correct_on || !call)
+        return false;
+    correct_lock();
+    const bool good = correct_may_owe(call) &&
+                      (stream ? correct_owe_locked(stream, call, &mark) : owe_context(call));
+    correct_unlock();
+    return good;
+}
+
+void correct_left_out(struct call *call)
+{
+    call->pending_count = 0;
+    call->how &= (uint8_t)~HOOK_WAITS;
+    clock_reads_left_out();
+}
+
+// --- Events --------------------------------------------------------------------------------------
+
+// The wait for an event is for what came before its record, and no more: so the record is marked.
+// That is done once a wait for an event is to be left out.
+
+static unsigned place_of(CUevent event)
+{
+    return (unsigned)((uint64_t)(uintptr_t)event * UINT64_C(0x9E3779B97F4A7C15) >> 54) %
+           EVENTS_MOST;
+}
+
+void correct_recorded_slowly(const struct call *call, CUevent event)
+{
+    if (!atomic_load_explicit(&owed.marks_events, memory_order_relaxed))
+        return;
+    struct correct_mark mark;
+    correct_lock();
+    const unsigned place = place_of(event);
+    owed.events[place].event = NULL;
+    const uint32_t lane = call->result == CUDA_SUCCESS && call->stream && correct_may_owe(call)
+                              ? correct_lane_of(call->stream, call)
+                              : 0;
+    if (lane && correct_mark_put(lane, &mark)) {
+        owed.events[place].event = event;
+        owed.events[place].mark = mark;
+    }
+    correct_unlock();
+}
+
+bool correct_owe_event(CUevent event, const struct call *call)
+{
+    atomic_store(&owed.marks_events, true);
+    correct_lock();
+    const unsigned place = place_of(event);
+    const struct correct_mark mark = owed.events[place].mark;
+    bool good = owed.events[place].event == event && correct_may_owe(call);
+    if (good) {
+        struct correct_lane *lane = correct_lane_at(mark.lane);
+        const uint32_t before = atomic_load(&lane->owed);
+        if (!before || (int32_t)(mark.number - before) > 0) {
+            lane->has_event = false; // there is none so early
+            owe(lane, mark.number);
+        }
+        good = correct_close_shared(call);
+    }
+    correct_unlock();
+    return good;
+}
+
+// --- Paying --------------------------------------------------------------------------------------
+
+static void pay_waits(void)
+{
+    if (correct_is_owed()) {
+        correct_count(NULL, EVENT_CORRECTION_PAID, 1);
+        correct_owed_await();
+    }
+}
+
+void correct_settle(void)
+{
+    if (!correct_on)
+        return;
+    pay_waits();
+    correct_touch(0, UINT64_MAX);
+}
+
+void correct_pay(void)
+{
+    if (correct_is_owed() || correct_is_data_owed())
+        correct_count(NULL, EVENT_CORRECTION_PAID, 1);
+    correct_deliver();
+}
+
+void correct_deliver(void)
+{
+    correct_owed_await();
+    correct_touch(0, UINT64_MAX);
+}
+
+// Work that is given to the stream comes after all that is owed.
+static bool order_locked(struct stream *stream, const struct call *call)
+{
+    const uint32_t at = correct_lane_of(stream, call);
+    if (!at)
+        return false;
+    struct correct_lane *own = correct_lane_at(at);
+    if (own->behind == owed.count)
+        return true;
+    for (uint32_t i = 1; i <= correct_lane_count(); i++) {
+        struct correct_lane *lane = correct_lane_at(i);
+        const struct correct_mark mark = {i, atomic_load(&lane->owed)};
+        if (!lane->stream || lane == own || !mark.number || lane->owed_at <= own->behind ||
+            correct_mark_reached(mark))
+            continue;
+        if (lane->stream->context != stream->context || !lane->has_event ||
+            REAL(cuStreamWaitEvent)(stream->handle, lane->event, 0) != CUDA_SUCCESS)
+            return false;
+    }
+    own->behind = owed.count;
+    return true;
+}
+
+static void order(const struct call *call)
+{
+    if (!correct_is_owed())
+        return;
+    bool good = false;
+    if (call->stream && !(call->flags & EVENT_CALL_CAPTURED) && !atomic_load(&state.captures)) {
+        correct_lock();
+        good = order_locked(call->stream, call);
+        correct_unlock();
+    }
+    if (!good)
+        pay_waits();
+}
+
+// The end of what is there from `start` on, of either end of a copy.
+static uint64_t end_of(uint64_t start, uint64_t pitch, const struct event_copy *copy)
+{
+    const uint64_t rows = copy->height > 1 || copy->depth > 1 ? copy->height * copy->depth : 1;
+    return start + (rows > 1 && pitch ? (rows - 1) * pitch + copy->width_bytes : copy->bytes);
+}
+
+static bool is_pageable(uint8_t memory)
+{
+    return memory != EVENT_MEMORY_DEVICE && memory != EVENT_MEMORY_ARRAY;
+}
+
+void correct_touch_copy(const struct event_copy *copy)
+{
+    if (!correct_is_data_owed() || !copy->bytes)
+        return;
+    if (is_pageable(copy->from_memory))
+        correct_touch(copy->from, end_of(copy->from, copy->from_pitch, copy));
+    if (is_pageable(copy->to_memory))
+        correct_touch(copy->to, end_of(copy->to, copy->to_pitch, copy));
+}
+
+static bool is_batch(enum hook hook)
+{
+    switch ((int)hook) {
+    case HOOK_cuMemcpyBatchAsync:
+    case HOOK_cuMemcpyBatchAsync_ptsz:
+    case HOOK_cuMemcpyBatchAsync_v2:
+    case HOOK_cuMemcpyBatchAsync_v2_ptsz:
+    case HOOK_cuMemcpy3DBatchAsync:
+    case HOOK_cuMemcpy3DBatchAsync_ptsz:
+    case HOOK_cuMemcpy3DBatchAsync_v2:
+    case HOOK_cuMemcpy3DBatchAsync_v2_ptsz: return true;
+    default: return false;
+    }
+}
+
+// Memory that is seen from elsewhere: by another process, or an interface that is not CUDA's.
+static bool is_sharing(enum hook hook)
+{
+    switch ((int)hook) {
+    case HOOK_cuImportExternalMemory:
+    case HOOK_cuIpcGetMemHandle:
+    case HOOK_cuIpcOpenMemHandle:
+    case HOOK_cuIpcOpenMemHandle_v2:
+    case HOOK_cuMemExportToShareableHandle:
+    case HOOK_cuMemGetHandleForAddressRange:
+    case HOOK_cuMemImportFromShareableHandle:
+    case HOOK_cuMemPoolExportToShareableHandle:
+    case HOOK_cuMemPoolExportPointer:
+    case HOOK_cuMemPoolImportFromShareableHandle:
+    case HOOK_cuMemPoolImportPointer:
+    case HOOK_cuSignalExternalSemaphoresAsync:
+    case HOOK_cuSignalExternalSemaphoresAsync_ptsz:
+    case HOOK_cuWaitExternalSemaphoresAsync:
+    case HOOK_cuWaitExternalSemaphoresAsync_ptsz: return true;
+    default: return false;
+    }
+}
+
+// A context may go, and all that the layer has in it: everything is given back, and made anew when
+// it is wanted.
+static void leave_contexts(void)
+{
+    for (;;) {
+        correct_settle();
+        correct_lock();
+        const bool good = !correct_is_owed() && !correct_is_data_owed() && correct_blocks_end();
+        if (good)
+            correct_marks_end();
+        memset(owed.events, 0, sizeof(owed.events));
+        correct_unlock();
+        if (good)
+            return;
+        sched_yield(); // another thread's copy is on its way
+    }
+}
+
+static void before_free(const struct call *call)
+{
+    const struct event_alloc *alloc = &call->detail.alloc;
+    if (call->how & HOOK_ASYNC) {
+        order(call);
+        return;
+    }
+    if (correct_row(PLAN_POOL)) // which sees to it itself
+        return;
+    pay_waits(); // the driver waits, too
+    correct_touch(alloc->address, alloc->address + alloc->bytes);
+}
+
+static void before_stream(const struct call *call)
+{
+    if (call->hook != HOOK_cuStreamDestroy && call->hook != HOOK_cuStreamDestroy_v2)
+        return;
+    // The stream's work goes on, but its marks have no name any more. The hook has forgotten it.
+    correct_settle();
+    correct_lock();
+    if (call->stream)
+        correct_lane_end(call->stream);
+    correct_unlock();
+}
+
+static void pay(struct call *call)
+{
+    switch (call->kind) {
+    case EVENT_CALL_COPY:
+        if (is_batch(call->hook))
+            correct_settle();
+        else if (!call_stands[call->hook] || !correct_row(PLAN_ASYNC_COPY)) // which sees to it
+            correct_touch_copy(&call->detail.copy);
+        order(call);
+        break;
+    case EVENT_CALL_SET:
+    case EVENT_CALL_LAUNCH:
+    case EVENT_CALL_EVENT_RECORD:
+    case EVENT_CALL_EVENT_WAIT: order(call); break;
+    case EVENT_CALL_ALLOC:
+        if (call->how & HOOK_ASYNC)
+            order(call);
+        else if (call->hook == HOOK_cuMemAllocManaged)
+            correct_settle();
+        break;
+    case EVENT_CALL_FREE: before_free(call); break;
+    case EVENT_CALL_SYNC:
+        if (call->how & HOOK_ASYNC)
+            pay_waits();
+        call->hosts = atomic_load(&owed.hosts);
+        break;
+    case EVENT_CALL_STREAM: before_stream(call); break;
+    case EVENT_CALL_CONTEXT:
+        if (call->how & HOOK_WAITS) // one ends, or may
+            leave_contexts();
+        break;
+    case EVENT_CALL_HOST:
+    case EVENT_CALL_GRAPH_LAUNCH: // which may have such functions
+        correct_settle();
+        atomic_fetch_add(&owed.hosts, 1);
+        break;
+    case EVENT_CALL_MEMORY:
+    case EVENT_CALL_MODULE:
+        if (is_sharing(call->hook))
+            correct_never("memory of the GPU's is shared with another process or interface");
+        correct_settle();
+        break;
+    default:
+        if (is_sharing(call->hook))
+            correct_never("the GPU's work waits for another interface");
+        else if (!call->quiet && call->hook != HOOK_cuEventCreate &&
+                 call->hook != HOOK_cuEventDestroy && call->hook != HOOK_cuEventDestroy_v2)
+            correct_settle();
+        break;
+    }
+}
+
+// The simulated GPU's work needs a lock that its driver's calls have: a handler of the program's
+// that interrupts one, and waits for data, would wait for ever. So there are no signals meanwhile.
+static void hold_signals(struct call *call)
+{
+    const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
+    call->holds_signals = state.simulated && use_may_be_closed(0, UINT64_MAX);
+    if (call->holds_signals)
+        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                   (long)(uintptr_t)&call->signals, sizeof(call->signals));
+}
+
+// Before a correction begins: is there somebody who would not wait?
+static void look_for_readers(void)
+{
+    static _Atomic bool given_back;
+    readers_thread_is_back();
+    if (correct_is_off() && !atomic_exchange(&given_back, true))
+        correct_pool_give_back(); // needs a context, which a call has
+    if (correct_is_off() || !correct_has_row())
+        return;
+    const char *why = readers_find();
+    if (why)
+        correct_off(why);
+}
+
+void correct_before_slowly(struct call *call)
+{
+    look_for_readers();
+    const struct event_copy *copy = &call->detail.copy;
+    if (call->kind == EVENT_CALL_COPY && !(call->flags & EVENT_CALL_CAPTURED) &&
+        copy->direction == EVENT_DEVICE_TO_HOST && copy->height <= 1 && copy->depth <= 1)
+        use_flight_overwritten(copy->to, copy->to + copy->bytes);
+    pay(call);
+    hold_signals(call);
+}
+
+// All functions that work was to call have been called once the whole context has been waited for.
+void correct_after_slowly(struct call *call)
+{
+    if (call->holds_signals)
+        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,
+                   sizeof(call->signals));
+    if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
+        atomic_store_explicit(&owed.told, call->result, memory_order_relaxed);
+    // A wait that began before the driver had it has not waited for it.
+    if (call->kind == EVENT_CALL_HOST || call->kind == EVENT_CALL_GRAPH_LAUNCH)
+        atomic_fetch_add(&owed.hosts, 1);
+    if (call->kind == EVENT_CALL_SYNC && call->how & HOOK_WAITS && !call->stream && !call->event &&
+        call->result == CUDA_SUCCESS && state.contexts_made == 1 &&
+        call->hosts > atomic_load(&owed.hosts_done))
+        atomic_store(&owed.hosts_done, call->hosts);
+}
+
+// --- Fork ----------------------------------------------------------------------------------------
+
+// A child has the memory as it is, and no GPU: all is delivered, and nothing comes until it is
+// there.
+void correct_before_fork(void)
+{
+    if (!correct_on || !state_is_on())
+        return;
+    for (;;) {
+        correct_settle();
+        correct_lock();
+        if (!correct_is_data_owed() && !correct_is_owed())
+            return;
+        correct_unlock();
+    }
+}
+
+void correct_after_fork(void)
+{
+    if (correct_on && state_is_on())
+        correct_unlock();
+}
+
+void correct_forked(void)
+{
+    correct_lock_reset();
+    correct_on = false;
+}

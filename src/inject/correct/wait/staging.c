@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned memory that data passes through on its way between the program's pageable memory and the
+// device. Blocks are few, come as they are needed, and are used again; all together they are
+// bounded. All with the layer's lock, but that a signal handler may free one by its `use`.
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/correct/inner.h"
+
+enum { BLOCKS_MOST = 64, LEAST_BYTES = 64 << 10 };
+#define MOST_BYTES ((size_t)512 << 20)
+
+static struct {
+    struct correct_block blocks[BLOCKS_MOST];
+    size_t bytes;
+    uint64_t ages;
+    uint64_t made_by; // state.generation
+    bool refused;     // the driver has no more pinned memory
+} staging;
+
+static size_t class_of(size_t bytes)
+{
+    size_t class = LEAST_BYTES;
+    while (class < bytes)
+        class *= 2;
+    return class;
+}
+
+static bool is_free(struct correct_block *block)
+{
+    if (atomic_load(&block->use) == BLOCK_LEAVING && correct_mark_reached(block->mark))
+        atomic_store(&block->use, BLOCK_FREE);
+    return atomic_load(&block->use) == BLOCK_FREE;
+}
+
+static struct correct_block *take(struct correct_block *block)
+{
+    atomic_store(&block->use, BLOCK_TAKEN);
+    block->age = ++staging.ages;
+    return block;
+}
+
+// The smallest that will do, and is not far too large.
+static struct correct_block *find(size_t bytes)
+{
+    struct correct_block *best = NULL;
+    for (unsigned i = 0; i < BLOCKS_MOST; i++) {
+        struct correct_block *block = &staging.blocks[i];
+        if (is_free(block) && block->bytes >= bytes && block->bytes / 8 < bytes + LEAST_BYTES &&
+            (!best || block->bytes < best->bytes))
+            best = block;
+    }
+    return best;
+}
+
+static void give_back(struct correct_block *block)
+{
+    REAL(cuMemFreeHost)(block->memory);
+    staging.bytes -= block->bytes;
+    *block = (struct correct_block){0};
+}
+
+static struct correct_block *make(size_t bytes)
+{
+    struct correct_block *place = NULL;
+    for (unsigned i = 0; i < BLOCKS_MOST && !place; i++)
+        if (atomic_load(&staging.blocks[i].use) == BLOCK_NONE)
+            place = &staging.blocks[i];
+    for (unsigned i = 0; i < BLOCKS_MOST && staging.bytes + bytes > MOST_BYTES; i++)
+        if (is_free(&staging.blocks[i]))
+            give_back(&staging.blocks[i]);
+    if (!place || staging.refused || staging.bytes + bytes > MOST_BYTES)
+        return NULL;
+    void *memory = NULL;
+    if (REAL(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) {
+        staging.refused = true; // and is for the program, if there is any left
+        return NULL;
+    }
+    *place = (struct correct_block){.memory = memory, .bytes = bytes};
+    staging.bytes += bytes;
+    return place;
+}
+
+// Waits for the block that is free first of those that data leaves by. False: there is none.
+static bool wait_for_leaving(size_t bytes)
+{
+    const struct correct_block *oldest = NULL;
+    struct correct_mark mark = {0};
+    correct_lock();
+    for (unsigned i = 0; i < BLOCKS_MOST; i++) {
+        const struct correct_block *block = &staging.blocks[i];
+        if (atomic_load(&block->use) == BLOCK_LEAVING && block->bytes >= bytes &&
+            (!oldest || block->age < oldest->age))
+            oldest = block;
+    }
+    if (oldest)
+        mark = oldest->mark;
+    correct_unlock();
+    correct_mark_await(mark);
+    return oldest != NULL;
+}
+
+struct correct_block *correct_block_take(size_t bytes)
+{
+    if (staging.made_by != state.generation) { // a child's are its parent's
+        memset(&staging, 0, sizeof(staging));
+        staging.made_by = state.generation;
+    }
+    if (bytes > MOST_BYTES / 2)
+        return NULL;
+    struct correct_block *block = find(bytes);
+    block = block ? block : make(class_of(bytes));
+    return block ? take(block) : NULL;
+}
+
+// Data that is owed makes room first: it may stay there for ever.
+bool correct_block_await(size_t bytes)
+{
+    return bytes <= MOST_BYTES / 2 && (correct_deliver_oldest() || wait_for_leaving(bytes));
+}
+
+void correct_block_leave(struct correct_block *block, struct correct_mark mark)
+{
+    block->mark = mark;
+    atomic_store(&block->use, BLOCK_LEAVING);
+}
+
+void correct_block_free(struct correct_block *block)
+{
+    atomic_store(&block->use, BLOCK_FREE);
+}
+
+bool correct_blocks_end(void)
+{
+    if (staging.made_by != state.generation)
+        return true;
+    for (unsigned i = 0; i < BLOCKS_MOST; i++)
+        if (atomic_load(&staging.blocks[i].use) == BLOCK_TAKEN)
+            return false;
+    for (unsigned i = 0; i < BLOCKS_MOST; i++)
+        if (atomic_load(&staging.blocks[i].use) != BLOCK_NONE)
+            give_back(&staging.blocks[i]);
+    staging.refused = false;
+    return true;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of the program's memory and where they were allocated, by address: a table of fixed size
+// that allocators stand before, so that nothing here allocates, and only who borrows a block may
+// wait. Where many come together in a place the newest are kept. Any thread, also in a child of
+// fork.
+#ifndef GLINT_INJECT_GUARD_BLOCKS_H
+#define GLINT_INJECT_GUARD_BLOCKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BLOCKS_SETS = 1024, BLOCKS_WAYS = 8, BLOCKS_FRAMES = 48, BLOCKS_RECALLS = 256 };
+
+struct block {
+    uint64_t address, bytes;
+    uint64_t time_ns;    // when it was allocated
+    uint64_t number;     // by which it was told; 0: it was not
+    uint32_t generation; // of the process that has told it
+    uint8_t kind;        // enum event_host
+    bool truncated;      // there were more frames
+    uint32_t depth;
+    uint64_t frames[BLOCKS_FRAMES]; // return addresses where it was allocated, innermost first
+};
+
+struct blocks {                              // of zeros
+    _Atomic uint64_t used[BLOCKS_SETS / 64]; // sets that hold any
+    _Atomic uint64_t puts;
+    _Atomic uint32_t turn;
+    // A line of the cache each. Key: the address; 0: none, 1: somebody is at it.
+    _Alignas(64) _Atomic uint64_t keys[BLOCKS_SETS][BLOCKS_WAYS];
+    _Atomic uint64_t bytes[BLOCKS_SETS][BLOCKS_WAYS];
+    // Where an address was found, + 1, or 0, and how many puts there had been, in one word; and a
+    // word made of that and the address, so that what two threads have written parts of is nothing.
+    struct {
+        _Atomic uint64_t found, check;
+    } recalls[BLOCKS_RECALLS];
+    struct block blocks[BLOCKS_SETS][BLOCKS_WAYS];
+};
+
+static inline unsigned blocks_set_of(uint64_t address)
+{
+    return (unsigned)(address * UINT64_C(0x9E3779B97F4A7C15) >> 54) % BLOCKS_SETS;
+}
+
+// Cheap, and never wrong where it says no.
+static inline bool blocks_may_hold(const struct blocks *blocks, uint64_t address)
+{
+    const unsigned set = blocks_set_of(address);
+    return atomic_load_explicit(&blocks->used[set / 64], memory_order_relaxed) >> set % 64 & 1;
+}
+
+// One that is at the address already is replaced.
+void blocks_put(struct blocks *blocks, const struct block *block);
+// The one that begins there, taken out; any that overlaps.
+bool blocks_take(struct blocks *blocks, uint64_t address, struct block *taken);
+bool blocks_take_overlap(struct blocks *blocks, uint64_t low, uint64_t high, struct block *taken);
+// The one that holds the address, the innermost of several: nobody else sees it until it is given
+// back. NULL: none is known.
+struct block *blocks_borrow(struct blocks *blocks, uint64_t address);
+void blocks_give_back(struct blocks *blocks, struct block *block);
+// In a child of fork: what other threads were at is forgotten, since they are not here.
+void blocks_forked(struct blocks *blocks);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first touch of a closed page. The handler runs on the program's stack, takes no memory and
+// no lock but the table's, and opens what was touched.
+//
+// Two threads may touch the same page: the second finds it open, or closed once more by a third. It
+// tries again for as long as the page is closed, or open to what it does; only a fault that the
+// page's own protection explains is the program's.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "inject/correct/correct.h"
+#include "inner.h"
+
+int (*use_driver_asks)(void);
+
+// --- The machine ---------------------------------------------------------------------------------
+
+struct touch {
+    struct unwind_registers registers; // pc: behind the first byte of the instruction
+    uint64_t link;                     // of aarch64: the link register
+    bool write;
+};
+
+static struct touch touch_of(const ucontext_t *context)
+{
+    const mcontext_t *machine = &context->uc_mcontext;
+    struct touch touch = {{0}, 0, false};
+#if defined(__x86_64__)
+    touch.registers.pc = (uint64_t)machine->gregs[REG_RIP] + 1;
+    touch.registers.sp = (uint64_t)machine->gregs[REG_RSP];
+    touch.registers.fp = (uint64_t)machine->gregs[REG_RBP];
+    touch.write = machine->gregs[REG_ERR] & 2;
+#elif defined(__aarch64__)
+    touch.registers.pc = machine->pc + 1;
+    touch.registers.sp = machine->sp;
+    touch.registers.fp = machine->regs[29];
+    touch.link = machine->regs[30];
+    // Records follow one another in the reserved space; one has the syndrome of the fault.
+    for (size_t at = 0; at + sizeof(struct _aarch64_ctx) <= sizeof(machine->__reserved);) {
+        struct _aarch64_ctx head;
+        memcpy(&head, (const char *)machine->__reserved + at, sizeof(head));
+        if (!head.magic || head.size < sizeof(head))
+            break;
+        if (head.magic == ESR_MAGIC) {
+            struct esr_context syndrome;
+            memcpy(&syndrome, (const char *)machine->__reserved + at, sizeof(syndrome));
+            touch.write = syndrome.esr >> 6 & 1;
+        }
+        at += head.size;
+    }
+#endif
+    return touch;
+}
+
+uint64_t use_stack_pointer(const void *context)
+{
+    return touch_of(context).registers.sp;
+}
+
+// The kernel copies what the second argument points to before it
+// finds that there is no signal 0.
+bool use_can_be_read(uint64_t address)
+{
+    enum { COPIED_BYTES = 32, SET_BYTES = 8 };
+    const uint64_t page = use_page_bytes(), last = (address & ~(page - 1)) + page - COPIED_BYTES;
+    const uint64_t at = address < last ? address : last;
+    return use_system(SYS_rt_sigaction, 0, (long)at, 0, SET_BYTES) != -EFAULT;
+}
+
+// What the system lets the program do with the page, from /proc/self/maps: lines of
+// "7f12a000-7f12b000 rw-p ...", in the order of addresses. A line may be cut where a piece ends.
+static bool may_touch(uint64_t address, bool write, bool fetch)
+{
+    enum { PIECE_BYTES = 4096, NEEDED_BYTES = 48 };
+    static const char path[] = "/proc/self/maps";
+    char text[PIECE_BYTES + 1];
+    size_t length = 0;
+    bool found = false, may = false, ended = false;
+    const long file =
+        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+    while (file >= 0 && !found && !ended) {
+        const long got = use_system(SYS_read, file, (long)(uintptr_t)(text + length),
+                                    (long)(PIECE_BYTES - length), 0);
+        ended = got <= 0;
+        length += got > 0 ? (size_t)got : 0;
+        text[length] = '\0';
+        char *line = text, *end;
+        while (!found && (end = strchr(line, '\n')) != NULL) {
+            char *at;
+            const uint64_t low = strtoull(line, &at, 16);
+            const uint64_t high = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+            found = address >= low && address < high;
+            if (found && end - at >= 4)
+                may = at[1] == 'r' && (!write || at[2] == 'w') && (!fetch || at[3] == 'x');
+            line = end + 1;
+        }
+        length -= (size_t)(line - text);
+        memmove(text, line, length);
+        if (length > PIECE_BYTES - NEEDED_BYTES) // no such line: paths are shorter
+            break;
+    }
+    if (file >= 0)
+        use_system(SYS_close, file, 0, 0, 0);
+    return file < 0 ? use_can_be_read(address) : may;
+}
+
+// --- Whose touch it is ---------------------------------------------------------------------------
+
+// What the driver does itself is no use by the program: within a call, or in a thread of the
+// simulated GPU's, but not in a function of the program that it calls.
+static bool is_drivers(void)
+{
+    const int who = use_driver_asks ? use_driver_asks() : CUDAABI_SIM_ELSEWHERE;
+    return who == CUDAABI_SIM_AT_WORK ||
+           (who != CUDAABI_SIM_IN_HOST_FUNCTION && inject_thread.depth);
+}
+
+static bool open_page(uint64_t address)
+{
+    const uint64_t page = use_page_bytes(), low = address & ~(page - 1);
+    if (!use_holds_page(address))
+        return false;
+    use_tell_open(low, low + page);
+    use_open(low, low + page);
+    return true;
+}
+
+static bool handle(uint64_t address, const struct touch *touch)
+{
+    struct use_range *range = is_drivers() ? NULL : use_find(address);
+    if (!range)
+        return open_page(address);
+    const uint32_t stack =
+        state.stacks ? stack_interrupted(state.stacks, state.ring, touch->registers, touch->link)
+                     : 0;
+    use_tell(range, touch->write ? EVENT_USE_WRITE : EVENT_USE_READ, address, stack);
+    use_count(range);
+    use_end_used(range);
+    return true;
+}
+
+// Opens what is closed there, if the fault is ours.
+static void open_touched(uint64_t address, const struct touch *touch)
+{
+    const uint64_t page = use_page_bytes(), low = address & ~(page - 1);
+    if (!state_is_on()) { // a child of fork, which the C library has not told us of
+        first_use_forked();
+    } else if (inject_thread.tracking) {
+        use_force_open(low, low + page);
+    } else if (!correct_touch(low, low + page)) {
+        use_lock();
+        handle(address, touch);
+        use_unlock();
+    }
+}
+
+// Whether it was ours. A fault that comes again at the same place is either met by a page that was
+// closed again meanwhile, or the program's own: then the system is asked what it lets the program
+// do there, while nobody opens or closes pages.
+static bool take(uint64_t address, const ucontext_t *context)
+{
+    static __thread uint64_t tried_pc __attribute__((tls_model("initial-exec")));
+    static __thread uint64_t tried_address __attribute__((tls_model("initial-exec")));
+    const struct touch touch = touch_of(context);
+    const uint64_t pc = touch.registers.pc;
+    if (address < atomic_load(&use_table.low) || address >= atomic_load(&use_table.high))
+        return false;
+    const bool again = tried_pc == pc && tried_address == address;
+    const bool locks = state_is_on() && !inject_thread.tracking;
+    open_touched(address, &touch);
+    bool ours = true;
+    if (again || !use_can_be_read(address)) {
+        if (locks)
+            use_lock();
+        ours =
+            may_touch(address, touch.write, pc - 1 == address) || (locks && use_is_closed(address));
+        if (locks)
+            use_unlock();
+    }
+    tried_pc = ours ? pc : 0;
+    tried_address = address;
+    return ours;
+}
+
+void use_handler(int number, siginfo_t *info, void *context)
+{
+    const int error = errno;
+    const bool ours =
+        info->si_code == SEGV_ACCERR && take((uint64_t)(uintptr_t)info->si_addr, context);
+    errno = error;
+    if (!ours)
+        use_pass_signal(number, info, context);
+}

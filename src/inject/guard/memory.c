@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pages of a piece of data may be closed: only those that hold nothing but the data. What
+// else the program has in a page could be given to the system by a function that is not known to
+// libglint-sync.so (a name for stat(), the buffer of a FILE, a futex), or be an atomic variable
+// that another thread uses all the time. Of a large block of malloc's, which has pages of its own,
+// the pages at its ends hold beside the data only what malloc writes before it, where the data is
+// all of the block. Stacks are never closed, since a signal handler needs one: what is not known to
+// be something else may be a stack.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "host_memory.h"
+#include "inject/util/next.h"
+#include "inner.h"
+#include "readers.h"
+
+static struct {
+    bool started;
+    uint64_t page_bytes;
+    uint64_t heap;     // where the program's break began; 0: not known
+    bool sees_free;    // the program's free() is ours
+    uint64_t exe, end; // the executable
+} memory;              // written once, by the first to start
+
+__attribute__((constructor)) void use_memory_prepare(void)
+{
+    memory.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t use_page_bytes(void)
+{
+    return memory.page_bytes;
+}
+
+// Field 47 of /proc/self/stat, counted from 1; the second may hold blanks and ends with the last
+// bracket.
+static uint64_t break_began(void)
+{
+    enum { STATE = 3, START_BREAK = 47 };
+    char text[1024];
+    const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const long got = file < 0 ? -1 : syscall(SYS_read, file, text, sizeof(text) - 1);
+    if (file >= 0)
+        syscall(SYS_close, file);
+    if (got <= 0)
+        return 0;
+    text[got] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = STATE - 1; at && field < START_BREAK; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+void use_memory_start(void)
+{
+    if (memory.started)
+        return;
+    struct dl_find_object object;
+    void *(*find)(void *, const char *) = (void *(*)(void *, const char *))door_next_dlsym();
+    memory.heap = break_began();
+    const struct outer_libc *outer = atomic_load(&use_outer_libc);
+    memory.sees_free = outer && find(RTLD_DEFAULT, "free") == (void *)(uintptr_t)outer->free;
+    // The first of the list is the executable, and its dynamic section is in it.
+    if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
+        memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
+        memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
+    }
+    memory.started = true;
+}
+
+// --- Blocks --------------------------------------------------------------------------------------
+
+// Without touching it: a page that is closed stays so, and nobody is told.
+static bool read_closed(uint64_t from, void *to, size_t bytes)
+{
+    static const char path[] = "/proc/self/mem";
+    const long file =
+        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+    const long got =
+        file < 0 ? -1 : use_system(SYS_pread64, file, (long)(uintptr_t)to, (long)bytes, (long)from);
+    if (file >= 0)
+        use_system(SYS_close, file, 0, 0, 0);
+    return got == (long)bytes;
+}
+
+static bool read_before(uint64_t start, void *to, size_t bytes)
+{
+    if (use_may_be_closed(start - bytes, start))
+        return read_closed(start - bytes, to, bytes);
+    if (start % memory.page_bytes < bytes && !use_can_be_read(start - 1))
+        return false;
+    memcpy(to, (const void *)(uintptr_t)(start - bytes), bytes); // NOLINT
+    return true;
+}
+
+// What glibc's malloc writes before a block that it has mapped alone: how much of the mapping lies
+// before that, and the size with bit 1 set. The end of such a block that begins with the data and
+// holds it; 0: it is none.
+static uint64_t block_end(uint64_t start, uint64_t bytes)
+{
+    enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
+    const uint64_t page = memory.page_bytes;
+    uint64_t head[2];
+    if (!memory.sees_free || start % HEAD || !read_before(start, head, sizeof(head)))
+        return 0;
+    const uint64_t size = head[1] & ~(uint64_t)FLAGS, chunk = start - HEAD;
+    const bool good = (head[1] & FLAGS) == IS_MAPPED && head[0] < chunk &&
+                      (chunk - head[0]) % page == 0 && (chunk + size) % page == 0 &&
+                      size >= bytes + HEAD && size < UINT64_MAX / 2 - chunk;
+    return good ? chunk + size : 0;
+}
+
+// --- Pages ---------------------------------------------------------------------------------------
+
+// In the heap that the break ends, or in the executable's variables; not where the thread has its
+// stack in there.
+static bool is_in(uint64_t low, uint64_t high, uint64_t start, uint64_t end, uint64_t sp)
+{
+    return low && start >= low && end <= high && !(sp >= low && sp < high);
+}
+
+static bool may_be_closed(uint64_t start, uint64_t end, uint64_t sp)
+{
+    const uint64_t heap_end = (uint64_t)(uintptr_t)sbrk(0);
+    return (memory.sees_free && is_in(memory.heap, heap_end, start, end, sp)) ||
+           is_in(memory.exe, memory.end, start, end, sp);
+}
+
+// Whether the program has asked for a block of exactly so many bytes there.
+static bool is_all_of_block(uint64_t start, uint64_t bytes)
+{
+    struct block *block = blocks_borrow(&host_blocks, start);
+    if (!block)
+        return false;
+    const bool all = block->address == start && block->bytes == bytes;
+    blocks_give_back(&host_blocks, block);
+    return all;
+}
+
+void use_find_pages(struct use_range *range, uint8_t object_kind, uint64_t sp)
+{
+    const uint64_t page = memory.page_bytes, start = range->start;
+    const uint64_t bytes = (range->rows - 1) * range->pitch + range->width, end = start + bytes;
+    const bool gaps = range->rows > 1 && range->pitch != range->width;
+    const bool pinned = object_kind == EVENT_OBJECT_PINNED;
+    const uint64_t block =
+        !pinned && object_kind != EVENT_OBJECT_MANAGED && !gaps ? block_end(start, bytes) : 0;
+    uint64_t low = (start + page - 1) & ~(page - 1), high = end & ~(page - 1);
+    range->low = range->high = 0;
+    range->about.unwatched_bytes = range->about.bytes;
+    if (gaps || object_kind == EVENT_OBJECT_MANAGED ||
+        !(pinned || block || may_be_closed(start, end, sp)))
+        return;
+    if (block) {
+        low = start & ~(page - 1);
+        if (block - end < page && is_all_of_block(start, bytes))
+            high = block;
+        range->block = true;
+    }
+    if (low >= high)
+        return;
+    range->low = low;
+    range->high = high;
+    range->about.unwatched_bytes = (low > start ? low - start : 0) + (high < end ? end - high : 0);
+}
+
+// --- Programs in which system calls pass us by ---------------------------------------------------
+
+bool use_libraries_changed(void)
+{
+    static const struct link_map *last; // with the lock of the table, as the count
+    static unsigned count;
+    const struct link_map *object = _r_debug.r_map, *found = object;
+    unsigned now = 0;
+    for (; object; object = object->l_next, now++)
+        found = object;
+    const bool changed = found != last || now != count;
+    last = found;
+    count = now;
+    return changed;
+}
+
+const char *use_find_obstacle(void)
+{
+    const char *given_up = use_given_up();
+    if (given_up)
+        return given_up;
+    if (!use_is_asked())
+        return "libglint-sync.so is not loaded";
+    if (door_next("MPI_Init") && !atomic_load(&use_outer_mpi))
+        return "MPI is loaded, and the executable that was recorded is not linked with it; record "
+               "the program itself, not its launcher";
+    return readers_find();
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data that is watched, and its pages. Ranges are few and stand in an array that is walked: a
+// fault, or protecting a page, takes much longer than that.
+//
+// The lock may be wanted where the thread already has it: by a fault in a signal handler of the
+// program that interrupted us. Then pages are opened by force, and everything that is watched is
+// told as unknown by the next who has the lock.
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "inject/correct/correct.h"
+#include "inner.h"
+
+struct use_table use_table;
+
+long use_system6(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+#if defined(__x86_64__)
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    result = x0;
+#else // nothing is ever closed
+    (void)number, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+    result = -ENOSYS;
+#endif
+    return result;
+}
+
+// What closing pages costs beside the time of the system call: the fault that ends it, and, page by
+// page, that they are found open again.
+enum { FAULT_NS = 3000, PAGE_NS = 100 };
+
+static bool protect_once(uint64_t low, uint64_t high, int how)
+{
+    return use_system(SYS_mprotect, (long)low, (long)(high - low), how, 0) == 0;
+}
+
+// To open a part of a mapping takes another mapping, and the system has a limit for them
+// (vm.max_map_count): so some are kept, to be given back when it is reached.
+enum { RESERVED = 64 };
+static struct {
+    bool made; // with the lock of the table
+    _Atomic uint64_t at;
+} reserve;
+
+static void make_reserve(void)
+{
+    const uint64_t page = use_page_bytes();
+    if (reserve.made)
+        return;
+    reserve.made = true;
+    const long at = use_system6(SYS_mmap, 0, (long)(RESERVED * page), PROT_NONE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at < 0)
+        return;
+    for (uint64_t i = 1; i < RESERVED; i += 2)
+        protect_once((uint64_t)at + i * page, (uint64_t)at + (i + 1) * page, PROT_READ);
+    atomic_store(&reserve.at, (uint64_t)at);
+}
+
+// Nothing more is closed from then on.
+static bool give_reserve(void)
+{
+    const uint64_t at = atomic_exchange(&reserve.at, 0);
+    use_keep_open("the program has nearly as many mappings as the system allows");
+    return at && use_system(SYS_munmap, (long)at, (long)(RESERVED * use_page_bytes()), 0, 0) == 0;
+}
+
+// What may be closed in one piece with the pages: neighbours that are closed are one mapping to the
+// system. Not what is owed: it must stay closed until it is settled.
+static void widen(uint64_t *low, uint64_t *high)
+{
+    for (bool wider = true; wider;) {
+        wider = false;
+        for (EACH_USE_RANGE(range)) {
+            if (range->state != USE_ARMED || range->owed || range->high < *low ||
+                range->low > *high || (range->low >= *low && range->high <= *high))
+                continue;
+            *low = range->low < *low ? range->low : *low;
+            *high = range->high > *high ? range->high : *high;
+            wider = true;
+        }
+    }
+}
+
+// Opens the pages, and what is closed around them where they cannot be opened alone. Both bounds
+// become those of what was opened.
+static void open_pages(uint64_t *low, uint64_t *high)
+{
+    const uint64_t page = use_page_bytes();
+    if (*low >= *high)
+        return;
+    use_table.spent_ns += FAULT_NS + (*high - *low) / page * PAGE_NS;
+    if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
+        return;
+    if (give_reserve() && protect_once(*low, *high, PROT_READ | PROT_WRITE))
+        return;
+    widen(low, high);
+    if (protect_once(*low, *high, PROT_READ | PROT_WRITE))
+        return;
+    // Where some of it is gone the system stops there; all that is there must come to be open.
+    for (uint64_t at = *low; at < *high; at += page)
+        protect_once(at, at + page, PROT_READ | PROT_WRITE);
+}
+
+static uint64_t end_of(const struct use_range *range)
+{
+    return range->start + (range->rows - 1) * range->pitch + range->width;
+}
+
+static bool overlaps(const struct use_range *range, uint64_t low, uint64_t high)
+{
+    return range->low < high && low < range->high;
+}
+
+static void set_open(struct use_range *range)
+{
+    if (!range->open && range->held)
+        atomic_fetch_sub(&use_table.held, 1);
+    range->open = true;
+}
+
+// A handler of the program's that interrupts the holder, and touches what is closed, would find it
+// opened by force: where data is owed there, that must not be.
+static uint64_t block_signals(void)
+{
+    const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
+    uint64_t before = 0;
+    if (correct_on)
+        use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
+                   (long)(uintptr_t)&before, sizeof(before));
+    return before;
+}
+
+void use_lock(void)
+{
+    const uint64_t signals = block_signals();
+    lock_take(&use_table.lock);
+    use_table.signals = signals;
+    inject_thread.tracking = true;
+    use_table.locked_ns = now_ns();
+    if (!atomic_load_explicit(&use_table.forced_ns, memory_order_relaxed) ||
+        !atomic_exchange(&use_table.forced_ns, 0))
+        return;
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED) {
+            set_open(range);
+            use_tell_unknown(range, EVENT_USE_UNKNOWN);
+        }
+    }
+}
+
+void use_unlock(void)
+{
+    enum { MOST_NS = 1000000 }; // more is time in which the thread was not running
+    const uint64_t took_ns = now_ns() - use_table.locked_ns;
+    use_table.spent_ns += took_ns < MOST_NS ? took_ns : MOST_NS;
+    const uint64_t signals = use_table.signals;
+    inject_thread.tracking = false;
+    lock_give(&use_table.lock);
+    if (correct_on)
+        use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0, sizeof(signals));
+}
+
+void use_force_open(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state != USE_ARMED || !overlaps(range, low, high))
+            continue;
+        const uint64_t from = range->low > low ? range->low : low;
+        const uint64_t to = range->high < high ? range->high : high;
+        if (protect_once(from, to, PROT_READ | PROT_WRITE))
+            continue;
+        if (give_reserve() && protect_once(from, to, PROT_READ | PROT_WRITE))
+            continue;
+        uint64_t all_low = range->low, all_high = range->high;
+        widen(&all_low, &all_high);
+        protect_once(all_low, all_high, PROT_READ | PROT_WRITE);
+    }
+    atomic_store(&use_table.forced_ns, 1);
+}
+
+// --- Telling -------------------------------------------------------------------------------------
+
+void use_tell(const struct use_range *range, enum event_use_kind kind, uint64_t address,
+              uint32_t stack)
+{
+    struct event_use use = range->about;
+    use.address = address < range->start                     ? range->start
+                  : range->block && address >= end_of(range) ? end_of(range) - 1
+                                                             : address;
+    use.offset = use.address - range->start;
+    use.time_ns = now_ns();
+    use.thread = stack ? thread_number() : 0;
+    use.stack = stack;
+    use.kind = (uint8_t)kind;
+    put(EVENT_USE, &use, sizeof(use), NULL, 0);
+}
+
+void use_tell_unknown(struct use_range *range, enum event_use_kind kind)
+{
+    if (!range->told)
+        use_tell(range, kind, range->start, 0);
+    range->told = true;
+}
+
+void use_tell_unwatched(const struct call *call, const struct event_use *about)
+{
+    struct event_use use = *about;
+    use.unwatched_bytes = use.bytes;
+    use.time_ns = call->end_ns;
+    put(EVENT_USE, &use, sizeof(use), NULL, 0);
+}
+
+void use_tell_open(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && overlaps(range, low, high))
+            use_tell_unknown(range, EVENT_USE_UNKNOWN);
+    }
+}
+
+// --- Paths that are known to be needed -----------------------------------------------------------
+
+// A path is the call that made data safe and the one that brought it. Once its data was seen to be
+// used (or may have been) so often, it is looked at only now and then.
+enum { USE_PATHS = 4096, USES_ENOUGH = 32 };
+
+static struct {
+    uint64_t key;
+    uint32_t uses, times;
+} paths[USE_PATHS]; // protected by the table's lock
+
+static uint64_t key_of(uint32_t sync_path, uint32_t copy_path)
+{
+    return ((uint64_t)sync_path << 32 | copy_path) + 1;
+}
+
+static unsigned place_of(uint64_t key)
+{
+    return (unsigned)(key * UINT64_C(0x9E3779B97F4A7C15) >> 52) % USE_PATHS;
+}
+
+bool use_wanted(uint32_t sync_path, uint32_t copy_path)
+{
+    const uint64_t key = key_of(sync_path, copy_path);
+    const unsigned place = place_of(key);
+    if (!paths[place].key)
+        paths[place].key = key;
+    if (use_table.all || paths[place].key != key || paths[place].uses < USES_ENOUGH)
+        return true; // of two paths in one place the second is always watched
+    const uint32_t every = paths[place].uses < 2 * USES_ENOUGH   ? 16
+                           : paths[place].uses < 4 * USES_ENOUGH ? 64
+                                                                 : 256;
+    return ++paths[place].times % every == 0;
+}
+
+void use_count(const struct use_range *range)
+{
+    const uint64_t key = key_of(range->sync_path, range->copy_path);
+    const unsigned place = place_of(key);
+    if (paths[place].key == key)
+        paths[place].uses++;
+}
+
+// --- Ranges --------------------------------------------------------------------------------------
+
+static struct use_range *find_room(void)
+{
+    struct use_range *oldest = use_table.ranges;
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_FREE)
+            return range;
+        if (range->age < oldest->age)
+            oldest = range;
+    }
+    return use_table.top < USE_RANGES ? &use_table.ranges[use_table.top++] : oldest;
+}
+
+struct use_range *use_new(void)
+{
+    struct use_range *range = find_room();
+    if (range->state == USE_ARMED) {
+        use_tell_unknown(range, EVENT_USE_UNKNOWN);
+        use_end(range);
+    } else if (range->state == USE_PENDING) {
+        use_drop(range);
+    }
+    memset(range, 0, sizeof(*range));
+    range->state = USE_PENDING;
+    range->age = ++use_table.ages;
+    atomic_fetch_add(&use_table.pending, 1);
+    return range;
+}
+
+void use_drop(struct use_range *range)
+{
+    if (range->state == USE_PENDING)
+        atomic_fetch_sub(&use_table.pending, 1);
+    if (range->state == USE_ARMED)
+        atomic_fetch_sub(&use_table.armed, 1);
+    if (range->state == USE_ARMED && range->held && !range->open)
+        atomic_fetch_sub(&use_table.held, 1);
+    range->state = USE_FREE;
+    while (use_table.top && use_table.ranges[use_table.top - 1].state == USE_FREE)
+        use_table.top--;
+}
+
+void use_open(uint64_t low, uint64_t high)
+{
+    const uint64_t wanted_low = low, wanted_high = high;
+    open_pages(&low, &high);
+    if (low < wanted_low || high > wanted_high)
+        use_tell_open(low, high);
+    for (EACH_USE_RANGE(range)) {
+        if (range->state != USE_ARMED || !overlaps(range, low, high))
+            continue;
+        set_open(range);
+        range->whole |= low <= range->low && high >= range->high;
+        if (range->held && !range->whole) { // the GPU must not meet what is left of it
+            use_tell_open(range->low, range->high);
+            use_open(range->low, range->high);
+        }
+    }
+}
+
+// Opened first: who finds that nothing is armed takes it that nothing is closed.
+void use_end(struct use_range *range)
+{
+    use_open(range->low, range->high);
+    use_drop(range);
+}
+
+void use_end_used(struct use_range *range)
+{
+    range->told = true;
+    use_tell_open(range->low, range->high);
+    use_end(range);
+}
+
+static bool is_guarded(uint64_t low, uint64_t high)
+{
+    if (atomic_load(&use_table.unguarded))
+        return true;
+    for (unsigned i = 0; i < USE_GUARDS; i++) {
+        const uint64_t from = atomic_load(&use_table.guards[i].low);
+        if (from == 1 || (from && from < high && atomic_load(&use_table.guards[i].high) > low))
+            return true;
+    }
+    return false;
+}
+
+static bool is_pending(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_PENDING && overlaps(range, low, high))
+            return true;
+    }
+    return false;
+}
+
+// Whether no thread would die of a closed page, and no library has come by which memory is touched
+// unseen. Looked at once while the lock is held.
+static bool can_close(void)
+{
+    enum { MOST_TIMES = 16 };
+    if (use_given_up())
+        return false;
+    if (use_table.looked_ns == use_table.locked_ns)
+        return use_table.all_take_faults;
+    use_table.looked_ns = use_table.locked_ns;
+    use_table.all_take_faults = false;
+    if (use_libraries_changed()) {
+        const char *why = use_find_obstacle();
+        if (why) {
+            use_keep_open(why);
+            return false;
+        }
+    }
+    make_reserve();
+    use_table.all_take_faults = use_threads_take_faults();
+    use_table.blocked_times = use_table.all_take_faults ? 0 : use_table.blocked_times + 1;
+    if (use_table.blocked_times >= MOST_TIMES)
+        use_keep_open("a thread of the program blocks SIGSEGV");
+    return use_table.all_take_faults;
+}
+
+// That it may be closed is known to all before it is looked who is at the memory: who comes later
+// finds it closed, and opens it.
+bool use_close(struct use_range *range)
+{
+    if (range->state == USE_PENDING) {
+        atomic_fetch_sub(&use_table.pending, 1);
+        range->state = USE_ARMED;
+        range->open = true;
+        range->whole = true;
+        atomic_fetch_add(&use_table.armed, 1);
+    }
+    if (!atomic_load(&use_table.low) || range->low < atomic_load(&use_table.low))
+        atomic_store(&use_table.low, range->low);
+    if (range->high > atomic_load(&use_table.high))
+        atomic_store(&use_table.high, range->high);
+    if (range->held && range->open)
+        atomic_fetch_add(&use_table.held, 1);
+    range->open = false;
+    if (is_guarded(range->low, range->high) || use_is_in_flight(range->low, range->high) ||
+        is_pending(range->low, range->high) ||
+        (range->held && (atomic_load(&use_table.submitting) ||
+                         atomic_load(&use_table.submitted) != use_table.idle_at))) {
+        set_open(range);
+        return false;
+    }
+    range->whole = false;
+    if (can_close() && protect_once(range->low, range->high, PROT_NONE))
+        return true;
+    use_tell_unknown(range, EVENT_USE_UNKNOWN); // there are too many mappings, or it is gone
+    use_end(range);
+    return false;
+}
+
+// Its pages hold nothing else, beside the head and the end of a block, which are touched with the
+// data by instructions that load more than they use.
+static bool has(const struct use_range *range, uint64_t address)
+{
+    return address >= range->low && address < range->high;
+}
+
+struct use_range *use_find(uint64_t address)
+{
+    struct use_range *found = NULL;
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && has(range, address) && (!found || found->age < range->age))
+            found = range;
+    }
+    return found;
+}
+
+bool use_holds_page(uint64_t address)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && overlaps(range, address, address + 1))
+            return true;
+    }
+    return false;
+}
+
+bool use_is_closed(uint64_t address)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && !range->open && overlaps(range, address, address + 1))
+            return true;
+    }
+    return false;
+}
+
+void use_hand_over(uint64_t low, uint64_t high, uint32_t stack)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state != USE_ARMED || range->start >= high || end_of(range) <= low)
+            continue;
+        use_tell(range, EVENT_USE_SYSTEM, low > range->start ? low : range->start, stack);
+        use_count(range);
+        use_end_used(range);
+    }
+    for (EACH_USE_RANGE(range)) {
+        if (range->state != USE_ARMED || range->whole || !overlaps(range, low, high))
+            continue;
+        const uint64_t page = use_page_bytes(), from = low & ~(page - 1);
+        const uint64_t to = (high + page - 1) & ~(page - 1);
+        const uint64_t first = from > range->low ? from : range->low;
+        const uint64_t last = to < range->high ? to : range->high;
+        use_tell_open(first, last);
+        use_open(first, last);
+    }
+}
+
+void use_overwrite(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_FREE)
+            continue;
+        if (range->start >= low && end_of(range) <= high) {
+            if (range->state == USE_ARMED)
+                use_end(range);
+            else
+                use_drop(range);
+        } else if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high)) {
+            use_open(range->low, range->high);
+        }
+    }
+}
+
+void use_replace(uint64_t low, uint64_t high, uint64_t bytes)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->start != low || end_of(range) != high || range->about.bytes != bytes)
+            continue;
+        if (range->state == USE_ARMED)
+            use_end(range);
+        else if (range->state == USE_PENDING)
+            use_drop(range);
+    }
+}
+
+void use_lend(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && !range->whole && overlaps(range, low, high))
+            use_open(range->low, range->high);
+    }
+}
+
+void use_forget(uint64_t low, uint64_t high, bool told)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_FREE ||
+            (!overlaps(range, low, high) && (range->start >= high || end_of(range) <= low)))
+            continue;
+        if (range->state == USE_ARMED) {
+            if (told)
+                use_tell_unknown(range, EVENT_USE_UNKNOWN);
+            use_end(range);
+        } else {
+            use_drop(range);
+        }
+    }
+}
+
+void use_close_again(void)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_ARMED && range->open && !range->held)
+            use_close(range);
+    }
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding others that read or write the program's memory. Libraries are looked at again after each
+// dlopen, open files whenever it matters: a ring of io_uring, say, that was made by a system call
+// of the program's own instruction still is an open file. What leaves none of these traces is not
+// seen: a ring whose file was closed after it was registered, and another process that reads by
+// process_vm_readv without having asked (PR_SET_PTRACER).
+#include "readers.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/correct/correct.h"
+#include "inject/util/next.h"
+#include "inner.h"
+
+static const char io_uring[] =
+    "the program uses io_uring, by which the system touches memory on its own";
+static const char network[] = "the program has a library for RDMA, by which network cards and "
+                              "other processes touch its memory";
+static const char devices[] =
+    "the program has a library or device by which others than CUDA touch the GPU's memory";
+static const char processes[] =
+    "the program has a library or device by which other processes touch its memory";
+static const char own_memory[] = "the program reads or writes its own memory as a file";
+static const char traced[] = "another process traces the program";
+
+static struct {
+    const char *_Atomic found;
+    _Atomic uint32_t loads;    // of libraries, begun
+    _Atomic uint32_t looked;   // value of that when libraries were looked at last, plus 1
+    _Atomic uint32_t loading;  // threads that are at it
+    _Atomic uint64_t asked_ns; // when it was last asked who traces the program
+    _Atomic uint64_t files_ns; // when the open files were looked at last; 0: never
+    _Atomic long free_file;    // the lowest number that no file had then
+} readers;
+
+const char *readers_known(void)
+{
+    return atomic_load_explicit(&readers.found, memory_order_acquire);
+}
+
+// --- Libraries -----------------------------------------------------------------------------------
+
+// By the beginning of their file names. Those of MPI's are used by MPI, which mpi/mpi.c
+// stands before, unless the program itself is linked with them.
+static const struct {
+    const char *name, *why;
+    bool mpis;
+} libraries[] = {
+    {"liburing", io_uring, false},
+    {"libaio.", "the program has libaio, by which the system touches memory on its own", false},
+    {"libibverbs", network, true},
+    {"librdmacm", network, true},
+    {"libmlx", network, true},
+    {"libefa", network, true},
+    {"libucp", network, true},
+    {"libuct", network, true},
+    {"libfabric", network, true},
+    {"libpsm", network, true},
+    {"libportals", network, true},
+    {"libnvshmem", network, false},
+    {"libxpmem", processes, true},
+    {"libknem", processes, true},
+    {"libcufile", devices, false},
+    {"libgdrapi", devices, false},
+};
+enum { LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
+
+// The index of the library in the list; LIBRARIES: it is in none.
+static unsigned find_library(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    unsigned i = 0;
+    while (i < LIBRARIES && strncmp(name, libraries[i].name, strlen(libraries[i].name)) != 0)
+        i++;
+    return i;
+}
+
+// Whether the object is linked with a library of that name.
+static bool is_linked_with(const struct link_map *object, const char *name)
+{
+    const char *strings = NULL;
+    for (const ElfW(Dyn) *at = object->l_ld; at && at->d_tag != DT_NULL; at++) {
+        if (at->d_tag == DT_STRTAB)                 // the loader has made it absolute
+            strings = (const char *)at->d_un.d_ptr; // NOLINT(performance-no-int-to-ptr)
+    }
+    for (const ElfW(Dyn) *at = object->l_ld; strings && at && at->d_tag != DT_NULL; at++) {
+        if (at->d_tag == DT_NEEDED && strncmp(strings + at->d_un.d_val, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Go's linker leaves a note of its own in the executable.
+static bool is_go(const struct link_map *object)
+{
+    struct dl_find_object found;
+    if (!object->l_ld || _dl_find_object(object->l_ld, &found))
+        return false;
+    const ElfW(Ehdr) *head = found.dlfo_map_start;
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    const char *base = found.dlfo_map_start;
+    const ElfW(Phdr) *segments = (const void *)(base + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        const char *at = (const char *)object->l_addr + segments[i].p_vaddr;
+        const char *end = at + segments[i].p_memsz;
+        ElfW(Nhdr) note;
+        while (segments[i].p_type == PT_NOTE && (size_t)(end - at) >= sizeof(note) + 4) {
+            memcpy(&note, at, sizeof(note));
+            if (note.n_namesz == 4 && memcmp(at + sizeof(note), "Go\0", 4) == 0)
+                return true;
+            at += sizeof(note) + ((note.n_namesz + 3) & ~3u) + ((note.n_descsz + 3) & ~3u);
+        }
+    }
+    return false;
+}
+
+static const char *look_at_libraries(void)
+{
+    const struct link_map *program = _r_debug.r_map;
+    if (!program)
+        return NULL;
+    if (is_go(program))
+        return "the program is of the Go language, whose system calls pass the C library by";
+    const bool mpi = door_next("MPI_Init");
+    for (const struct link_map *object = program; object; object = object->l_next) {
+        const unsigned found = object->l_name ? find_library(object->l_name) : LIBRARIES;
+        if (found < LIBRARIES &&
+            !(mpi && libraries[found].mpis && !is_linked_with(program, libraries[found].name)))
+            return libraries[found].why;
+    }
+    return NULL;
+}
+
+static const char *look_at_new_libraries(void)
+{
+    const uint32_t loads = atomic_load(&readers.loads);
+    if (atomic_load(&readers.looked) == loads + 1)
+        return NULL;
+    const char *why = look_at_libraries();
+    if (!atomic_load(&readers.loading)) // else what is being loaded may not be in the list yet
+        atomic_store(&readers.looked, loads + 1);
+    return why;
+}
+
+// --- Open files ----------------------------------------------------------------------------------
+
+// System calls without libc: nothing of ours is met, and errno stays.
+static long call3(long number, long a, const void *b, long c)
+{
+    return use_system(number, a, (long)(uintptr_t)b, c, 0);
+}
+
+static long status_of(long file, struct stat *status)
+{
+    return use_system(SYS_newfstatat, file, (long)(uintptr_t) "", (long)(uintptr_t)status,
+                      AT_EMPTY_PATH);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+// "/proc/4711/mem", of this process or a thread of it.
+static bool is_own_memory(const char *path)
+{
+    char *end;
+    char task[64];
+    if (!begins(path, "/proc/"))
+        return false;
+    const unsigned long number = strtoul(path + strlen("/proc/"), &end, 10);
+    if (begins(end, "/task/"))
+        strtoul(end + strlen("/task/"), &end, 10);
+    if (strcmp(end, "/mem") != 0)
+        return false;
+    snprintf(task, sizeof(task), "/proc/self/task/%lu", number);
+    return use_system(SYS_faccessat, AT_FDCWD, (long)(uintptr_t)task, F_OK, 0) == 0;
+}
+
+// Where a name of an open file leads: into `name`, which is empty where that is not known.
+static void read_name(long folder, const char *link, char *name, size_t room)
+{
+    const long got = use_system(SYS_readlinkat, folder, (long)(uintptr_t)link,
+                                (long)(uintptr_t)name, (long)room - 1);
+    name[got > 0 ? got : 0] = '\0';
+}
+
+static const char *why_of_name(const char *name)
+{
+    return strstr(name, "[io_uring]")                                      ? io_uring
+           : strstr(name, "[userfaultfd]")                                 ? own_memory
+           : is_own_memory(name)                                           ? own_memory
+           : begins(name, "/dev/infiniband/")                              ? network
+           : begins(name, "/dev/xpmem") || begins(name, "/dev/knem")       ? processes
+           : begins(name, "/dev/gdrdrv") || begins(name, "/dev/nvidia-fs") ? devices
+                                                                           : NULL;
+}
+
+// Most files are plain ones, pipes, sockets, or the driver's: only of others the name is asked for.
+static bool may_be_reader(const struct stat *status, dev_t proc)
+{
+    enum { NVIDIA_MAJOR = 195 };
+    const mode_t kind = status->st_mode & S_IFMT;
+    if (kind == 0) // of no file system
+        return true;
+    if (kind == S_IFREG)
+        return status->st_dev == proc;
+    return kind == S_IFCHR && (status->st_rdev >> 8 & 0xfff) != NVIDIA_MAJOR;
+}
+
+static const char *look_at_file(long folder, const char *number, dev_t proc)
+{
+    struct stat status;
+    char name[128];
+    if (status_of(strtol(number, NULL, 10), &status) || !may_be_reader(&status, proc))
+        return NULL;
+    read_name(folder, number, name, sizeof(name));
+    return why_of_name(name);
+}
+
+// A new file gets the lowest number that is free, so while that is still free there is none, unless
+// another was closed for it; therefore all are looked at again after a millisecond. Listing them
+// takes 20 us, and a program may come here thousands of times a second.
+static bool may_have_new_file(void)
+{
+    enum { OFTEN_NS = 1000000 };
+    const uint64_t looked = atomic_load(&readers.files_ns);
+    return !looked || now_ns() - looked > OFTEN_NS ||
+           use_system(SYS_fcntl, atomic_load(&readers.free_file), F_GETFD, 0, 0) != -EBADF;
+}
+
+static const char *look_at_files(void)
+{
+    struct entry { // as the system gives them
+        uint64_t inode;
+        int64_t next;
+        uint16_t bytes;
+        uint8_t kind;
+        char name[];
+    };
+    static const char path[] = "/proc/self/fd";
+    uint64_t buffer[256];
+    struct stat proc;
+    const char *why = NULL;
+    if (!may_have_new_file())
+        return NULL;
+    const uint64_t now = now_ns();
+    const long folder = use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path,
+                                   O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (folder < 0)
+        return "the program's open files cannot be listed";
+    long got = status_of(folder, &proc) ? -1 : 1;
+    while (got > 0 && !why) {
+        got = call3(SYS_getdents64, folder, buffer, sizeof(buffer));
+        for (long at = 0; at < got && !why;) {
+            const struct entry *entry = (const void *)((const char *)buffer + at);
+            if (entry->name[0] != '.')
+                why = look_at_file(folder, entry->name, proc.st_dev);
+            at += entry->bytes;
+        }
+    }
+    use_system(SYS_close, folder, 0, 0, 0);
+    atomic_store(&readers.free_file, folder);
+    atomic_store(&readers.files_ns, now);
+    return why;
+}
+
+void readers_opened(int file)
+{
+    struct stat status, proc;
+    char link[32], name[128];
+    static const char self[] = "/proc/self/fd/";
+    if (file < 0 || readers_known() || status_of(file, &status) || !S_ISREG(status.st_mode) ||
+        use_system(SYS_newfstatat, AT_FDCWD, (long)(uintptr_t)self, (long)(uintptr_t)&proc, 0) ||
+        status.st_dev != proc.st_dev)
+        return;
+    snprintf(link, sizeof(link), "%s%d", self, file);
+    read_name(AT_FDCWD, link, name, sizeof(name));
+    const char *why = why_of_name(name);
+    if (why)
+        readers_found(why);
+}
+
+// --- Tracers -------------------------------------------------------------------------------------
+
+// Who comes later is found a tenth of a second later at the most.
+static const char *look_at_tracer(void)
+{
+    enum { OFTEN_NS = 100000000 };
+    static const char path[] = "/proc/self/status", field[] = "\nTracerPid:\t";
+    const uint64_t now = now_ns(), asked = atomic_load(&readers.asked_ns);
+    char text[1024];
+    if (asked && now - asked < OFTEN_NS)
+        return NULL;
+    atomic_store(&readers.asked_ns, now);
+    const long file =
+        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
+    const long got = file < 0 ? 0 : call3(SYS_read, file, text, sizeof(text) - 1);
+    if (file >= 0)
+        use_system(SYS_close, file, 0, 0, 0);
+    text[got > 0 ? got : 0] = '\0';
+    const char *tracer = strstr(text, field);
+    return tracer && tracer[sizeof(field) - 1] != '0' ? traced : NULL;
+}
+
+// --- All of them ---------------------------------------------------------------------------------
+
+const char *readers_find(void)
+{
+    const char *why = readers_known();
+    if (!why)
+        why = look_at_new_libraries();
+    if (!why)
+        why = look_at_files();
+    if (!why)
+        why = look_at_tracer();
+    const char *none = NULL;
+    if (why)
+        atomic_compare_exchange_strong(&readers.found, &none, why);
+    return why;
+}
+
+void readers_found(const char *why)
+{
+    const char *none = NULL;
+    if (inject_thread.depth || !atomic_compare_exchange_strong(&readers.found, &none, why) ||
+        !state_is_on())
+        return;
+    const int error = errno;
+    if (correct_on)
+        correct_off(why);
+    else
+        use_open_all();
+    errno = error;
+}
+
+// --- Loading -------------------------------------------------------------------------------------
+
+static __thread bool is_loading __attribute__((tls_model("initial-exec")));
+
+bool readers_are_loading(void)
+{
+    return atomic_load(&readers.loading);
+}
+
+void readers_thread_is_back(void)
+{
+    if (!is_loading)
+        return;
+    is_loading = false;
+    atomic_fetch_sub(&readers.loading, 1);
+}
+
+// The function that loads does not come back here, for the loader has to see who calls it. So
+// nothing is owed until the thread is seen again.
+void readers_load(const char *escapes, const void *caller)
+{
+    if (inject_thread.depth || inject_thread.tracking || door_is_below(caller))
+        return;
+    if (escapes) {
+        readers_found(escapes);
+        return;
+    }
+    if (!is_loading) {
+        is_loading = true;
+        atomic_fetch_add(&readers.loading, 1);
+    }
+    atomic_fetch_add(&readers.loads, 1);
+    if (state_is_on() && correct_on)
+        correct_deliver();
+}

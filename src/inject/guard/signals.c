@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGSEGV is ours, and the program does not see that: a handler that it has, or sets, is kept and
+// called for faults that are its own; what it asks for is what it has set. A thread that blocks the
+// signal would die of a closed page, so it is never really blocked, neither by masks of threads nor
+// by those of handlers; of what is sent while the program believes it blocked, one is kept.
+//
+// The program's calls come here by libglint-sync.so (libc/signals.c), which also knows the other
+// ways to block it.
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inner.h"
+
+static struct {
+    struct lock lock;        // taken with all signals blocked; protects `action`
+    struct sigaction action; // the program's, of SIGSEGV
+    _Atomic uint64_t masks;  // signals whose handlers' masks have SIGSEGV in the program's eyes
+    _Atomic bool taken;
+    _Atomic int
+        process; // that `action` is of: a child of vfork has this memory, and its own signals
+} signals;
+
+// Only where that library is there, which all of this begins with.
+static const struct outer_libc *outer(void)
+{
+    return atomic_load_explicit(&use_outer_libc, memory_order_relaxed);
+}
+
+static int next_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    return outer()->sigaction(number, action, old);
+}
+
+static int next_mask(int how, const sigset_t *set, sigset_t *old)
+{
+    return outer()->mask(how, set, old);
+}
+
+// --- Ours ----------------------------------------------------------------------------------------
+
+static sigset_t lock_signals(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    next_mask(SIG_BLOCK, &all, &before);
+    lock_take(&signals.lock);
+    return before;
+}
+
+static void unlock_signals(const sigset_t *before)
+{
+    lock_give(&signals.lock);
+    next_mask(SIG_SETMASK, before, NULL);
+}
+
+static struct sigaction ours_for(const struct sigaction *programs)
+{
+    struct sigaction ours = {.sa_sigaction = use_handler, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    ours.sa_flags |= programs->sa_flags & (SA_ONSTACK | SA_RESTART);
+    sigemptyset(&ours.sa_mask);
+    return ours;
+}
+
+bool use_has_signal(void)
+{
+    struct sigaction now;
+    return next_sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+           now.sa_sigaction == use_handler;
+}
+
+bool use_take_signal(void)
+{
+    sigset_t mask;
+    if (next_mask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGSEGV))
+        return false;
+    const sigset_t before = lock_signals();
+    bool good = atomic_load(&signals.taken) && use_has_signal();
+    if (!good && !atomic_load(&signals.taken) &&
+        next_sigaction(SIGSEGV, NULL, &signals.action) == 0) {
+        const struct sigaction ours = ours_for(&signals.action);
+        good = next_sigaction(SIGSEGV, &ours, NULL) == 0;
+        atomic_store(&signals.process, getpid());
+        atomic_store(&signals.taken, good);
+    }
+    unlock_signals(&before);
+    return good;
+}
+
+void use_signals_forked(void)
+{
+    atomic_store(&signals.process, getpid());
+}
+
+// Whether SIGSEGV is ours, and its action is kept here.
+static bool is_kept(int number)
+{
+    return number == SIGSEGV && atomic_load(&signals.taken) &&
+           atomic_load(&signals.process) == getpid();
+}
+
+// --- The program's -------------------------------------------------------------------------------
+
+static int set_action(const struct sigaction *action, struct sigaction *old)
+{
+    const struct sigaction wanted =
+        action ? *action : (struct sigaction){0}; // may be closed memory
+    struct sigaction had;
+    const sigset_t before = lock_signals();
+    had = signals.action;
+    if (action) {
+        signals.action = wanted;
+        const struct sigaction ours = ours_for(&wanted);
+        struct sigaction now;
+        next_sigaction(SIGSEGV, &ours, NULL);
+        // On some machines the C library adds a flag, and the program sees it when it asks.
+        if (next_sigaction(SIGSEGV, NULL, &now) == 0)
+            signals.action.sa_flags |= now.sa_flags & ~ours.sa_flags;
+    }
+    unlock_signals(&before);
+    if (old)
+        *old = had;
+    return 0;
+}
+
+static void die(const siginfo_t *info)
+{
+    const struct sigaction default_action = {.sa_handler = SIG_DFL};
+    next_sigaction(SIGSEGV, &default_action, NULL);
+    // A fault happens again when the handler returns; what was sent is sent again.
+    if (info->si_code <= 0)
+        use_system(SYS_tgkill, getpid(), use_system(SYS_gettid, 0, 0, 0, 0), SIGSEGV, 0);
+}
+
+// Whether the program's handler was at work in this thread, further up its stack, when it was
+// interrupted. One that has left by siglongjmp, as many do, does not tell: so its frame is believed
+// only while it is as it was.
+#define IN_HANDLER UINT64_C(0x676C696E74207573)
+static bool is_in_handler(uint64_t sp)
+{
+    enum { STACK_BYTES = 1 << 20 };
+    const uint64_t frame = (uint64_t)(uintptr_t)inject_thread.segv_frame;
+    return frame > sp && frame - sp < STACK_BYTES && *inject_thread.segv_frame == IN_HANDLER;
+}
+
+void use_pass_signal(int number, siginfo_t *info, void *context)
+{
+    const bool sent = info->si_code <= 0;
+    if (sent && inject_thread.segv_blocked) {
+        inject_thread.segv_pending = true;
+        return;
+    }
+    const sigset_t before = lock_signals();
+    const struct sigaction action = signals.action;
+    if (action.sa_flags & (int)SA_RESETHAND && action.sa_handler != SIG_IGN)
+        signals.action.sa_handler = SIG_DFL;
+    unlock_signals(&before);
+    if (action.sa_handler == SIG_IGN && sent)
+        return;
+    // A fault while the program has the signal blocked, as in its own handler, is the end.
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN ||
+        (!sent && (inject_thread.segv_blocked || is_in_handler(use_stack_pointer(context))))) {
+        die(info);
+        return;
+    }
+    sigset_t mask = action.sa_mask, old;
+    sigdelset(&mask, SIGSEGV);
+    next_mask(SIG_BLOCK, &mask, &old);
+    volatile uint64_t mark = IN_HANDLER;
+    const volatile uint64_t *outer = inject_thread.segv_frame;
+    inject_thread.segv_frame = action.sa_flags & SA_NODEFER ? NULL : &mark;
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(number, info, context);
+    else
+        action.sa_handler(number);
+    mark = 0;
+    inject_thread.segv_frame = outer;
+    next_mask(SIG_SETMASK, &old, NULL);
+}
+
+// --- What the program asks for -------------------------------------------------------------------
+
+int use_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    if (is_kept(number))
+        return set_action(action, old);
+    if (number < 1 || number > 64 || number == SIGSEGV)
+        return next_sigaction(number, action, old);
+    struct sigaction changed;
+    const uint64_t bit = UINT64_C(1) << (number - 1);
+    const bool had = atomic_load(&signals.masks) & bit;
+    bool has = false;
+    if (action) {
+        changed = *action;
+        has = sigismember(&changed.sa_mask, SIGSEGV) == 1;
+        sigdelset(&changed.sa_mask, SIGSEGV);
+    }
+    const int result = next_sigaction(number, action ? &changed : NULL, old);
+    if (result == 0 && action && has)
+        atomic_fetch_or(&signals.masks, bit);
+    else if (result == 0 && action)
+        atomic_fetch_and(&signals.masks, ~bit);
+    if (result == 0 && old && had)
+        sigaddset(&old->sa_mask, SIGSEGV);
+    return result;
+}
+
+static sighandler_t set_old(sighandler_t handler, int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+    if (handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    sigemptyset(&action.sa_mask);
+    set_action(&action, &old);
+    return old.sa_handler;
+}
+
+bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old)
+{
+    const bool kept = is_kept(number);
+    if (kept)
+        *old = set_old(handler, flags);
+    return kept;
+}
+
+int use_mask(int how, const sigset_t *set, sigset_t *old,
+             int (*next)(int, const sigset_t *, sigset_t *))
+{
+    struct thread_state *thread = &inject_thread;
+    const bool was = thread->segv_blocked;
+    sigset_t changed;
+    bool has = false;
+    if (set) {
+        changed = *set;
+        has = sigismember(&changed, SIGSEGV) == 1;
+        if (how != SIG_UNBLOCK)
+            sigdelset(&changed, SIGSEGV);
+    }
+    const int result = next(how, set ? &changed : NULL, old);
+    if (result != 0)
+        return result;
+    if (old && was)
+        sigaddset(old, SIGSEGV);
+    if (set)
+        thread->segv_blocked = how == SIG_SETMASK ? has
+                               : how == SIG_BLOCK ? was || has
+                                                  : was && !has;
+    if (thread->segv_pending && !thread->segv_blocked) {
+        thread->segv_pending = false;
+        use_system(SYS_tgkill, getpid(), use_system(SYS_gettid, 0, 0, 0, 0), SIGSEGV, 0);
+    }
+    return result;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of what can be asked about memory, which corrected programs are told otherwise than by the
+// driver (correct/memory/ask.c), and of what takes addresses that kernels then use
+// (correct/memory/uses.c; textures also because no probe sees what is read through them). They make
+// no records.
+#include "inject/core/call.h"
+
+HOOKED(cuMemGetAddressRange_v2, (CUdeviceptr * start, size_t *bytes, CUdeviceptr address),
+       (start, bytes, address), NO_STREAM, {}, {})
+HOOKED(cuMemGetInfo_v2, (size_t * free_bytes, size_t *total), (free_bytes, total), NO_STREAM, {},
+       {})
+HOOKED(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
+       (data, attribute, address), NO_STREAM, {}, {})
+HOOKED(cuPointerGetAttributes,
+       (unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address),
+       (count, attributes, data, address), NO_STREAM, {}, {})
+HOOKED(cuPointerSetAttribute,
+       (const void *value, CUpointer_attribute attribute, CUdeviceptr address),
+       (value, attribute, address), NO_STREAM, {}, {})
+HOOKED(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void *address),
+       (handle, address), NO_STREAM, {}, {})
+HOOKED(cuTexObjectCreate,
+       (CUtexObject * object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
+        const CUDA_RESOURCE_VIEW_DESC *view),
+       (object, resource, texture, view), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS && resource &&
+               (resource->resType == CU_RESOURCE_TYPE_LINEAR ||
+                resource->resType == CU_RESOURCE_TYPE_PITCH2D))
+               atomic_store(&state.linear_textures, true);
+       })
+HOOKED(cuTexRefSetAddress_v2, (size_t * offset, CUtexref ref, CUdeviceptr address, size_t bytes),
+       (offset, ref, address, bytes), NO_STREAM, {},
+       { atomic_store(&state.linear_textures, true); })
+HOOKED(cuTexRefSetAddress2D_v2,
+       (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
+       (ref, desc, address, pitch), NO_STREAM, {}, { atomic_store(&state.linear_textures, true); })
+HOOKED(cuTexRefSetAddress2D_v3,
+       (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
+       (ref, desc, address, pitch), NO_STREAM, {}, { atomic_store(&state.linear_textures, true); })
+HOOKED(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), (map, address), NO_STREAM, {},
+       {})
+HOOKED(cuTensorMapEncodeTiled,
+       (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+        const cuuint64_t *dim, const cuuint64_t *strides, const cuuint32_t *box,
+        const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+        CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
+       (map, type, rank, address, dim, strides, box, steps, interleave, swizzle, promotion, fill),
+       NO_STREAM, {}, {})
+HOOKED(cuTensorMapEncodeIm2col,
+       (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+        const cuuint64_t *dim, const cuuint64_t *strides, const int *lower, const int *upper,
+        cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,
+        CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+        CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
+       (map, type, rank, address, dim, strides, lower, upper, channels, pixels, steps, interleave,
+        swizzle, promotion, fill),
+       NO_STREAM, {}, {})
+HOOKED(cuTensorMapEncodeIm2colWide,
+       (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+        const cuuint64_t *dim, const cuuint64_t *strides, int lower, int upper, cuuint32_t channels,
+        cuuint32_t pixels, const cuuint32_t *steps, CUtensorMapInterleave interleave,
+        CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+        CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
+       (map, type, rank, address, dim, strides, lower, upper, channels, pixels, steps, interleave,
+        mode, swizzle, promotion, fill),
+       NO_STREAM, {}, {})

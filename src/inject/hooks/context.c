@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of contexts. With a context all ends that was in it: objects, streams, modules.
+#include "inject/core/call.h"
+#include "inject/probe/probe.h"
+
+// A new context's number is announced at once, with its device.
+static void made(struct call *call, const CUcontext *context, CUdevice device)
+{
+    if (call->result == CUDA_SUCCESS && context && *context)
+        call->context = context_of(*context, device);
+}
+
+#define MADE(symbol, params, args) \
+    HOOKED(symbol, params, args, NO_STREAM, {}, { made(&call, pctx, dev); })
+
+MADE(cuCtxCreate, (CUcontext * pctx, unsigned flags, CUdevice dev), (pctx, flags, dev))
+MADE(cuCtxCreate_v2, (CUcontext * pctx, unsigned flags, CUdevice dev), (pctx, flags, dev))
+MADE(cuCtxCreate_v3,
+     (CUcontext * pctx, CUexecAffinityParam *params, int count, unsigned flags, CUdevice dev),
+     (pctx, params, count, flags, dev))
+MADE(cuCtxCreate_v4, (CUcontext * pctx, CUctxCreateParams *params, unsigned flags, CUdevice dev),
+     (pctx, params, flags, dev))
+
+HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), NO_STREAM, {}, {
+    made(&call, pctx, dev);
+    if (result == CUDA_SUCCESS && call.context)
+        call.context->primary = true;
+})
+
+// What the context is known as, NULL: it is not; it cannot be asked when it is gone. Other threads,
+// which know of it by us alone, leave it.
+static void ends(struct call *call, struct context *context)
+{
+    call->context = context;
+    if (state.probes && context && context == call->current)
+        shadow_context_end(context);
+    if (state.timestamps && context)
+        gpu_time_collect_context(context);
+    if (context) {
+        atomic_store(&context->ending, true);
+        state_await_asking();
+    }
+}
+
+// Giving up a hold of it ends it where it was the last: what is detached is then no longer the
+// current one, and a primary context not active.
+bool context_is_gone(const struct call *call)
+{
+    unsigned flags;
+    int active = 1;
+    switch (call->hook) {
+    case HOOK_cuCtxDestroy:
+    case HOOK_cuCtxDestroy_v2:
+    case HOOK_cuDevicePrimaryCtxReset: // however many still hold it
+    case HOOK_cuDevicePrimaryCtxReset_v2: return true;
+    case HOOK_cuCtxDetach: return context_current() != call->context;
+    case HOOK_cuDevicePrimaryCtxRelease:
+    case HOOK_cuDevicePrimaryCtxRelease_v2:
+        return REAL(cuDevicePrimaryCtxGetState)((CUdevice)call->context->device - 1, &flags,
+                                                &active) == CUDA_SUCCESS &&
+               !active;
+    default: return false;
+    }
+}
+
+static void ended(const struct call *call)
+{
+    if (!call->context)
+        return;
+    if (call->result == CUDA_SUCCESS && context_is_gone(call))
+        context_end(call->context, call->number);
+    else
+        atomic_store(&call->context->ending, false);
+}
+
+#define ENDED(symbol)                              \
+    HOOKED(                                        \
+        symbol, (CUcontext ctx), (ctx), NO_STREAM, \
+        { ends(&call, ctx ? context_known(ctx) : call.context); }, { ended(&call); })
+
+ENDED(cuCtxDestroy)
+ENDED(cuCtxDestroy_v2)
+ENDED(cuCtxDetach) // gives back what cuCtxAttach took
+
+static struct context *primary_of(CUdevice device)
+{
+    struct context *found = NULL;
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < state.contexts.count && !found; i++) {
+        struct context *context = context_at(i);
+        if (context && context->primary && context->device == (uint32_t)device + 1)
+            found = context;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return found;
+}
+
+#define GIVEN_UP(symbol)                                                             \
+    HOOKED(                                                                          \
+        symbol, (CUdevice dev), (dev), NO_STREAM, { ends(&call, primary_of(dev)); }, \
+        { ended(&call); })
+
+GIVEN_UP(cuDevicePrimaryCtxRelease)
+GIVEN_UP(cuDevicePrimaryCtxRelease_v2)
+GIVEN_UP(cuDevicePrimaryCtxReset)
+GIVEN_UP(cuDevicePrimaryCtxReset_v2)

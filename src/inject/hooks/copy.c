@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of copies and fills: what they move, from which object to which.
+#include "inject/core/call.h"
+
+#include <string.h>
+
+#include "inject/guard/host_memory.h"
+#include "inject/uses/first_use.h"
+
+// --- Details -------------------------------------------------------------------------------------
+
+struct side {
+    uint64_t object;
+    uint8_t memory; // enum event_memory
+    bool host;
+    uint8_t kind; // of its object, where it has one
+};
+
+static uint8_t memory_of_object(uint8_t kind)
+{
+    switch (kind) {
+    case EVENT_OBJECT_PINNED:
+    case EVENT_OBJECT_REGISTERED: return EVENT_MEMORY_PINNED;
+    case EVENT_OBJECT_MANAGED: return EVENT_MEMORY_MANAGED;
+    case EVENT_OBJECT_ARRAY: return EVENT_MEMORY_ARRAY;
+    default: return EVENT_MEMORY_DEVICE;
+    }
+}
+
+// What an address is that no object holds and no argument tells: the driver knows its own.
+static uint8_t ask_driver(uint64_t address)
+{
+    CUmemorytype type = 0;
+    if (REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
+        CUDA_SUCCESS)
+        return EVENT_MEMORY_PAGEABLE;
+    return type == CU_MEMORYTYPE_HOST ? EVENT_MEMORY_PINNED : EVENT_MEMORY_DEVICE;
+}
+
+static struct side side_of(const struct copy_end *end)
+{
+    struct object object;
+    if (end->array) {
+        objects_find_array(&state.objects, (uint64_t)(uintptr_t)end->array, &object);
+        return (struct side){object.number, EVENT_MEMORY_ARRAY, false, object.kind};
+    }
+    if (objects_find(&state.objects, OBJECTS_PARTS, end->address, &object)) {
+        struct object whole;
+        if (objects_find(&state.objects, OBJECTS_MEMORY, end->address, &whole))
+            object.kind = whole.kind;
+    } else {
+        objects_find(&state.objects, OBJECTS_MEMORY, end->address, &object);
+    }
+    uint8_t memory = object.number                         ? memory_of_object(object.kind)
+                     : end->memory == CU_MEMORYTYPE_HOST   ? EVENT_MEMORY_PAGEABLE
+                     : end->memory == CU_MEMORYTYPE_DEVICE ? EVENT_MEMORY_DEVICE
+                                                           : ask_driver(end->address);
+    bool host = end->memory == CU_MEMORYTYPE_HOST || memory == EVENT_MEMORY_PAGEABLE ||
+                memory == EVENT_MEMORY_PINNED;
+    return (struct side){object.number, memory, host, object.kind};
+}
+
+static uint8_t host_of(const struct side *side)
+{
+    return side->memory == EVENT_MEMORY_PAGEABLE   ? EVENT_HOST_PAGEABLE
+           : side->kind == EVENT_OBJECT_REGISTERED ? EVENT_HOST_REGISTERED
+           : side->memory == EVENT_MEMORY_PINNED   ? EVENT_HOST_PINNED
+           : side->memory == EVENT_MEMORY_MANAGED  ? EVENT_HOST_MANAGED
+                                                   : 0;
+}
+
+struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
+                              uint64_t height, uint64_t depth)
+{
+    const struct side source = side_of(&from), target = side_of(&to);
+    const bool rows = height > 1 || depth > 1;
+    struct event_copy copy = {
+        .bytes = width_bytes * height * depth,
+        .from = from.address,
+        .to = to.address,
+        .from_object = source.object,
+        .to_object = target.object,
+        .from_pitch = rows ? from.pitch : 0,
+        .to_pitch = rows ? to.pitch : 0,
+        .from_slice = depth > 1 ? from.slice : 0,
+        .to_slice = depth > 1 ? to.slice : 0,
+        .width_bytes = width_bytes,
+        .height = height,
+        .depth = depth,
+        .from_memory = source.memory,
+        .to_memory = target.memory,
+        .direction = source.host   ? target.host ? EVENT_HOST_TO_HOST : EVENT_HOST_TO_DEVICE
+                     : target.host ? EVENT_DEVICE_TO_HOST
+                                   : EVENT_DEVICE_TO_DEVICE,
+    };
+    if (first_use_on && copy.direction == EVENT_HOST_TO_DEVICE)
+        copy.host = host_of(&source);
+    else if (first_use_on && copy.direction == EVENT_DEVICE_TO_HOST)
+        copy.host = host_of(&target);
+    return copy;
+}
+
+// One end of a copy of a box: where in it the copy begins.
+static struct copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr device,
+                               CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
+                               uint64_t y, uint64_t z)
+{
+    struct copy_end end = {.pitch = pitch, .slice = pitch * height};
+    if (type == CU_MEMORYTYPE_ARRAY) {
+        end.array = array;
+        return end;
+    }
+    end.memory = type == CU_MEMORYTYPE_UNIFIED ? 0 : (uint8_t)type;
+    end.address = (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) +
+                  (z * height + y) * pitch + x;
+    return end;
+}
+
+#define BOX_END(copy, side)                                                     \
+    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device, \
+            (copy)->side##Array, (copy)->side##Pitch, (copy)->side##Height,     \
+            (copy)->side##XInBytes, (copy)->side##Y, (copy)->side##Z)
+#define PLANE_END(copy, side)                                                                     \
+    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device,                   \
+            (copy)->side##Array, (copy)->side##Pitch, 0, (copy)->side##XInBytes, (copy)->side##Y, \
+            0)
+
+struct event_copy copy_detail_3d(const CUDA_MEMCPY3D *copy)
+{
+    return copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes, copy->Height,
+                       copy->Depth);
+}
+
+struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint32_t value_bytes,
+                            uint64_t width, uint64_t height)
+{
+    struct object object;
+    if (!objects_find(&state.objects, OBJECTS_PARTS, to, &object))
+        objects_find(&state.objects, OBJECTS_MEMORY, to, &object);
+    return (struct event_set){.address = to,
+                              .object = object.number,
+                              .bytes = width * value_bytes * height,
+                              .pitch = height > 1 ? pitch : 0,
+                              .width_bytes = width * value_bytes,
+                              .height = height,
+                              .value = value,
+                              .value_bytes = value_bytes};
+}
+
+// --- Hooks of copies -----------------------------------------------------------------------------
+
+static bool is_on_device(uint8_t memory)
+{
+    return memory == EVENT_MEMORY_DEVICE || memory == EVENT_MEMORY_ARRAY;
+}
+
+static void copies(struct call *call, struct event_copy copy)
+{
+    host_look(call, &copy);
+    call->detail.copy = copy;
+    // The driver fills memory that it has not pinned before it returns, so it waits; and it waits
+    // for nothing where both ends are the device's, or there is nothing to copy.
+    if (!copy.bytes || (is_on_device(copy.from_memory) && is_on_device(copy.to_memory)))
+        call->how &= (uint8_t)~HOOK_WAITS;
+    else if (copy.to_memory == EVENT_MEMORY_PAGEABLE)
+        call->how |= HOOK_WAITS;
+}
+
+static void copies_line(struct call *call, struct copy_end to, struct copy_end from, uint64_t bytes)
+{
+    copies(call, copy_detail(from, to, bytes, 1, 1));
+}
+
+static struct copy_end host(const void *address)
+{
+    return (struct copy_end){.memory = CU_MEMORYTYPE_HOST, .address = (uint64_t)(uintptr_t)address};
+}
+
+static struct copy_end device(CUdeviceptr address)
+{
+    return (struct copy_end){.memory = CU_MEMORYTYPE_DEVICE, .address = address};
+}
+
+static struct copy_end unified(CUdeviceptr address)
+{
+    return (struct copy_end){.address = address};
+}
+
+static struct copy_end array(CUarray handle)
+{
+    return (struct copy_end){.memory = CU_MEMORYTYPE_ARRAY, .array = handle};
+}
+
+// A line from one place to another: the hook of the synchronous function, on the default stream,
+// and of the asynchronous one.
+#define LINE(symbol, params, args, to, from, bytes) \
+    HOOKED_BOTH(symbol, _ptds, params, args, NULL, { copies_line(&call, to, from, bytes); }, {})
+#define LINE_OLD(symbol, params, args, to, from, bytes) \
+    HOOKED(symbol, params, args, NULL, { copies_line(&call, to, from, bytes); }, {})
+#define LINE_ASYNC(symbol, params, args, to, from, bytes) \
+    HOOKED_BOTH(symbol, _ptsz, params, args, stream, { copies_line(&call, to, from, bytes); }, {})
+#define LINE_ASYNC_OLD(symbol, params, args, to, from, bytes) \
+    HOOKED(symbol, params, args, stream, { copies_line(&call, to, from, bytes); }, {})
+
+LINE(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t n), (to, from, n), unified(to),
+     unified(from), n)
+LINE(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t n), (to, from, n), device(to),
+     host(from), n)
+LINE(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t n), (to, from, n), host(to), device(from),
+     n)
+LINE(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t n), (to, from, n), device(to),
+     device(from), n)
+LINE_ASYNC(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream stream),
+           (to, from, n, stream), unified(to), unified(from), n)
+LINE_ASYNC(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t n, CUstream stream),
+           (to, from, n, stream), device(to), host(from), n)
+LINE_ASYNC(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t n, CUstream stream),
+           (to, from, n, stream), host(to), device(from), n)
+LINE_ASYNC(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t n, CUstream stream),
+           (to, from, n, stream), device(to), device(from), n)
+
+LINE(cuMemcpyAtoA_v2, (CUarray to, size_t to_at, CUarray from, size_t from_at, size_t n),
+     (to, to_at, from, from_at, n), array(to), array(from), n)
+LINE(cuMemcpyAtoD_v2, (CUdeviceptr to, CUarray from, size_t at, size_t n), (to, from, at, n),
+     device(to), array(from), n)
+LINE(cuMemcpyDtoA_v2, (CUarray to, size_t at, CUdeviceptr from, size_t n), (to, at, from, n),
+     array(to), device(from), n)
+LINE(cuMemcpyAtoH_v2, (void *to, CUarray from, size_t at, size_t n), (to, from, at, n), host(to),
+     array(from), n)
+LINE(cuMemcpyHtoA_v2, (CUarray to, size_t at, const void *from, size_t n), (to, at, from, n),
+     array(to), host(from), n)
+LINE_ASYNC(cuMemcpyAtoHAsync_v2, (void *to, CUarray from, size_t at, size_t n, CUstream stream),
+           (to, from, at, n, stream), host(to), array(from), n)
+LINE_ASYNC(cuMemcpyHtoAAsync_v2,
+           (CUarray to, size_t at, const void *from, size_t n, CUstream stream),
+           (to, at, from, n, stream), array(to), host(from), n)
+LINE_OLD(cuMemcpyAtoA, (CUarray to, unsigned to_at, CUarray from, unsigned from_at, unsigned n),
+         (to, to_at, from, from_at, n), array(to), array(from), n)
+LINE_OLD(cuMemcpyAtoH, (void *to, CUarray from, unsigned at, unsigned n), (to, from, at, n),
+         host(to), array(from), n)
+LINE_OLD(cuMemcpyHtoA, (CUarray to, unsigned at, const void *from, unsigned n), (to, at, from, n),
+         array(to), host(from), n)
+LINE_ASYNC_OLD(cuMemcpyAtoHAsync,
+               (void *to, CUarray from, unsigned at, unsigned n, CUstream stream),
+               (to, from, at, n, stream), host(to), array(from), n)
+LINE_ASYNC_OLD(cuMemcpyHtoAAsync,
+               (CUarray to, unsigned at, const void *from, unsigned n, CUstream stream),
+               (to, at, from, n, stream), array(to), host(from), n)
+
+static void copies_plane(struct call *call, const CUDA_MEMCPY2D *copy)
+{
+    if (copy)
+        copies(call, copy_detail(PLANE_END(copy, src), PLANE_END(copy, dst), copy->WidthInBytes,
+                                 copy->Height, 1));
+}
+
+static void copies_box(struct call *call, const CUDA_MEMCPY3D *copy)
+{
+    if (copy)
+        copies(call, copy_detail_3d(copy));
+}
+
+HOOKED_BOTH(cuMemcpy2D_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy), NULL,
+            { copies_plane(&call, copy); }, {})
+HOOKED_BOTH(cuMemcpy2DUnaligned_v2, _ptds, (const CUDA_MEMCPY2D *copy), (copy), NULL,
+            { copies_plane(&call, copy); }, {})
+HOOKED_BOTH(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D *copy, CUstream stream), (copy, stream),
+            stream, { copies_plane(&call, copy); }, {})
+HOOKED_BOTH(cuMemcpy3D_v2, _ptds, (const CUDA_MEMCPY3D *copy), (copy), NULL,
+            { copies_box(&call, copy); }, {})
+HOOKED_BOTH(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D *copy, CUstream stream), (copy, stream),
+            stream, { copies_box(&call, copy); }, {})
+
+// --- Between devices -----------------------------------------------------------------------------
+
+static void copies_peer(struct call *call, struct event_copy copy, CUcontext to, CUcontext from)
+{
+    if (to != from)
+        copy.direction = EVENT_PEER_TO_PEER;
+    copies(call, copy);
+}
+
+static void copies_peer_box(struct call *call, const CUDA_MEMCPY3D_PEER *copy)
+{
+    if (copy)
+        copies_peer(call,
+                    copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes,
+                                copy->Height, copy->Depth),
+                    copy->dstContext, copy->srcContext);
+}
+
+HOOKED_BOTH(cuMemcpyPeer, _ptds,
+            (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+             size_t n),
+            (to, to_context, from, from_context, n), NULL,
+            {
+                copies_peer(&call, copy_detail(device(from), device(to), n, 1, 1), to_context,
+                            from_context);
+            },
+            {})
+HOOKED_BOTH(cuMemcpyPeerAsync, _ptsz,
+            (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+             size_t n, CUstream stream),
+            (to, to_context, from, from_context, n, stream), stream,
+            {
+                copies_peer(&call, copy_detail(device(from), device(to), n, 1, 1), to_context,
+                            from_context);
+            },
+            {})
+HOOKED_BOTH(cuMemcpy3DPeer, _ptds, (const CUDA_MEMCPY3D_PEER *copy), (copy), NULL,
+            { copies_peer_box(&call, copy); }, {})
+HOOKED_BOTH(cuMemcpy3DPeerAsync, _ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream),
+            (copy, stream), stream, { copies_peer_box(&call, copy); }, {})
+
+// --- Batches -------------------------------------------------------------------------------------
+
+// One record for each copy of a batch, all with the times of the call; the first is the call's own.
+static void batch_rest(const struct call *call, struct event_copy copy)
+{
+    struct call next = *call;
+    next.number = next_number(&state.calls);
+    host_look(call, &copy);
+    next.detail.copy = copy;
+    call_put(&next);
+    first_use_batch(&next, &copy);
+}
+
+static struct event_copy batch_line(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    return copy_detail(unified(from), unified(to), bytes, 1, 1);
+}
+
+static void batch_first(struct call *call, const CUdeviceptr *to, const CUdeviceptr *from,
+                        const size_t *bytes, size_t count)
+{
+    if (count && to && from && bytes)
+        copies(call, batch_line(to[0], from[0], bytes[0]));
+}
+
+static void batch_others(const struct call *call, const CUdeviceptr *to, const CUdeviceptr *from,
+                         const size_t *bytes, size_t count)
+{
+    for (size_t i = 1; call->result == CUDA_SUCCESS && i < count; i++)
+        batch_rest(call, batch_line(to[i], from[i], bytes[i]));
+}
+
+HOOKED_BOTH(
+    cuMemcpyBatchAsync, _ptsz,
+    (CUdeviceptr * to, CUdeviceptr *from, size_t *bytes, size_t count,
+     CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count, size_t *failed,
+     CUstream stream),
+    (to, from, bytes, count, attributes, indices, attribute_count, failed, stream), stream,
+    { batch_first(&call, to, from, bytes, count); },
+    { batch_others(&call, to, from, bytes, count); })
+HOOKED_BOTH(
+    cuMemcpyBatchAsync_v2, _ptsz,
+    (CUdeviceptr * to, CUdeviceptr *from, size_t *bytes, size_t count,
+     CUmemcpyAttributes *attributes, size_t *indices, size_t attribute_count, CUstream stream),
+    (to, from, bytes, count, attributes, indices, attribute_count, stream), stream,
+    { batch_first(&call, to, from, bytes, count); },
+    { batch_others(&call, to, from, bytes, count); })
+
+// Rows of an operand are counted in elements, whose size the operation does not tell: an array of
+// it does, and where both are pointers elements are bytes.
+static uint64_t batch_element_bytes(const CUDA_MEMCPY3D_BATCH_OP *op)
+{
+    const CUmemcpy3DOperand *operand =
+        op->src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? &op->src : &op->dst;
+    CUDA_ARRAY3D_DESCRIPTOR desc = {0};
+    if (operand->type != CU_MEMCPY_OPERAND_TYPE_ARRAY ||
+        REAL(cuArray3DGetDescriptor_v2)(&desc, operand->op.array.array) != CUDA_SUCCESS)
+        return 1;
+    return array_element_bytes(desc.Format, desc.NumChannels);
+}
+
+static struct copy_end batch_end(const CUmemcpy3DOperand *operand, const CUextent3D *extent,
+                                 uint64_t element)
+{
+    if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
+        return array(operand->op.array.array);
+    uint64_t row = operand->op.ptr.rowLength ? operand->op.ptr.rowLength : extent->width;
+    uint64_t rows = operand->op.ptr.layerHeight ? operand->op.ptr.layerHeight : extent->height;
+    return (struct copy_end){
+        .address = operand->op.ptr.ptr, .pitch = row * element, .slice = row * element * rows};
+}
+
+static struct event_copy batch_box(const CUDA_MEMCPY3D_BATCH_OP *op)
+{
+    const uint64_t element = batch_element_bytes(op);
+    return copy_detail(batch_end(&op->src, &op->extent, element),
+                       batch_end(&op->dst, &op->extent, element), op->extent.width * element,
+                       op->extent.height, op->extent.depth);
+}
+
+static void batch_boxes(const struct call *call, const CUDA_MEMCPY3D_BATCH_OP *ops, size_t count)
+{
+    for (size_t i = 1; call->result == CUDA_SUCCESS && i < count; i++)
+        batch_rest(call, batch_box(&ops[i]));
+}
+
+HOOKED_BOTH(
+    cuMemcpy3DBatchAsync, _ptsz,
+    (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
+     CUstream stream),
+    (count, ops, failed, flags, stream), stream,
+    {
+        if (count && ops)
+            copies(&call, batch_box(&ops[0]));
+    },
+    { batch_boxes(&call, ops, count); })
+HOOKED_BOTH(
+    cuMemcpy3DBatchAsync_v2, _ptsz,
+    (size_t count, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream),
+    (count, ops, flags, stream), stream,
+    {
+        if (count && ops)
+            copies(&call, batch_box(&ops[0]));
+    },
+    { batch_boxes(&call, ops, count); })
+
+// --- Hooks of fills ------------------------------------------------------------------------------
+
+static void sets(struct call *call, CUdeviceptr to, uint64_t pitch, uint32_t value,
+                 uint32_t value_bytes, uint64_t width, uint64_t height)
+{
+    call->detail.set = set_detail(to, pitch, value, value_bytes, width, height);
+    if (call->how & HOOK_WAITS && is_on_device(side_of(&(struct copy_end){.address = to}).memory))
+        call->how &= (uint8_t)~HOOK_WAITS; // it does so only for memory that the host has, too
+}
+
+#define FILL(bits, type, bytes)                                                                   \
+    HOOKED_BOTH(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr to, type value, size_t n),              \
+                (to, value, n), NULL, { sets(&call, to, 0, value, bytes, n, 1); }, {})            \
+    HOOKED_BOTH(cuMemsetD##bits##Async, _ptsz,                                                    \
+                (CUdeviceptr to, type value, size_t n, CUstream stream), (to, value, n, stream),  \
+                stream, { sets(&call, to, 0, value, bytes, n, 1); }, {})                          \
+    HOOKED_BOTH(cuMemsetD2D##bits##_v2, _ptds,                                                    \
+                (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height),          \
+                (to, pitch, value, width, height), NULL,                                          \
+                { sets(&call, to, pitch, value, bytes, width, height); }, {})                     \
+    HOOKED_BOTH(                                                                                  \
+        cuMemsetD2D##bits##Async, _ptsz,                                                          \
+        (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, CUstream stream), \
+        (to, pitch, value, width, height, stream), stream,                                        \
+        { sets(&call, to, pitch, value, bytes, width, height); }, {})
+
+FILL(8, unsigned char, 1)
+FILL(16, unsigned short, 2)
+FILL(32, unsigned, 4)

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of captures and graphs. What a launch of an executable graph does is told once, when it is
+// instantiated or changed (EVENT_GRAPH, EVENT_EDGES), as a list of nodes in an order that their
+// edges allow, and the edges; the launch then only names it.
+#include "inject/core/graph_nodes.h"
+#include "inject/uses/first_use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/probe/probe.h"
+
+// --- Executable graphs ---------------------------------------------------------------------------
+
+static void graph_free(struct graph *graph)
+{
+    if (graph)
+        graph_fini(graph);
+    free(graph);
+}
+
+static void tell_edges(const struct graph *graph)
+{
+    enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_edges)) / sizeof(struct event_edge) };
+    for (size_t done = 0, count; done < graph->edges.count; done += count) {
+        count = graph->edges.count - done < MOST ? graph->edges.count - done : MOST;
+        struct event_edges record = {.number = graph->number, .edge_count = (uint32_t)count};
+        put(EVENT_EDGES, &record, sizeof(record), graph->edges.items + done,
+            count * sizeof(struct event_edge));
+    }
+}
+
+// Tells the graph under a new number, with the lock held.
+static void tell_locked(struct graph *graph)
+{
+    enum { MOST = (EVENT_MOST_BYTES - sizeof(struct event_graph)) / sizeof(struct event_node) };
+    struct event_node *nodes = calloc(graph->nodes.count + 1, sizeof(*nodes));
+    graph->number = ++state.graphs_made;
+    if (!nodes) {
+        state_no_memory();
+        return;
+    }
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct node *node = &graph->nodes.items[i];
+        nodes[i] = node->told;
+        if (node->disabled)
+            nodes[i] = (struct event_node){.kind = EVENT_NODE_EMPTY};
+    }
+    size_t done = 0;
+    do {
+        size_t count = graph->nodes.count - done < MOST ? graph->nodes.count - done : MOST;
+        struct event_graph record = {.number = graph->number, .node_count = (uint32_t)count};
+        put(EVENT_GRAPH, &record, sizeof(record), nodes + done, count * sizeof(*nodes));
+        done += count;
+    } while (done < graph->nodes.count);
+    tell_edges(graph);
+    free(nodes);
+}
+
+static struct graph *graph_locked(CUgraphExec exec)
+{
+    const uint64_t *place = base_map_get(&state.graphs, (uint64_t)(uintptr_t)exec);
+    return place ? (struct graph *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
+}
+
+// An executable knows its nodes by those of the graph that it was made of, also where it was
+// updated from another.
+static void keep_handles(struct graph *graph, const struct graph *old)
+{
+    for (size_t i = 0; old && old->nodes.count == graph->nodes.count && i < old->nodes.count; i++)
+        graph->nodes.items[i].handle = old->nodes.items[i].handle;
+}
+
+// Of a graph that is now the executable's; updated: it was another's before.
+static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle, bool updated)
+{
+    struct graph *graph = calloc(1, sizeof(*graph));
+    if (!graph) {
+        state_no_memory();
+        return;
+    }
+    graph_expand(graph, handle, call, 0);
+    pthread_mutex_lock(&state.lock);
+    const struct graph *before = updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
+    pthread_mutex_unlock(&state.lock);
+    if (state.probes && before)
+        probe_exec_updated(call, exec, graph, before);
+    else if (state.probes)
+        probe_exec_made(call, exec, handle, graph);
+    keep_handles(graph, before);
+    pthread_mutex_lock(&state.lock);
+    uint64_t *place = base_map_put(&state.graphs, (uint64_t)(uintptr_t)exec, NULL);
+    struct graph *old = graph;
+    if (place) {
+        old = (struct graph *)(uintptr_t)*place; // NOLINT(performance-no-int-to-ptr)
+        *place = (uint64_t)(uintptr_t)graph;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+    graph_free(old);
+    if (!place)
+        state_no_memory();
+}
+
+static struct node *node_locked(struct graph *graph, CUgraphNode handle)
+{
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        if (graph->nodes.items[i].handle == handle)
+            return &graph->nodes.items[i];
+    }
+    return NULL;
+}
+
+// The node's index; NO_NODE: the executable has no such node.
+#define NO_NODE UINT32_MAX
+static uint32_t changed(CUgraphExec exec, CUgraphNode handle, struct event_node told)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    struct node *node = node_locked(graph, handle);
+    const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
+    if (node) {
+        node->told = told;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+    return index;
+}
+
+static void changed_kernel(struct call *call, CUgraphExec exec, CUgraphNode handle,
+                           const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const uint32_t index = changed(exec, handle, graph_kernel_node(params));
+    if (state.probes && index != NO_NODE)
+        probe_exec_set(call, exec, index, handle, params);
+}
+
+static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    struct node *node = node_locked(graph, handle);
+    const uint32_t index = node ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
+    if (node) {
+        node->disabled = !on;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+    if (state.probes && index != NO_NODE)
+        probe_exec_enabled(exec, index, on);
+}
+
+// The child graph must be shaped like the one that is replaced, so its nodes take their places.
+static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handle, CUgraph child)
+{
+    struct graph fresh = {0};
+    graph_expand(&fresh, child, call, 1);
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    struct node *node = node_locked(graph, handle);
+    const bool same = node && node->children == fresh.nodes.count;
+    const uint32_t index = same ? (uint32_t)(node - graph->nodes.items) : NO_NODE;
+    if (same) {
+        for (size_t i = 0; i < fresh.nodes.count; i++)
+            node[1 + i].told = fresh.nodes.items[i].told;
+        tell_locked(graph);
+    }
+    pthread_mutex_unlock(&state.lock);
+    if (state.probes && same)
+        probe_exec_set_child(call, exec, index, handle, child, &fresh);
+    graph_fini(&fresh);
+}
+
+// With the executable graph goes the memory that its own nodes free: a graph with memory has one
+// executable at a time. What it left to the program lives on.
+static void destroyed(struct call *call, CUgraphExec exec)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    base_map_remove(&state.graphs, (uint64_t)(uintptr_t)exec);
+    pthread_mutex_unlock(&state.lock);
+    if (state.probes)
+        probe_exec_end(exec);
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        const struct node *node = &graph->nodes.items[i];
+        struct object object;
+        if (node->told.kind == EVENT_NODE_ALLOC && !node->loose &&
+            objects_find(&state.objects, OBJECTS_MEMORY, node->address, &object) &&
+            object.number == node->told.memory.object &&
+            objects_take(&state.objects, OBJECTS_MEMORY, node->address, &object))
+            object_end(&object, call->number, 0);
+    }
+    graph_free(graph);
+}
+
+#define INSTANTIATES(symbol, params, args)            \
+    HOOKED(symbol, params, args, NO_STREAM, {}, {     \
+        if (result == CUDA_SUCCESS)                   \
+            instantiated(&call, *exec, graph, false); \
+    })
+
+INSTANTIATES(cuGraphInstantiate,
+             (CUgraphExec * exec, CUgraph graph, CUgraphNode *node, char *log, size_t bytes),
+             (exec, graph, node, log, bytes))
+INSTANTIATES(cuGraphInstantiate_v2,
+             (CUgraphExec * exec, CUgraph graph, CUgraphNode *node, char *log, size_t bytes),
+             (exec, graph, node, log, bytes))
+INSTANTIATES(cuGraphInstantiateWithFlags,
+             (CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))
+INSTANTIATES(cuGraphInstantiateWithParams,
+             (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+             (exec, graph, params))
+INSTANTIATES(cuGraphInstantiateWithParams_ptsz,
+             (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+             (exec, graph, params))
+
+static void updates(CUgraphExec exec)
+{
+    if (state.probes)
+        probe_exec_leave(exec);
+}
+
+HOOKED(
+    cuGraphExecUpdate,
+    (CUgraphExec exec, CUgraph graph, CUgraphNode *node, CUgraphExecUpdateResult *about),
+    (exec, graph, node, about), NO_STREAM, { updates(exec); },
+    {
+        if (result == CUDA_SUCCESS)
+            instantiated(&call, exec, graph, true);
+    })
+HOOKED(
+    cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *about),
+    (exec, graph, about), NO_STREAM, { updates(exec); },
+    {
+        if (result == CUDA_SUCCESS)
+            instantiated(&call, exec, graph, true);
+    })
+HOOKED(cuGraphExecDestroy, (CUgraphExec exec), (exec), NO_STREAM, { destroyed(&call, exec); }, {})
+
+// --- Changes of nodes ----------------------------------------------------------------------------
+
+#define CHANGES(symbol, params, args, told)       \
+    HOOKED(symbol, params, args, NO_STREAM, {}, { \
+        if (result == CUDA_SUCCESS)               \
+            changed(exec, node, told);            \
+    })
+
+HOOKED(cuGraphExecKernelNodeSetParams,
+       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
+       (exec, node, params), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS) {
+               CUDA_KERNEL_NODE_PARAMS newer = graph_newer_params(params);
+               changed_kernel(&call, exec, node, &newer);
+           }
+       })
+HOOKED(cuGraphExecKernelNodeSetParams_v2,
+       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
+       (exec, node, params), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               changed_kernel(&call, exec, node, params);
+       })
+CHANGES(cuGraphExecMemcpyNodeSetParams,
+        (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *copy, CUcontext context),
+        (exec, node, copy, context), graph_copy_node(copy))
+CHANGES(cuGraphExecMemsetNodeSetParams,
+        (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *set, CUcontext context),
+        (exec, node, set, context), graph_set_node(set))
+CHANGES(cuGraphExecEventRecordNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
+        (exec, node, event), graph_event_node(EVENT_NODE_EVENT_RECORD, event))
+CHANGES(cuGraphExecEventWaitNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
+        (exec, node, event), graph_event_node(EVENT_NODE_EVENT_WAIT, event))
+HOOKED(cuGraphExecChildGraphNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraph child),
+       (exec, node, child), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               changed_child(&call, exec, node, child);
+       })
+HOOKED(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned on), (exec, node, on),
+       NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               enabled(exec, node, on != 0);
+       })
+
+static void changed_by(struct call *call, CUgraphExec exec, CUgraphNode node,
+                       const CUgraphNodeParams *params)
+{
+    CUDA_KERNEL_NODE_PARAMS kernel = {0};
+    CUDA_MEMSET_NODE_PARAMS set = {0};
+    switch (params->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        memcpy(&kernel, &params->kernel, sizeof(kernel)); // the same fields under another name
+        changed_kernel(call, exec, node, &kernel);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        changed(exec, node, graph_copy_node(&params->memcpy.copyParams));
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        memcpy(&set, &params->memset, sizeof(set)); // which begins alike
+        changed(exec, node, graph_set_node(&set));
+        break;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        changed(exec, node, graph_event_node(EVENT_NODE_EVENT_RECORD, params->eventRecord.event));
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        changed(exec, node, graph_event_node(EVENT_NODE_EVENT_WAIT, params->eventWait.event));
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH: changed_child(call, exec, node, params->graph.graph); break;
+    default: break; // no more to tell of it
+    }
+}
+
+HOOKED(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
+       (exec, node, params), NO_STREAM, {}, {
+           if (result == CUDA_SUCCESS)
+               changed_by(&call, exec, node, params);
+       })
+
+// --- Memory of graphs ----------------------------------------------------------------------------
+
+static void allocates(struct call *call, uint64_t address, uint64_t bytes)
+{
+    const bool good = call->result == CUDA_SUCCESS;
+    call_alloc(call, address, bytes, good ? graph_begin_memory(call, address, bytes) : 0);
+}
+
+HOOKED(cuGraphAddMemAllocNode,
+       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+        CUDA_MEM_ALLOC_NODE_PARAMS *params),
+       (node, graph, dependencies, count, params), NO_STREAM, {}, {
+           if (params)
+               allocates(&call, params->dptr, params->bytesize);
+       })
+
+// Adding a node is told only where it makes an object.
+static void added(struct call *call, const CUgraphNodeParams *params)
+{
+    if (call->result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        return;
+    call->kind = EVENT_CALL_ALLOC;
+    call_tell(call);
+    allocates(call, params->alloc.dptr, params->alloc.bytesize);
+}
+
+HOOKED(cuGraphAddNode,
+       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+        CUgraphNodeParams *params),
+       (node, graph, dependencies, count, params), NO_STREAM, {}, { added(&call, params); })
+HOOKED(cuGraphAddNode_v2,
+       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies,
+        const CUgraphEdgeData *data, size_t count, CUgraphNodeParams *params),
+       (node, graph, dependencies, data, count, params), NO_STREAM, {}, { added(&call, params); })
+
+// --- Launching -----------------------------------------------------------------------------------
+
+// Memory that earlier launches left to the program, and that it has freed, is a new object now.
+static void renew_memory_locked(struct graph *graph, struct call *call)
+{
+    bool renewed = false;
+    for (size_t i = 0; graph && i < graph->nodes.count; i++) {
+        struct node *node = &graph->nodes.items[i];
+        struct object object;
+        if (!node->loose)
+            continue;
+        objects_find(&state.objects, OBJECTS_MEMORY, node->address, &object);
+        if (object.number != node->told.memory.object) {
+            node->told.memory.object =
+                graph_begin_memory(call, node->address, node->told.memory.bytes);
+            renewed = true;
+        }
+    }
+    if (renewed)
+        tell_locked(graph);
+}
+
+static void launches(struct call *call, CUgraphExec exec)
+{
+    pthread_mutex_lock(&state.lock);
+    struct graph *graph = graph_locked(exec);
+    renew_memory_locked(graph, call);
+    call->detail.graph = graph ? (struct event_graph){.number = graph->number,
+                                                      .node_count = (uint32_t)graph->nodes.count}
+                               : (struct event_graph){0};
+    first_use_graph(call, graph);
+    pthread_mutex_unlock(&state.lock);
+    if (state.probes)
+        probe_exec_launch(call, exec);
+}
+
+HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,
+            { launches(&call, exec); }, {})
+
+// --- Capture -------------------------------------------------------------------------------------
+
+// From now on nobody asks, or touches the legacy stream unasked, nor, with nothing left to be read
+// back on it, the stream itself: either would become part of the capture, or end it.
+static void captures(const struct call *call)
+{
+    atomic_fetch_add(&state.captures, 1);
+    state_await_asking();
+    if (!state.probes || !call->stream)
+        return;
+    shadow_stream_leave(call->stream);
+    if (call->stream->context->legacy)
+        shadow_stream_leave(call->stream->context->legacy);
+}
+
+#define BEGINS(symbol, params, args)                               \
+    HOOKED_BOTH(                                                   \
+        symbol, _ptsz, params, args, stream, { captures(&call); }, \
+        {                                                          \
+            if (result != CUDA_SUCCESS)                            \
+                atomic_fetch_sub(&state.captures, 1);              \
+        })
+
+BEGINS(cuStreamBeginCapture, (CUstream stream), (stream))
+BEGINS(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+BEGINS(cuStreamBeginCaptureToGraph,
+       (CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
+        const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode),
+       (stream, graph, dependencies, data, count, mode))
+
+static bool in_capture(const struct call *call)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return call->stream &&
+           REAL(cuStreamIsCapturing)(call->stream->handle, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// A capture is over also where it had gone wrong, but not where the call itself was wrong.
+static void capture_ended(const struct call *call, bool was)
+{
+    uint32_t count = atomic_load(&state.captures);
+    if (!was || in_capture(call))
+        return;
+    while (count && !atomic_compare_exchange_weak(&state.captures, &count, count - 1))
+        ;
+}
+
+HOOKED_BOTH(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph *graph), (stream, graph), stream,
+            bool was = in_capture(&call);
+            call.flags &= (uint8_t)~EVENT_CALL_CAPTURED, { capture_ended(&call, was); })

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The border between libglint.so and the libraries that stand before the C library
+// (libglint-sync.so, src/inject/libc) and before MPI (libglint-mpi.so, src/inject/mpi). Those are
+// loaded only where first uses are watched for, or waits are corrected; libglint.so itself exports
+// no name of the C library or of MPI, and works without them.
+//
+// A library joins in its constructor: it gives libglint.so a struct outer_*, and gets a table of
+// functions. The libraries of one glint belong together, so a table of another version is refused
+// and the library passes everything on.
+#ifndef GLINT_INJECT_HOOKS_INSIDE_H
+#define GLINT_INJECT_HOOKS_INSIDE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/guard/blocks.h"
+#include "inject/stack/unwind.h"
+
+enum { INSIDE_VERSION = 1 };
+
+struct use_guard;
+struct use_flight;
+
+enum use_flight_kind {
+    USE_FLIGHT_NONE = 0,
+    USE_FLIGHT_ONCE,  // until its request is over
+    USE_FLIGHT_AGAIN, // the same of a persistent request, whenever that is started
+    USE_FLIGHT_LOOSE, // until a copy is made into it
+    USE_FLIGHT_GOOD,  // for good
+};
+
+// What libglint.so does for the others. All functions keep errno; any thread, also in a signal
+// handler.
+struct inside {
+    bool (*is_own)(const void *caller); // the address lies in libglint.so's code
+    bool (*is_in_driver)(void);         // the thread is inside a hook: the driver is calling
+
+    // Memory that the system or MPI is about to touch. A guard keeps others from closing it
+    // meanwhile; NULL is a guard too. low 1: all memory. `open` opens what is closed there and
+    // reports it as used by the caller, `open_all` opens everything.
+    struct use_guard *(*take_guard)(uint64_t low, uint64_t high);
+    void (*give_guard)(struct use_guard *guard);
+    void (*open)(uint64_t low, uint64_t high, struct unwind_registers caller);
+    void (*open_all)(void);
+    // Nothing is closed from now on, for this reason, which stays valid; everything is opened.
+    void (*give_up)(const char *why);
+
+    // Others that touch the program's memory: see readers.h.
+    void (*found_reader)(const char *why);
+    void (*load)(const char *escapes, const void *caller);
+    void (*opened)(int file);
+    // The caller reads a clock: see clock_reads.h.
+    void (*clock_read)(const void *caller);
+
+    // Memory that goes, or is about to change its protection (`told`: its data may be used unseen).
+    // Of a block of malloc's, `bytes` is asked for its size.
+    void (*forget)(uint64_t low, uint64_t high, bool told);
+    void (*forget_block)(void *block, bool told, size_t (*bytes)(void *block));
+
+    // Where blocks were allocated: see host_memory.h.
+    bool (*may_hold)(const void *address);
+    void (*allocated)(const void *address, size_t bytes, uint8_t kind,
+                      struct unwind_registers caller);
+    bool (*leaves)(const void *address, struct block *block);
+    void (*freed)(const struct block *block, struct unwind_registers caller);
+    void (*stays)(const struct block *block);
+    void (*unmapped)(const void *address, size_t bytes, struct unwind_registers caller);
+
+    // The program's own signals, as if SIGSEGV were all its own: see guard/signals.c.
+    int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
+    // False: the signal is not kept here, and `next` has to be called.
+    bool (*signal)(int number, sighandler_t handler, int flags, sighandler_t *old);
+    int (*mask)(int how, const sigset_t *set, sigset_t *old,
+                int (*next)(int, const sigset_t *, sigset_t *));
+
+    // Memory that MPI has beyond a call: see guard/inner.h.
+    struct use_flight *(*flight_begin)(uint64_t low, uint64_t high, enum use_flight_kind kind);
+    void (*flight_end)(struct use_flight *flight);
+    void (*flight_name)(struct use_flight *const *flights, unsigned count, uint64_t request);
+    unsigned (*flight_mark)(uint64_t request, uint32_t from, uint32_t to);
+    void (*flight_end_marked)(uint32_t mark);
+    void (*flight_free)(uint64_t request);
+    bool (*flight_start)(uint64_t request, void (*open)(uint64_t low, uint64_t high, void *context),
+                         void *context);
+};
+
+// What libglint.so needs of the library that stands before the C library.
+struct outer_libc {
+    void (*free)(void *block); // its own, which the program calls
+    // The C library's.
+    int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
+    int (*mask)(int how, const sigset_t *set, sigset_t *old);
+};
+
+// And of the one that stands before MPI, for dlsym().
+struct outer_mpi {
+    void *(*find)(const char *name); // its own that stands before the function; NULL: none does
+    void *(*next)(const char *name); // MPI's; NULL: there is none
+};
+
+// Exported by libglint.so. NULL: the version is another, or first uses are not asked for in this
+// process. What is given must stay.
+#pragma GCC visibility push(default)
+const struct inside *glint_v1_join_libc(uint32_t version, const struct outer_libc *outer);
+const struct inside *glint_v1_join_mpi(uint32_t version, const struct outer_mpi *outer);
+#pragma GCC visibility pop
+
+#endif

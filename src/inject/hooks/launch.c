@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of launches, in all the forms that the driver has had, and of host functions.
+#include <string.h>
+
+#include "inject/core/call.h"
+#include "inject/correct/correct.h"
+#include "inject/correct/memory/back.h"
+#include "inject/probe/probe.h"
+
+static void launches(struct call *call, CUfunction function, const unsigned grid[3],
+                     const unsigned block[3], unsigned shared_bytes, uint32_t flags)
+{
+    call->early = false;
+    memset(call->cluster, 0, sizeof(call->cluster));
+    call->detail.launch = (struct event_launch){
+        .grid = {grid[0], grid[1], grid[2]},
+        .block = {block[0], block[1], block[2]},
+        .dynamic_shared_bytes = shared_bytes,
+        .flags = flags,
+        .kernel = kernel_launched(function, call->stream && call->stream->context == call->current
+                                                ? call->current
+                                                : NULL),
+    };
+}
+
+#define DIM(x, y, z) ((const unsigned[3]){x, y, z})
+
+// The hook of a launch of the function f, as `args`, which `before` describes. `watched` launches
+// probe.function with params->pointers, the kernel's clone with probes, if the driver takes it.
+#define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
+    CUresult symbol params                                                       \
+    {                                                                            \
+        struct call call;                                                        \
+        struct probe_launch probe = {.ticket = NULL};                            \
+        CUresult result, refused = CUDA_SUCCESS;                                 \
+        if (!call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER))          \
+            return REAL(symbol) args;                                            \
+        before;                                                                  \
+        if (state.probes)                                                        \
+            probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
+        if (correct_on)                                                          \
+            correct_uses_launch(&call, f, (pointers), (extra));                  \
+        call_start(&call);                                                       \
+        if (probe.ticket)                                                        \
+            refused = result = REAL(symbol) watched;                             \
+        if (!probe.ticket || refused != CUDA_SUCCESS)                            \
+            CALLED_WITH(call, result, CALLED(symbol) args);                      \
+        call_stop(&call, result);                                                \
+        if (refused != CUDA_SUCCESS)                                             \
+            probe_launch_refused(&probe, &call, refused, result);                \
+        return call_end(&call);                                                  \
+    }
+#define LAUNCHES_BOTH(symbol, suffix, ...) \
+    LAUNCHES(symbol, __VA_ARGS__)          \
+    LAUNCHES(symbol##suffix, __VA_ARGS__)
+
+LAUNCHES_BOTH(cuLaunchKernel, _ptsz,
+              (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+               unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
+              (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra),
+              (probe.function, gx, gy, gz, bx, by, bz, shared, stream, probe.params->pointers,
+               NULL),
+              stream, params, extra,
+              { launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared, 0); })
+LAUNCHES_BOTH(cuLaunchCooperativeKernel, _ptsz,
+              (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+               unsigned bz, unsigned shared, CUstream stream, void **params),
+              (f, gx, gy, gz, bx, by, bz, shared, stream, params),
+              (probe.function, gx, gy, gz, bx, by, bz, shared, stream, probe.params->pointers),
+              stream, params, NULL, {
+                  launches(&call, f, DIM(gx, gy, gz), DIM(bx, by, bz), shared,
+                           EVENT_LAUNCH_COOPERATIVE);
+              })
+
+static void launches_by(struct call *call, CUfunction function, const CUlaunchConfig *config)
+{
+    uint32_t flags = 0;
+    unsigned cluster[3] = {0};
+    bool early = false;
+    call->early = false;
+    if (!config)
+        return;
+    for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute->value.cooperative)
+            flags |= EVENT_LAUNCH_COOPERATIVE;
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            cluster[0] = attribute->value.clusterDim.x;
+            cluster[1] = attribute->value.clusterDim.y;
+            cluster[2] = attribute->value.clusterDim.z;
+        }
+        early |= attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                 attribute->value.programmaticStreamSerializationAllowed;
+    }
+    launches(call, function, DIM(config->gridDimX, config->gridDimY, config->gridDimZ),
+             DIM(config->blockDimX, config->blockDimY, config->blockDimZ), config->sharedMemBytes,
+             flags);
+    call->early = early;
+    memcpy(call->cluster, cluster, sizeof(cluster));
+}
+
+LAUNCHES_BOTH(cuLaunchKernelEx, _ptsz,
+              (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
+              (config, f, params, extra), (config, probe.function, probe.params->pointers, NULL),
+              config ? config->hStream : NULL, params, extra, { launches_by(&call, f, config); })
+
+// One record for each device, all with the times of the call.
+HOOKED(cuLaunchCooperativeKernelMultiDevice,
+       (CUDA_LAUNCH_PARAMS * list, unsigned count, unsigned flags), (list, count, flags), NO_STREAM,
+       {}, {
+           for (unsigned i = 0; list && i < count; i++) {
+               const CUDA_LAUNCH_PARAMS *one = &list[i];
+               struct call next = call;
+               if (i)
+                   next.number = next_number(&state.calls);
+               next.stream = stream_of(one->hStream, false, call.context);
+               launches(&next, one->function, DIM(one->gridDimX, one->gridDimY, one->gridDimZ),
+                        DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
+                        EVENT_LAUNCH_COOPERATIVE);
+               if (state.probes)
+                   probe_launch_passed(one->function, next.detail.launch.kernel);
+               if (next.stream && result == CUDA_SUCCESS)
+                   stream_program_work(next.stream);
+               call_put(&next);
+           }
+           call.quiet = list && count;
+       })
+
+// --- The way of before CUDA 4: what a launch needs is set on the function ------------------------
+
+HOOKED(cuFuncSetBlockShape, (CUfunction f, int x, int y, int z), (f, x, y, z), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        kernel_set_shape(f, DIM((unsigned)x, (unsigned)y, (unsigned)z));
+})
+HOOKED(cuFuncSetSharedSize, (CUfunction f, unsigned bytes), (f, bytes), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        kernel_set_shared(f, bytes);
+})
+
+static void launches_old(struct call *call, CUfunction function, unsigned width, unsigned height)
+{
+    unsigned block[3], shared_bytes;
+    uint32_t kernel = kernel_of(function, false); // there must be one to have a shape
+    kernel_shape(function, block, &shared_bytes);
+    launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
+    call->detail.launch.kernel = kernel;
+    if (state.probes)
+        probe_launch_passed(function, kernel);
+}
+
+HOOKED(cuLaunch, (CUfunction f), (f), NULL, { launches_old(&call, f, 1, 1); }, {})
+HOOKED(cuLaunchGrid, (CUfunction f, int width, int height), (f, width, height), NULL,
+       { launches_old(&call, f, (unsigned)width, (unsigned)height); }, {})
+HOOKED(cuLaunchGridAsync, (CUfunction f, int width, int height, CUstream stream),
+       (f, width, height, stream), stream,
+       { launches_old(&call, f, (unsigned)width, (unsigned)height); }, {})
+
+// --- Host functions ------------------------------------------------------------------------------
+
+HOOKED_BOTH(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn function, void *user),
+            (stream, function, user), stream, {}, {})
+HOOKED_BOTH(cuStreamAddCallback, _ptsz,
+            (CUstream stream, CUstreamCallback callback, void *user, unsigned flags),
+            (stream, callback, user, flags), stream, {}, {})

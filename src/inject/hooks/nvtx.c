@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that a program announces by NVTX: the regions of its own heaps are parts of the
+// objects they lie in. The rest of NVTX is not heard: its slots stay empty, so that the program's
+// calls of it do nothing, as without a tool.
+//
+// A region's handle, and a heap's, is its address. Heaps count only as what regions were told for,
+// because with a heap all its regions end.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/core/parts.h"
+#include "inject/inject.h"
+
+enum { MOST_NAME_BYTES = 4096 };
+
+static uint64_t key(const void *address)
+{
+    return (uint64_t)(uintptr_t)address;
+}
+
+// Number of the heap, given to it where it has none: it may have been told of before the process
+// met the recorder. 0: out of memory.
+static uint32_t heap_number(nvtxMemHeapHandle_t heap)
+{
+    bool added = false;
+    pthread_mutex_lock(&state.lock);
+    uint64_t *place = base_map_put(&state.heaps, key(heap), &added);
+    if (added)
+        *place = ++state.heaps_made;
+    const uint32_t number = place ? (uint32_t)*place : 0;
+    pthread_mutex_unlock(&state.lock);
+    if (!number)
+        state_no_memory();
+    return number;
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+// A region that is resized is another object, of the same name: it is kept until the region ends.
+
+static void forget_name(uint64_t address)
+{
+    pthread_mutex_lock(&state.lock);
+    const uint64_t *place = base_map_get(&state.region_names, address);
+    if (place) {
+        free((void *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
+        base_map_remove(&state.region_names, address);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void keep_name(uint64_t address, const char *name)
+{
+    forget_name(address);
+    const size_t bytes = strlen(name) + 1;
+    char *copy = malloc(bytes);
+    pthread_mutex_lock(&state.lock);
+    uint64_t *place = copy ? base_map_put(&state.region_names, address, NULL) : NULL;
+    if (place) {
+        memcpy(copy, name, bytes);
+        *place = key(copy);
+    } else {
+        free(copy);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+static void name_again(uint64_t address, uint64_t object)
+{
+    pthread_mutex_lock(&state.lock);
+    const uint64_t *place = base_map_get(&state.region_names, address);
+    if (place)
+        object_name(object, (const char *)(uintptr_t)*place); // NOLINT(performance-no-int-to-ptr)
+    pthread_mutex_unlock(&state.lock);
+}
+
+// One character as UTF-8; returns its bytes.
+static size_t put_character(char *out, uint32_t character)
+{
+    static const uint8_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    const size_t bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    for (size_t i = bytes - 1; i > 0; i--) {
+        out[i] = (char)(0x80 | (character & 0x3f));
+        character >>= 6;
+    }
+    out[0] = (char)(marks[bytes] | character);
+    return bytes;
+}
+
+// False: there is no name that can be read. One that was registered before is known to NVTX alone.
+static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAME_BYTES])
+{
+    size_t used = 0;
+    if (type == NVTX_MESSAGE_TYPE_ASCII && value.ascii) {
+        used = strnlen(value.ascii, MOST_NAME_BYTES - 1);
+        memcpy(out, value.ascii, used);
+    } else if (type == NVTX_MESSAGE_TYPE_UNICODE && value.unicode) {
+        for (const wchar_t *at = value.unicode; *at && used + 4 < MOST_NAME_BYTES; at++) {
+            const bool valid = (uint32_t)*at < 0x110000 && ((uint32_t)*at & 0xfffff800) != 0xd800;
+            used += put_character(out + used, valid ? (uint32_t)*at : 0xfffd);
+        }
+    }
+    out[used] = '\0';
+    return used > 0;
+}
+
+// --- Heaps ---------------------------------------------------------------------------------------
+
+// Where it is all of an object, the heap's name is the object's.
+static void name_heap(const nvtxMemHeapDesc_v1 *heap, const nvtxMemVirtualRangeDesc_v1 *range)
+{
+    struct object object;
+    char name[MOST_NAME_BYTES];
+    if (objects_find(&state.objects, OBJECTS_MEMORY, key(range->ptr), &object) &&
+        object.start == key(range->ptr) && object.bytes == range->size &&
+        read_name(heap->messageType, heap->message, name))
+        object_name(object.number, name);
+}
+
+static nvtxMemHeapHandle_t heap_register(nvtxDomainHandle_t domain, const nvtxMemHeapDesc_v1 *heap)
+{
+    (void)domain;
+    const int error = errno;
+    nvtxMemVirtualRangeDesc_v1 range = {0};
+    if (heap && heap->structSize >= sizeof(*heap) && heap->type == NVTX_MEM_TYPE_VIRTUAL_ADDRESS &&
+        heap->typeSpecificDesc && heap->typeSpecificDescSize >= sizeof(range)) {
+        memcpy(&range, heap->typeSpecificDesc, sizeof(range));
+        if (state_is_on())
+            name_heap(heap, &range);
+    }
+    errno = error;
+    return (nvtxMemHeapHandle_t)(uintptr_t)range.ptr;
+}
+
+// All regions of the heap end.
+static void empty_heap(nvtxMemHeapHandle_t heap, enum hook hook, struct unwind_registers caller)
+{
+    const uint32_t owner = heap_number(heap);
+    struct part_call told;
+    struct object part;
+    uint64_t from = 0;
+    part_call_begin(&told, hook, caller);
+    while (owner && part_end_of(&told, owner, &from, &part))
+        forget_name(part.start);
+    part_call_end(&told);
+}
+
+static void heap_reset(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
+{
+    (void)domain;
+    const int error = errno;
+    if (state_is_on())
+        empty_heap(heap, HOOK_nvtxMemHeapReset, UNWIND_CALLER);
+    errno = error;
+}
+
+static void heap_unregister(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t heap)
+{
+    (void)domain;
+    const int error = errno;
+    if (heap && state_is_on()) { // the process as a whole stays
+        empty_heap(heap, HOOK_nvtxMemHeapUnregister, UNWIND_CALLER);
+        pthread_mutex_lock(&state.lock);
+        base_map_remove(&state.heaps, key(heap));
+        pthread_mutex_unlock(&state.lock);
+    }
+    errno = error;
+}
+
+// --- Regions -------------------------------------------------------------------------------------
+
+static nvtxMemVirtualRangeDesc_v1 range_at(const void *elements, size_t element_bytes, size_t index)
+{
+    nvtxMemVirtualRangeDesc_v1 range;
+    memcpy(&range, (const char *)elements + index * element_bytes, sizeof(range));
+    return range;
+}
+
+static void no_place(void)
+{
+    if (!atomic_exchange(&state.no_place, true))
+        state_note(EVENT_INFO, "some of the memory that the program announced by NVTX is left out: "
+                               "it lies in no memory of CUDA's, or overlaps what it announced "
+                               "before");
+}
+
+static void regions_register(nvtxDomainHandle_t domain, const nvtxMemRegionsRegisterBatch_v1 *batch)
+{
+    (void)domain;
+    const int error = errno;
+    if (!batch || batch->structSize < sizeof(*batch) ||
+        batch->regionType != NVTX_MEM_TYPE_VIRTUAL_ADDRESS || !batch->regionDescElements ||
+        batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1))
+        return;
+    const bool on = state_is_on();
+    const uint32_t owner = on ? heap_number(batch->heap) : 0;
+    struct part_call told;
+    if (on)
+        part_call_begin(&told, HOOK_nvtxMemRegionsRegister, UNWIND_CALLER);
+    for (size_t i = 0; i < batch->regionCount; i++) {
+        const nvtxMemVirtualRangeDesc_v1 range =
+            range_at(batch->regionDescElements, batch->regionDescElementSize, i);
+        if (on && part_begin(&told, key(range.ptr), range.size, owner))
+            forget_name(key(range.ptr)); // of one that was there before
+        else if (on)
+            no_place();
+        if (batch->regionHandleElementsOut)
+            batch->regionHandleElementsOut[i] = (nvtxMemRegionHandle_t)(uintptr_t)range.ptr;
+    }
+    if (on)
+        part_call_end(&told);
+    errno = error;
+}
+
+static void regions_resize(nvtxDomainHandle_t domain, const nvtxMemRegionsResizeBatch_v1 *batch)
+{
+    (void)domain;
+    const int error = errno;
+    if (!batch || batch->structSize < sizeof(*batch) ||
+        batch->regionType != NVTX_MEM_TYPE_VIRTUAL_ADDRESS || !batch->regionDescElements ||
+        batch->regionDescElementSize < sizeof(nvtxMemVirtualRangeDesc_v1) || !state_is_on())
+        return;
+    struct part_call told;
+    part_call_begin(&told, HOOK_nvtxMemRegionsResize, UNWIND_CALLER);
+    for (size_t i = 0; i < batch->regionDescCount; i++) {
+        const nvtxMemVirtualRangeDesc_v1 range =
+            range_at(batch->regionDescElements, batch->regionDescElementSize, i);
+        const uint64_t number = part_resize(&told, key(range.ptr), range.size);
+        if (number)
+            name_again(key(range.ptr), number);
+        else
+            no_place();
+    }
+    part_call_end(&told);
+    errno = error;
+}
+
+static void regions_unregister(nvtxDomainHandle_t domain,
+                               const nvtxMemRegionsUnregisterBatch_v1 *batch)
+{
+    (void)domain;
+    const int error = errno;
+    if (!batch || batch->structSize < sizeof(*batch) || !batch->refElements ||
+        batch->refElementSize < sizeof(nvtxMemRegionRef_t) || !state_is_on())
+        return;
+    struct part_call told;
+    part_call_begin(&told, HOOK_nvtxMemRegionsUnregister, UNWIND_CALLER);
+    for (size_t i = 0; i < batch->refCount; i++) {
+        nvtxMemRegionRef_t region; // a pointer, or a handle, which is the same
+        memcpy(&region, (const char *)batch->refElements + i * batch->refElementSize,
+               sizeof(region));
+        if (part_end(&told, key(region.pointer)))
+            forget_name(key(region.pointer));
+    }
+    part_call_end(&told);
+    errno = error;
+}
+
+static void regions_name(nvtxDomainHandle_t domain, const nvtxMemRegionsNameBatch_v1 *batch)
+{
+    (void)domain;
+    const int error = errno;
+    if (!batch || batch->structSize < sizeof(*batch) || !batch->regionElements ||
+        batch->regionElementSize < sizeof(nvtxMemRegionNameDesc_v1) || !state_is_on())
+        return;
+    for (size_t i = 0; i < batch->regionCount; i++) {
+        nvtxMemRegionNameDesc_v1 about;
+        struct object part;
+        char name[MOST_NAME_BYTES];
+        memcpy(&about, (const char *)batch->regionElements + i * batch->regionElementSize,
+               sizeof(about));
+        const uint64_t address = key(about.region.pointer);
+        if (objects_find(&state.objects, OBJECTS_PARTS, address, &part) && part.start == address &&
+            read_name(about.nameType, about.name, name)) {
+            keep_name(address, name);
+            object_name(part.number, name);
+        }
+    }
+    errno = error;
+}
+
+// --- The meeting with the program ----------------------------------------------------------------
+
+int InitializeInjectionNvtx2(const void *get_export_table)
+{
+    (void)get_export_table;
+    return 1;
+}
+
+int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
+{
+#define SLOT(name, function) [NVTX3EXT_CBID_nvtxMem##name] = (intptr_t)(function)
+    static const intptr_t functions[] = {
+        SLOT(HeapRegister, heap_register),   SLOT(HeapUnregister, heap_unregister),
+        SLOT(HeapReset, heap_reset),         SLOT(RegionsRegister, regions_register),
+        SLOT(RegionsResize, regions_resize), SLOT(RegionsUnregister, regions_unregister),
+        SLOT(RegionsName, regions_name),
+    };
+#undef SLOT
+    enum { SEGMENT = 1 };
+    if (!state_wanted() || !module || module->structSize < sizeof(*module) ||
+        module->moduleId != NVTX_EXT_MODULEID_MEM || module->compatId != NVTX_EXT_COMPATID_MEM)
+        return 0;
+    for (size_t i = 0; i < module->segmentsCount; i++) {
+        const nvtxExtModuleSegment_t *segment = &module->segments[i];
+        const size_t count = sizeof(functions) / sizeof(functions[0]);
+        for (size_t j = 0; segment->segmentId == SEGMENT && j < segment->slotCount && j < count;
+             j++)
+            segment->functionSlots[j] = functions[j];
+    }
+    return 1;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
+#include "inject/core/call.h"
+#include "inject/core/tail.h"
+#include "inject/correct/correct.h"
+#include "inject/shadow/shadow.h"
+#include "inject/uses/first_use.h"
+
+// --- Streams -------------------------------------------------------------------------------------
+
+static void made(struct call *call, const CUstream *stream)
+{
+    if (call->result == CUDA_SUCCESS && stream && *stream && call->context)
+        call->stream = stream_new(*stream, call->context);
+}
+
+HOOKED(cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags), NO_STREAM, {},
+       { made(&call, stream); })
+HOOKED(cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority),
+       (stream, flags, priority), NO_STREAM, {}, { made(&call, stream); })
+HOOKED(cuGreenCtxStreamCreate, (CUstream * stream, CUgreenCtx green, unsigned flags, int priority),
+       (stream, green, flags, priority), NO_STREAM, {}, {
+           made(&call, stream);
+           if (call.stream)
+               call.stream->green = true;
+       })
+
+// Its number is still told by the call that destroys it, but the handle may already be another's
+// when the driver returns: it is forgotten before.
+static void destroys(struct call *call, CUstream handle)
+{
+    stream_end(handle);
+    if (state.timestamps && call->stream)
+        gpu_time_collect(call->stream);
+    if (state.probes && call->stream)
+        shadow_stream_leave(call->stream);
+}
+
+static void destroyed(struct call *call)
+{
+    const uint32_t defaults = EVENT_STREAM_LEGACY | EVENT_STREAM_PER_THREAD;
+    if (call->result != CUDA_SUCCESS || !call->stream || call->stream->flags & defaults)
+        return;
+    call->number_of_stream = call->stream->number;
+    call->number_of_context = call->stream->context->number;
+    gpu_time_forget(call->stream);
+    tail_forget(call->stream);
+    stream_recycle(call->stream);
+    call->stream = NULL;
+}
+
+HOOKED(
+    cuStreamDestroy, (CUstream stream), (stream), stream, { destroys(&call, stream); },
+    { destroyed(&call); })
+HOOKED(
+    cuStreamDestroy_v2, (CUstream stream), (stream), stream, { destroys(&call, stream); },
+    { destroyed(&call); })
+
+// --- Events --------------------------------------------------------------------------------------
+
+HOOKED(cuEventCreate, (CUevent * event, unsigned flags), (event, flags), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS)
+        event_end(*event); // an old one of the same handle
+})
+HOOKED(cuEventDestroy, (CUevent event), (event), NO_STREAM, { event_end(event); }, {})
+HOOKED(cuEventDestroy_v2, (CUevent event), (event), NO_STREAM, { event_end(event); }, {})
+
+static void recorded(struct call *call, CUevent event)
+{
+    call_sync(call, event_number(event), call->stream ? call->stream->number : 0,
+              event_record_number(event, call->result == CUDA_SUCCESS &&
+                                             !(call->flags & EVENT_CALL_CAPTURED)));
+    first_use_recorded(call, event);
+    correct_recorded(call, event);
+}
+
+HOOKED_BOTH(cuEventRecord, _ptsz, (CUevent event, CUstream stream), (event, stream), stream, {},
+            { recorded(&call, event); })
+HOOKED_BOTH(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
+            (event, stream, flags), stream, {}, { recorded(&call, event); })
+HOOKED_BOTH(
+    cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+    (stream, event, flags), stream,
+    {
+        call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
+                  event_record_number(event, false));
+        if (state.probes && call.stream && atomic_load(&state.captures))
+            shadow_stream_leave(call.stream);
+    },
+    {
+        // The stream may have joined a capture by it.
+        if (call_captured(&call))
+            call.flags |= EVENT_CALL_CAPTURED;
+        first_use_waits(&call, event);
+    })
+
+// --- Waiting -------------------------------------------------------------------------------------
+
+static void waits_for_event(struct call *call, CUevent event)
+{
+    call->event = event;
+    call->waited_is_known = true;
+    call_sync(call, event_number(event), 0, event_record_number(event, false));
+}
+
+static void waits_for_stream(struct call *call)
+{
+    call->waited_is_known = true;
+    call_sync(call, 0, call->stream ? call->stream->number : 0, 0);
+}
+
+HOOKED(cuCtxSynchronize, (void), (), NO_STREAM, { waits_for_stream(&call); }, {})
+HOOKED(cuCtxSynchronize_v2, (CUcontext ctx), (ctx), NO_STREAM,
+       {
+           call.context = ctx ? context_known(ctx) : call.context;
+           waits_for_stream(&call);
+       },
+       {})
+HOOKED_BOTH(cuStreamSynchronize, _ptsz, (CUstream stream), (stream), stream,
+            { waits_for_stream(&call); }, {})
+
+// Whether the stream has ended all that the program gave it, as far as glint or the driver knows.
+static bool has_ended(const struct call *call, struct stream *stream)
+{
+    return tail_is_all(stream) ||
+           (stream != call->stream && stream_can_name(stream, call->stream, call->current) &&
+            REAL(cuStreamQuery)(stream->handle) == CUDA_SUCCESS);
+}
+
+// The driver says "not ready". Work of glint's behind the program's is no reason to say so. The
+// legacy stream is ready when all streams are that it waits for.
+static void queried(struct call *call)
+{
+    struct stream *streams[CALL_MOST_STREAMS];
+    if (call->result != CUDA_ERROR_NOT_READY || !call->stream || !has_ended(call, call->stream))
+        return;
+    bool ended = true;
+    if (call->stream->flags & EVENT_STREAM_LEGACY) {
+        if (!state_ask()) // else they could be destroyed meanwhile
+            return;
+        const size_t count = streams_of(call->stream->context, true, streams, CALL_MOST_STREAMS);
+        for (size_t i = 0; ended && i < count; i++)
+            ended = has_ended(call, streams[i]);
+        ended &= count < CALL_MOST_STREAMS;
+        state_asked();
+    }
+    if (ended)
+        call->result = CUDA_SUCCESS;
+}
+
+HOOKED_BOTH(
+    cuStreamQuery, _ptsz, (CUstream stream), (stream), stream, { waits_for_stream(&call); },
+    { queried(&call); })
+HOOKED(cuEventSynchronize, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); },
+       {})
+HOOKED(cuEventQuery, (CUevent event), (event), NO_STREAM, { waits_for_event(&call, event); }, {})
+// A query, too: it fails where the second has not happened.
+HOOKED(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
+       { waits_for_event(&call, end); }, {})
+HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, start, end), NO_STREAM,
+       { waits_for_event(&call, end); }, {})
+
+// --- Other work ----------------------------------------------------------------------------------
+
+#define WORK(symbol, params, args) HOOKED_BOTH(symbol, _ptsz, params, args, stream, {}, {})
+
+// What was done to objects is told of calls that work, beside what probes tell of launches.
+static bool tells_accesses(struct call *call)
+{
+    if (!state.probes || call->quiet || call->result != CUDA_SUCCESS ||
+        call->flags & EVENT_CALL_CAPTURED)
+        return false;
+    if (!call->number)
+        call->number = next_number(&state.calls);
+    return true;
+}
+
+static void put_value_access(const struct call *call, uint64_t object, uint32_t flags)
+{
+    const struct event_access record = {
+        .call = call->number,
+        .object = object,
+        .flags = flags,
+        .read_bytes = EVENT_UNKNOWN,
+        .written_bytes = EVENT_UNKNOWN,
+        .elements = EVENT_UNKNOWN,
+        .new_elements = EVENT_UNKNOWN,
+        .shared_elements = EVENT_UNKNOWN,
+    };
+    put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+}
+
+// What is not known of the call's accesses.
+static void put_doubt(struct call *call)
+{
+    const struct event_told record = {.call = call->number, .doubts = 1u << EVENT_DOUBT_WORK};
+    put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
+}
+
+static void touches_value(struct call *call, uint64_t address, uint32_t flags)
+{
+    struct objects_piece piece;
+    if (tells_accesses(call) && objects_find_piece(&state.objects, address, &piece))
+        put_value_access(call, piece.object.number, flags);
+}
+
+static void touches_values(struct call *call, const CUstreamBatchMemOpParams *params,
+                           unsigned count)
+{
+    struct base_map objects = {0}; // number to EVENT_ACCESS_*
+    bool known = true;
+    if (!params || !tells_accesses(call))
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        struct objects_piece piece;
+        uint32_t flags = 0;
+        switch ((int)params[i].operation) {
+        case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        case CU_STREAM_MEM_OP_WAIT_VALUE_64: flags = EVENT_ACCESS_READ; break;
+        case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        case CU_STREAM_MEM_OP_WRITE_VALUE_64: flags = EVENT_ACCESS_WRITTEN; break;
+        case CU_STREAM_MEM_OP_BARRIER:
+        case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: continue;
+        default: known = false; continue;
+        }
+        // Both have the address at the same place.
+        if (!objects_find_piece(&state.objects, params[i].writeValue.address, &piece))
+            continue;
+        uint64_t *all = base_map_put(&objects, piece.object.number, NULL);
+        known &= all != NULL;
+        if (all)
+            *all |= flags;
+    }
+    for (size_t i = 0; i < objects.count; i++)
+        put_value_access(call, objects.entries[i].key, (uint32_t)objects.entries[i].value);
+    if (!known)
+        put_doubt(call);
+    base_map_fini(&objects);
+}
+
+#define VALUE_WORK(symbol, type, how)                                                         \
+    HOOKED_BOTH(symbol, _ptsz, (CUstream stream, CUdeviceptr at, type value, unsigned flags), \
+                (stream, at, value, flags), stream, {}, { touches_value(&call, at, how); })
+#define VALUES_WORK(symbol)                                                                  \
+    HOOKED_BOTH(                                                                             \
+        symbol, _ptsz,                                                                       \
+        (CUstream stream, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags), \
+        (stream, count, params, flags), stream, {}, { touches_values(&call, params, count); })
+
+VALUE_WORK(cuStreamWaitValue32, cuuint32_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWaitValue32_v2, cuuint32_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWaitValue64, cuuint64_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWaitValue64_v2, cuuint64_t, EVENT_ACCESS_READ)
+VALUE_WORK(cuStreamWriteValue32, cuuint32_t, EVENT_ACCESS_WRITTEN)
+VALUE_WORK(cuStreamWriteValue32_v2, cuuint32_t, EVENT_ACCESS_WRITTEN)
+VALUE_WORK(cuStreamWriteValue64, cuuint64_t, EVENT_ACCESS_WRITTEN)
+VALUE_WORK(cuStreamWriteValue64_v2, cuuint64_t, EVENT_ACCESS_WRITTEN)
+VALUES_WORK(cuStreamBatchMemOp)
+VALUES_WORK(cuStreamBatchMemOp_v2)
+WORK(cuSignalExternalSemaphoresAsync,
+     (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *params,
+      unsigned count, CUstream stream),
+     (semaphores, params, count, stream))
+WORK(cuWaitExternalSemaphoresAsync,
+     (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,
+      unsigned count, CUstream stream),
+     (semaphores, params, count, stream))
+WORK(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, stream))
+WORK(cuMemMapArrayAsync, (CUarrayMapInfo * list, unsigned count, CUstream stream),
+     (list, count, stream))
+HOOKED_BOTH(cuMemBatchDecompressAsync, _ptsz,
+            (CUmemDecompressParams * params, size_t count, unsigned flags, size_t *failed,
+             CUstream stream),
+            (params, count, flags, failed, stream), stream, {}, {
+                if (tells_accesses(&call))
+                    put_doubt(&call);
+            })
+WORK(cuMemPrefetchBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
+      size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),
+     (pointers, bytes, count, places, place_indices, place_count, flags, stream))
+WORK(cuMemDiscardBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, unsigned long long flags,
+      CUstream stream),
+     (pointers, bytes, count, flags, stream))
+WORK(cuMemDiscardAndPrefetchBatchAsync,
+     (CUdeviceptr * pointers, size_t *bytes, size_t count, CUmemLocation *places,
+      size_t *place_indices, size_t place_count, unsigned long long flags, CUstream stream),
+     (pointers, bytes, count, places, place_indices, place_count, flags, stream))

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which PTX of an image is rewritten, and what is loaded in the image's place: the text, or where
+// the driver links several parts, a wrapper like the program's with other parts in it.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/util/code.h"
+#include "probe.h"
+
+enum {
+    MOST_TEXT_BYTES = 256 * 1024 * 1024,
+    MOST_DEVICES = 32,
+};
+
+// --- Images --------------------------------------------------------------------------------------
+
+struct devices { // that are to take the code; the first decides what is best
+    unsigned major[MOST_DEVICES], minor[MOST_DEVICES];
+    int count;
+};
+
+unsigned probe_gpu_of(CUdevice device)
+{
+    int major = 0, minor = 0;
+    if (REAL(cuDeviceGetAttribute)(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) !=
+            CUDA_SUCCESS ||
+        REAL(cuDeviceGetAttribute)(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) !=
+            CUDA_SUCCESS)
+        return 0;
+    return (unsigned)(major * 10 + minor);
+}
+
+static void add_device(struct devices *devices, CUdevice device)
+{
+    const unsigned gpu = devices->count < MOST_DEVICES ? probe_gpu_of(device) : 0;
+    if (!gpu)
+        return;
+    devices->major[devices->count] = gpu / 10;
+    devices->minor[devices->count++] = gpu % 10;
+}
+
+static struct devices devices_for(const struct context *context, bool library)
+{
+    struct devices devices = {.count = 0};
+    const CUdevice own = context && context->device ? (CUdevice)context->device - 1 : 0;
+    int count = 0;
+    add_device(&devices, own);
+    if (library && REAL(cuDeviceGetCount)(&count) == CUDA_SUCCESS) {
+        for (CUdevice device = 0; device < count; device++) {
+            if (device != own)
+                add_device(&devices, device);
+        }
+    }
+    return devices;
+}
+
+// 0: some device does not take it.
+static unsigned fitness(const struct fatbin_image *image, const struct fatbin_entry *entry,
+                        const struct devices *devices)
+{
+    for (int i = 0; i < devices->count; i++) {
+        const unsigned major = devices->major[i], minor = devices->minor[i];
+        // The simulated GPU takes no machine code.
+        if (state.simulated ? !code_fitness(entry, major, minor)
+                            : !code_is_taken(image, entry, major, minor))
+            return 0;
+    }
+    return devices->count ? code_fitness(entry, devices->major[0], devices->minor[0]) : 0;
+}
+
+// The PTX of the fatbin, of an image of one or several, that the devices take; NULL: none, for the
+// module's reason.
+static const struct fatbin_entry *best_of(const struct fatbin_image *image, size_t fatbin,
+                                          const struct devices *devices,
+                                          struct probe_module *module)
+{
+    const struct fatbin_entry *best = NULL;
+    bool any = false;
+    for (size_t i = 0; i < image->entries.count; i++) {
+        const struct fatbin_entry *entry = &image->entries.items[i];
+        if (entry->fatbin_index != fatbin || entry->kind != FATBIN_PTX || entry->from_debug_info)
+            continue;
+        any = true;
+        if (fitness(image, entry, devices) > (best ? fitness(image, best, devices) : 0))
+            best = entry;
+    }
+    if (!best)
+        snprintf(module->reason, sizeof(module->reason), "%s",
+                 any ? "its PTX is for another architecture than the code that the device takes"
+                     : "no PTX");
+    return best;
+}
+
+// The least of their compute capabilities, 90 for 9.0.
+static unsigned least_of(const struct devices *devices)
+{
+    unsigned least = 0;
+    for (int i = 0; i < devices->count; i++) {
+        const unsigned gpu = devices->major[i] * 10 + devices->minor[i];
+        least = !least || gpu < least ? gpu : least;
+    }
+    return least;
+}
+
+static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
+                                        const struct devices *devices, unsigned parts,
+                                        struct probe_module *module)
+{
+    struct base_error error = {0};
+    struct probe_text *text = NULL;
+    char *ptx;
+    size_t length;
+    if (entry->full_bytes > MOST_TEXT_BYTES || entry->payload_bytes > MOST_TEXT_BYTES) {
+        snprintf(module->reason, sizeof(module->reason), "its PTX is larger than %d MiB",
+                 MOST_TEXT_BYTES >> 20);
+        return NULL;
+    }
+    if (fatbin_entry_text(entry, &ptx, &length, &error) != BASE_OK) {
+        base_error_text(&error, module->reason, sizeof(module->reason));
+        return NULL;
+    }
+    text = probe_rewrite(ptx, length, least_of(devices), parts, module->reason,
+                         sizeof(module->reason));
+    free(ptx);
+    return text;
+}
+
+static bool holds_code(const struct fatbin_image *image, size_t fatbin)
+{
+    for (size_t i = 0; i < image->entries.count; i++) {
+        if (image->entries.items[i].fatbin_index == fatbin)
+            return true;
+    }
+    return false;
+}
+
+static const void *rewrite_one(struct probe_module *module, const struct fatbin_image *image,
+                               size_t fatbin, const struct devices *devices)
+{
+    const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
+    struct probe_text *text =
+        best ? rewrite_entry(best, devices, probe_parts_wanted(), module) : NULL;
+    return text && probe_module_add(module, text) && probe_text_has_clones(text) ? text->module->ptx
+                                                                                 : NULL;
+}
+
+// --- Parts that are linked -----------------------------------------------------------------------
+
+// Adds the part to the buffer, rewritten. SIZE_MAX: it is linked as it is; else where it is.
+static size_t rewrite_part(struct probe_module *module, const struct fatbin_image *image,
+                           size_t fatbin, const struct devices *devices, struct base_buf *parts)
+{
+    const size_t at = parts->length;
+    const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
+    struct probe_text *text = best ? rewrite_entry(best, devices, 0, module) : NULL;
+    if (!text || !probe_module_add(module, text) || !probe_text_has_clones(text))
+        return SIZE_MAX;
+    fatbin_put_ptx(parts, best, text->module->ptx, text->module->ptx_bytes);
+    return at;
+}
+
+// One wrapper, a list of `count` parts, and those of them that were rewritten, in one piece of
+// memory. image: the program's, whose fatbins are that of the wrapper itself and the parts.
+static const void *rewrite_parts(struct probe_module *module, const struct fatbin_wrapper *wrapper,
+                                 size_t count, const struct fatbin_image *image,
+                                 const struct devices *devices)
+{
+    struct base_buf parts = {0};
+    size_t *places = calloc(count + 1, sizeof(*places));
+    bool any = false;
+    for (size_t i = 0; places && i < count; i++) {
+        places[i] = rewrite_part(module, image, i + 1, devices, &parts);
+        any |= places[i] != SIZE_MAX;
+    }
+    const size_t head_bytes = sizeof(*wrapper) + (count + 1) * sizeof(void *);
+    char *made = any && !parts.failed ? calloc(1, head_bytes + parts.length) : NULL;
+    if (made) {
+        const void **linked = (const void **)(void *)(made + sizeof(*wrapper));
+        *(struct fatbin_wrapper *)(void *)made = (struct fatbin_wrapper){
+            wrapper->magic, wrapper->version, wrapper->fatbin, (const void *const *)linked};
+        memcpy(made + head_bytes, parts.text, parts.length);
+        for (size_t i = 0; i < count; i++)
+            linked[i] = places[i] == SIZE_MAX ? wrapper->linked[i]
+                                              : (const void *)(made + head_bytes + places[i]);
+        module->image = made;
+    }
+    free(places);
+    base_buf_fini(&parts);
+    return made;
+}
+
+const void *probe_image_rewrite(struct probe_module *module, const void *memory,
+                                const struct fatbin_image *image, const struct context *context,
+                                bool library)
+{
+    const struct devices devices = devices_for(context, library);
+    struct fatbin_wrapper wrapper = {0};
+    size_t fatbins = 0, only = 0, count = 0;
+    for (size_t i = 0; i < image->fatbin_count || i == 0; i++) {
+        if (holds_code(image, i)) {
+            fatbins++;
+            only = i;
+        }
+    }
+    if (fatbins == 1)
+        return rewrite_one(module, image, only, &devices);
+    if (memory && image->form == FATBIN_FORM_FATBIN)
+        memcpy(&wrapper, memory, sizeof(wrapper));
+    while (wrapper.magic == FATBIN_WRAPPER_MAGIC && wrapper.version == 2 && wrapper.linked &&
+           wrapper.linked[count])
+        count++;
+    if (count + 1 == image->fatbin_count && !holds_code(image, 0))
+        return rewrite_parts(module, &wrapper, count, image, &devices);
+    snprintf(module->reason, sizeof(module->reason), "its module is linked when it is loaded");
+    return NULL;
+}

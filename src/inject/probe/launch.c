@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches: one that is to be watched launches the kernel's clone, with the program's parameters
+// and the launch context behind them. What the driver does not launch so is launched as the program
+// has it. Launches under capture are the program's own: what is captured becomes a graph, and
+// executable graphs are watched (graph.c).
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe.h"
+
+enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
+
+static bool is_lost(const struct call *call, const struct probe_kernel *kernel,
+                    struct probe_clone *clone)
+{
+    const struct event_launch *launch = &call->detail.launch;
+    const struct probe_shape shape = {
+        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+        .block = {launch->block[0], launch->block[1], launch->block[2]},
+        .shared_bytes = launch->dynamic_shared_bytes,
+        .cluster = {call->cluster[0], call->cluster[1], call->cluster[2]},
+        .partly = call->stream->green,
+        .cooperative = launch->flags & EVENT_LAUNCH_COOPERATIVE,
+    };
+    return probe_fit_is_lost(kernel, clone, call->current, &shape);
+}
+
+static void begin(struct probe_launch *launch, struct call *call, struct probe_kernel *kernel,
+                  CUfunction function, void **pointers, void **extra)
+{
+    const struct event_launch *shape = &call->detail.launch;
+    CUstreamCaptureMode mode;
+    probe_kernel_tell(kernel, shape->kernel);
+    if (call->early && kernel->about) // what is read and cleared ahead of it may not be yet
+        probe_kernel_note(
+            kernel, "launches that may begin before the stream comes to them are not watched");
+    if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
+        call->stream->context != call->current || !probe_kernel_chosen(kernel))
+        return;
+    const bool relaxed = probe_relax(&mode);
+    struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
+    probe_unrelax(relaxed, &mode);
+    launch->kernel = kernel;
+    if (clone && is_lost(call, kernel, clone)) {
+        probe_kernel_note(kernel, PROBE_FIT_LOST);
+        return;
+    }
+    launch->params = clone ? probe_params_make(kernel, clone, pointers, extra) : NULL;
+    if (launch->params) {
+        const struct shadow_launch about = {
+            .stream = call->stream,
+            .kernel = kernel->about,
+            .kernel_number = shape->kernel,
+            .roots = launch->params->roots,
+            .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
+            .block = {shape->block[0], shape->block[1], shape->block[2]},
+            .facts = state.probes->facts,
+        };
+        if (state.timestamps)
+            gpu_time_prepare(call);
+        launch->function = clone->function;
+        launch->ticket = shadow_begin(&about, launch->params->context);
+        if (launch->ticket) {
+            call->probe = launch;
+            call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;
+            stream_work(call->stream); // what prepares it is not the kernel's time
+        } else {
+            free(launch->params);
+        }
+    }
+}
+
+void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
+                        void **pointers, void **extra)
+{
+    struct probe_kernel *kernel = call->detail.launch.kernel ? kernel_probe(function) : NULL;
+    launch->ticket = NULL;
+    if (!kernel)
+        return;
+    begin(launch, call, kernel, function, pointers, extra);
+    if (!launch->ticket && !(call->flags & EVENT_CALL_CAPTURED))
+        probe_kernel_unwatched(kernel, call->current);
+}
+
+void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresult refused,
+                          CUresult result)
+{
+    char text[100];
+    shadow_launched(launch->ticket, call->number, false);
+    free(launch->params);
+    call->probe = NULL;
+    call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
+    if (result != CUDA_SUCCESS)
+        return; // so it is not the clone's fault
+    probe_kernel_unwatched(launch->kernel, call->current);
+    snprintf(text, sizeof(text), "the driver does not launch it with probes (error %d)",
+             (int)refused);
+    probe_kernel_note(launch->kernel, text);
+}
+
+void probe_launch_passed(CUfunction function, uint32_t number)
+{
+    struct probe_kernel *kernel = number ? kernel_probe(function) : NULL;
+    if (!kernel)
+        return;
+    probe_kernel_tell(kernel, number);
+    probe_kernel_unwatched(kernel, context_current());
+    if (kernel->about)
+        probe_kernel_note(kernel,
+                          "launches by functions of before CUDA 4, or on several devices at "
+                          "once, are not watched");
+}
+
+static void launched(struct call *call, struct probe_launch *launch)
+{
+    shadow_launched(launch->ticket, call->number, call->result == CUDA_SUCCESS);
+    stream_work(call->stream);
+    free(launch->params);
+}
+
+void probe_call_end(struct call *call)
+{
+    bool many = false;
+    if (call->probe) {
+        launched(call, call->probe);
+        many = atomic_fetch_add(&state.probes->launches, 1) % COLLECT_EACH == COLLECT_EACH - 1;
+    } else if (call->replays) {
+        probe_exec_launched(call);
+        many = true;
+    }
+    if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
+        shadow_call_failed(call->current);
+    if ((call->how & HOOK_WAITS || many) && call->current)
+        shadow_collect(call->current);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of probes, and modules: the PTX of an image that is about to be loaded is rewritten
+// (image.c says which) and loaded in its place. Where anything is in the way, the program's
+// own image is loaded, and the reason is kept for when its kernels are launched.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/util/plain_name.h"
+#include "probe.h"
+
+enum {
+    MOST_REWRITE_BYTES = 1 << 30, // of memory while a text is rewritten
+};
+
+// --- What is asked for ---------------------------------------------------------------------------
+
+static uint64_t number_of(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return otherwise;
+    const uint64_t number = strtoull(text, &end, 10);
+    return *end ? otherwise : number;
+}
+
+char *probe_copy_text(const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = malloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+// False: there is such an expression, and it is none.
+static bool compile(struct probes *probes, const char *expression)
+{
+    char text[300], why[200];
+    if (!expression || !*expression)
+        return true;
+    const int code = regcomp(&probes->kernels, expression, REG_EXTENDED | REG_NOSUB);
+    probes->selects = code == 0;
+    if (!code)
+        return true;
+    regerror(code, &probes->kernels, why, sizeof(why));
+    snprintf(text, sizeof(text), "no kernel has probes: " EVENT_KERNELS_VARIABLE ": %s", why);
+    state_note(EVENT_ERROR, text);
+    return false;
+}
+
+void probe_start(void)
+{
+    const uint64_t facts = number_of(EVENT_PROBES_VARIABLE, 0) &
+                           (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS);
+    if (!facts)
+        return;
+    struct probes *probes = calloc(1, sizeof(*probes));
+    const uint64_t sample = number_of(EVENT_SAMPLE_VARIABLE, 1);
+    if (!probes) {
+        state_no_memory();
+        return;
+    }
+    probes->facts = (facts & EVENT_PROBE_OBJECTS ? INSTRUMENT_OBJECTS : 0) |
+                    (facts & EVENT_PROBE_ELEMENTS ? INSTRUMENT_ELEMENTS : 0) |
+                    (facts & EVENT_PROBE_COUNTS ? INSTRUMENT_COUNTS : 0);
+    probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
+    pthread_mutex_init(&probes->lock, NULL);
+    const char *expression = getenv(EVENT_KERNELS_VARIABLE);
+    probes->expression = expression ? probe_copy_text(expression) : NULL;
+    probes->cache = probe_cache_folder();
+    if (compile(probes, expression))
+        state.probes = probes;
+    else
+        free(probes);
+}
+
+bool probe_wants(const char *kernel)
+{
+    const struct probes *probes = state.probes;
+    char name[1024];
+    if (!probes->selects)
+        return true;
+    return regexec(&probes->kernels, kernel, 0, NULL, 0) == 0 ||
+           (plain_name(kernel, name, sizeof(name)) &&
+            regexec(&probes->kernels, name, 0, NULL, 0) == 0);
+}
+
+// --- Texts ---------------------------------------------------------------------------------------
+
+static bool wants(void *user, const char *kernel)
+{
+    (void)user;
+    return probe_wants(kernel);
+}
+
+static struct probe_text *known_locked(const uint64_t key[2])
+{
+    struct probe_text *text = state.probes->texts;
+    while (text && (text->key[0] != key[0] || text->key[1] != key[1]))
+        text = text->next;
+    return text;
+}
+
+static struct instrument_module *known_before(const uint64_t key[2])
+{
+    struct instrument_module *module = NULL;
+    struct base_error error = {0};
+    size_t length;
+    unsigned char *bytes = probe_cache_read(key, &length);
+    if (bytes)
+        instrument_load(bytes, length, &module, &error);
+    free(bytes);
+    return module;
+}
+
+static void keep(const uint64_t key[2], const struct instrument_module *module)
+{
+    struct base_buf saved = {0};
+    if (instrument_save(module, &saved) && !saved.failed)
+        probe_cache_write(key, saved.text, saved.length);
+    base_buf_fini(&saved);
+}
+
+static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
+                                      unsigned gpu, unsigned parts, char *reason,
+                                      size_t reason_bytes)
+{
+    const struct instrument_request request = {.facts = state.probes->facts,
+                                               .wants = wants,
+                                               .limit_bytes = MOST_REWRITE_BYTES,
+                                               .parts = parts,
+                                               .gpu = gpu};
+    struct instrument_module *module = known_before(key);
+    struct base_error error = {0};
+    if (module)
+        return module;
+    if (instrument_ptx(ptx, length, &request, &module, &error) != BASE_OK) {
+        base_error_text(&error, reason, reason_bytes);
+        return NULL;
+    }
+    keep(key, module);
+    return module;
+}
+
+struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, unsigned parts,
+                                 char *reason, size_t reason_bytes)
+{
+    uint64_t key[2];
+    probe_cache_key(ptx, length, gpu, parts, key);
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_text *text = known_locked(key);
+    pthread_mutex_unlock(&state.probes->lock);
+    if (text)
+        return text;
+    struct instrument_module *module = make(key, ptx, length, gpu, parts, reason, reason_bytes);
+    struct probe_text *made = module ? calloc(1, sizeof(*made)) : NULL;
+    if (!made) {
+        if (module) {
+            instrument_destroy(module);
+            snprintf(reason, reason_bytes, "no memory");
+        }
+        return NULL;
+    }
+    made->module = module;
+    memcpy(made->key, key, sizeof(made->key));
+    pthread_mutex_lock(&state.probes->lock);
+    text = known_locked(key); // another thread's, meanwhile
+    if (!text) {
+        made->next = state.probes->texts;
+        state.probes->texts = text = made;
+    }
+    pthread_mutex_unlock(&state.probes->lock);
+    if (text != made) {
+        instrument_destroy(made->module);
+        free(made);
+    }
+    return text;
+}
+
+bool probe_text_has_clones(const struct probe_text *text)
+{
+    for (uint32_t i = 0; i < text->module->kernel_count; i++) {
+        if (text->module->kernels[i].clone && text->module->kernels[i].part == INSTRUMENT_NONE)
+            return true;
+    }
+    return false;
+}
+
+bool probe_module_add(struct probe_module *module, struct probe_text *text)
+{
+    struct probe_text **texts =
+        realloc(module->texts, (module->text_count + 1) * sizeof(*module->texts));
+    if (!texts)
+        return false;
+    texts[module->text_count++] = text;
+    module->texts = texts;
+    return true;
+}
+
+// --- Loading -------------------------------------------------------------------------------------
+
+void probe_load_begin(struct probe_load *load, const struct call *call, const void *image,
+                      const char *path, bool library)
+{
+    struct base_error error = {0};
+    struct fatbin_image *opened = NULL;
+    load->module = NULL;
+    load->replacement = NULL;
+    load->parts = NULL;
+    load->context = call->context;
+    load->values = NULL;
+    load->count = 0;
+    if (!state.probes || !(image || path))
+        return;
+    load->module = calloc(1, sizeof(*load->module));
+    if (!load->module) {
+        state_no_memory();
+        return;
+    }
+    if (image && probe_link_find(image, load->module))
+        return;
+    const enum base_code code = image ? fatbin_open_memory(image, &opened, &error)
+                                      : fatbin_open_file(path, &opened, &error);
+    if (code != BASE_OK) {
+        base_error_text(&error, load->module->reason, sizeof(load->module->reason));
+        return;
+    }
+    // The driver takes no other files.
+    if (opened->form == FATBIN_FORM_PTX || opened->form == FATBIN_FORM_FATBIN ||
+        opened->form == FATBIN_FORM_CUBIN)
+        load->replacement =
+            probe_image_rewrite(load->module, image, opened, call->context, library);
+    fatbin_close(opened);
+    if (load->module->text_count) // of several none has parts
+        load->parts = probe_parts_begin(load->module->texts[0]);
+}
+
+void probe_load_options(struct probe_load *load, void **values, unsigned count)
+{
+    if (!load->replacement || !values || !count)
+        return;
+    if (count > PROBE_MOST_OPTIONS) { // more than there are
+        load->replacement = NULL;
+        return;
+    }
+    load->values = values;
+    load->count = count;
+    memcpy(load->saved, values, count * sizeof(*values));
+}
+
+void probe_load_refused(struct probe_load *load, CUresult result)
+{
+    struct probe_module *module = load->module;
+    snprintf(module->reason, sizeof(module->reason),
+             "the driver refuses the rewritten module (error %d)", (int)result);
+    module->refused = true;
+    load->replacement = NULL;
+    if (load->values)
+        memcpy(load->values, load->saved, load->count * sizeof(*load->saved));
+}
+
+static void module_free(struct probe_module *module)
+{
+    if (module) {
+        free(module->texts);
+        free(module->image);
+    }
+    free(module);
+}
+
+void probe_load_end(struct probe_load *load, uint32_t number)
+{
+    if (!load->module)
+        return;
+    probe_parts_end(load->parts, load->context);
+    pthread_mutex_lock(&state.probes->lock);
+    uint64_t *place = number ? base_map_put(&state.probes->modules, number, NULL) : NULL;
+    if (place)
+        *place = (uint64_t)(uintptr_t)load->module;
+    pthread_mutex_unlock(&state.probes->lock);
+    if (!place)
+        module_free(load->module);
+    load->module = NULL;
+}
+
+static struct probe_module *find_locked(uint32_t number)
+{
+    const uint64_t *place = base_map_get(&state.probes->modules, number);
+    return place ? (struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
+}
+
+static bool is_clone_of(const struct instrument_module *text, const char *name)
+{
+    for (uint32_t i = 0; i < text->kernel_count; i++) {
+        if (text->kernels[i].clone && strcmp(text->kernels[i].clone, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool probe_module_hides(uint32_t number, const char *kernel)
+{
+    bool hides = false;
+    pthread_mutex_lock(&state.probes->lock);
+    const struct probe_module *module = find_locked(number);
+    for (size_t i = 0; module && !hides && i < module->text_count; i++)
+        hides = is_clone_of(module->texts[i]->module, kernel);
+    pthread_mutex_unlock(&state.probes->lock);
+    return hides;
+}
+
+void probe_module_end(uint32_t number)
+{
+    pthread_mutex_lock(&state.probes->lock);
+    struct probe_module *module = find_locked(number);
+    base_map_remove(&state.probes->modules, number);
+    pthread_mutex_unlock(&state.probes->lock);
+    module_free(module);
+}

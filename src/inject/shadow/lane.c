@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes: device memory for the launches of one stream at object level, and how it comes back.
+//
+// The memory of a lane is cleared between batches in the order of the stream, so one piece of it
+// serves however many launches are queued; what each batch lands in is pinned memory of its own,
+// which is there before the batch begins, so that no launch is watched in vain.
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/core/tail.h"
+#include "inner.h"
+
+enum {
+    FLAGS_BYTES = 32 << 10, // of a lane
+    FRAMES_BYTES = 16 << 10,
+    MOST_FRAMES = 32,
+    FRAME_ALIGN = 16,
+};
+
+// --- Which stream has which ----------------------------------------------------------------------
+
+static struct shadow_lane *lane_at(struct shadow *shadow, uint32_t stream_number)
+{
+    const uint64_t *place = base_map_get(&shadow->lane_of, stream_number);
+    return place ? (struct shadow_lane *)(uintptr_t)*place : NULL; // NOLINT
+}
+
+// One that no stream has, or a new one. With shadow->lock held.
+static struct shadow_lane *lane_free(struct shadow *shadow)
+{
+    struct shadow_lane *lane = atomic_load(&shadow->lanes);
+    while (lane && lane->stream_number)
+        lane = lane->next;
+    if (lane)
+        return lane;
+    lane = calloc(1, sizeof(*lane));
+    if (!lane)
+        return NULL;
+    lane->shadow = shadow;
+    pthread_mutex_init(&lane->lock, NULL);
+    lane->next = atomic_load(&shadow->lanes);
+    atomic_store(&shadow->lanes, lane);
+    return lane;
+}
+
+struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct stream *stream)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_lane *lane = lane_at(shadow, stream->number);
+    if (!lane) {
+        lane = lane_free(shadow);
+        uint64_t *place = lane ? base_map_put(&shadow->lane_of, stream->number, NULL) : NULL;
+        if (place) {
+            *place = (uint64_t)(uintptr_t)lane;
+            lane->stream_number = stream->number;
+        } else {
+            state_no_memory();
+            lane = NULL;
+        }
+    }
+    if (lane)
+        lane->users++;
+    pthread_mutex_unlock(&shadow->lock);
+    if (lane) {
+        pthread_mutex_lock(&lane->lock);
+        lane->stream = stream;
+    }
+    return lane;
+}
+
+struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct stream *stream)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_lane *lane = lane_at(shadow, stream->number);
+    pthread_mutex_unlock(&shadow->lock);
+    return lane;
+}
+
+void shadow_lane_leave(struct shadow_lane *lane)
+{
+    struct shadow *shadow = lane->shadow;
+    const bool idle = !lane->open && !lane->flying;
+    pthread_mutex_lock(&shadow->lock);
+    if (--lane->users == 0 && idle) {
+        base_map_remove(&shadow->lane_of, lane->stream_number);
+        lane->stream_number = 0;
+    }
+    pthread_mutex_unlock(&shadow->lock);
+    pthread_mutex_unlock(&lane->lock);
+}
+
+// --- Batches -------------------------------------------------------------------------------------
+
+void shadow_batch_give(struct shadow_batch *batch, struct shadow_block *block)
+{
+    struct shadow_block *place = block->address ? base_array_push(&batch->leftovers) : NULL;
+    if (place)
+        *place = *block; // else it is lost until the context's end
+    *block = (struct shadow_block){0};
+}
+
+void shadow_lane_give(struct shadow_lane *lane, struct shadow_block *block)
+{
+    struct shadow_batch *last = lane->flying;
+    while (last && last->next)
+        last = last->next;
+    if (last)
+        shadow_batch_give(last, block);
+    else
+        shadow_give(&lane->shadow->device, block);
+}
+
+void shadow_batch_free(struct shadow *shadow, struct shadow_batch *batch)
+{
+    while (batch->first) {
+        struct shadow_ticket *ticket = batch->first;
+        batch->first = ticket->next;
+        shadow_ticket_free(ticket);
+    }
+    pthread_mutex_lock(&shadow->lock);
+    shadow_event_give(shadow, batch->event);
+    shadow_give(&shadow->pinned, &batch->landing);
+    for (size_t i = 0; i < batch->leftovers.count; i++)
+        shadow_give(&shadow->device, &batch->leftovers.items[i]);
+    for (size_t i = 0; i < batch->staging.count; i++)
+        shadow_give(&shadow->pinned, &batch->staging.items[i]);
+    pthread_mutex_unlock(&shadow->lock);
+    base_array_fini(&batch->leftovers);
+    base_array_fini(&batch->staging);
+    free(batch);
+}
+
+struct shadow_batch *shadow_batch_make(struct shadow *shadow, uint64_t bytes, bool event)
+{
+    struct shadow_batch *batch = calloc(1, sizeof(*batch));
+    if (!batch)
+        return NULL;
+    batch->last = &batch->first;
+    batch->event = event ? shadow_event_take(shadow) : NULL;
+    if ((event && !batch->event) || !shadow_take(shadow, &shadow->pinned, bytes, &batch->landing)) {
+        shadow_event_give(shadow, batch->event);
+        free(batch);
+        return NULL;
+    }
+    return batch;
+}
+
+void shadow_batch_add(struct shadow_batch *batch, struct shadow_ticket *ticket)
+{
+    *batch->last = ticket;
+    batch->last = &ticket->next;
+}
+
+void shadow_lane_fly(struct shadow_lane *lane, struct shadow_batch *batch)
+{
+    struct shadow_batch **place = &lane->flying;
+    while (*place)
+        place = &(*place)->next;
+    *place = batch;
+}
+
+// Copies what is used of an area to where it lands, and clears it.
+static CUresult fetch(uint64_t area, uint64_t bytes, unsigned char *to, CUstream stream)
+{
+    if (!bytes)
+        return CUDA_SUCCESS;
+    const CUresult result = REAL(cuMemcpyDtoHAsync_v2)(to, area, bytes, stream);
+    return result == CUDA_SUCCESS ? REAL(cuMemsetD8Async)(area, 0, bytes, stream) : result;
+}
+
+static uint64_t frames_at(const struct shadow_lane *lane) // behind the tables
+{
+    return lane->frames.bytes - lane->frame_count * lane->frame_bytes;
+}
+
+void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
+{
+    struct shadow_batch *batch = lane->open;
+    if (!batch)
+        return;
+    unsigned char *to = shadow_host(batch->landing);
+    if (stream == lane->stream->handle)
+        tail_begin(lane->stream);
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = fetch(lane->flags.address, lane->flags_used, to, stream);
+    if (result == CUDA_SUCCESS)
+        result = fetch(lane->frames.address + frames_at(lane),
+                       lane->frames_used * lane->frame_bytes, to + lane->flags.bytes, stream);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuEventRecord)(batch->event, stream);
+    shadow_restore(mode);
+    lane->open = NULL;
+    lane->flags_used = 0;
+    lane->frames_used = 0;
+    lane->closed_ns = now_ns();
+    if (result != CUDA_SUCCESS) {
+        shadow_fail(lane->shadow, "read-back", result);
+        shadow_batch_free(lane->shadow, batch);
+        return;
+    }
+    shadow_lane_fly(lane, batch);
+}
+
+static void tell_batch(const struct shadow_batch *batch)
+{
+    const unsigned char *landed = shadow_host(batch->landing);
+    for (const struct shadow_ticket *ticket = batch->first; ticket; ticket = ticket->next) {
+        if (ticket->result)
+            shadow_tell_record(ticket);
+        else
+            shadow_tell(ticket, landed + ticket->flags_at, landed + ticket->frame_at);
+    }
+}
+
+static CUresult has_landed(const struct shadow *shadow, const struct shadow_batch *batch)
+{
+    if (!batch->event)
+        return shadow_reduce_landed(batch)  ? CUDA_SUCCESS
+               : atomic_load(&shadow->dead) ? CUDA_ERROR_LAUNCH_FAILED
+                                            : CUDA_ERROR_NOT_READY;
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result = REAL(cuEventQuery)(batch->event);
+    shadow_restore(mode);
+    return result;
+}
+
+bool shadow_lane_tell(struct shadow_lane *lane)
+{
+    while (lane->flying) {
+        struct shadow_batch *batch = lane->flying;
+        const CUresult result = has_landed(lane->shadow, batch);
+        if (result == CUDA_ERROR_NOT_READY)
+            return false;
+        if (result == CUDA_SUCCESS && !batch->untold)
+            tell_batch(batch);
+        else if (result != CUDA_SUCCESS)
+            shadow_fail(lane->shadow, "read-back", result);
+        atomic_fetch_add_explicit(&lane->shadow->landed, 1, memory_order_relaxed);
+        lane->flying = batch->next;
+        shadow_batch_free(lane->shadow, batch);
+    }
+    return true;
+}
+
+void shadow_lane_forget(struct shadow_lane *lane)
+{
+    struct shadow *shadow = lane->shadow;
+    if (lane->open)
+        shadow_batch_free(shadow, lane->open);
+    lane->open = NULL;
+    while (lane->flying) {
+        struct shadow_batch *batch = lane->flying;
+        lane->flying = batch->next;
+        shadow_batch_free(shadow, batch);
+    }
+    pthread_mutex_lock(&shadow->lock);
+    shadow_table_drop(shadow, lane->table);
+    lane->table = NULL;
+    shadow_pad_fini(shadow, &lane->pad);
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+// --- Room for a launch ---------------------------------------------------------------------------
+
+// With shadow->lock held, and no batch open.
+static bool make_flags(struct shadow_lane *lane, uint64_t bytes)
+{
+    struct shadow *shadow = lane->shadow;
+    shadow_lane_give(lane, &lane->flags);
+    return shadow_take(shadow, &shadow->device, bytes, &lane->flags) &&
+           shadow_own_clear(shadow, lane->flags);
+}
+
+// Frames for the table, which the lane then holds; each begins with its strays. Likewise.
+static bool make_frames(struct shadow_lane *lane, struct shadow_table *table)
+{
+    struct shadow *shadow = lane->shadow;
+    struct shadow_block staging = {0};
+    shadow_lane_give(lane, &lane->frames);
+    shadow_table_drop(shadow, lane->table);
+    lane->table = NULL;
+    lane->frame_bytes = (sizeof(struct instrument_strays) + table->count * 2u + FRAME_ALIGN - 1) /
+                        FRAME_ALIGN * FRAME_ALIGN;
+    const uint64_t fit = FRAMES_BYTES / lane->frame_bytes;
+    lane->frame_count = fit < 1 ? 1 : fit > MOST_FRAMES ? MOST_FRAMES : (uint32_t)fit;
+    const uint64_t table_bytes = lane->frame_count * sizeof(struct instrument_table);
+    if (!shadow_take(shadow, &shadow->device, table_bytes + lane->frame_count * lane->frame_bytes,
+                     &lane->frames) ||
+        !shadow_take(shadow, &shadow->pinned, table_bytes, &staging)) {
+        shadow_give(&shadow->device, &lane->frames);
+        lane->frame_count = 0;
+        return false;
+    }
+    struct instrument_table *tables = shadow_host(staging);
+    for (uint32_t i = 0; i < lane->frame_count; i++) {
+        const uint64_t frame = lane->frames.address + frames_at(lane) + i * lane->frame_bytes;
+        tables[i] = (struct instrument_table){
+            .count = table->count,
+            .entries = table->entries.address,
+            .touched = frame + sizeof(struct instrument_strays),
+            .strays = frame,
+        };
+    }
+    lane->table = table;
+    table->holders++;
+    return shadow_own_clear(shadow, lane->frames) &&
+           shadow_own_copy(shadow, lane->frames.address, &staging, table_bytes);
+}
+
+static bool fits(const struct shadow_lane *lane, uint64_t flag_bytes,
+                 const struct shadow_table *table)
+{
+    return lane->flags_used + flag_bytes <= lane->flags.bytes &&
+           (!table || (lane->table == table && lane->frames_used < lane->frame_count));
+}
+
+// With shadow->lock held.
+static bool make_room(struct shadow_lane *lane, uint64_t flag_bytes, struct shadow_table *table)
+{
+    if (flag_bytes > lane->flags.bytes &&
+        !make_flags(lane, flag_bytes > FLAGS_BYTES ? flag_bytes : FLAGS_BYTES))
+        return false;
+    if (table && lane->table != table && !make_frames(lane, table))
+        return false;
+    if (!lane->open)
+        lane->open = shadow_batch_make(
+            lane->shadow, lane->flags.bytes + lane->frame_count * lane->frame_bytes, true);
+    return lane->open;
+}
+
+bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                       struct instrument_context *context)
+{
+    struct shadow *shadow = lane->shadow;
+    const struct instrument_kernel *kernel = ticket->kernel;
+    const uint64_t flag_bytes =
+        kernel->flag_count ? (uint64_t)kernel->flag_row_bytes * INSTRUMENT_FLAG_ROWS : 0;
+    if (kernel->needs_table) {
+        pthread_mutex_lock(&shadow->lock);
+        ticket->table = shadow_table_hold(shadow);
+        pthread_mutex_unlock(&shadow->lock);
+        if (!ticket->table)
+            return false;
+    }
+    if (!fits(lane, flag_bytes, ticket->table)) {
+        shadow_lane_close(lane, lane->stream->handle);
+        shadow_lane_tell(lane);
+    }
+    pthread_mutex_lock(&shadow->lock);
+    shadow_malloc_enter(shadow, ticket);
+    bool good = make_room(lane, flag_bytes, ticket->table) && shadow_own_wait(shadow, lane->stream);
+    const uint64_t table =
+        lane->frames.address + lane->frames_used * sizeof(struct instrument_table);
+    if (good && ticket->table)
+        good = shadow_malloc_point(shadow, ticket, table, lane->stream);
+    pthread_mutex_unlock(&shadow->lock);
+    if (!good)
+        return false;
+    if (flag_bytes) {
+        ticket->flags_at = (uint32_t)lane->flags_used;
+        context->flags = lane->flags.address + lane->flags_used;
+        lane->flags_used += flag_bytes;
+    }
+    if (ticket->table) {
+        ticket->frame_at = (uint32_t)(lane->flags.bytes + lane->frames_used * lane->frame_bytes);
+        context->table = table;
+        lane->frames_used++;
+    }
+    return true;
+}

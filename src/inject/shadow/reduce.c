@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches at element level: their slots, and the reduction that runs behind each and writes one
+// record into pinned memory. See device/device.h for what it does.
+#include <stdlib.h>
+#include <string.h>
+
+#include "inner.h"
+
+bool shadow_reduce_load(struct shadow *shadow, bool counts)
+{
+    if (shadow->reduce[counts])
+        return true;
+    CUmodule module = NULL;
+    CUfunction reduce = NULL;
+    int processors = 1;
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = REAL(cuModuleLoadData)(&module, counts ? device_counts_ptx : device_ptx);
+    if (result == CUDA_SUCCESS && !counts)
+        result = REAL(cuModuleGetFunction)(&shadow->reduce_many, module, DEVICE_REDUCE_MANY);
+    if (result == CUDA_SUCCESS)
+        result = REAL(cuModuleGetFunction)(&reduce, module, DEVICE_REDUCE);
+    REAL(cuDeviceGetAttribute)
+    (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
+    shadow_restore(mode);
+    if (result != CUDA_SUCCESS) {
+        shadow_fail(shadow, "the code that sums up", result);
+        return false;
+    }
+    shadow->reduce[counts] = reduce;
+    shadow->processors = (uint32_t)processors;
+    return true;
+}
+
+// --- The record ----------------------------------------------------------------------------------
+
+static uint32_t place(uint64_t *bytes, uint64_t more)
+{
+    const uint64_t here = *bytes;
+    *bytes += (more + 7) / 8 * 8;
+    return (uint32_t)here;
+}
+
+uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct device_reduction *about)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    uint64_t bytes = sizeof(struct device_result);
+    memset(about, 0, offsetof(struct device_reduction, jobs));
+    about->flag_count = kernel->flag_count;
+    about->flag_rows = INSTRUMENT_FLAG_ROWS;
+    about->flag_row_bytes = kernel->flag_row_bytes;
+    about->tally_count = kernel->tally_count;
+    about->tally_rows = INSTRUMENT_TALLY_ROWS;
+    about->tally_row_bytes = kernel->tally_row_bytes;
+    if (ticket->table) {
+        about->strayed_count = ticket->facts & INSTRUMENT_ELEMENTS ? 2 * ticket->root_count : 0;
+        about->table_count = ticket->table->count;
+    }
+    about->tallies_at = place(&bytes, about->tally_count * sizeof(uint64_t));
+    about->strayed_at = place(&bytes, about->strayed_count * sizeof(uint64_t));
+    about->flags_at = place(&bytes, about->flag_count);
+    about->jobs_at = place(&bytes, ticket->job_count * sizeof(struct device_sums));
+    about->entries_at = place(&bytes, about->table_count * sizeof(struct device_touched));
+    if (ticket->facts & INSTRUMENT_COUNTS) {
+        about->job_counts_at = place(&bytes, ticket->job_count * sizeof(struct device_counted));
+        about->entry_counts_at = place(&bytes, about->table_count * sizeof(struct device_counted));
+    }
+    return bytes;
+}
+
+bool shadow_reduce_landed(const struct shadow_batch *batch)
+{
+    for (const struct shadow_ticket *ticket = batch->first; ticket; ticket = ticket->next) {
+        const struct device_result *result = ticket->result;
+        if (result && !result->sequence)
+            return false;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    return true;
+}
+
+// --- Before the launch ---------------------------------------------------------------------------
+
+// The job of the object, one for all roots that point into it; UINT32_MAX: no memory.
+static uint32_t job_for(struct shadow_ticket *ticket, const struct shadow_object *object,
+                        const struct device_job *job)
+{
+    for (uint32_t i = 0; i < ticket->job_count; i++) {
+        if (ticket->jobs[i].object == object->number)
+            return i;
+    }
+    ticket->jobs[ticket->job_count] =
+        (struct shadow_job){.object = object->number, .grain = object->grain, .job = *job};
+    return ticket->job_count++;
+}
+
+bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
+                         const uint64_t *roots, struct instrument_slot *slots)
+{
+    struct shadow *shadow = ticket->shadow;
+    const bool counts = ticket->facts & INSTRUMENT_COUNTS;
+    ticket->jobs = calloc(ticket->root_count + 1, sizeof(*ticket->jobs));
+    if (!ticket->jobs) {
+        state_no_memory();
+        return false;
+    }
+    for (uint32_t i = 0; i < ticket->root_count; i++) {
+        struct objects_piece piece;
+        ticket->roots[i].object = 0;
+        if (!roots[i] || !objects_find_piece(&state.objects, roots[i], &piece))
+            continue;
+        const struct shadow_object *object = shadow_object_at(
+            shadow, pad, &piece.object, ticket->kernel->roots[i].element_bytes, counts);
+        const struct shadow_marks *marks =
+            object ? shadow_marks_at(shadow, pad, object, counts) : NULL;
+        if (!marks)
+            return false;
+        const struct device_job job = shadow_job_of(object, marks, counts);
+        ticket->roots[i].object = object->number;
+        ticket->roots[i].job = job_for(ticket, object, &job);
+        slots[i] = shadow_slot_of(&piece, object, marks, counts);
+    }
+    return true;
+}
+
+void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
+                         struct device_reduction *about)
+{
+    const struct shadow_small small = shadow_small_of(ticket->kernel);
+    about->done = pad->small.address + SHADOW_DONE_AT;
+    about->flags = pad->small.address + small.flags;
+    about->tallies = pad->small.address + small.tallies;
+    about->result = (uint64_t)(uintptr_t)ticket->result;
+    if (!ticket->table)
+        return;
+    about->strayed = pad->small.address + small.strayed;
+    about->strays = pad->small.address + SHADOW_STRAYS_AT;
+    about->touched = pad->says.touched;
+    about->moved = pad->says.moved;
+    about->entries = pad->jobs_at;
+}
+
+static bool ensure_small(struct shadow_lane *lane, uint64_t bytes)
+{
+    struct shadow *shadow = lane->shadow;
+    struct shadow_pad *pad = &lane->pad;
+    if (pad->small.bytes >= bytes)
+        return true;
+    shadow_lane_give(lane, &pad->small);
+    shadow_table_drop(shadow, pad->table); // which says where this was
+    pad->table = NULL;
+    return shadow_take(shadow, &shadow->device, bytes, &pad->small) &&
+           shadow_own_clear(shadow, pad->small);
+}
+
+// With shadow->lock held.
+static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket, const uint64_t *roots,
+                  struct instrument_context *context, struct instrument_slot *slots)
+{
+    struct shadow *shadow = lane->shadow;
+    struct shadow_pad *pad = &lane->pad;
+    const bool counts = ticket->facts & INSTRUMENT_COUNTS;
+    const struct shadow_small small = shadow_small_of(ticket->kernel);
+    if (!shadow_reduce_load(shadow, counts) || !ensure_small(lane, small.bytes) ||
+        !shadow_reduce_roots(pad, ticket, roots, slots))
+        return false;
+    shadow_malloc_enter(shadow, ticket);
+    if (ticket->kernel->needs_table) {
+        ticket->table = shadow_table_hold(shadow);
+        if (!ticket->table)
+            return false;
+        if (pad->table != ticket->table || pad->counts != counts) {
+            struct shadow_block old[2] = {{0}};
+            const bool good = shadow_pad_table(shadow, pad, ticket->table, ticket->facts, old);
+            shadow_lane_give(lane, &old[0]);
+            shadow_lane_give(lane, &old[1]);
+            if (!good)
+                return false;
+        }
+    }
+    struct device_reduction about;
+    const uint64_t bytes = shadow_reduce_describe(ticket, &about);
+    lane->reduced = shadow_batch_make(shadow, bytes, false);
+    if (!lane->reduced)
+        return false;
+    ticket->result = shadow_host(lane->reduced->landing);
+    ticket->result->sequence = 0;
+    shadow_reduce_place(pad, ticket, &about);
+    *context = (struct instrument_context){
+        .flags = ticket->kernel->flag_count ? about.flags : 0,
+        .tallies = ticket->kernel->tally_count ? about.tallies : 0,
+        .table = ticket->table ? pad->entries.address : 0,
+    };
+    shadow_element_begun(shadow, ticket);
+    return shadow_own_wait(shadow, lane->stream) &&
+           (!ticket->table ||
+            shadow_malloc_point(shadow, ticket, pad->entries.address, lane->stream));
+}
+
+bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                         const uint64_t *roots, struct instrument_context *context,
+                         struct instrument_slot *slots)
+{
+    shadow_lane_tell(lane);
+    pthread_mutex_lock(&lane->shadow->lock);
+    const bool good = enter(lane, ticket, roots, context, slots);
+    pthread_mutex_unlock(&lane->shadow->lock);
+    if (!good && lane->reduced) {
+        shadow_batch_free(lane->shadow, lane->reduced);
+        lane->reduced = NULL;
+    }
+    return good;
+}
+
+// --- Behind it -----------------------------------------------------------------------------------
+
+// As many blocks as have work for each warp, and as the GPU runs at once.
+static uint32_t blocks_for(const struct shadow *shadow, uint64_t words, bool counts)
+{
+    const uint64_t each = DEVICE_CHUNK_WORDS * (counts ? 1 : DEVICE_SPAN) * (DEVICE_THREADS / 32);
+    const uint64_t wanted = (words + each - 1) / each;
+    const uint64_t most =
+        (uint64_t)shadow->processors * (counts ? DEVICE_COUNTS_BLOCKS : DEVICE_BLOCKS);
+    return wanted < 1 ? 1 : (uint32_t)(wanted < most ? wanted : most);
+}
+
+CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
+                               uint64_t words, bool counts, CUstream stream)
+{
+    void *params[] = {about};
+    return REAL(cuLaunchKernel)(shadow->reduce[counts], blocks_for(shadow, words, counts), 1, 1,
+                                DEVICE_THREADS, 1, 1, 0, stream, params, NULL);
+}
+
+void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket)
+{
+    struct shadow *shadow = lane->shadow;
+    struct shadow_batch *batch = lane->reduced;
+    struct device_reduction about;
+    CUresult result = CUDA_SUCCESS;
+    lane->reduced = NULL;
+    shadow_reduce_describe(ticket, &about);
+    shadow_reduce_place(&lane->pad, ticket, &about);
+    const uint32_t jobs_at = about.jobs_at, counts_at = about.job_counts_at;
+    const CUstreamCaptureMode mode = shadow_relax();
+    // Where there are more jobs than fit, all but the last reductions do nothing else.
+    for (uint32_t from = 0; result == CUDA_SUCCESS;) {
+        const uint32_t left = ticket->job_count - from;
+        uint64_t words = 0;
+        about.job_count = left < DEVICE_JOBS ? left : DEVICE_JOBS;
+        about.sequence = about.job_count == left;
+        for (uint32_t i = 0; i < about.job_count; i++) {
+            about.jobs[i] = ticket->jobs[from + i].job;
+            words += about.jobs[i].words;
+        }
+        about.jobs_at = jobs_at + from * (uint32_t)sizeof(struct device_sums);
+        about.job_counts_at = counts_at + from * (uint32_t)sizeof(struct device_counted);
+        if (about.sequence && ticket->table)
+            words += lane->pad.table_words;
+        result = shadow_reduce_enqueue(shadow, &about, words, ticket->facts & INSTRUMENT_COUNTS,
+                                       lane->stream->handle);
+        from += about.job_count;
+        if (about.sequence)
+            break;
+    }
+    shadow_restore(mode);
+    shadow_batch_add(batch, ticket);
+    if (result == CUDA_SUCCESS) {
+        shadow_lane_fly(lane, batch);
+        return;
+    }
+    shadow_fail(shadow, "to sum up", result);
+    shadow_batch_free(shadow, batch);
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watched launches from their beginning to where they are told, and the ends of streams, contexts
+// and the process. What a launch needs on the GPU is the lanes' affair.
+#include "shadow.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/core/tail.h"
+#include "inner.h"
+
+enum {
+    SETTLED_MOST = 64,        // launches that wait to be told though nothing of them comes back
+    CLOSE_AFTER_NS = 1000000, // launches are asked for at least so often while somebody collects
+    // At an end, what is in flight is waited for so long at most while nothing of it lands: the
+    // program is done with the GPU, or leaves it work that nobody will see.
+    FINISH_NS = 1000000000,
+    FINISH_SIMULATED_S = 60, // the simulated GPU is as slow as the machine is
+};
+
+// --- Beginning -----------------------------------------------------------------------------------
+
+struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct shadow_launch *launch)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    struct shadow_ticket *ticket =
+        calloc(1, sizeof(*ticket) + kernel->root_count * sizeof(ticket->roots[0]));
+    if (!ticket) {
+        state_no_memory();
+        return NULL;
+    }
+    ticket->shadow = shadow;
+    ticket->stream = launch->stream;
+    ticket->kernel = kernel;
+    ticket->kernel_number = launch->kernel_number;
+    ticket->facts = launch->facts;
+    ticket->root_count = kernel->root_count;
+    ticket->threads = 1;
+    for (int i = 0; i < 3; i++)
+        ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
+    for (uint32_t i = 0; i < kernel->root_count; i++) {
+        struct objects_piece piece;
+        if (launch->roots[i] && objects_find_piece(&state.objects, launch->roots[i], &piece))
+            ticket->roots[i] = (struct shadow_root){
+                .object = piece.object.number, .first = piece.start, .bytes = piece.bytes};
+        else
+            ticket->roots[i].address = launch->roots[i];
+        ticket->strangers |= ticket->roots[i].address != 0;
+    }
+    if (kernel->textures && atomic_load(&state.linear_textures))
+        ticket->doubts = 1u << EVENT_DOUBT_TEXTURE;
+    return ticket;
+}
+
+void shadow_ticket_free(struct shadow_ticket *ticket)
+{
+    struct shadow *shadow = ticket->shadow;
+    if (ticket->table || ticket->begun || ticket->memory || ticket->mallocs) {
+        pthread_mutex_lock(&shadow->lock);
+        shadow_table_drop(shadow, ticket->table);
+        if (ticket->begun)
+            shadow_element_told(shadow, ticket);
+        if (ticket->memory)
+            shadow_node_told(shadow, ticket->memory);
+        shadow_malloc_told(ticket);
+        pthread_mutex_unlock(&shadow->lock);
+    }
+    free(ticket->jobs);
+    free(ticket);
+}
+
+void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,
+                            const struct instrument_kernel *kernel)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_kernel *about = shadow_kernel(shadow, kernel_number, kernel);
+    if (about)
+        about->unwatched++;
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+static bool has_rows(const struct shadow_launch *launch, const struct instrument_slot *slots)
+{
+    bool small = true;
+    for (uint32_t i = 0; launch->facts & INSTRUMENT_ELEMENTS && i < launch->kernel->root_count; i++)
+        small &= slots[i].bytes < UINT64_C(1) << 32;
+    return small &&
+           (launch->block[0] % 32 == 0 || (launch->block[1] == 1 && launch->block[2] == 1));
+}
+
+void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
+                         struct instrument_context *about, const struct instrument_slot *slots,
+                         void *context)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
+    about->options = has_rows(launch, slots) ? INSTRUMENT_ROWS : 0;
+    memset(context, 0, kernel->context_bytes);
+    memcpy(context, about, sizeof(*about));
+    for (uint32_t i = 0; elements && i < kernel->root_count; i++) {
+        const struct instrument_view view =
+            instrument_view_of(&slots[i], kernel->roots[i].element_bytes);
+        memcpy((char *)context + sizeof(*about) + i * sizeof(view), &view, sizeof(view));
+    }
+    for (uint32_t i = 0; !elements && i < kernel->root_count; i++) {
+        const struct shadow_root *root = &ticket->roots[i];
+        const struct instrument_bounds bounds =
+            instrument_bounds_of(root->first, root->bytes, kernel->roots[i].reach);
+        memcpy((char *)context + sizeof(*about) + i * sizeof(bounds), &bounds, sizeof(bounds));
+    }
+}
+
+static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,
+                  struct instrument_context *about, struct instrument_slot *slots)
+{
+    struct shadow_lane *lane = shadow_lane_take(ticket->shadow, launch->stream);
+    if (!lane)
+        return false;
+    if (launch->facts & INSTRUMENT_ELEMENTS
+            ? shadow_reduce_enter(lane, ticket, launch->roots, about, slots)
+            : shadow_lane_enter(lane, ticket, about)) {
+        ticket->lane = lane;
+        return true;
+    }
+    shadow_lane_leave(lane);
+    return false;
+}
+
+struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context)
+{
+    enum { FEW = 16 };
+    const struct instrument_kernel *kernel = launch->kernel;
+    const bool elements = launch->facts & INSTRUMENT_ELEMENTS;
+    struct shadow *shadow = shadow_of(launch->stream->context);
+    if (!shadow || atomic_load(&shadow->failed))
+        return NULL;
+    struct instrument_context about = {0};
+    struct instrument_slot few[FEW] = {{0}};
+    struct instrument_slot *slots =
+        elements && kernel->root_count > FEW ? calloc(kernel->root_count, sizeof(*slots)) : few;
+    struct shadow_ticket *ticket = slots ? shadow_ticket_make(shadow, launch) : NULL;
+    const bool comes_back = elements || kernel->flag_count || kernel->needs_table;
+    if (ticket && comes_back && !enter(ticket, launch, &about, slots)) {
+        shadow_ticket_free(ticket);
+        ticket = NULL;
+    } else if (ticket && !comes_back && (ticket->strangers || kernel->outside)) {
+        pthread_mutex_lock(&shadow->lock);
+        shadow_malloc_enter(shadow, ticket);
+        pthread_mutex_unlock(&shadow->lock);
+    }
+    if (ticket)
+        shadow_context_fill(launch, ticket, &about, slots, context);
+    else
+        shadow_count_unwatched(shadow, launch->kernel_number, kernel);
+    if (slots != few)
+        free(slots);
+    return ticket;
+}
+
+// --- Launched ------------------------------------------------------------------------------------
+
+static void tell_settled(struct shadow *shadow)
+{
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_ticket *ticket = shadow->settled;
+    shadow->settled = NULL;
+    shadow->settled_last = &shadow->settled;
+    shadow->settled_count = 0;
+    pthread_mutex_unlock(&shadow->lock);
+    while (ticket) {
+        struct shadow_ticket *next = ticket->next;
+        if (!atomic_load(&shadow->dead))
+            shadow_tell(ticket, NULL, NULL);
+        shadow_ticket_free(ticket);
+        ticket = next;
+    }
+}
+
+// Not at once, because the call's own record comes first.
+void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket)
+{
+    bool many;
+    pthread_mutex_lock(&shadow->lock);
+    many = shadow->settled_count >= SETTLED_MOST;
+    pthread_mutex_unlock(&shadow->lock);
+    if (many)
+        tell_settled(shadow);
+    pthread_mutex_lock(&shadow->lock);
+    *shadow->settled_last = ticket;
+    shadow->settled_last = &ticket->next;
+    shadow->settled_count++;
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
+{
+    struct shadow_lane *lane = ticket->lane;
+    ticket->call = call;
+    if (lane && launched && (ticket->result || ticket->mallocs))
+        tail_begin(lane->stream);
+    if (ticket->mallocs) {
+        pthread_mutex_lock(&ticket->shadow->lock);
+        shadow_malloc_launched(ticket, lane ? lane->stream->handle : NULL, launched);
+        pthread_mutex_unlock(&ticket->shadow->lock);
+    }
+    if (!lane) {
+        if (launched)
+            shadow_settle(ticket->shadow, ticket);
+        else
+            shadow_ticket_free(ticket);
+        return;
+    }
+    if (ticket->result) {
+        if (launched) {
+            shadow_reduce_launched(lane, ticket);
+        } else {
+            shadow_batch_free(lane->shadow, lane->reduced);
+            lane->reduced = NULL;
+            shadow_ticket_free(ticket);
+        }
+    } else if (launched) {
+        shadow_batch_add(lane->open, ticket);
+        if (ticket->stream->foreign) // nobody will say when it is gone
+            shadow_lane_close(lane, lane->stream->handle);
+    } else {
+        shadow_ticket_free(ticket);
+    }
+    shadow_lane_leave(lane);
+}
+
+// --- Collecting ----------------------------------------------------------------------------------
+
+enum how { GENTLY, ALL };
+
+// The stream on which the lane's batch can be closed from this thread; NULL: none. A default stream
+// has no name outside of its context, nor a thread's own outside of the thread: at an end the
+// legacy stream, which orders with it, does instead. Whoever touches that while a stream is under
+// capture ends the capture.
+static CUstream nameable(const struct shadow_lane *lane, enum how how)
+{
+    const struct stream *stream = lane->stream;
+    if (stream->number != lane->stream_number || context_current() != lane->shadow->context)
+        return NULL;
+    CUstream handle = stream->handle;
+    if (stream->flags & EVENT_STREAM_PER_THREAD && stream->thread != thread_number())
+        handle = how == ALL ? CU_STREAM_LEGACY : NULL;
+    return handle == CU_STREAM_LEGACY && atomic_load(&state.captures) ? NULL : handle;
+}
+
+// False: something of it is still in flight.
+static bool collect_lane(struct shadow_lane *lane, enum how how)
+{
+    pthread_mutex_lock(&lane->shadow->lock);
+    const bool used = lane->stream_number;
+    if (used)
+        lane->users++;
+    pthread_mutex_unlock(&lane->shadow->lock);
+    if (!used)
+        return true;
+    if (pthread_mutex_trylock(&lane->lock)) { // a launch is being made on it
+        pthread_mutex_lock(&lane->shadow->lock);
+        lane->users--;
+        pthread_mutex_unlock(&lane->shadow->lock);
+        return false;
+    }
+    const bool due = how == ALL || now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
+    const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
+    // Who destroys its stream comes for the lane after that has begun.
+    const CUstream stream =
+        wanted && !atomic_load(&lane->stream->ended) ? nameable(lane, how) : NULL;
+    if (stream)
+        shadow_lane_close(lane, stream);
+    const bool done = shadow_lane_tell(lane);
+    shadow_lane_leave(lane);
+    return done;
+}
+
+static bool collect(struct shadow *shadow, enum how how)
+{
+    bool done = true;
+    const bool current = context_current() == shadow->context; // asked without the lock
+    tell_settled(shadow);
+    for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
+        done &= collect_lane(lane, how);
+    pthread_mutex_lock(&shadow->lock);
+    shadow_element_trim(shadow);
+    if (current) {
+        done &= shadow_malloc_step(shadow);
+        done &= shadow_map_step(shadow);
+    }
+    pthread_mutex_unlock(&shadow->lock);
+    return done;
+}
+
+// Whether a kernel of the context has failed, as the driver says of all that is asked of the
+// context from then on. Nothing that is in flight arrives then: waiting for it would last for ever,
+// because results at element level have no event that could tell.
+static bool ask_whether_dead(struct shadow *shadow)
+{
+    char text[120];
+    if (!shadow->own || atomic_load(&shadow->dead))
+        return atomic_load(&shadow->dead);
+    const CUstreamCaptureMode mode = shadow_relax();
+    const CUresult result = REAL(cuStreamQuery)(shadow->own);
+    shadow_restore(mode);
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)
+        return false;
+    if (!atomic_exchange(&shadow->dead, true) && !atomic_exchange(&shadow->failed, true)) {
+        snprintf(text, sizeof(text),
+                 "a kernel failed (error %d): what the last launches touched is unknown",
+                 (int)result);
+        state_note(EVENT_WARNING, text);
+    }
+    return true;
+}
+
+void shadow_call_failed(struct context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    if (shadow)
+        ask_whether_dead(shadow);
+}
+
+void shadow_collect(struct context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    if (shadow)
+        collect(shadow, GENTLY);
+}
+
+void shadow_stream_leave(struct stream *stream)
+{
+    struct shadow *shadow = atomic_load(&stream->context->shadow);
+    if (!shadow)
+        return;
+    struct shadow_lane *lane = shadow_lane_take(shadow, stream);
+    if (!lane)
+        return;
+    const CUstream handle = nameable(lane, GENTLY);
+    if (handle)
+        shadow_lane_close(lane, handle);
+    shadow_lane_leave(lane);
+}
+
+void shadow_object_ended(uint64_t object)
+{
+    if (!atomic_load_explicit(&state.shadows, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&state.lock);
+    for (size_t i = 0; i < state.contexts.count; i++) {
+        struct context *context = context_at(i);
+        struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+        if (!shadow)
+            continue;
+        pthread_mutex_lock(&shadow->lock);
+        shadow_element_ended(shadow, object);
+        pthread_mutex_unlock(&shadow->lock);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+// --- Ends ----------------------------------------------------------------------------------------
+
+static void collect_until_done(struct shadow *shadow)
+{
+    const uint64_t most_ns =
+        state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
+    uint64_t landed = atomic_load(&shadow->landed);
+    uint64_t until = now_ns() + most_ns;
+    while (!collect(shadow, ALL) && now_ns() < until) {
+        if (ask_whether_dead(shadow))
+            continue; // this time nothing is left
+        sched_yield();
+        if (atomic_load(&shadow->landed) == landed)
+            continue;
+        landed = atomic_load(&shadow->landed);
+        until = now_ns() + most_ns;
+    }
+}
+
+static void collect_all(struct shadow *shadow)
+{
+    collect_until_done(shadow);
+    pthread_mutex_lock(&shadow->lock);
+    for (size_t i = 0; shadow->wants_maps && i < shadow->objects.count; i++) {
+        const struct base_map_entry *entry = &shadow->objects.entries[i];
+        if (!entry->removed)
+            shadow_map_add(shadow, (struct shadow_object *)(uintptr_t)entry->value, // NOLINT
+                           false);
+    }
+    const bool blocks = shadow_malloc_end(shadow);
+    const bool maps = shadow->maps;
+    pthread_mutex_unlock(&shadow->lock);
+    if (maps || blocks)
+        collect_until_done(shadow);
+    shadow_tell_notes(shadow);
+}
+
+void shadow_context_end(struct context *context)
+{
+    struct shadow *shadow = atomic_load(&context->shadow);
+    if (!shadow)
+        return;
+    CUcontext popped;
+    const bool push =
+        context_current() != context && REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS;
+    collect_all(shadow);
+    if (push)
+        REAL(cuCtxPopCurrent_v2)(&popped);
+}
+
+void shadow_finish(void)
+{
+    for (size_t i = 0; i < state.contexts.count; i++) {
+        struct context *context = context_at(i);
+        if (context)
+            shadow_context_end(context);
+    }
+}
+
+// What is left of it in memory of the host. The structures themselves stay: a thread, or a graph's
+// node, may still hold one.
+static void forget(struct shadow *shadow, uint64_t call)
+{
+    for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next) {
+        pthread_mutex_lock(&lane->lock);
+        shadow_lane_forget(lane);
+        pthread_mutex_unlock(&lane->lock);
+    }
+    tell_settled(shadow);
+    pthread_mutex_lock(&shadow->lock);
+    shadow_map_forget(shadow);
+    shadow_element_forget(shadow);
+    shadow_malloc_forget(shadow, call);
+    shadow_table_drop(shadow, shadow->table);
+    shadow->table = NULL;
+    for (size_t i = 0; i < shadow->kernels.count; i++)
+        free((void *)(uintptr_t)shadow->kernels.entries[i].value); // NOLINT
+    base_map_fini(&shadow->kernels);
+    base_map_fini(&shadow->lane_of);
+    base_array_fini(&shadow->staging);
+    base_array_fini(&shadow->events);
+    base_array_fini(&shadow->device.free);
+    base_array_fini(&shadow->pinned.free);
+    shadow->device.limit_bytes = shadow->pinned.limit_bytes = 0;
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+void shadow_context_gone(struct context *context, uint64_t call)
+{
+    struct shadow *shadow = atomic_exchange(&context->shadow, NULL);
+    if (!shadow)
+        return;
+    atomic_store(&shadow->failed, true);
+    atomic_fetch_sub(&state.shadows, 1);
+    forget(shadow, call);
+}

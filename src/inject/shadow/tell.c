@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what probes wrote to records: what several roots and entries of a table say of one object is
+// joined, and each object that a launch touched is told once, in the order of their numbers.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inner.h"
+
+struct told { // of one object, by one root, job or entry
+    uint64_t object;
+    uint32_t flags;        // EVENT_ACCESS_*
+    bool bytes_unknown[2]; // read, written
+    uint64_t bytes[2];
+    struct device_sums sums;
+    const struct shadow_grain *grain; // NULL: it tells nothing of elements
+    const struct device_counted *counts;
+};
+
+struct told_list {
+    BASE_ARRAY(struct told) items;
+    bool incomplete; // memory ran out
+    uint32_t doubts; // sum of 1 << enum event_doubt
+};
+
+static struct told *add_told(struct told_list *list, uint64_t object)
+{
+    struct told *told = object ? base_array_push(&list->items) : NULL;
+    if (told)
+        told->object = object;
+    else if (object)
+        list->incomplete = true;
+    return told;
+}
+
+static void add(struct told_list *list, uint64_t object, uint32_t flags)
+{
+    struct told *told = flags ? add_told(list, object) : NULL;
+    if (told)
+        told->flags = flags;
+}
+
+static int by_object(const void *a, const void *b)
+{
+    const struct told *one = a, *other = b;
+    return one->object < other->object ? -1 : one->object > other->object;
+}
+
+static bool is_set(const struct instrument_kernel *kernel, const unsigned char *flags,
+                   uint32_t flag, uint32_t rows)
+{
+    if (flag == INSTRUMENT_NONE)
+        return true;
+    for (uint32_t row = 0; row < rows; row++) {
+        if (flags[(size_t)row * kernel->flag_row_bytes + flag])
+            return true;
+    }
+    return false;
+}
+
+static void add_uses(struct told_list *list, const struct shadow_ticket *ticket,
+                     const unsigned char *flags, uint32_t rows)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    if (kernel->left_flag != INSTRUMENT_NONE && is_set(kernel, flags, kernel->left_flag, rows))
+        list->doubts |= 1u << EVENT_DOUBT_LEFT;
+    for (uint32_t i = 0; i < kernel->use_count; i++) {
+        const struct instrument_use *use = &kernel->uses[i];
+        const uint32_t ways =
+            (use->read ? EVENT_ACCESS_READ : 0u) | (use->written ? EVENT_ACCESS_WRITTEN : 0u);
+        if (use->root >= ticket->root_count || !is_set(kernel, flags, use->flag, rows))
+            continue;
+        const struct shadow_root *root = &ticket->roots[use->root];
+        add(list, root->object, ways);
+        // A variable that is no object is none that others could be taken for.
+        if (!root->object && kernel->roots[use->root].kind == INSTRUMENT_ROOT_PARAM &&
+            !shadow_malloc_use(ticket, root->address, ways))
+            list->doubts |= 1u << EVENT_DOUBT_POINTER;
+    }
+}
+
+// `told` is instrument_strays.count.
+static void count_strays(struct told_list *list, const struct shadow_ticket *ticket, uint64_t told,
+                         uint64_t stray_at)
+{
+    const uint64_t count = told & (INSTRUMENT_WRAPPED - 1);
+    if (told >= INSTRUMENT_WRAPPED)
+        list->doubts |= 1u << EVENT_DOUBT_WRAPPED;
+    if (!count)
+        return;
+    struct shadow *shadow = ticket->shadow;
+    pthread_mutex_lock(&shadow->lock);
+    struct shadow_kernel *about = shadow_kernel(shadow, ticket->kernel_number, ticket->kernel);
+    if (about) {
+        if (!about->strays)
+            about->stray_at = stray_at;
+        about->strays += count;
+    }
+    pthread_mutex_unlock(&shadow->lock);
+}
+
+static void add_entries(struct told_list *list, const struct shadow_ticket *ticket,
+                        const unsigned char *frame)
+{
+    const struct shadow_table *table = ticket->table;
+    struct instrument_strays strays;
+    memcpy(&strays, frame, sizeof(strays));
+    count_strays(list, ticket, strays.count, strays.addresses[0]);
+    const unsigned char *touched = frame + sizeof(strays);
+    for (uint32_t i = 0; i < table->count; i++)
+        add(list, table->pieces[i].object.number,
+            (touched[2 * i] ? EVENT_ACCESS_READ : 0u) |
+                (touched[2 * i + 1] ? EVENT_ACCESS_WRITTEN : 0u));
+}
+
+// --- Of elements ---------------------------------------------------------------------------------
+
+static const void *part_of(const struct shadow_ticket *ticket, uint32_t at)
+{
+    return (const char *)ticket->result + at;
+}
+
+// What sites that come from the root moved there.
+static void add_sites(struct told_list *list, const struct shadow_ticket *ticket,
+                      const struct device_reduction *layout)
+{
+    const struct instrument_kernel *kernel = ticket->kernel;
+    const uint64_t *tallies = part_of(ticket, layout->tallies_at);
+    const uint64_t *strayed = part_of(ticket, layout->strayed_at);
+    const size_t first = list->items.count;
+    for (uint32_t i = 0; i < ticket->root_count; i++) {
+        struct told *told = base_array_push(&list->items);
+        if (!told) {
+            list->incomplete = true;
+            return;
+        }
+        told->object = ticket->roots[i].object;
+        for (int way = 0; layout->strayed_count && way < 2; way++)
+            told->bytes[way] = 0 - strayed[2 * i + way];
+    }
+    struct told *of_root = &list->items.items[first];
+    for (uint32_t i = 0; i < kernel->site_count; i++) {
+        const struct instrument_site *site = &kernel->sites[i];
+        if (site->root >= ticket->root_count)
+            continue;
+        const bool by_all = site->tally == INSTRUMENT_NONE;
+        const uint64_t times = (by_all || site->tally_from_one ? ticket->threads : 0) +
+                               (by_all ? 0 : tallies[site->tally]);
+        for (int way = 0; way < 2; way++) {
+            const bool moves = way ? site->access != 0 : site->access != 1;
+            of_root[site->root].bytes[way] += moves ? times * site->bytes : 0;
+            of_root[site->root].bytes_unknown[way] |= moves && times && !site->bytes;
+        }
+    }
+}
+
+static void add_touched(struct told_list *list, const struct shadow_ticket *ticket,
+                        const struct device_reduction *layout)
+{
+    const struct device_touched *entries = part_of(ticket, layout->entries_at);
+    const struct device_counted *counts = part_of(ticket, layout->entry_counts_at);
+    const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
+    for (uint32_t i = 0; i < ticket->result->entry_count; i++) {
+        const struct device_touched *entry = &entries[i];
+        struct told *told = add_told(list, ticket->table->pieces[entry->index].object.number);
+        if (!told)
+            continue;
+        told->flags =
+            (entry->read ? EVENT_ACCESS_READ : 0u) | (entry->written ? EVENT_ACCESS_WRITTEN : 0u);
+        told->bytes[0] = entry->moved[0];
+        told->bytes[1] = entry->moved[1];
+        told->sums = entry->sums;
+        told->grain = elements ? &ticket->table->grains[entry->index] : NULL;
+        told->counts = entry->counted ? &counts[i] : NULL;
+    }
+}
+
+static void add_jobs(struct told_list *list, const struct shadow_ticket *ticket,
+                     const struct device_reduction *layout)
+{
+    const struct device_sums *sums = part_of(ticket, layout->jobs_at);
+    const struct device_counted *counts = part_of(ticket, layout->job_counts_at);
+    for (uint32_t i = 0; i < ticket->job_count; i++) {
+        struct told *told = add_told(list, ticket->jobs[i].object);
+        if (!told)
+            continue;
+        told->sums = sums[i];
+        told->grain = &ticket->jobs[i].grain;
+        told->counts = ticket->facts & INSTRUMENT_COUNTS ? &counts[i] : NULL;
+    }
+}
+
+static void put_counts(const struct shadow_ticket *ticket, const struct told *told)
+{
+    const struct device_counted *counts = told->counts;
+    struct event_counts record = {
+        .call = ticket->call,
+        .object = told->object,
+        .node = ticket->node,
+        .most = (uint32_t)counts->most,
+        .sum = counts->sum,
+        .squares_low = counts->squares_low,
+        .squares_high = counts->squares_high,
+        .most_at = counts->most_at,
+    };
+    memcpy(record.bins, counts->bins, sizeof(record.bins));
+    for (int i = 0; i < EVENT_HOT_RANGES && counts->hottest[i].sum; i++) {
+        const uint64_t first = counts->hottest[i].piece * told->grain->piece;
+        const uint64_t left = told->grain->elements - first;
+        record.hottest[i] =
+            (struct event_range){.first = first,
+                                 .count = left < told->grain->piece ? left : told->grain->piece,
+                                 .sum = counts->hottest[i].sum};
+    }
+    put(EVENT_COUNTS, &record, sizeof(record), NULL, 0);
+}
+
+// --- Records -------------------------------------------------------------------------------------
+
+_Static_assert((int)EVENT_COUNT_BINS == DEVICE_BINS, "they are copied");
+_Static_assert((int)EVENT_HOT_RANGES == DEVICE_HOTTEST, "likewise");
+
+static void join(struct told *to, const struct told *from)
+{
+    to->flags |= from->flags;
+    for (int way = 0; way < 2; way++) {
+        to->bytes[way] += from->bytes[way];
+        to->bytes_unknown[way] |= from->bytes_unknown[way];
+    }
+    to->sums.elements += from->sums.elements;
+    to->sums.fresh += from->sums.fresh;
+    to->sums.shared += from->sums.shared;
+    if (from->grain)
+        to->grain = from->grain;
+    if (from->counts && from->counts->sum) // else another reduction has counted them before
+        to->counts = from->counts;
+}
+
+// Whether the launch was given an address in the object, as it is, by which its sites reach it.
+static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
+{
+    bool named = false;
+    for (uint32_t i = 0; i < ticket->root_count && !named; i++)
+        named = ticket->roots[i].object == object;
+    return named;
+}
+
+static void put_access(const struct shadow_ticket *ticket, const struct told *told)
+{
+    const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
+    struct event_access record = {
+        .call = ticket->call,
+        .object = told->object,
+        .node = ticket->node,
+        .flags = told->flags,
+        .read_bytes = EVENT_UNKNOWN,
+        .written_bytes = EVENT_UNKNOWN,
+        .elements = EVENT_UNKNOWN,
+        .new_elements = EVENT_UNKNOWN,
+        .shared_elements = EVENT_UNKNOWN,
+        .named = is_named(ticket, told->object),
+    };
+    if (elements) {
+        for (int way = 0; way < 2; way++) {
+            uint64_t *bytes = way ? &record.written_bytes : &record.read_bytes;
+            const uint32_t flag = way ? EVENT_ACCESS_WRITTEN : EVENT_ACCESS_READ;
+            if (!told->bytes_unknown[way])
+                *bytes = told->bytes[way];
+            if (told->bytes[way] || told->bytes_unknown[way])
+                record.flags |= flag;
+        }
+    }
+    if (told->grain) {
+        record.elements = told->sums.elements;
+        record.new_elements = told->sums.fresh;
+        record.shared_elements = told->sums.shared;
+        record.element_bytes = 1u << told->grain->shift;
+    }
+    if (!record.flags && !told->sums.elements)
+        return;
+    if (told->grain && !told->bytes_unknown[0] && !told->bytes_unknown[1])
+        shadow_element_seen(ticket->shadow, told->object, told->bytes[0] + told->bytes[1],
+                            told->sums.elements);
+    put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+    if (told->counts && told->grain && told->sums.elements)
+        put_counts(ticket, told);
+}
+
+void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts)
+{
+    const struct event_told record = {call, node, doubts};
+    put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
+}
+
+static void tell_list(const struct shadow_ticket *ticket, struct told_list *list)
+{
+    list->doubts |= ticket->doubts;
+    if (list->incomplete) {
+        state_no_memory();
+        list->doubts |= 1u << EVENT_DOUBT_UNTOLD;
+    }
+    const size_t count = list->items.count;
+    struct told *items = list->items.items;
+    if (count)
+        qsort(items, count, sizeof(*items), by_object);
+    for (size_t i = 0; i < count;) {
+        struct told *first = &items[i];
+        for (i++; i < count && items[i].object == first->object; i++)
+            join(first, &items[i]);
+        if (first->object)
+            put_access(ticket, first);
+    }
+    if (!ticket->node || list->doubts)
+        shadow_put_told(ticket->call, ticket->node, list->doubts);
+    base_array_fini(&list->items);
+}
+
+void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
+                 const unsigned char *frame)
+{
+    struct told_list list = {0};
+    add_uses(&list, ticket, flags, INSTRUMENT_FLAG_ROWS);
+    if (ticket->table && frame)
+        add_entries(&list, ticket, frame);
+    tell_list(ticket, &list);
+}
+
+void shadow_tell_record(const struct shadow_ticket *ticket)
+{
+    struct told_list list = {0};
+    struct device_reduction layout;
+    shadow_reduce_describe(ticket, &layout);
+    count_strays(&list, ticket, ticket->result->strays, ticket->result->stray_at);
+    add_uses(&list, ticket, part_of(ticket, layout.flags_at), 1);
+    if (ticket->facts & INSTRUMENT_ELEMENTS) {
+        add_sites(&list, ticket, &layout);
+        add_jobs(&list, ticket, &layout);
+    }
+    if (ticket->table)
+        add_touched(&list, ticket, &layout);
+    tell_list(ticket, &list);
+}
+
+// --- Notes ---------------------------------------------------------------------------------------
+
+void shadow_tell_notes(struct shadow *shadow)
+{
+    enum { TEXT_BYTES = 512 };
+    char text[TEXT_BYTES];
+    pthread_mutex_lock(&shadow->lock);
+    for (size_t i = 0; i < shadow->kernels.count; i++) {
+        const struct base_map_entry *entry = &shadow->kernels.entries[i];
+        struct shadow_kernel *about = (struct shadow_kernel *)(uintptr_t)entry->value; // NOLINT
+        if (!about)
+            continue;
+        if (about->unwatched) {
+            snprintf(text, sizeof(text),
+                     "kernel %.300s: %" PRIu64 " launches ran unwatched, because there was no room "
+                     "for what their probes write",
+                     about->name, about->unwatched);
+            state_note(EVENT_WARNING, text);
+        }
+        if (about->strays) {
+            snprintf(text, sizeof(text),
+                     "kernel %.300s: %" PRIu64 " accesses to memory that is no known object, for "
+                     "example at 0x%" PRIx64,
+                     about->name, about->strays, about->stray_at);
+            state_note(EVENT_INFO, text);
+        }
+        if (about->heap_lost) {
+            snprintf(text, sizeof(text),
+                     "kernel %.300s: of %" PRIu64
+                     " launches it is not told what they did to memory "
+                     "that kernels allocate, because there was no room for it",
+                     about->name, about->heap_lost);
+            state_note(EVENT_WARNING, text);
+        }
+        about->unwatched = about->strays = about->heap_lost = 0;
+    }
+    pthread_mutex_unlock(&shadow->lock);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// What copies between host and device move: hashes of it (EVENT_HASH), computed at the host's end.
+//
+// Of a copy to the device it is hashed when the driver's function has returned, before the program
+// goes on: the source is what it was, and known to be readable. Of one to the host, at the call
+// that makes it safe: its own, at whose end nobody else needs to be held up for that, or one that
+// waits for it, which finds it among the ranges that are pending.
+//
+// Memory that the GPU works on only later must be what it is now when it comes to it, and be it
+// still when that is known. What could change it is other work that was submitted: copies, which
+// are known, and functions of the program's that streams call. While any of these may be under way
+// asynchronous copies are not hashed. A kernel that writes into pinned memory while it is copied
+// from there is the program's affair.
+//
+// A hash is no use by the program: pages that are closed are opened and closed again.
+#include <string.h>
+
+#include "inject/guard/inner.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { SEEN = 4096 };
+
+static struct {
+    _Atomic uint64_t host_calls, host_done; // functions on streams; of them known to be over
+    _Atomic uint64_t seen[SEEN];            // places that copies were made to, by their hashes
+} hashes;
+
+// --- The host's end ------------------------------------------------------------------------------
+
+struct end { // rows of the copy's width
+    uint64_t start, pitch, slice;
+    uint64_t low, high; // all of it lies between
+};
+
+static struct end end_of(const struct event_copy *copy)
+{
+    const bool from = copy->direction == EVENT_HOST_TO_DEVICE;
+    struct end end = {.start = from ? copy->from : copy->to,
+                      .pitch = from ? copy->from_pitch : copy->to_pitch,
+                      .slice = from ? copy->from_slice : copy->to_slice};
+    const bool rows = copy->height > 1 || copy->depth > 1;
+    end.low = end.start;
+    end.high = end.start + (rows ? (copy->depth - 1) * end.slice + (copy->height - 1) * end.pitch +
+                                       copy->width_bytes
+                                 : copy->bytes);
+    return end;
+}
+
+static bool is_readable(const struct end *end)
+{
+    const uint64_t page = use_page_bytes();
+    for (uint64_t at = end->low; at < end->high; at = (at & ~(page - 1)) + page) {
+        if (!use_can_be_read(at))
+            return false;
+    }
+    return true;
+}
+
+// What is known of the memory.
+enum trust {
+    TRUST_NOT,    // it must not be read, or not now
+    TRUST_LOOKED, // each page must be tried before
+    TRUST_SURE
+};
+
+// Registered memory is the program's own, and may be gone where it forgot to say so.
+static enum trust trust_of(const struct event_copy *copy, const struct end *end, bool later,
+                           uint64_t *holder)
+{
+    struct object first, last;
+    const bool from = copy->direction == EVENT_HOST_TO_DEVICE;
+    objects_find(&state.objects, OBJECTS_MEMORY, end->low, &first);
+    objects_find(&state.objects, OBJECTS_MEMORY, end->high - 1, &last);
+    *holder = first.number;
+    if (first.unread || last.unread)
+        return TRUST_NOT;
+    if ((from ? copy->from_memory : copy->to_memory) == EVENT_MEMORY_PAGEABLE)
+        return later ? TRUST_LOOKED : TRUST_SURE;
+    if (!first.number)
+        return TRUST_NOT;
+    return first.kind == EVENT_OBJECT_PINNED && first.number == last.number ? TRUST_SURE
+                                                                            : TRUST_LOOKED;
+}
+
+static const void *pointer(uint64_t address)
+{
+    return (const void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+}
+
+static XXH128_hash_t hash_rows(const struct event_copy *copy, const struct end *end)
+{
+    if (end->high - end->low == copy->bytes)
+        return XXH3_128bits(pointer(end->start), copy->bytes);
+    XXH3_state_t sum;
+    XXH3_128bits_reset(&sum);
+    for (uint64_t z = 0; z < copy->depth; z++) {
+        for (uint64_t y = 0; y < copy->height; y++)
+            XXH3_128bits_update(&sum, pointer(end->start + z * end->slice + y * end->pitch),
+                                copy->width_bytes);
+    }
+    return XXH3_128bits_digest(&sum);
+}
+
+static struct call_hash compute(const struct event_copy *copy, const struct end *end,
+                                enum trust trust)
+{
+    const uint64_t start_ns = now_ns();
+    struct call_hash hash = {.known = false};
+    if (trust == TRUST_SURE || (trust == TRUST_LOOKED && is_readable(end))) {
+        const XXH128_hash_t found = hash_rows(copy, end);
+        hash.high = found.high64;
+        hash.low = found.low64;
+        hash.known = true;
+    }
+    hash.took_ns = now_ns() - start_ns;
+    return hash;
+}
+
+// --- Places that copies were made to -------------------------------------------------------------
+
+static uint64_t key_of(const struct event_copy *copy)
+{
+    const uint64_t words[] = {copy->to,       copy->bytes,       copy->to_pitch,
+                              copy->to_slice, copy->width_bytes, copy->height};
+    return XXH3_64bits(words, sizeof(words)) | 1;
+}
+
+static bool was_seen(uint64_t key)
+{
+    return atomic_load_explicit(&hashes.seen[key >> 32 & (SEEN - 1)], memory_order_relaxed) == key;
+}
+
+static void tell(const struct call *at, uint64_t number, const struct event_copy *copy,
+                 const struct call_hash *hash, const struct call_hash *before)
+{
+    if (!hash->known)
+        return;
+    const bool had = before && before->known;
+    const bool same = had && before->high == hash->high && before->low == hash->low;
+    struct event_hash record = {
+        .copy = number,
+        .at = at->number,
+        .high = hash->high,
+        .low = hash->low,
+        .took_ns = hash->took_ns + (had ? before->took_ns : 0),
+        .same = !had   ? EVENT_SAME_UNKNOWN
+                : same ? EVENT_SAME_YES
+                       : EVENT_SAME_NO,
+    };
+    put(EVENT_HASH, &record, sizeof(record), NULL, 0);
+    if (copy->direction == EVENT_DEVICE_TO_HOST) {
+        const uint64_t key = key_of(copy);
+        atomic_store_explicit(&hashes.seen[key >> 32 & (SEEN - 1)], key, memory_order_relaxed);
+    }
+}
+
+// --- Other work ----------------------------------------------------------------------------------
+
+void use_hash_host_work(void)
+{
+    atomic_fetch_add(&hashes.host_calls, 1);
+}
+
+void use_hash_start(void)
+{
+    atomic_store(&hashes.host_done, atomic_load(&hashes.host_calls));
+}
+
+void use_hash_sync(struct call *call)
+{
+    call->host_calls = atomic_load(&hashes.host_calls);
+}
+
+void use_hash_idle(const struct call *call, bool sync)
+{
+    if (sync && call->kind == EVENT_CALL_SYNC && !call->stream && !call->event &&
+        state.contexts_made == 1)
+        atomic_store(&hashes.host_done, call->host_calls);
+}
+
+static bool is_host_at_work(void)
+{
+    return atomic_load(&hashes.host_calls) != atomic_load(&hashes.host_done);
+}
+
+static bool is_in_flight(const struct end *end)
+{
+    bool found = false;
+    if (!atomic_load_explicit(&use_table.pending, memory_order_relaxed))
+        return false;
+    use_lock();
+    for (EACH_USE_RANGE(range)) // whose pages end one behind the data, as yet
+        found |= range->state == USE_PENDING && range->start < end->high &&
+                 range->high - use_page_bytes() > end->low;
+    use_unlock();
+    return found;
+}
+
+// --- Around calls --------------------------------------------------------------------------------
+
+static bool is_host(uint8_t memory)
+{
+    return memory == EVENT_MEMORY_PAGEABLE || memory == EVENT_MEMORY_PINNED;
+}
+
+static bool is_to_host(const struct event_copy *copy)
+{
+    return copy->direction == EVENT_DEVICE_TO_HOST && is_host(copy->to_memory) && copy->bytes;
+}
+
+// Whether it is still what a copy of the same shape has left there: all of it is closed, and only
+// the CPU could touch it.
+static bool is_untouched(const struct event_copy *copy, const struct use_range *range)
+{
+    return range->state == USE_ARMED && range->after.known && !range->open && !range->told &&
+           !range->held && !range->about.unwatched_bytes && range->start == copy->to &&
+           range->about.bytes == copy->bytes && range->width == copy->bytes && range->rows == 1;
+}
+
+static bool recall(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    if (copy->to_memory != EVENT_MEMORY_PAGEABLE ||
+        !use_may_be_closed(copy->to, copy->to + copy->bytes))
+        return false;
+    use_lock();
+    for (EACH_USE_RANGE(range)) {
+        if (is_untouched(copy, range)) {
+            call->before = range->after;
+            call->before.took_ns = 0;
+        }
+    }
+    use_unlock();
+    return call->before.known;
+}
+
+bool use_hash_wants_before(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    if (!is_to_host(copy) || !was_seen(key_of(copy)) || is_host_at_work())
+        return false;
+    const struct end end = end_of(copy);
+    return !is_in_flight(&end) && !recall(call);
+}
+
+void use_hash_before(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    const struct end end = end_of(copy);
+    uint64_t holder;
+    call->before = compute(copy, &end, trust_of(copy, &end, true, &holder));
+}
+
+void use_hash_source(const struct call *call, const struct event_copy *copy)
+{
+    const bool async = call->flags & EVENT_CALL_ASYNC;
+    if (copy->direction != EVENT_HOST_TO_DEVICE || !is_host(copy->from_memory) || !copy->bytes)
+        return;
+    const struct end end = end_of(copy);
+    uint64_t holder;
+    const enum trust trust = trust_of(copy, &end, async, &holder);
+    if (trust == TRUST_NOT || (async && copy->from_memory != EVENT_MEMORY_PAGEABLE &&
+                               (is_host_at_work() || is_in_flight(&end))))
+        return;
+    struct use_guard *guard = use_take_guard(end.low, end.high);
+    if (use_may_be_closed(end.low, end.high)) {
+        use_lock();
+        use_lend(end.low, end.high);
+        use_unlock();
+    }
+    const struct call_hash hash = compute(copy, &end, trust);
+    use_give_guard(guard);
+    tell(call, call->number, copy, &hash, NULL);
+}
+
+static void hash_destination(struct call *call)
+{
+    const struct event_copy *copy = &call->detail.copy;
+    if (!is_to_host(copy))
+        return;
+    const struct end end = end_of(copy);
+    uint64_t holder;
+    call->after =
+        compute(copy, &end, trust_of(copy, &end, call->flags & EVENT_CALL_ASYNC, &holder));
+    tell(call, call->number, copy, &call->after, &call->before);
+}
+
+void use_hash_after(struct call *call, bool sync)
+{
+    if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
+        return;
+    use_hash_source(call, &call->detail.copy);
+    if (sync)
+        hash_destination(call);
+}
+
+// --- Copies that are pending ---------------------------------------------------------------------
+
+// Only into memory of the driver's allocators, or registered there: it is known until when that is.
+void use_hash_begin(struct use_range *range, const struct event_copy *copy)
+{
+    uint64_t holder;
+    const struct end end = end_of(copy);
+    if (is_to_host(copy) && copy->to_memory == EVENT_MEMORY_PINNED && !is_host_at_work() &&
+        trust_of(copy, &end, true, &holder) != TRUST_NOT) {
+        range->what = *copy;
+        range->holder = holder;
+    }
+}
+
+void use_hash_keep_before(const struct call *call)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_PENDING && range->about.copy == call->number)
+            range->before = call->before;
+    }
+}
+
+void use_hash_disturb(uint64_t low, uint64_t high)
+{
+    for (EACH_USE_RANGE(range)) {
+        if (range->state == USE_PENDING && range->what.bytes && range->start < high &&
+            end_of(&range->what).high > low)
+            range->what.bytes = 0;
+    }
+}
+
+void use_hash_safe(const struct call *call, struct use_range *range)
+{
+    const struct event_copy *copy = &range->what;
+    if (range->about.copy == call->number) {
+        range->after = call->after;
+        return;
+    }
+    if (!copy->bytes || is_host_at_work())
+        return;
+    const struct end end = end_of(copy);
+    uint64_t holder;
+    const enum trust trust = trust_of(copy, &end, true, &holder);
+    if (holder != range->holder)
+        return;
+    const struct call_hash hash = compute(copy, &end, trust);
+    use_table.locked_ns += hash.took_ns; // which is not spent on watching
+    tell(call, range->about.copy, copy, &hash, &range->before);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lock for what is held a moment and hardly ever by two at once: taking it is one atomic
+// exchange and giving it back a plain store, half of what a mutex takes. Who finds it taken tries
+// again, and then sleeps a little each time: giving way would not do where the holder has lost its
+// processor to a waiter of a higher real-time priority.
+#ifndef GLINT_INJECT_UTIL_LOCK_H
+#define GLINT_INJECT_UTIL_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct lock { // free where it is zeroed
+    _Atomic bool taken;
+};
+
+void lock_wait(struct lock *lock); // until it was taken
+
+static inline void lock_take(struct lock *lock)
+{
+    if (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
+        lock_wait(lock);
+}
+
+static inline void lock_give(struct lock *lock)
+{
+    atomic_store_explicit(&lock->taken, false, memory_order_release);
+}
+
+#endif
