@@ -13,6 +13,7 @@
 #include "log.h"
 #include "map.h"
 #include "protobuf.h"
+#include "search.h"
 #include "str.h"
 #include "toml.h"
 #include "utf8.h"

@@ -59,6 +59,22 @@ enum base_code base_fail_while(struct base_error *error, const char *format, ...
     return error->code;
 }
 
+enum base_code base_no_memory(struct base_error *error)
+{
+    return base_fail(error, BASE_NO_MEMORY, "out of memory");
+}
+
+enum base_code base_no_memory_while(struct base_error *error, const char *format, ...)
+{
+    char doing[BASE_ERROR_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    if (vsnprintf(doing, sizeof(doing), format, arguments) < 0)
+        doing[0] = '\0';
+    va_end(arguments);
+    return base_fail(error, BASE_NO_MEMORY, "out of memory %s", doing);
+}
+
 size_t base_error_text(const struct base_error *error, char *out, size_t out_bytes)
 {
     size_t length = 0;

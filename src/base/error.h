@@ -43,6 +43,13 @@ enum base_code base_fail(struct base_error *error, enum base_code code, const ch
 enum base_code base_fail_while(struct base_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// Sets the root cause to "out of memory" and returns BASE_NO_MEMORY. The second form appends what
+// the caller was doing: base_no_memory_while(error, "reading %s", name) gives "out of memory
+// reading a.ptx". error may be NULL.
+enum base_code base_no_memory(struct base_error *error);
+enum base_code base_no_memory_while(struct base_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 // The whole chain as one line, outermost first: "reading a.ptx: a.ptx:3:7: expected ';'". Returns
 // the length that the text has without truncation; out may be NULL where out_bytes is 0.
 size_t base_error_text(const struct base_error *error, char *out, size_t out_bytes);
@@ -51,6 +58,13 @@ size_t base_error_text(const struct base_error *error, char *out, size_t out_byt
     do {                                                    \
         if (condition)                                      \
             return base_fail((error), (code), __VA_ARGS__); \
+    } while (0)
+
+// Returns from the calling function with "out of memory" if the condition holds.
+#define BASE_RETURN_IF_NO_MEMORY(condition, error) \
+    do {                                           \
+        if (condition)                             \
+            return base_no_memory(error);          \
     } while (0)
 
 #endif

@@ -49,7 +49,8 @@ enum base_code base_file_read(const char *path, char **bytes, size_t *length,
         used += (size_t)got;
     }
     close(fd);
-    BASE_RETURN_IF(!buffer, error, BASE_NO_MEMORY, "out of memory reading %s", path);
+    if (!buffer)
+        return base_no_memory_while(error, "reading %s", path);
     buffer[used] = '\0';
     *bytes = buffer;
     *length = used;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "search.h"
+
 // Both kinds of node fill the 1008 bytes that malloc rounds to 1024.
 #define LEAF_RANGES    41
 #define INNER_CHILDREN 62
@@ -121,28 +123,12 @@ static void release(struct base_intervals *map, struct base_intervals_node *node
 
 static size_t ranges_from(const struct base_intervals_node *leaf, uint64_t address)
 {
-    size_t low = 0, high = leaf->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (leaf->ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return base_search(0, leaf->count, i, leaf->ranges[i].start <= address);
 }
 
 static size_t child_for(const struct base_intervals_node *inner, uint64_t address)
 {
-    size_t low = 1, high = inner->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (inner->keys[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1;
+    return base_search(1, inner->count, i, inner->keys[i] <= address) - 1;
 }
 
 static void descend(const struct base_intervals *map, uint64_t address, struct path *path)

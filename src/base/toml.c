@@ -337,7 +337,7 @@ enum base_code base_toml_read(struct base_str text, struct base_arena *arena,
         *tables = read_all(&reading);
         reading.code = BASE_OK;
     } else if (reading.code == BASE_NO_MEMORY) {
-        base_fail(error, BASE_NO_MEMORY, "out of memory");
+        base_no_memory(error);
     }
     arena->escape = before;
     return reading.code;

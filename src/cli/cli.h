@@ -79,6 +79,8 @@ void cli_print_help(const struct cli_verb *verb, FILE *out);
 
 // "glint: ..." on stderr, with a newline.
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// The same with "out of memory".
+void cli_no_memory(void);
 // The whole chain of an error in the same way.
 void cli_error(const struct base_error *error);
 

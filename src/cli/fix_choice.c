@@ -77,7 +77,7 @@ static bool mark_lists(const struct fix_subject *subject, const char *option,
             char *word = strndup(at, length);
             good = word && mark_word(subject, option, word, marks);
             if (!word)
-                cli_message("out of memory");
+                cli_no_memory();
             free(word);
             at = at[length] ? at + length + 1 : NULL;
         }
@@ -91,7 +91,7 @@ static bool choose(struct fix_subject *subject, const struct fix_choice *choice)
     unsigned char *only = calloc(count + 1, 1), *except = calloc(count + 1, 1);
     bool good = only && except;
     if (!good)
-        cli_message("out of memory");
+        cli_no_memory();
     good = good && mark_lists(subject, "only", choice->only, choice->only_count, only) &&
            mark_lists(subject, "except", choice->except, choice->except_count, except);
     for (size_t i = 0; i < count && good; i++) {
@@ -109,7 +109,7 @@ static enum base_code read_paths(struct fix_subject *subject, struct base_error 
 {
     const size_t count = subject->fix.places.count;
     uint32_t *numbers = calloc(2 * count + 1, sizeof(*numbers));
-    BASE_RETURN_IF(!numbers, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!numbers, error);
     for (size_t i = 0; i < count; i++) {
         numbers[2 * i] = subject->fix.places.items[i].path;
         numbers[2 * i + 1] = subject->fix.places.items[i].other_path;

@@ -84,7 +84,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     struct base_buf out = {0};
     bool good = generate(words[0], words[1], &out);
     if (good && out.failed)
-        cli_message("out of memory");
+        cli_no_memory();
     good = good && !out.failed && cli_write(NULL, &out);
     base_buf_fini(&out);
     return good ? 0 : CLI_FAILURE;

@@ -106,7 +106,7 @@ enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *mod
     view->shared = calloc((size_t)count_shared_uses(function) * 4 + 1, sizeof(*view->shared));
     if (!view->title || !view->param_types || !view->param_use || !view->shared) {
         kernel_view_fini(view);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory looking at %s", function->name);
+        return base_no_memory_while(error, "looking at %s", function->name);
     }
     split_types(view);
     for (uint32_t i = 0; i < view->site_count; i++) {

@@ -27,6 +27,13 @@ void cli_message(const char *format, ...)
         free(text);
 }
 
+void cli_no_memory(void)
+{
+    struct base_error error = {0};
+    base_no_memory(&error);
+    cli_error(&error);
+}
+
 void cli_error(const struct base_error *error)
 {
     char text[BASE_ERROR_CAUSES * BASE_ERROR_TEXT + 16];

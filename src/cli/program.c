@@ -266,7 +266,7 @@ static bool set_environment(const struct program_request *request,
                 (!request->workers || setenv("GLINT_SIM_WORKERS", request->workers, 1) == 0) &&
                 (!request->log || set_log(request->log));
     if (!good)
-        cli_message("out of memory");
+        cli_no_memory();
     base_buf_fini(&preload);
     return good;
 }
@@ -324,7 +324,7 @@ static bool prepare_watching(const struct program_request *request, const char *
         good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
                put_before("LD_LIBRARY_PATH", folder.text, ":") && set_nvtx(folder.text);
         if (!good)
-            cli_message("out of memory");
+            cli_no_memory();
     }
     base_buf_fini(&preload);
     base_buf_fini(&folder);
@@ -343,7 +343,7 @@ bool program_prepare(struct program_request *request, const char *name, struct b
         cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
     bool good = program_find(name, path);
     if (path->failed)
-        cli_message("out of memory");
+        cli_no_memory();
     good &= !path->failed;
     if (good && request->device == PROGRAM_DEVICE_SIM)
         good = prepare_simulation(request, path->text);

@@ -164,7 +164,7 @@ static enum base_code show_image(const struct request *request, const struct fat
         if (modules > 1)
             base_buf_printf(&name, "#%zu", seen);
         if (name.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
         else
             code = show_module(request, entry, name.text, output, error);
         base_buf_fini(&name);
@@ -220,7 +220,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (request.format == FORMAT_JSON)
         finish_json(&output);
     if (output.text.failed)
-        cli_message("out of memory");
+        cli_no_memory();
     else if (cli_write(request.output, &output.text))
         status = 0;
 done:

@@ -161,7 +161,7 @@ static enum base_code find_root(const struct request *request, struct base_buf *
         free(here);
     }
     base_buf_puts(root, given);
-    BASE_RETURN_IF(root->failed, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(root->failed, error);
     return BASE_OK;
 }
 

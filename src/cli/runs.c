@@ -55,7 +55,7 @@ static bool set_environment(char *const *variables)
         free(name);
     }
     if (!good)
-        cli_message("out of memory");
+        cli_no_memory();
     return good;
 }
 
@@ -69,7 +69,7 @@ static bool prepare(struct runs *runs, bool watched, char ***kept)
         return false;
     *kept = copy_environment();
     if (!*kept)
-        cli_message("out of memory");
+        cli_no_memory();
     return *kept && set_environment(runs->as_was);
 }
 
@@ -156,7 +156,7 @@ bool runs_file(const struct runs *runs, const char *one, const char *other, stru
     base_buf_clear(path);
     base_buf_printf(path, "%s/%s%s", runs->folder, one, other);
     if (path->failed)
-        cli_message("out of memory");
+        cli_no_memory();
     return !path->failed;
 }
 
@@ -193,7 +193,7 @@ bool runs_begin(struct runs *runs, unsigned times, bool needs_native)
     note_signals();
     runs->as_was = copy_environment();
     if (!runs->as_was) {
-        cli_message("out of memory");
+        cli_no_memory();
         return false;
     }
     return make_folder(runs) && (!needs_native || prepare(runs, false, &runs->native)) &&
@@ -281,7 +281,7 @@ static bool begin_environment(const struct runs *runs, const struct runs_request
         setenv(EVENT_TIMESTAMPS_VARIABLE, request->gpu_times ? "1" : "0", 1) == 0 &&
         (request->plan ? setenv(PLAN_VARIABLE, request->plan, 1) : unsetenv(PLAN_VARIABLE)) == 0;
     if (!good)
-        cli_message("out of memory");
+        cli_no_memory();
     return good;
 }
 

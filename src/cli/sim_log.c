@@ -281,7 +281,7 @@ static int print_log(struct gpusim_log *log, const char *path, const struct requ
         good = false;
     }
     if (printer.failed)
-        cli_message("out of memory");
+        cli_no_memory();
     else if (code != BASE_NOT_FOUND)
         cli_error(&error);
     else if (gpusim_log_state(log) == GPUSIM_LOG_CUT)

@@ -18,7 +18,7 @@ bool thresholds_take(struct analyze_thresholds *thresholds, const char *argument
     if (good)
         *field = (uint32_t)value;
     else if (equals && !name)
-        cli_message("out of memory");
+        cli_no_memory();
     else if (field)
         cli_message("--threshold: '%s' is no number", equals + 1);
     else

@@ -200,7 +200,7 @@ static void compare_texts(struct comparison *comparison, const struct text texts
     }
     if (!lines_compare(native->bytes, native->count, again->bytes, again->count, corrected->bytes,
                        corrected->count, &outcome)) {
-        cli_message("out of memory");
+        cli_no_memory();
         comparison->unreadable = true;
         return;
     }

@@ -276,7 +276,7 @@ bool watching_prepare(struct watching_request *request)
                 set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
     base_buf_fini(&cache);
     if (!good)
-        cli_message("out of memory");
+        cli_no_memory();
     add_setting(request, "analyses", request->analyses_text);
     add_setting(request, "kernels", request->kernels);
     add_setting(request, "sample", sample);

@@ -9,9 +9,9 @@ enum { LINKED_LIMIT = 1 << 20 };
 enum base_code fatbin_add_entry(struct fatbin_reader *reader, const struct fatbin_entry *entry)
 {
     struct fatbin_entry *added = base_array_push(&reader->image->entries);
-    BASE_RETURN_IF(!added, reader->error, BASE_NO_MEMORY,
-                   "out of memory for a list of %zu pieces of device code",
-                   reader->image->entries.count);
+    if (!added)
+        return base_no_memory_while(reader->error, "listing %zu pieces of device code",
+                                    reader->image->entries.count);
     *added = *entry;
     added->offset += reader->file_offset;
     added->member = reader->member;
@@ -109,7 +109,8 @@ enum base_code fatbin_open_bytes(const void *bytes, size_t length, const char *n
 {
     *image = NULL;
     struct fatbin_image *opened = new_image(name);
-    BASE_RETURN_IF(!opened, error, BASE_NO_MEMORY, "out of memory opening %s", name);
+    if (!opened)
+        return base_no_memory_while(error, "opening %s", name);
     struct fatbin_reader reader = {
         .image = opened, .bytes = bytes, .length = length, .member = {"", 0}, .error = error};
     return finish(opened, read_any(&reader), image, error);
@@ -210,7 +211,8 @@ enum base_code fatbin_open_memory(const void *memory, struct fatbin_image **imag
     *image = NULL;
     BASE_RETURN_IF(!memory, error, BASE_INVALID, "no module image at all: a null pointer");
     struct fatbin_image *opened = new_image("module in memory");
-    BASE_RETURN_IF(!opened, error, BASE_NO_MEMORY, "out of memory opening a module in memory");
+    if (!opened)
+        return base_no_memory_while(error, "opening a module in memory");
     struct fatbin_reader reader = {.image = opened, .member = {"", 0}, .error = error};
     return finish(opened, read_memory(&reader, memory), image, error);
 }

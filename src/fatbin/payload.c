@@ -34,9 +34,9 @@ static enum base_code unpack_zstd(const struct fatbin_entry *entry, char *out,
 {
     size_t got = ZSTD_decompress(out, entry->full_bytes, entry->payload, entry->payload_bytes);
     if (ZSTD_isError(got)) {
-        BASE_RETURN_IF(ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation, error,
-                       BASE_NO_MEMORY, "out of memory decompressing the entry at offset 0x%" PRIx64,
-                       entry->offset);
+        if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+            return base_no_memory_while(error, "decompressing the entry at offset 0x%" PRIx64,
+                                        entry->offset);
         return base_fail(error, BASE_CORRUPT,
                          "the entry at offset 0x%" PRIx64 " does not decompress: %s", entry->offset,
                          ZSTD_getErrorName(got));
@@ -103,8 +103,8 @@ enum base_code fatbin_entry_text(const struct fatbin_entry *entry, char **text, 
     if (code)
         return code;
     char *out = malloc(entry->full_bytes + 1);
-    BASE_RETURN_IF(!out, error, BASE_NO_MEMORY, "out of memory for %zu bytes of device code",
-                   entry->full_bytes);
+    if (!out)
+        return base_no_memory_while(error, "unpacking %zu bytes of device code", entry->full_bytes);
     size_t out_bytes = entry->full_bytes;
     code = unpack(entry, out, error);
     if (!code && entry->kind == FATBIN_PTX)

@@ -254,9 +254,7 @@ enum base_code fix_find_by(struct profile *profile, const struct fix_evidence *e
     base_map_fini(&all.counts);
     base_map_fini(&all.wanted);
     base_map_fini(&all.moments);
-    return code != BASE_OK ? code
-           : all.failed    ? base_fail(error, BASE_NO_MEMORY, "out of memory for a plan")
-                           : BASE_OK;
+    return code != BASE_OK ? code : all.failed ? base_no_memory(error) : BASE_OK;
 }
 
 enum base_code fix_find(struct profile *profile, const struct analysis *analysis, struct fix *fix,
@@ -274,9 +272,8 @@ enum base_code fix_find(struct profile *profile, const struct analysis *analysis
     const bool peak_stays =
         analyze_peaks(analysis, &peaks) == 0 || analyze_achievable_peak(analysis) >= peaks[0].bytes;
     const struct fix_evidence evidence = {waits, wait_count, findings, finding_count, peak_stays};
-    const enum base_code code = waits && findings
-                                    ? fix_find_by(profile, &evidence, fix, error)
-                                    : base_fail(error, BASE_NO_MEMORY, "out of memory for a plan");
+    const enum base_code code =
+        waits && findings ? fix_find_by(profile, &evidence, fix, error) : base_no_memory(error);
     free(waits);
     free(findings);
     return code;

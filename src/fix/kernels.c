@@ -22,7 +22,7 @@ static void mark(struct looking *looking, uint32_t kernel, uint64_t bits)
     if (known)
         *known |= bits;
     else if (looking->code == BASE_OK)
-        looking->code = base_fail(looking->error, BASE_NO_MEMORY, "out of memory for a plan");
+        looking->code = base_no_memory(looking->error);
 }
 
 // Probes that are missing, or do not see all.

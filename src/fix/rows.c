@@ -34,7 +34,7 @@ struct making {
 static void fail(struct making *making)
 {
     if (making->code == BASE_OK)
-        making->code = base_fail(making->error, BASE_NO_MEMORY, "out of memory for a plan");
+        making->code = base_no_memory(making->error);
 }
 
 // --- Reading -------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
     if (!work || !made) {
         free(work);
         free(made);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     }
     *work = (struct instrument_work){.text = text,
                                      .length = length,
@@ -245,8 +245,7 @@ enum base_code instrument_ptx(const char *text, size_t length,
         if (setjmp(work->escape) == 0)
             run(work);
         else
-            code =
-                base_fail(work->error, BASE_NO_MEMORY, "out of memory for the clones of kernels");
+            code = base_no_memory_while(work->error, "cloning kernels");
         made->arena.escape = NULL;
     }
     release(work);

@@ -324,7 +324,8 @@ enum base_code instrument_load(const void *bytes, size_t length, struct instrume
     BASE_RETURN_IF(get_u64(&reader) != base_hash(bytes, length - 8), error, BASE_INVALID,
                    "a module's bytes are damaged");
     struct instrument_module *made = calloc(1, sizeof(*made));
-    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory reading a module");
+    if (!made)
+        return base_no_memory_while(error, "reading a module");
     base_arena_init(&made->arena, 0);
     reader.at = bytes;
     reader.end -= 8;
@@ -336,7 +337,7 @@ enum base_code instrument_load(const void *bytes, size_t length, struct instrume
         return BASE_OK;
     }
     instrument_destroy(made);
-    return base_fail(error, code,
-                     code == BASE_INVALID ? "a module was written by another version"
-                                          : "out of memory reading a module");
+    if (code == BASE_NO_MEMORY)
+        return base_no_memory_while(error, "reading a module");
+    return base_fail(error, code, "a module was written by another version");
 }

@@ -59,11 +59,10 @@ static enum base_code add_image(struct plan *plan, struct base_str id, struct ba
     BASE_RETURN_IF(!path.length || memchr(path.text, '\n', path.length), error, BASE_INVALID,
                    "the image %.*s has no path that a plan can have", BASE_STR_ARG(id));
     struct plan_image *image = base_array_push(&plan->images);
-    BASE_RETURN_IF(!image, error, BASE_NO_MEMORY, "out of memory for a plan");
+    BASE_RETURN_IF_NO_MEMORY(!image, error);
     image->build_id = base_alloc_text(&plan->texts, id.text, id.length);
     image->path = base_alloc_text(&plan->texts, path.text, path.length);
-    BASE_RETURN_IF(!image->build_id || !image->path, error, BASE_NO_MEMORY,
-                   "out of memory for a plan");
+    BASE_RETURN_IF_NO_MEMORY(!image->build_id || !image->path, error);
     return BASE_OK;
 }
 
@@ -89,13 +88,13 @@ enum base_code plan_add_row(struct plan *plan, struct plan_row row, const struct
     row.first = plan->frames.count;
     for (size_t i = 0; i < row.frame_count; i++) {
         struct plan_frame *frame = base_array_push(&plan->frames);
-        BASE_RETURN_IF(!frame, error, BASE_NO_MEMORY, "out of memory for a plan");
+        BASE_RETURN_IF_NO_MEMORY(!frame, error);
         *frame = frames[i];
         BASE_RETURN_IF(frame->image >= plan->images.count, error, BASE_INVALID,
                        "a frame of a plan is in no image");
     }
     struct plan_row *place = base_array_push(&plan->rows);
-    BASE_RETURN_IF(!place, error, BASE_NO_MEMORY, "out of memory for a plan");
+    BASE_RETURN_IF_NO_MEMORY(!place, error);
     *place = row;
     *number = plan->rows.count;
     return BASE_OK;
@@ -106,9 +105,9 @@ static enum base_code add_kernel(struct plan *plan, struct base_str name, struct
     if (!name.length || memchr(name.text, '\n', name.length))
         return BASE_OK;
     const char **place = base_array_push(&plan->kernels);
-    BASE_RETURN_IF(!place, error, BASE_NO_MEMORY, "out of memory for a plan");
+    BASE_RETURN_IF_NO_MEMORY(!place, error);
     *place = base_alloc_text(&plan->texts, name.text, name.length);
-    BASE_RETURN_IF(!*place, error, BASE_NO_MEMORY, "out of memory for a plan");
+    BASE_RETURN_IF_NO_MEMORY(!*place, error);
     return BASE_OK;
 }
 
@@ -195,7 +194,7 @@ static enum base_code read_row(struct base_str line, struct plan *plan, enum pla
                                unsigned at, struct base_error *error)
 {
     struct plan_row *row = base_array_push(&plan->rows);
-    BASE_RETURN_IF(!row, error, BASE_NO_MEMORY, "out of memory for a plan");
+    BASE_RETURN_IF_NO_MEMORY(!row, error);
     row->remedy = remedy;
     row->first = plan->frames.count;
     for (unsigned i = 0; i < number_counts[remedy]; i++) {
@@ -214,7 +213,7 @@ static enum base_code read_row(struct base_str line, struct plan *plan, enum pla
         BASE_RETURN_IF(!read_frame(word, plan, &frame), error, BASE_SYNTAX,
                        "line %u of the plan: '%.*s' is no frame", at, BASE_STR_ARG(word));
         struct plan_frame *place = base_array_push(&plan->frames);
-        BASE_RETURN_IF(!place, error, BASE_NO_MEMORY, "out of memory for a plan");
+        BASE_RETURN_IF_NO_MEMORY(!place, error);
         *place = frame;
         row->frame_count++;
     }

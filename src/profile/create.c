@@ -131,7 +131,7 @@ static char *follow_links(const char *path, struct base_error *error)
         base_fail(error, BASE_IO, "cannot write %s, where the link leads: %s", path,
                   strerror(errno));
     else if (!place)
-        base_fail(error, BASE_NO_MEMORY, "out of memory");
+        base_no_memory(error);
     return place;
 }
 
@@ -224,7 +224,7 @@ enum base_code profile_reserve(const char *path, bool overwrite, struct profile_
     *place = NULL;
     *taken = false;
     struct profile_place *made = calloc(1, sizeof(*made));
-    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!made, error);
     made->lock = made->old_lock = -1;
     made->path = follow_links(path, error);
     enum base_code code = made->path ? check_kind(made->path, path, error) : BASE_IO;
@@ -234,7 +234,7 @@ enum base_code profile_reserve(const char *path, bool overwrite, struct profile_
         base_buf_printf(&name, ".new-%d", (int)gettid());
         made->made = name.text;
         if (name.failed)
-            code = base_fail(error, BASE_NO_MEMORY, "out of memory");
+            code = base_no_memory(error);
     }
     // All of it is made now, so that whatever cannot work shows: permissions, room, long names.
     if (code == BASE_OK)

@@ -146,7 +146,7 @@ static enum base_code run(struct profile *profile, sqlite3_stmt *at,
     const char **names = base_new_array(&profile->arena, const char *, count);
     struct profile_cell *cells = base_new_array(&profile->arena, struct profile_cell, count);
     if (!names || !cells)
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     for (unsigned i = 0; i < count; i++) {
         const char *name = sqlite3_column_name(at, (int)i);
         names[i] = name ? name : "";

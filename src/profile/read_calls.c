@@ -10,7 +10,7 @@ static enum base_code take_launch(struct profile *profile, sqlite3_stmt *at, voi
     if (U64(0) != profile->launches.count + 1)
         return profile_damaged(profile, error);
     struct profile_launch *launch = base_array_push(&profile->launches);
-    BASE_RETURN_IF(!launch, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!launch, error);
     *launch = (struct profile_launch){.kernel = U32(1),
                                       .grid = {U32(2), U32(3), U32(4)},
                                       .block = {U32(5), U32(6), U32(7)},
@@ -43,7 +43,7 @@ static enum base_code take_site(struct profile *profile, sqlite3_stmt *at, void 
     if (U64(0) != profile->sites.count + 1)
         return profile_damaged(profile, error);
     struct profile_site *site = base_array_push(&profile->sites);
-    BASE_RETURN_IF(!site, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!site, error);
     uint64_t kind = U64(1);
     *site = (struct profile_site){.kind = kind < PROFILE_CALL_KINDS ? (enum profile_call_kind)kind
                                                                     : PROFILE_CALL_OTHER,

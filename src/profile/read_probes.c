@@ -37,7 +37,7 @@ enum base_code profile_accesses_begin(struct profile *profile, struct profile_ac
                                       struct base_error *error)
 {
     *accesses = calloc(1, sizeof(**accesses));
-    BASE_RETURN_IF(!*accesses, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!*accesses, error);
     (*accesses)->profile = profile;
     (*accesses)->result = SQLITE_DONE;
     if (!profile_has(profile, PROFILE_TABLE_ACCESSES))
@@ -224,7 +224,7 @@ static enum base_code take_map(struct profile *profile, sqlite3_stmt *at, void *
         return profile_damaged(profile, error);
     if (bytes > walk->room) {
         unsigned char *more = realloc(walk->bits, (size_t)bytes);
-        BASE_RETURN_IF(!more, error, BASE_NO_MEMORY, "out of memory");
+        BASE_RETURN_IF_NO_MEMORY(!more, error);
         walk->bits = more;
         walk->room = (size_t)bytes;
     }
@@ -254,7 +254,7 @@ PROFILE_EACH(map, map)
     if (!profile_has(profile, PROFILE_TABLE_MAPS))
         return BASE_OK;
     walk.context = ZSTD_createDCtx();
-    BASE_RETURN_IF(!walk.context, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!walk.context, error);
     enum base_code code = profile_walk(profile,
                                        "SELECT object, kind, first, element_bytes, elements, bits"
                                        " FROM maps ORDER BY object, kind, first",

@@ -91,7 +91,7 @@ static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void
     if (I64(0) != (int64_t)profile->frames.count + 1)
         return profile_damaged(profile, error);
     struct profile_frame *frame = base_array_push(&profile->frames);
-    BASE_RETURN_IF(!frame, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!frame, error);
     *frame = (struct profile_frame){.function = TEXT(1),
                                     .file = TEXT(2),
                                     .line = U32(3),
@@ -143,7 +143,7 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
     if (frame > profile->frames.count)
         return profile_damaged(profile, error);
     struct profile_frame *slot = base_array_push(&walk->frames);
-    BASE_RETURN_IF(!slot, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!slot, error);
     *slot = profile->frames.items[frame - 1];
     return BASE_OK;
 }
@@ -256,7 +256,7 @@ static enum base_code take_graph_row(struct profile *profile, sqlite3_stmt *at, 
     if (sqlite3_column_type(at, 1) == SQLITE_NULL) // a graph without nodes
         return BASE_OK;
     struct profile_node *node = base_array_push(&walk->nodes);
-    BASE_RETURN_IF(!node, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!node, error);
     read_node(profile, at, node);
     return BASE_OK;
 }

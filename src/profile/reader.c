@@ -127,7 +127,7 @@ static enum base_code take_string(struct profile *profile, sqlite3_stmt *at, voi
     const char **slot = base_array_push(&profile->strings);
     if (slot)
         *slot = keep_text(profile, at, 1);
-    return slot && *slot ? BASE_OK : base_fail(error, BASE_NO_MEMORY, "out of memory");
+    return slot && *slot ? BASE_OK : base_no_memory(error);
 }
 
 static enum base_code take_meta(struct profile *profile, sqlite3_stmt *at, void *state,
@@ -143,7 +143,7 @@ static enum base_code take_meta(struct profile *profile, sqlite3_stmt *at, void 
                                                         : PROFILE_RECORDER_LOST,
                                           .code = sqlite3_column_int(at, 5)};
     *(bool *)state = true;
-    return profile->meta.glint ? BASE_OK : base_fail(error, BASE_NO_MEMORY, "out of memory");
+    return profile->meta.glint ? BASE_OK : base_no_memory(error);
 }
 
 static enum base_code take_program(struct profile *profile, sqlite3_stmt *at, void *state,
@@ -177,7 +177,7 @@ static enum base_code take_argument(struct profile *profile, sqlite3_stmt *at, v
 {
     struct arguments *arguments = state;
     const char **slot = base_array_push_in(&arguments->texts, &profile->arena);
-    BASE_RETURN_IF(!slot, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(!slot, error);
     const char *text = profile_text_at(profile, at, 0);
     *slot = text ? text : "";
     return BASE_OK;
@@ -243,7 +243,7 @@ enum base_code profile_open(const char *path, struct profile **profile, struct b
         made->path = strdup(path);
     if (!made || !made->path) {
         free(made);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     }
     base_arena_init(&made->arena, 0);
     enum base_code code = profile_open_database(made, error);

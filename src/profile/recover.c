@@ -95,8 +95,8 @@ static enum base_code copy_all(const char *path, const struct profile_copy_folde
         struct base_buf from = {0}, to = {0};
         base_buf_printf(&from, "%s%s", path, suffixes[i]);
         base_buf_printf(&to, "%s%s", copy->file, suffixes[i]);
-        code = from.failed || to.failed ? base_fail(error, BASE_NO_MEMORY, "out of memory")
-                                        : copy_file(from.text, to.text, error);
+        code =
+            from.failed || to.failed ? base_no_memory(error) : copy_file(from.text, to.text, error);
         if (code == BASE_OK && i == SUFFIXES - 1 && names_another_file(to.text))
             unlink(to.text);
         base_buf_fini(&from);
@@ -112,7 +112,7 @@ enum base_code profile_copy_unfinished(const char *path, struct profile_copy_fol
     struct base_buf name = {0};
     *copy = (struct profile_copy_folder){0};
     base_buf_printf(&name, "%s/glint-read-XXXXXX", where && *where ? where : "/tmp");
-    BASE_RETURN_IF(name.failed, error, BASE_NO_MEMORY, "out of memory");
+    BASE_RETURN_IF_NO_MEMORY(name.failed, error);
     if (!mkdtemp(name.text)) {
         enum base_code code = base_fail(error, BASE_IO, "cannot make a folder like %s: %s",
                                         name.text, strerror(errno));
@@ -122,9 +122,8 @@ enum base_code profile_copy_unfinished(const char *path, struct profile_copy_fol
     copy->folder = strdup(name.text);
     base_buf_puts(&name, "/profile");
     copy->file = name.text; // NULL never: mkdtemp had it
-    enum base_code code = !copy->folder || name.failed
-                              ? base_fail(error, BASE_NO_MEMORY, "out of memory")
-                              : copy_all(path, copy, error);
+    enum base_code code =
+        !copy->folder || name.failed ? base_no_memory(error) : copy_all(path, copy, error);
     if (code != BASE_OK) {
         base_fail_while(error, "reading %s, which is unfinished, from a copy", path);
         profile_remove_copy(copy);

@@ -224,7 +224,7 @@ enum base_code profile_sqlite_fail(sqlite3 *db, int result, const char *doing, c
     if (reason == 0 && (result & 0xff) == SQLITE_IOERR) // SQLite does not always keep it
         reason = errno;
     switch (result == SQLITE_IOERR_NOMEM ? SQLITE_NOMEM : result & 0xff) {
-    case SQLITE_NOMEM: return base_fail(error, BASE_NO_MEMORY, "out of memory");
+    case SQLITE_NOMEM: return base_no_memory(error);
     case SQLITE_FULL:
         return base_fail(error, BASE_IO, "cannot %s %s: %s", doing, path, strerror(ENOSPC));
     case SQLITE_CONSTRAINT: return base_fail(error, BASE_CONFLICT, "%s", sqlite3_errmsg(db));

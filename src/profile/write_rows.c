@@ -33,7 +33,7 @@ enum base_code profile_set_program(struct profile_writer *writer,
     list_arguments(program, &list);
     if (list.failed) {
         base_buf_fini(&list);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     }
     enum base_code code = PROFILE_PUT(writer, PROGRAM, values, error, {1, program->executable},
                                       {2, program->folder}, {10, list.text});
@@ -65,7 +65,7 @@ enum base_code profile_add_function(struct profile_writer *writer,
     struct base_buf plain = {0};
     if (function->name)
         base_buf_add(&plain, function->name, profile_plain_length(function->name));
-    enum base_code code = plain.failed ? base_fail(error, BASE_NO_MEMORY, "out of memory")
+    enum base_code code = plain.failed ? base_no_memory(error)
                                        : PROFILE_PUT(writer, FUNCTIONS, values, error,
                                                      {1, function->name}, {2, plain.text});
     base_buf_fini(&plain);

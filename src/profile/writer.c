@@ -346,7 +346,7 @@ enum base_code profile_create_at(struct profile_place *place, struct profile_wri
     if (!made || !made->path) {
         free(made);
         profile_release(place);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory");
+        return base_no_memory(error);
     }
     base_arena_init(&made->arena, 0);
     made->wal_step_pages = made->wal_limit_pages = WAL_PAGES;

@@ -51,7 +51,8 @@ static enum base_code insert_text(struct ptx_function *function, struct ptx_stmt
                                   unsigned argument_count, struct base_error *problem)
 {
     struct ptx_parser *parser = start(function->module, text, problem);
-    BASE_RETURN_IF(!parser, problem, BASE_NO_MEMORY, "out of memory editing %s", function->name);
+    if (!parser)
+        return base_no_memory_while(problem, "editing %s", function->name);
     struct ptx_stmt *const above = before ? before->prev : function->last;
     const size_t regs = function->reg_count;
     const uint32_t scopes = function->scope_count;
@@ -202,8 +203,7 @@ static enum base_code end_edit(struct edit *edit, enum base_code code)
 
 static enum base_code no_memory(struct edit *edit)
 {
-    return base_fail(edit->error, BASE_NO_MEMORY, "out of memory editing %s",
-                     edit->cfg->function->name);
+    return base_no_memory_while(edit->error, "editing %s", edit->cfg->function->name);
 }
 
 // Inserts statements of our own before a statement (NULL: at the end); #0 in them is the argument.
@@ -632,7 +632,8 @@ static enum base_code add_var(struct ptx_module *module, const char *text,
                               struct base_error *problem)
 {
     struct ptx_parser *parser = start(module, text, problem);
-    BASE_RETURN_IF(!parser, problem, BASE_NO_MEMORY, "out of memory editing %s", module->name);
+    if (!parser)
+        return base_no_memory_while(problem, "editing %s", module->name);
     struct ptx_item *const last = module->last;
     const struct ptx_module before = *module;
     struct ptx_scope_bindings bindings = {0};

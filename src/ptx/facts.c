@@ -11,14 +11,15 @@ enum base_code ptx_facts_create(struct ptx_function *function, size_t limit_byte
     BASE_RETURN_IF(!function->has_body, error, BASE_INVALID, "function %s has no body",
                    function->name);
     struct ptx_facts *made = calloc(1, sizeof(*made));
-    BASE_RETURN_IF(!made, error, BASE_NO_MEMORY, "out of memory analysing %s", function->name);
+    if (!made)
+        return base_no_memory_while(error, "analysing %s", function->name);
     jmp_buf escape;
     base_arena_init(&made->arena, limit_bytes);
     made->arena.escape = &escape;
     made->function = function;
     if (setjmp(escape)) {
         ptx_facts_destroy(made);
-        return base_fail(error, BASE_NO_MEMORY, "out of memory analysing %s", function->name);
+        return base_no_memory_while(error, "analysing %s", function->name);
     }
     made->cfg = ptx_cfg_build(function, &made->arena);
     made->ssa = ptx_ssa_build(made->cfg, &made->arena);

@@ -183,7 +183,7 @@ void ptx_parser_fini(struct ptx_parser *parser)
 
 void ptx_parser_no_memory(struct ptx_parser *parser)
 {
-    base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
+    base_no_memory_while(parser->error, "reading %s", parser->module->name);
     longjmp(parser->escape, 1);
 }
 
@@ -198,7 +198,7 @@ const char *ptx_parser_text(struct ptx_parser *parser)
 enum base_code ptx_parser_failure(struct ptx_parser *parser)
 {
     if (parser->error->code == BASE_OK)
-        base_fail(parser->error, BASE_NO_MEMORY, "out of memory reading %s", parser->module->name);
+        base_no_memory_while(parser->error, "reading %s", parser->module->name);
     return parser->error->code;
 }
 
@@ -215,7 +215,7 @@ enum base_code ptx_parse_within(const char *text, size_t length, const char *nam
     if (!made || !parser) {
         free(made);
         free(parser);
-        return base_fail(problem, BASE_NO_MEMORY, "out of memory reading %s", name);
+        return base_no_memory_while(problem, "reading %s", name);
     }
     base_arena_init(&made->arena, limit_bytes);
     made->name = name;

@@ -129,18 +129,11 @@ static void mark_pointers(struct ptx_site *sites, uint32_t count, uint32_t addre
             if (root->kind != PTX_ROOT_LOAD)
                 continue;
             // Sites are in text order and so in order of their instructions' indices.
-            uint32_t low = 0, high = count;
-            while (low < high) {
-                uint32_t middle = (low + high) / 2;
-                if (sites[middle].instr->index < root->instr->index)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            if (low < count && sites[low].instr == root->instr) {
-                sites[low].type.type = address_bits == 32 ? PTX_U32 : PTX_U64;
-                sites[low].type.is_pointer = true;
-                sites[low].type.is_sure = true;
+            const size_t at = base_search(0, count, j, sites[j].instr->index < root->instr->index);
+            if (at < count && sites[at].instr == root->instr) {
+                sites[at].type.type = address_bits == 32 ? PTX_U32 : PTX_U64;
+                sites[at].type.is_pointer = true;
+                sites[at].type.is_sure = true;
             }
         }
     }
@@ -154,8 +147,7 @@ enum base_code ptx_sites_find(struct ptx_facts *facts, struct ptx_site **sites, 
     facts->arena.escape = &escape;
     if (setjmp(escape)) {
         facts->arena.escape = NULL;
-        return base_fail(error, BASE_NO_MEMORY, "out of memory listing the sites of %s",
-                         facts->function->name);
+        return base_no_memory_while(error, "listing the sites of %s", facts->function->name);
     }
     for (struct ptx_stmt *stmt = facts->function->first; stmt; stmt = stmt->next) {
         struct ptx_instr *instr = ptx_stmt_instr(stmt);

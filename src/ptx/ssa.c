@@ -254,14 +254,11 @@ static void feed_phis(struct builder *builder, struct phi_list **lists, uint32_t
         const struct ptx_block *succ = &builder->cfg->blocks[block->succs[i]];
         if (!lists[block->succs[i]])
             continue;
-        uint32_t low = 0, high = succ->pred_count; // preds ascend, each is there once
-        while (high - low > 1) {
-            uint32_t middle = (low + high) / 2;
-            *(succ->preds[middle] <= from ? &low : &high) = middle;
-        }
+        // preds ascend, and each is there once.
+        const size_t argument = base_search(0, succ->pred_count, k, succ->preds[k] < from);
         for (struct phi_list *phi = lists[block->succs[i]]; phi; phi = phi->next) {
             uint32_t value = current_value(builder, builder->values.items[phi->value].reg);
-            builder->values.items[phi->value].arguments[low] = value;
+            builder->values.items[phi->value].arguments[argument] = value;
         }
     }
 }

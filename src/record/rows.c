@@ -99,7 +99,7 @@ static bool write_image(struct session *session, struct record_piece *piece)
     for (uint32_t i = 0; i < event.build_id_bytes; i++)
         snprintf(build_id + 2 * (size_t)i, 3, "%02x", event.build_id[i]);
     if (!kept || !path) {
-        base_fail(&session->error, BASE_NO_MEMORY, "out of memory for an image");
+        base_no_memory(&session->error);
         return true;
     }
     *kept = event;
@@ -268,7 +268,7 @@ static bool write_stack(struct session *session, struct record_piece *piece)
     if (good)
         profile_add_path(session->writer, &path, &session->error);
     else
-        base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a call path");
+        base_no_memory(&session->error);
     free(frames);
     return true;
 }
@@ -362,7 +362,7 @@ static bool write_graph(struct session *session, struct record_piece *piece)
         struct profile_node *row = base_array_push(&session->nodes);
         record_take(piece, &node, sizeof(node));
         if (!row) {
-            base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a graph");
+            base_no_memory(&session->error);
             return true;
         }
         *row = node_of(&node);
@@ -536,7 +536,7 @@ static bool write_call(struct session *session, struct record_piece *piece)
     if (event.kind == EVENT_CALL_LAUNCH && call.launch.flags & PROFILE_LAUNCH_WATCHED &&
         event.result == 0 && !(event.flags & EVENT_CALL_CAPTURED) &&
         !base_map_put(&session->untold, event.number, NULL))
-        base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a launch");
+        base_no_memory(&session->error);
     write_objects_of(session, &event, detail);
     session->calls++;
     profile_add_call(session->writer, &call, &session->error);

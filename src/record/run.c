@@ -157,7 +157,7 @@ static enum base_code reserve_output(struct recorder *recorder, struct base_erro
             base_buf_puts(&path, request->output);
         else
             put_name(&path, request->output, (int)getpid(), i - 1);
-        code = path.failed ? base_fail(error, BASE_NO_MEMORY, "out of memory")
+        code = path.failed ? base_no_memory(error)
                            : profile_reserve(path.text, i == 0 && request->overwrite,
                                              &recorder->place, &taken, error);
         if (code == BASE_OK) {
@@ -441,7 +441,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
                           struct base_error *error)
 {
     struct recorder *recorder = calloc(1, sizeof(*recorder));
-    BASE_RETURN_IF(!recorder, error, BASE_NO_MEMORY, "out of memory for recording");
+    BASE_RETURN_IF_NO_MEMORY(!recorder, error);
     *outcome = (struct record_outcome){0};
     recorder->request = request;
     recorder->for_sessions = *request;

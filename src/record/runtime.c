@@ -7,7 +7,6 @@
 // people write cudaCheck and cudaMallocHelper. Hence the list.
 #include "runtime.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "profile/profile.h"
@@ -81,17 +80,14 @@ static void take_plain(const char *function, struct base_buf *plain)
     }
 }
 
-static int by_text(const void *key, const void *item)
-{
-    return strcmp(key, *(const char *const *)item);
-}
-
 static bool is_interface(const char *name)
 {
     static const char *const names[] = {
 #include "runtime_names.def"
     };
-    return bsearch(name, names, sizeof(names) / sizeof(names[0]), sizeof(names[0]), by_text);
+    const size_t count = sizeof(names) / sizeof(names[0]);
+    const size_t at = base_search(0, count, i, strcmp(names[i], name) < 0);
+    return at < count && strcmp(names[at], name) == 0;
 }
 
 static bool ends_with(const char *text, const char *end)

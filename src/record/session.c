@@ -64,7 +64,7 @@ uint32_t session_drain(struct session *session, uint32_t most)
             break;
         count++;
         if (session->record.failed) {
-            base_fail(&session->error, BASE_NO_MEMORY, "out of memory for a record");
+            base_no_memory(&session->error);
             base_buf_fini(&session->record);
             session->record = (struct base_buf){0};
         } else if (session->writer &&

@@ -142,6 +142,29 @@ static void return_if_returns_only_if(void **state)
     assert_string_equal(text_of(&error), "5 is odd");
 }
 
+static enum base_code need(const void *memory, struct base_error *error)
+{
+    BASE_RETURN_IF_NO_MEMORY(!memory, error);
+    return BASE_OK;
+}
+
+static void memory_that_ran_out_has_one_text(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    assert_int_equal(need(&error, &error), BASE_OK);
+    assert_int_equal(error.code, BASE_OK);
+    assert_int_equal(need(NULL, &error), BASE_NO_MEMORY);
+    assert_int_equal(error.code, BASE_NO_MEMORY);
+    assert_string_equal(text_of(&error), "out of memory");
+    assert_int_equal(base_no_memory_while(&error, "reading %s:%d", "a.ptx", 3), BASE_NO_MEMORY);
+    assert_string_equal(text_of(&error), "out of memory reading a.ptx:3");
+    assert_int_equal(base_no_memory_while(&error, "after '%s'", error.text[0]), BASE_NO_MEMORY);
+    assert_string_equal(text_of(&error), "out of memory after 'out of memory reading a.ptx:3'");
+    assert_int_equal(base_no_memory(NULL), BASE_NO_MEMORY);
+    assert_int_equal(base_no_memory_while(NULL, "x"), BASE_NO_MEMORY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(without_an_error_to_fill_the_code_still_returns),
         cmocka_unit_test(adding_a_cause_never_yields_success),
         cmocka_unit_test(return_if_returns_only_if),
+        cmocka_unit_test(memory_that_ran_out_has_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
