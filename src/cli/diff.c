@@ -101,7 +101,8 @@ const struct cli_verb cli_diff = {
     .details =
         "Objects, kernels, copies, waits and findings are matched by name and call path, never by\n"
         "address: first with the lines of the source, then without. Those of one name and path\n"
-        "count as one, with their number and sum. docs/diff.md describes it, and the JSON.\n\n"
+        "count as one, with their number and sum. docs/reference/diff.md describes it, and the "
+        "JSON.\n\n"
         "The exit status is 0 whether or not they differ, and 2 where they cannot be compared;\n"
         "'glint check --baseline OLD NEW' decides by rules.\n",
     .options = options,

@@ -476,7 +476,7 @@ const struct cli_verb cli_fix = {
         "By a profile (glint record --analyses objects,sync), or recorded\n"
         "first. Only call paths are corrected that were seen to wait in vain, and never for\n"
         "something that was needed; everything else is native. The results are those of the\n"
-        "native run: docs/fixing.md says what is done, and when it is left alone.\n"
+        "native run: docs/guide/fixing.md says what is done, and when it is left alone.\n"
         "\n"
         "LIST has, with commas between, patterns (unnecessary-sync, misplaced-sync,\n"
         "synchronous-transfer, alloc-free-churn, early-allocation, late-deallocation) and\n"

@@ -368,7 +368,7 @@ const struct cli_verb cli_query = {
     .arguments = "FILE SQL",
     .summary = "ask a profile in SQL",
     .details =
-        "A profile is an SQLite database; docs/profile.md describes its views: v_calls, "
+        "A profile is an SQLite database; docs/reference/profile.md describes its views: v_calls, "
         "v_objects,\n"
         "v_launches, v_copies, v_syncs, v_call_paths and others. The statement can only read.\n\n"
         "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n\n"

@@ -325,7 +325,8 @@ const struct cli_verb cli_sim_log = {
     .summary = "print what a program did on the simulated GPU",
     .details = "FILE is what 'glint run --sim-log FILE' has written. Without a choice, all is "
                "printed but the\n"
-               "summary, in the order in which it happened; docs/sim-log.md tells what each line "
+               "summary, in the order in which it happened; docs/reference/sim-log.md tells what "
+               "each line "
                "means. A log\n"
                "that was cut short is printed as far as it goes, and a message says so.\n",
     .options = options,

@@ -25,5 +25,5 @@ fi
 diff -u "$expected" "$scratch/seen"
 if python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema); then
     "$python" -W ignore "$GLINT_SOURCE_DIR/tests/report/validate.py" --closed \
-        "$GLINT_SOURCE_DIR/docs/report.schema.json" "$scratch"/*.json
+        "$GLINT_SOURCE_DIR/docs/reference/report.schema.json" "$scratch"/*.json
 fi

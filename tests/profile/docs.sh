@@ -1,8 +1,8 @@
 #!/bin/sh
-# Holds docs/profile.md to the file: docs.sh WRITE_SAMPLE. The document names every view with all of
+# Holds docs/reference/profile.md to the file: docs.sh WRITE_SAMPLE. The document names every view with all of
 # its columns in their order, and its queries run and find something in the sample profile.
 set -eu
-doc=$GLINT_SOURCE_DIR/docs/profile.md
+doc=$GLINT_SOURCE_DIR/docs/reference/profile.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$1" "$scratch/sample.glint"
@@ -19,7 +19,7 @@ awk '{ print $1 }' "$scratch/there" | sort -u >"$scratch/views"
 while read -r view; do
     awk -v view="$view" '$1 == view' "$scratch/told" >"$scratch/a"
     awk -v view="$view" '$1 == view' "$scratch/there" >"$scratch/b"
-    diff -u "$scratch/a" "$scratch/b" || { echo "docs/profile.md does not describe $view as it is"; bad=1; }
+    diff -u "$scratch/a" "$scratch/b" || { echo "docs/reference/profile.md does not describe $view as it is"; bad=1; }
 done <"$scratch/views"
 awk '{ print $1 }' "$scratch/told" | sort -u | diff "$scratch/views" - || { echo "views differ"; bad=1; }
 
@@ -30,7 +30,7 @@ count=0
 for query in "$scratch"/query*; do
     count=$((count + 1))
     rows=$("$GLINT" query "$scratch/sample.glint" "$(cat "$query")" | wc -l) || rows=0
-    [ "$rows" -gt 1 ] || { echo "this query of docs/profile.md fails or finds nothing:"; cat "$query"; bad=1; }
+    [ "$rows" -gt 1 ] || { echo "this query of docs/reference/profile.md fails or finds nothing:"; cat "$query"; bad=1; }
 done
 [ $count -ge 12 ] || { echo "too few queries: the extraction is wrong"; bad=1; }
 exit $bad

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small profile with every kind of row in it, for the tests of src/profile, of `glint query` and
-// of the queries in docs/profile.md: a made-up program that adds vectors twice, once in a graph.
+// of the queries in docs/reference/profile.md: a made-up program that adds vectors twice, once in a
+// graph.
 #ifndef GLINT_TESTS_PROFILE_SAMPLE_H
 #define GLINT_TESTS_PROFILE_SAMPLE_H
 

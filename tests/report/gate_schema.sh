@@ -1,9 +1,9 @@
 #!/bin/sh
-# Holds the JSON of glint diff and glint check to their schemas in docs, and docs/diff.md and docs/check.md to those:
+# Holds the JSON of glint diff and glint check to their schemas, and diff.md and check.md in docs/reference to those:
 # gate_schema.sh WRITE_PAIRS WRITE_SAMPLES.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
-docs=$GLINT_SOURCE_DIR/docs
+docs=$GLINT_SOURCE_DIR/docs/reference
 python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema) || exit 77
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -56,7 +56,7 @@ for word in diff check; do
     jq -r '.. | .properties? // empty | keys[]' "$docs/$word.schema.json" | sort -u >members
     [ "$(wc -l <members)" -ge 20 ] || { echo "too few members: the question is wrong"; bad=1; }
     while read -r member; do
-        grep -q "\`$member\`" "$docs/$word.md" || { echo "docs/$word.md does not tell of $member"; bad=1; }
+        grep -q "\`$member\`" "$docs/$word.md" || { echo "$docs/$word.md does not tell of $member"; bad=1; }
     done <members
 done
 exit $bad

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Holds SARIF to sarif.schema.json, and where it is here, to the standard's own schema; and to what
-# no schema says: sarif.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. docs/dependencies.md says where
+# no schema says: sarif.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. docs/reference/dependencies.md says where
 # the standard's schema can be had.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Holds the JSON of glint report to docs/report.schema.json, and docs/json.md to that schema:
+# Holds the JSON of glint report to docs/reference/report.schema.json, and docs/reference/json.md to that schema:
 # schema.sh WRITE_SAMPLE WRITE_SAMPLES WRITE_WASTE. The command-line tests report the same profiles;
 # tests/analyze and tests/examples hold their reports to the schema, too.
 set -eu
 command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
 python=$("$GLINT_SOURCE_DIR/scripts/have" jsonschema) || exit 77
-schema=$GLINT_SOURCE_DIR/docs/report.schema.json
+schema=$GLINT_SOURCE_DIR/docs/reference/report.schema.json
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$1" "$scratch/sample.glint"
@@ -66,6 +66,6 @@ done <"$scratch/changes"
 jq -r '.. | .properties? // empty | keys[]' "$schema" | sort -u >"$scratch/members"
 [ "$(wc -l <"$scratch/members")" -ge 80 ] || { echo "too few members: the question is wrong"; bad=1; }
 while read -r member; do
-    grep -Eq "\`([a-z]+\.)?$member\`" "$GLINT_SOURCE_DIR/docs/json.md" || { echo "docs/json.md does not tell of $member"; bad=1; }
+    grep -Eq "\`([a-z]+\.)?$member\`" "$GLINT_SOURCE_DIR/docs/reference/json.md" || { echo "docs/reference/json.md does not tell of $member"; bad=1; }
 done <"$scratch/members"
 exit $bad

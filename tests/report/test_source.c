@@ -55,7 +55,8 @@ static void every_pattern_has_words_and_documentation(void **state)
     struct base_error error = {0};
     char *text;
     size_t length;
-    assert_int_equal(base_file_read("../../docs/patterns.md", &text, &length, &error), BASE_OK);
+    assert_int_equal(base_file_read("../../docs/reference/patterns.md", &text, &length, &error),
+                     BASE_OK);
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++) {
         const struct report_pattern *pattern = report_pattern((enum analyze_pattern)i);
         assert_true(strlen(pattern->title) > 5);
@@ -66,7 +67,7 @@ static void every_pattern_has_words_and_documentation(void **state)
         snprintf(heading, sizeof(heading), "\n## %s\n",
                  analyze_pattern_word((enum analyze_pattern)i));
         if (!memmem(text, length, heading, strlen(heading)))
-            fail_msg("docs/patterns.md has no %s", heading + 1);
+            fail_msg("docs/reference/patterns.md has no %s", heading + 1);
     }
     free(text);
 }

@@ -11,6 +11,7 @@ mv "$tree/first" "$tree/moved"
 cd "$tree/moved"
 bad=0
 for file in bin/glint lib/glint/libglint.so lib/glint/libglint-sync.so lib/glint/libglint-mpi.so lib/glint/sim/libcuda.so.1 lib/glint/sim/libglint-redirect.so include/glint/glint.h \
+    share/doc/glint/patterns.md \
     share/bash-completion/completions/glint share/zsh/site-functions/_glint share/fish/vendor_completions.d/glint.fish; do
     [ -f $file ] || { echo "no $file"; bad=1; }
 done

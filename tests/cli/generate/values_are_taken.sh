@@ -19,6 +19,6 @@ while read -r verb name values; do
 done <offers
 [ $tried -gt 30 ] || echo "only $tried values: the question is wrong"
 folder=${GLINT_SOURCE_DIR:-$OLDPWD/../../..}
-sed -n '/^## early-allocation/,$s/^## \([a-z-]*\)$/\1/p' "$folder/docs/patterns.md" | while read -r pattern; do
+sed -n '/^## early-allocation/,$s/^## \([a-z-]*\)$/\1/p' "$folder/docs/reference/patterns.md" | while read -r pattern; do
     grep -q "^check fail-on.* $pattern\( \|$\)" offers || echo "no $pattern"
 done
