@@ -149,8 +149,8 @@ static bool check(struct request *request)
         (!of->baseline_name || profile_open(of->baseline_name, &of->baseline, &error) == BASE_OK);
     if (!good)
         cli_error(&error);
-    good = good &&
-           output_write(request->output, inputs, of->baseline_name ? 2 : 1, write_check, request);
+    good = good && cli_output_write(request->output, inputs, of->baseline_name ? 2 : 1, write_check,
+                                    request);
     profile_close(of->profile);
     profile_close(of->baseline);
     return good;

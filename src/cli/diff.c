@@ -70,7 +70,7 @@ static bool diff(struct request *request)
         if (!good)
             cli_error(&error);
     }
-    good = good && output_write(request->output, request->diff.names, 2, write_diff, request);
+    good = good && cli_output_write(request->output, request->diff.names, 2, write_diff, request);
     for (unsigned i = 0; i < 2; i++)
         profile_close(request->diff.profiles[i]);
     return good;

@@ -61,23 +61,23 @@ static bool look_simulator(struct examination *at)
     if (!there)
         base_buf_printf(&at->said, "no %s", path.failed ? "libcuda.so.1" : path.text);
     else
-        there =
-            try_driver(&(struct driver_trial){.library = path.text, .run_kernel = true}, &at->said);
+        there = cli_try_driver(&(struct cli_driver_trial){.library = path.text, .run_kernel = true},
+                               &at->said);
     base_buf_fini(&path);
     return there;
 }
 
 static bool look_gpu(struct examination *at)
 {
-    struct driver_trial trial = {.library = "libcuda.so.1",
-                                 .not_within = at->folder[0] ? at->folder : NULL};
+    struct cli_driver_trial trial = {.library = "libcuda.so.1",
+                                     .not_within = at->folder[0] ? at->folder : NULL};
     if (access("/dev/nvidiactl", F_OK) != 0) {
         base_buf_puts(&at->said, "no /dev/nvidiactl");
         at->advice = "with an NVIDIA GPU, install its driver; without, use --device sim";
         return false;
     }
     at->advice = "install NVIDIA's driver with its libcuda.so.1, of the kernel module's version";
-    return try_driver(&trial, &at->said);
+    return cli_try_driver(&trial, &at->said);
 }
 
 static bool look_nvcc(struct examination *at)
@@ -204,7 +204,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     }
     struct base_buf folder = {0};
     bool can_watch = true, has_device = false;
-    bool known = program_library_folder(&folder);
+    bool known = cli_program_library_folder(&folder);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         const struct check *check = &checks[i];
         struct examination at = {.folder = known ? folder.text : ""};

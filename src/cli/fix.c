@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fix_choice.h"
-#include "fix_told.h"
+#include "fix_result.h"
 #include "runs.h"
 #include "thresholds.h"
 #include "verify.h"
@@ -17,9 +17,9 @@
 enum { DIFFERS = 1 };
 
 struct request {
-    struct program_request program;
-    struct fix_choice choice;
-    struct verify verify;
+    struct cli_program_request program;
+    struct cli_fix_choice choice;
+    struct cli_verify verify;
     const char *profile; // NULL: recorded first
     const char *output;  // the corrected run's profile; NULL: none is kept
     bool force, quiet, dry_run, verifies, no_native;
@@ -29,9 +29,10 @@ static const struct cli_option options[] = {
     {'p', "profile", "FILE", "what to correct by; default: the program is recorded first"},
     {'o', "output", "FILE", "keep the corrected run's profile there"},
     {'f', "force", NULL, "replace a profile that is there"},
-    {0, "only", "LIST", "these remedies or places alone; may be repeated", .list = FIX_PATTERNS},
+    {0, "only", "LIST", "these remedies or places alone; may be repeated",
+     .list = CLI_FIX_PATTERNS},
     {0, "except", "LIST", "all but these remedies or places; may be repeated",
-     .list = FIX_PATTERNS},
+     .list = CLI_FIX_PATTERNS},
     {'t', "threshold", "NAME=N",
      "as of glint report, in the place of the usual one; may be repeated"},
     {'n', "dry-run", NULL, "print what would be done, and run nothing"},
@@ -40,24 +41,24 @@ static const struct cli_option options[] = {
     {'c', "compare", "FILE",
      "with --verify, which it implies: a file that it writes; may be repeated"},
     {'q', "quiet", NULL, "say nothing but errors"},
-    PROGRAM_OPTIONS,
+    CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
 
 static bool add_list(const char **lists, unsigned *count, const char *name, const char *list)
 {
-    if (*count == CHOICE_MOST_LISTS) {
-        cli_message("--%s can be given %d times", name, CHOICE_MOST_LISTS);
+    if (*count == CLI_FIX_MOST_LISTS) {
+        cli_message("--%s can be given %d times", name, CLI_FIX_MOST_LISTS);
         return false;
     }
     lists[(*count)++] = list;
     return true;
 }
 
-static bool add_file(struct verify *verify, const char *file)
+static bool add_file(struct cli_verify *verify, const char *file)
 {
-    if (verify->file_count == VERIFY_MOST_FILES) {
-        cli_message("--compare can be given %d times", VERIFY_MOST_FILES);
+    if (verify->file_count == CLI_VERIFY_MOST_FILES) {
+        cli_message("--compare can be given %d times", CLI_VERIFY_MOST_FILES);
         return false;
     }
     verify->files[verify->file_count++] = file;
@@ -72,11 +73,11 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
     case 'q': request->quiet = request->program.quiet = true; return true;
-    case 't': return thresholds_take(&request->choice.thresholds, argument);
+    case 't': return cli_thresholds_take(&request->choice.thresholds, argument);
     case 'n': request->dry_run = true; return true;
     case 'c': request->verifies = true; return add_file(&request->verify, argument);
     case 0: break;
-    default: return program_take_option(&request->program, option, argument);
+    default: return cli_program_take_option(&request->program, option, argument);
     }
     if (strcmp(option->name, "only") == 0)
         return add_list(request->choice.only, &request->choice.only_count, "only", argument);
@@ -149,15 +150,15 @@ static bool is_of_program(struct profile *profile, const char *file, const char 
 
 struct job {
     const struct request *request;
-    struct runs runs;
-    struct verify verify;
-    struct fix_subject subject;
+    struct cli_runs runs;
+    struct cli_verify verify;
+    struct cli_fix_subject subject;
     struct base_buf recorded, corrected, plan; // files
     int status;                                // of the program, as waitpid gives it
-    struct verify_ends ends;
+    struct cli_verify_ends ends;
     int64_t native_ns;       // 0: it was not run natively
     struct base_buf verdict; // of --verify; empty: none
-    bool untold;             // the GPU has failed, and the program does not know
+    bool failure_unreported; // the GPU has failed, and the program does not know
     bool has_output;         // what the program has printed is kept, and not yet shown, as `shown`
     const char *shown;
 };
@@ -198,21 +199,21 @@ enum step { FAILED, OVER, GO_ON };
 // corrected run does not print it too.
 static enum step record_first(struct job *job)
 {
-    struct watching_request watching = {0};
+    struct cli_watching_request watching = {0};
     struct record_outcome outcome = {0};
     enum step step = FAILED;
     const struct cli_option analyses = {.name = "analyses"};
-    watching_take_option(&watching, &analyses, "objects,sync");
-    if (!runs_file(&job->runs, "recorded", ".glint", &job->recorded))
+    cli_watching_take_option(&watching, &analyses, "objects,sync");
+    if (!cli_runs_file(&job->runs, "recorded", ".glint", &job->recorded))
         return FAILED;
-    const struct runs_request run = {.kept = "recorded",
-                                     .watched = true,
-                                     .watching = &watching,
-                                     .gpu_times = true,
-                                     .output = job->recorded.text};
+    const struct cli_runs_request run = {.kept = "recorded",
+                                         .watched = true,
+                                         .watching = &watching,
+                                         .gpu_times = true,
+                                         .output = job->recorded.text};
     if (!job->request->quiet)
         cli_message("there is no --profile: the program is recorded first, and then run again");
-    if (runs_run(&job->runs, &run, &outcome)) {
+    if (cli_runs_run(&job->runs, &run, &outcome)) {
         const struct record_profile *profile = main_profile(&outcome, job->recorded.text);
         job->status = outcome.status;
         job->has_output = true;
@@ -235,9 +236,9 @@ static enum step record_first(struct job *job)
 static enum step run_natively(struct job *job, const char *kept)
 {
     struct record_outcome outcome = {0};
-    const struct runs_request run = {.kept = kept};
+    const struct cli_runs_request run = {.kept = kept};
     enum step step = FAILED;
-    if (runs_run(&job->runs, &run, &outcome)) {
+    if (cli_runs_run(&job->runs, &run, &outcome)) {
         job->status = outcome.status;
         job->native_ns = outcome.ran_ns;
         job->has_output = kept != NULL;
@@ -252,21 +253,22 @@ static bool write_plan(struct job *job)
 {
     struct base_buf text = {0};
     plan_write(&job->subject.plan, &text);
-    bool good = runs_file(&job->runs, "plan", "", &job->plan) && cli_write(job->plan.text, &text);
+    bool good =
+        cli_runs_file(&job->runs, "plan", "", &job->plan) && cli_write(job->plan.text, &text);
     base_buf_fini(&text);
     return good;
 }
 
 static void tell(struct job *job, const char *file, const struct record_outcome *outcome)
 {
-    struct fix_told told = {0};
+    struct cli_fix_result result = {0};
     struct base_buf text = {0};
-    if (!fix_told_read(&told, &job->subject, file))
+    if (!cli_fix_result_read(&result, &job->subject, file))
         return;
-    job->untold = told.untold;
-    const struct fix_times times = {.corrected_ns = told.simulated ? 0 : outcome->ran_ns,
-                                    .native_ns = job->native_ns};
-    fix_told_put(&told, &times, &text);
+    job->failure_unreported = result.failure_unreported;
+    const struct cli_fix_times times = {.corrected_ns = result.simulated ? 0 : outcome->ran_ns,
+                                        .native_ns = job->native_ns};
+    cli_fix_result_put(&result, &times, &text);
     say(job, &text);
     base_buf_fini(&text);
 }
@@ -275,24 +277,25 @@ static enum step run_corrected(struct job *job)
 {
     static const struct profile_setting corrected = {FIX_SETTING, "1"};
     const struct request *request = job->request;
-    struct watching_request watching = {0};
+    struct cli_watching_request watching = {0};
     struct record_outcome outcome = {0};
     enum step step = FAILED;
     const struct cli_option analyses = {.name = "analyses"};
-    watching_take_option(&watching, &analyses, "none");
-    if (!write_plan(job) || !runs_file(&job->runs, "corrected", ".glint", &job->corrected))
+    cli_watching_take_option(&watching, &analyses, "none");
+    if (!write_plan(job) || !cli_runs_file(&job->runs, "corrected", ".glint", &job->corrected))
         return FAILED;
     const char *output = request->output ? request->output : job->corrected.text;
-    const struct runs_request run = {.kept = request->verifies ? "corrected" : NULL,
-                                     .watched = true,
-                                     .watching = &watching,
-                                     .plan = job->plan.text,
-                                     .output = output,
-                                     .overwrite = request->force,
-                                     .nameless = !request->output, // for what is told at the end
-                                     .settings = &corrected,
-                                     .setting_count = 1};
-    if (runs_run(&job->runs, &run, &outcome)) {
+    const struct cli_runs_request run = {.kept = request->verifies ? "corrected" : NULL,
+                                         .watched = true,
+                                         .watching = &watching,
+                                         .plan = job->plan.text,
+                                         .output = output,
+                                         .overwrite = request->force,
+                                         .nameless =
+                                             !request->output, // for what is told at the end
+                                         .settings = &corrected,
+                                         .setting_count = 1};
+    if (cli_runs_run(&job->runs, &run, &outcome)) {
         const struct record_profile *profile = main_profile(&outcome, output);
         job->status = outcome.status;
         job->has_output = request->verifies;
@@ -313,7 +316,7 @@ static enum step run_corrected(struct job *job)
 static enum step run_as_it_is(struct job *job)
 {
     struct base_buf why = {0};
-    fix_subject_why_nothing(&job->subject, &why);
+    cli_fix_subject_why_nothing(&job->subject, &why);
     base_buf_puts(&why, job->has_output ? "; this is what the recorded run has printed"
                                         : "; the program is run as it is");
     if (job->request->output)
@@ -326,28 +329,28 @@ static enum step run_as_it_is(struct job *job)
 // Puts files back before the next run, where they are compared.
 static bool begin_alike(struct job *job)
 {
-    return !job->request->verifies || verify_put_back(&job->verify);
+    return !job->request->verifies || cli_verify_put_back(&job->verify);
 }
 
-static enum step run_native_of(struct job *job, enum verify_run run, int *status)
+static enum step run_native_of(struct job *job, enum cli_verify_run run, int *status)
 {
-    enum step step = begin_alike(job) ? run_natively(job, verify_run_name(run)) : FAILED;
+    enum step step = begin_alike(job) ? run_natively(job, cli_verify_run_name(run)) : FAILED;
     *status = job->status;
-    return step == GO_ON && !verify_keep_native(&job->verify, run) ? FAILED : step;
+    return step == GO_ON && !cli_verify_keep_native(&job->verify, run) ? FAILED : step;
 }
 
 static enum step verify_all(struct job *job, bool *same)
 {
     // The times that are compared are of the second native run, which finds files in memory, too.
-    enum step step = run_native_of(job, VERIFY_NATIVE, &job->ends.native);
+    enum step step = run_native_of(job, CLI_VERIFY_NATIVE, &job->ends.native);
     if (step == GO_ON)
-        step = run_native_of(job, VERIFY_AGAIN, &job->ends.again);
+        step = run_native_of(job, CLI_VERIFY_AGAIN, &job->ends.again);
     if (step == GO_ON)
         step = begin_alike(job) ? run_corrected(job) : FAILED;
     if (step != GO_ON)
         return step;
     job->ends.corrected = job->status;
-    if (!verify_compare(&job->verify, &job->ends, same, &job->verdict))
+    if (!cli_verify_compare(&job->verify, &job->ends, same, &job->verdict))
         return FAILED;
     if (!*same)
         job->shown = "native";
@@ -377,17 +380,17 @@ static enum step fix_program(struct job *job, bool *same)
 {
     const struct request *request = job->request;
     enum step step = GO_ON;
-    if (request->verifies && !verify_keep(&job->verify))
+    if (request->verifies && !cli_verify_keep(&job->verify))
         return FAILED;
     if (!request->profile)
         step = record_first(job);
     const char *profile = request->profile ? request->profile : job->recorded.text;
     if (step != GO_ON)
         return step;
-    if ((!request->profile && !fix_subject_load(&job->subject, profile, &request->choice)) ||
+    if ((!request->profile && !cli_fix_subject_load(&job->subject, profile, &request->choice)) ||
         (request->profile && !is_of_program(job->subject.profile, profile, job->runs.path.text)))
         return FAILED;
-    if (!fix_subject_places(&job->subject, ANALYZE_PATTERNS))
+    if (!cli_fix_subject_places(&job->subject, ANALYZE_PATTERNS))
         return run_as_it_is(job);
     return request->verifies ? verify_all(job, same) : run_compared(job);
 }
@@ -396,7 +399,8 @@ static enum step fix_program(struct job *job, bool *same)
 static int fix(struct job *job)
 {
     const struct request *request = job->request;
-    if (request->profile && !fix_subject_load(&job->subject, request->profile, &request->choice))
+    if (request->profile &&
+        !cli_fix_subject_load(&job->subject, request->profile, &request->choice))
         return CLI_OWN_FAILURE;
     const unsigned times = !request->profile + 1u +
                            (request->verifies ? 2u
@@ -405,17 +409,19 @@ static int fix(struct job *job)
     bool same = true;
     job->verify = request->verify;
     job->verify.runs = &job->runs;
-    enum step step = runs_begin(&job->runs, times, true) ? fix_program(job, &same) : FAILED;
+    enum step step = cli_runs_begin(&job->runs, times, true) ? fix_program(job, &same) : FAILED;
     if (step == FAILED && job->verify.kept)
-        verify_put_back(&job->verify);
+        cli_verify_put_back(&job->verify);
     signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
     // What the program has printed is the user's, also where glint fails.
-    if (job->has_output && !runs_show(&job->runs, job->shown))
+    if (job->has_output && !cli_runs_show(&job->runs, job->shown))
         step = FAILED;
     if (job->verdict.length && (!same || !request->quiet))
         cli_message("%s", job->verdict.text);
-    runs_end(&job->runs);
-    return step == FAILED || (job->untold && same) ? CLI_OWN_FAILURE : same ? -1 : DIFFERS;
+    cli_runs_end(&job->runs);
+    return step == FAILED || (job->failure_unreported && same) ? CLI_OWN_FAILURE
+           : same                                              ? -1
+                                                               : DIFFERS;
 }
 
 static int print_plan(struct job *job, char *program)
@@ -423,14 +429,14 @@ static int print_plan(struct job *job, char *program)
     const struct request *request = job->request;
     struct base_buf text = {0};
     struct base_buf path = {0};
-    bool good = fix_subject_load(&job->subject, request->profile, &request->choice);
+    bool good = cli_fix_subject_load(&job->subject, request->profile, &request->choice);
     if (good && program)
-        good = program_find(program, &path) &&
+        good = cli_program_find(program, &path) &&
                is_of_program(job->subject.profile, request->profile, path.text);
     if (good) {
-        if (fix_subject_why_nothing(&job->subject, &text))
+        if (cli_fix_subject_why_nothing(&job->subject, &text))
             base_buf_puts(&text, "\n\n");
-        fix_subject_put(&job->subject, &text);
+        cli_fix_subject_put(&job->subject, &text);
         good = cli_write(NULL, &text);
     }
     base_buf_fini(&text);
@@ -455,17 +461,18 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
         cli_message("which program? Try 'glint fix --help'");
         return CLI_OWN_FAILURE;
     }
-    if (request.output && !request.dry_run && !recording_can_write(request.output, request.force))
+    if (request.output && !request.dry_run &&
+        !cli_recording_can_write(request.output, request.force))
         return CLI_OWN_FAILURE;
     job.runs.program = request.program;
     job.runs.arguments = argv + first;
     int status = request.dry_run ? print_plan(&job, first < argc ? argv[first] : NULL) : fix(&job);
-    fix_subject_fini(&job.subject);
+    cli_fix_subject_fini(&job.subject);
     base_buf_fini(&job.recorded);
     base_buf_fini(&job.corrected);
     base_buf_fini(&job.plan);
     base_buf_fini(&job.verdict);
-    return status < 0 ? recording_end_as(job.status) : status;
+    return status < 0 ? cli_recording_end_as(job.status) : status;
 }
 
 const struct cli_verb cli_fix = {

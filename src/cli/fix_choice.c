@@ -40,14 +40,14 @@ static bool has_remedy(enum analyze_pattern pattern)
 }
 
 // Adds 1 to the marks of places that the word means. False after a message.
-static bool mark_word(const struct fix_subject *subject, const char *option, const char *word,
+static bool mark_word(const struct cli_fix_subject *subject, const char *option, const char *word,
                       unsigned char *marks)
 {
     const enum analyze_pattern pattern = find_pattern(word);
     bool any = pattern != ANALYZE_PATTERNS; // of a pattern there need not be one
     if (any && !has_remedy(pattern)) {
-        cli_message("--%s: glint fix has no remedy for %s; it has those for " FIX_PATTERNS, option,
-                    word);
+        cli_message("--%s: glint fix has no remedy for %s; it has those for " CLI_FIX_PATTERNS,
+                    option, word);
         return false;
     }
     for (size_t i = 0; i < subject->fix.places.count; i++) {
@@ -67,7 +67,7 @@ static bool mark_word(const struct fix_subject *subject, const char *option, con
     return any;
 }
 
-static bool mark_lists(const struct fix_subject *subject, const char *option,
+static bool mark_lists(const struct cli_fix_subject *subject, const char *option,
                        const char *const *lists, unsigned count, unsigned char *marks)
 {
     bool good = true;
@@ -85,7 +85,7 @@ static bool mark_lists(const struct fix_subject *subject, const char *option,
     return good;
 }
 
-static bool choose(struct fix_subject *subject, const struct fix_choice *choice)
+static bool choose(struct cli_fix_subject *subject, const struct cli_fix_choice *choice)
 {
     const size_t count = subject->fix.places.count;
     unsigned char *only = calloc(count + 1, 1), *except = calloc(count + 1, 1);
@@ -105,7 +105,7 @@ static bool choose(struct fix_subject *subject, const struct fix_choice *choice)
 
 // --- Loading -------------------------------------------------------------------------------------
 
-static enum base_code read_paths(struct fix_subject *subject, struct base_error *error)
+static enum base_code read_paths(struct cli_fix_subject *subject, struct base_error *error)
 {
     const size_t count = subject->fix.places.count;
     uint32_t *numbers = calloc(2 * count + 1, sizeof(*numbers));
@@ -134,7 +134,7 @@ static bool take_setting(void *user, const struct profile_setting *setting)
 }
 
 // How the profile was recorded; NULL: it does not say.
-static const char *setting_of(const struct fix_subject *subject, const char *name)
+static const char *setting_of(const struct cli_fix_subject *subject, const char *name)
 {
     struct wanted_setting wanted = {name, NULL};
     profile_each_setting(subject->profile, take_setting, &wanted, NULL);
@@ -142,7 +142,7 @@ static const char *setting_of(const struct fix_subject *subject, const char *nam
 }
 
 // What would make a plan from it worthless.
-static enum base_code judge(const struct fix_subject *subject, const char *file,
+static enum base_code judge(const struct cli_fix_subject *subject, const char *file,
                             struct base_error *error)
 {
     BASE_RETURN_IF(!profile_meta(subject->profile)->complete, error, BASE_INVALID,
@@ -154,8 +154,8 @@ static enum base_code judge(const struct fix_subject *subject, const char *file,
     return BASE_OK;
 }
 
-bool fix_subject_load(struct fix_subject *subject, const char *file,
-                      const struct fix_choice *choice)
+bool cli_fix_subject_load(struct cli_fix_subject *subject, const char *file,
+                          const struct cli_fix_choice *choice)
 {
     struct base_error error = {0};
     enum base_code code = profile_open(file, &subject->profile, &error);
@@ -180,7 +180,7 @@ bool fix_subject_load(struct fix_subject *subject, const char *file,
     return code == BASE_OK;
 }
 
-void fix_subject_fini(struct fix_subject *subject)
+void cli_fix_subject_fini(struct cli_fix_subject *subject)
 {
     report_paths_free(subject->paths);
     plan_fini(&subject->plan);
@@ -191,7 +191,7 @@ void fix_subject_fini(struct fix_subject *subject)
 
 // --- In words ------------------------------------------------------------------------------------
 
-uint64_t fix_subject_places(const struct fix_subject *subject, enum analyze_pattern pattern)
+uint64_t cli_fix_subject_places(const struct cli_fix_subject *subject, enum analyze_pattern pattern)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < subject->fix.places.count; i++) {
@@ -206,7 +206,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-static void put_path(const struct fix_subject *subject, uint32_t path, struct base_buf *out)
+static void put_path(const struct cli_fix_subject *subject, uint32_t path, struct base_buf *out)
 {
     const size_t before = out->length;
     report_paths_put(subject->paths, path, out);
@@ -215,7 +215,7 @@ static void put_path(const struct fix_subject *subject, uint32_t path, struct ba
 }
 
 // "step solver.cu:31 < main solver.cu:60: 400 calls, waited 1.2 s".
-static void put_place(const struct fix_subject *subject, const struct fix_place *place,
+static void put_place(const struct cli_fix_subject *subject, const struct fix_place *place,
                       struct base_buf *out)
 {
     base_buf_puts(out, "  ");
@@ -249,7 +249,7 @@ static void put_place(const struct fix_subject *subject, const struct fix_place 
     base_buf_putc(out, '\n');
 }
 
-static void put_left(const struct fix_subject *subject, struct base_buf *out)
+static void put_left(const struct cli_fix_subject *subject, struct base_buf *out)
 {
     static const char *const reasons[FIX_LEFT] = {
         [FIX_CHOSEN] = "as --only and --except say",
@@ -286,15 +286,15 @@ static void put_left(const struct fix_subject *subject, struct base_buf *out)
         base_buf_puts(out, "  nothing that waits\n");
 }
 
-void fix_subject_put(const struct fix_subject *subject, struct base_buf *out)
+void cli_fix_subject_put(const struct cli_fix_subject *subject, struct base_buf *out)
 {
-    uint64_t places = fix_subject_places(subject, ANALYZE_PATTERNS), patterns = 0;
+    uint64_t places = cli_fix_subject_places(subject, ANALYZE_PATTERNS), patterns = 0;
     for (unsigned i = 0; i < REMEDIES; i++)
-        patterns += fix_subject_places(subject, remedies[i].pattern) > 0;
+        patterns += cli_fix_subject_places(subject, remedies[i].pattern) > 0;
     base_buf_printf(out, "%llu remed%s at %llu place%s\n\n", (unsigned long long)patterns,
                     patterns == 1 ? "y" : "ies", (unsigned long long)places, plural(places));
     for (unsigned i = 0; i < REMEDIES; i++) {
-        if (!fix_subject_places(subject, remedies[i].pattern))
+        if (!cli_fix_subject_places(subject, remedies[i].pattern))
             continue;
         base_buf_printf(out, "%s: %s\n", analyze_pattern_word(remedies[i].pattern),
                         remedies[i].remedy);
@@ -307,10 +307,10 @@ void fix_subject_put(const struct fix_subject *subject, struct base_buf *out)
     put_left(subject, out);
 }
 
-bool fix_subject_why_nothing(const struct fix_subject *subject, struct base_buf *out)
+bool cli_fix_subject_why_nothing(const struct cli_fix_subject *subject, struct base_buf *out)
 {
     const char *tracking = setting_of(subject, "sync_tracking");
-    if (fix_subject_places(subject, ANALYZE_PATTERNS))
+    if (cli_fix_subject_places(subject, ANALYZE_PATTERNS))
         return false;
     base_buf_puts(out, "nothing to correct: ");
     if (!tracking || strcmp(tracking, "off") == 0)

@@ -9,20 +9,20 @@
 #include "report/report.h"
 
 // The patterns that have a remedy, for options.
-#define FIX_PATTERNS                                                         \
+#define CLI_FIX_PATTERNS                                                     \
     "unnecessary-sync misplaced-sync synchronous-transfer alloc-free-churn " \
     "early-allocation late-deallocation"
 
-enum { CHOICE_MOST_LISTS = 32 };
+enum { CLI_FIX_MOST_LISTS = 32 };
 
-struct fix_choice { // begins as {.thresholds = analyze_default_thresholds()}
-    const char *only[CHOICE_MOST_LISTS], *except[CHOICE_MOST_LISTS]; // patterns and places
+struct cli_fix_choice { // begins as {.thresholds = analyze_default_thresholds()}
+    const char *only[CLI_FIX_MOST_LISTS], *except[CLI_FIX_MOST_LISTS]; // patterns and places
     unsigned only_count, except_count;
     struct analyze_thresholds thresholds;
 };
 
 // A profile and the plan that is made of it.
-struct fix_subject { // begins as {0}
+struct cli_fix_subject { // begins as {0}
     struct profile *profile;
     struct analysis *analysis;
     struct fix fix;
@@ -30,19 +30,20 @@ struct fix_subject { // begins as {0}
     struct report_paths *paths;
 };
 
-// Opens the profile and makes the plan. False after a message; fix_subject_fini is needed also
+// Opens the profile and makes the plan. False after a message; cli_fix_subject_fini is needed also
 // then.
-bool fix_subject_load(struct fix_subject *subject, const char *file,
-                      const struct fix_choice *choice);
-void fix_subject_fini(struct fix_subject *subject);
+bool cli_fix_subject_load(struct cli_fix_subject *subject, const char *file,
+                          const struct cli_fix_choice *choice);
+void cli_fix_subject_fini(struct cli_fix_subject *subject);
 
 // Why there is nothing to correct, in a sentence. False: there is something.
-bool fix_subject_why_nothing(const struct fix_subject *subject, struct base_buf *out);
+bool cli_fix_subject_why_nothing(const struct cli_fix_subject *subject, struct base_buf *out);
 
 // The plan for people: each remedy and its places, what was recorded there, and what is left alone.
-void fix_subject_put(const struct fix_subject *subject, struct base_buf *out);
+void cli_fix_subject_put(const struct cli_fix_subject *subject, struct base_buf *out);
 
 // How many of the places that are not left have the pattern, or (ANALYZE_PATTERNS) any.
-uint64_t fix_subject_places(const struct fix_subject *subject, enum analyze_pattern pattern);
+uint64_t cli_fix_subject_places(const struct cli_fix_subject *subject,
+                                enum analyze_pattern pattern);
 
 #endif

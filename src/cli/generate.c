@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct cli_option generate_help = {'h', "help", NULL, "show this"};
+const struct cli_option cli_generate_help = {'h', "help", NULL, "show this"};
 
-enum generate_argument generate_argument_of(const struct cli_option *option)
+enum cli_generate_argument cli_generate_argument_of(const struct cli_option *option)
 {
     if (!option->argument || option->values || option->list)
-        return GENERATE_ANY;
-    return strcmp(option->argument, "FILE") == 0  ? GENERATE_FILE
-           : strcmp(option->argument, "DIR") == 0 ? GENERATE_FOLDER
-                                                  : GENERATE_ANY;
+        return CLI_GENERATE_ANY;
+    return strcmp(option->argument, "FILE") == 0  ? CLI_GENERATE_FILE
+           : strcmp(option->argument, "DIR") == 0 ? CLI_GENERATE_FOLDER
+                                                  : CLI_GENERATE_ANY;
 }
 
-enum generate_argument generate_rest_of(const struct cli_verb *verb)
+enum cli_generate_argument cli_generate_rest_of(const struct cli_verb *verb)
 {
-    return strstr(verb->arguments, "PROGRAM") ? GENERATE_PROGRAM
-           : verb->arguments[0]               ? GENERATE_FILE
-                                              : GENERATE_ANY;
+    return strstr(verb->arguments, "PROGRAM") ? CLI_GENERATE_PROGRAM
+           : verb->arguments[0]               ? CLI_GENERATE_FILE
+                                              : CLI_GENERATE_ANY;
 }
 
 static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
@@ -54,13 +54,13 @@ static bool generate(const char *what, const char *verb_name, struct base_buf *o
         return false;
     }
     if (strcmp(what, "man") == 0)
-        generate_man(verb, out);
+        cli_generate_man(verb, out);
     else if (strcmp(what, "bash") == 0)
-        generate_bash(out);
+        cli_generate_bash(out);
     else if (strcmp(what, "zsh") == 0)
-        generate_zsh(out);
+        cli_generate_zsh(out);
     else if (strcmp(what, "fish") == 0)
-        generate_fish(out);
+        cli_generate_fish(out);
     else if (strcmp(what, "verbs") == 0)
         put_verbs(out);
     else {

@@ -6,18 +6,23 @@
 #include "cli.h"
 
 // The row of --help, which every verb has beside its table.
-extern const struct cli_option generate_help;
+extern const struct cli_option cli_generate_help;
 
 // What an argument is, by what it is called.
-enum generate_argument { GENERATE_ANY, GENERATE_FILE, GENERATE_FOLDER, GENERATE_PROGRAM };
-enum generate_argument generate_argument_of(const struct cli_option *option);
+enum cli_generate_argument {
+    CLI_GENERATE_ANY,
+    CLI_GENERATE_FILE,
+    CLI_GENERATE_FOLDER,
+    CLI_GENERATE_PROGRAM
+};
+enum cli_generate_argument cli_generate_argument_of(const struct cli_option *option);
 // What follows the options of a verb.
-enum generate_argument generate_rest_of(const struct cli_verb *verb);
+enum cli_generate_argument cli_generate_rest_of(const struct cli_verb *verb);
 
 // A page's source for scdoc: of a verb, or of glint where it is NULL.
-void generate_man(const struct cli_verb *verb, struct base_buf *out);
-void generate_bash(struct base_buf *out);
-void generate_zsh(struct base_buf *out);
-void generate_fish(struct base_buf *out);
+void cli_generate_man(const struct cli_verb *verb, struct base_buf *out);
+void cli_generate_bash(struct base_buf *out);
+void cli_generate_zsh(struct base_buf *out);
+void cli_generate_fish(struct base_buf *out);
 
 #endif

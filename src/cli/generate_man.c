@@ -98,7 +98,7 @@ static void put_verb(const struct cli_verb *verb, struct base_buf *out)
     base_buf_puts(out, "# OPTIONS\n\n");
     for (const struct cli_option *option = verb->options; option->name; option++)
         put_option(out, option);
-    put_option(out, &generate_help);
+    put_option(out, &cli_generate_help);
     base_buf_puts(out, "# SEE ALSO\n\n*glint*(1)\n");
 }
 
@@ -134,7 +134,7 @@ static void put_glint(struct base_buf *out)
     base_buf_putc(out, '\n');
 }
 
-void generate_man(const struct cli_verb *verb, struct base_buf *out)
+void cli_generate_man(const struct cli_verb *verb, struct base_buf *out)
 {
     if (verb)
         put_verb(verb, out);

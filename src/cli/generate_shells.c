@@ -12,7 +12,7 @@ static void each_option(const struct cli_verb *verb, struct base_buf *out,
 {
     for (const struct cli_option *option = verb->options; option->name; option++)
         put(verb, option, out);
-    put(verb, &generate_help, out);
+    put(verb, &cli_generate_help, out);
 }
 
 static void each_verb(struct base_buf *out,
@@ -54,7 +54,7 @@ static void put_bash_argument(const struct cli_verb *verb, const struct cli_opti
                               struct base_buf *out)
 {
     static const char *const kinds[] = {
-        [GENERATE_ANY] = "any", [GENERATE_FILE] = "file", [GENERATE_FOLDER] = "folder"};
+        [CLI_GENERATE_ANY] = "any", [CLI_GENERATE_FILE] = "file", [CLI_GENERATE_FOLDER] = "folder"};
     if (!option->argument)
         return;
     base_buf_printf(out, "    %s--%s", verb->name, option->name);
@@ -63,7 +63,7 @@ static void put_bash_argument(const struct cli_verb *verb, const struct cli_opti
     base_buf_printf(out, ") echo '%s%s' ;;\n",
                     option->values ? "one "
                     : option->list ? "list "
-                                   : kinds[generate_argument_of(option)],
+                                   : kinds[cli_generate_argument_of(option)],
                     option->values ? option->values
                     : option->list ? option->list
                                    : "");
@@ -77,10 +77,10 @@ static void put_bash_arguments(const struct cli_verb *verb, struct base_buf *out
 static void put_bash_verb(const struct cli_verb *verb, struct base_buf *out)
 {
     static const char *const rests[] = {
-        [GENERATE_ANY] = "", [GENERATE_FILE] = "file", [GENERATE_PROGRAM] = "program"};
+        [CLI_GENERATE_ANY] = "", [CLI_GENERATE_FILE] = "file", [CLI_GENERATE_PROGRAM] = "program"};
     base_buf_printf(out, "    %s) options='", verb->name);
     each_option(verb, out, put_bash_option);
-    base_buf_printf(out, "' rest='%s' ;;\n", rests[generate_rest_of(verb)]);
+    base_buf_printf(out, "' rest='%s' ;;\n", rests[cli_generate_rest_of(verb)]);
 }
 
 static void put_name(const struct cli_verb *verb, struct base_buf *out)
@@ -89,7 +89,7 @@ static void put_name(const struct cli_verb *verb, struct base_buf *out)
 }
 
 // Words are taken from the line itself: bash cuts them at = and :, which values have.
-void generate_bash(struct base_buf *out)
+void cli_generate_bash(struct base_buf *out)
 {
     base_buf_puts(out, "# Completions of glint for bash, made by 'glint generate bash'.\n\n"
                        "# What the argument of an option is: _glint_argument VERB--OPTION.\n"
@@ -194,7 +194,7 @@ static void put_zsh_option(const struct cli_verb *verb, const struct cli_option 
         base_buf_putc(out, ':');
         put_zsh_text(out, option->argument);
         base_buf_putc(out, ':');
-        const enum generate_argument argument = generate_argument_of(option);
+        const enum cli_generate_argument argument = cli_generate_argument_of(option);
         if (option->values) {
             base_buf_putc(out, '(');
             put_zsh_text(out, option->values);
@@ -202,9 +202,9 @@ static void put_zsh_option(const struct cli_verb *verb, const struct cli_option 
         } else if (option->list) {
             base_buf_printf(out, "_values -s , %s %s", option->name, option->list);
         } else {
-            base_buf_puts(out, argument == GENERATE_FILE     ? "_files"
-                               : argument == GENERATE_FOLDER ? "_files -/"
-                                                             : " ");
+            base_buf_puts(out, argument == CLI_GENERATE_FILE     ? "_files"
+                               : argument == CLI_GENERATE_FOLDER ? "_files -/"
+                                                                 : " ");
         }
     }
     base_buf_puts(out, "' \\\n");
@@ -212,14 +212,14 @@ static void put_zsh_option(const struct cli_verb *verb, const struct cli_option 
 
 static void put_zsh_verb(const struct cli_verb *verb, struct base_buf *out)
 {
-    static const char *const rests[] = {[GENERATE_ANY] = "            && return\n",
-                                        [GENERATE_FILE] = "            '*:file:_files' && return\n",
-                                        [GENERATE_PROGRAM] =
-                                            "            '(-):program:_command_names -e' "
-                                            "'*::argument:_normal' && return\n"};
+    static const char *const rests[] = {
+        [CLI_GENERATE_ANY] = "            && return\n",
+        [CLI_GENERATE_FILE] = "            '*:file:_files' && return\n",
+        [CLI_GENERATE_PROGRAM] = "            '(-):program:_command_names -e' "
+                                 "'*::argument:_normal' && return\n"};
     base_buf_printf(out, "    %s)\n        _arguments -s \\\n", verb->name);
     each_option(verb, out, put_zsh_option);
-    base_buf_printf(out, "%s        ;;\n", rests[generate_rest_of(verb)]);
+    base_buf_printf(out, "%s        ;;\n", rests[cli_generate_rest_of(verb)]);
 }
 
 static void put_zsh_name(const struct cli_verb *verb, struct base_buf *out)
@@ -229,7 +229,7 @@ static void put_zsh_name(const struct cli_verb *verb, struct base_buf *out)
     base_buf_puts(out, "'\n");
 }
 
-void generate_zsh(struct base_buf *out)
+void cli_generate_zsh(struct base_buf *out)
 {
     base_buf_puts(out, "#compdef glint\n"
                        "# Completions of glint for zsh, made by 'glint generate zsh'.\n\n"
@@ -265,16 +265,16 @@ static void put_fish_option(const struct cli_verb *verb, const struct cli_option
     base_buf_printf(out, "complete -c glint -n '__glint_verb %s' -l %s", verb->name, option->name);
     if (option->letter)
         base_buf_printf(out, " -s %c", option->letter);
-    const enum generate_argument argument = generate_argument_of(option);
+    const enum cli_generate_argument argument = cli_generate_argument_of(option);
     if (option->values) {
         base_buf_puts(out, " -x -a '");
         put_fish_text(out, option->values);
         base_buf_putc(out, '\'');
     } else if (option->list) {
         base_buf_printf(out, " -x -a '(__fish_append , %s)'", option->list);
-    } else if (argument == GENERATE_FILE) {
+    } else if (argument == CLI_GENERATE_FILE) {
         base_buf_puts(out, " -r -F");
-    } else if (argument == GENERATE_FOLDER) {
+    } else if (argument == CLI_GENERATE_FOLDER) {
         base_buf_puts(out, " -x -a '(__fish_complete_directories)'");
     } else if (option->argument) {
         base_buf_puts(out, " -x");
@@ -292,15 +292,15 @@ static void put_fish_verb(const struct cli_verb *verb, struct base_buf *out)
     put_fish_text(out, verb->summary);
     base_buf_puts(out, "'\n");
     each_option(verb, out, put_fish_option);
-    if (generate_rest_of(verb) == GENERATE_PROGRAM)
+    if (cli_generate_rest_of(verb) == CLI_GENERATE_PROGRAM)
         base_buf_printf(out,
                         "complete -c glint -n '__glint_verb %s' -a '(__fish_complete_command)'\n",
                         verb->name);
-    else if (generate_rest_of(verb) == GENERATE_ANY)
+    else if (cli_generate_rest_of(verb) == CLI_GENERATE_ANY)
         base_buf_printf(out, "complete -c glint -n '__glint_verb %s' -f\n", verb->name);
 }
 
-void generate_fish(struct base_buf *out)
+void cli_generate_fish(struct base_buf *out)
 {
     base_buf_puts(out,
                   "# Completions of glint for fish, made by 'glint generate fish'.\n\n"

@@ -30,7 +30,7 @@ static void put_bool(struct base_json *json, const char *key, bool value)
     base_json_bool(json, value);
 }
 
-static void put_source(const struct kernel_view *view, const struct ptx_instr *instr,
+static void put_source(const struct cli_kernel_view *view, const struct ptx_instr *instr,
                        struct base_json *json)
 {
     const struct ptx_loc *loc = instr->loc;
@@ -80,7 +80,7 @@ static void put_deps(struct base_json *json, const char *key, uint16_t deps)
     base_json_end_array(json);
 }
 
-static void put_root(const struct kernel_view *view, const struct ptx_root *root,
+static void put_root(const struct cli_kernel_view *view, const struct ptx_root *root,
                      struct base_json *json)
 {
     static const char *const kinds[] = {"param", "variable", "load", "call", "other"};
@@ -101,7 +101,7 @@ static void put_root(const struct kernel_view *view, const struct ptx_root *root
     base_json_end_object(json);
 }
 
-static void put_site(const struct kernel_view *view, uint32_t index, struct base_json *json)
+static void put_site(const struct cli_kernel_view *view, uint32_t index, struct base_json *json)
 {
     const struct ptx_site *site = &view->sites[index];
     const struct ptx_affine *affine = view->facts->affine;
@@ -155,7 +155,7 @@ static void put_site(const struct kernel_view *view, uint32_t index, struct base
     base_buf_fini(&text);
 }
 
-static void put_loop(const struct kernel_view *view, uint32_t index, struct base_json *json)
+static void put_loop(const struct cli_kernel_view *view, uint32_t index, struct base_json *json)
 {
     const struct ptx_cfg *cfg = view->facts->cfg;
     const struct ptx_loop *loop = &cfg->loops[index];
@@ -189,7 +189,7 @@ static void put_loop(const struct kernel_view *view, uint32_t index, struct base
     base_buf_fini(&text);
 }
 
-void kernel_view_json(const struct kernel_view *view, struct base_json *json)
+void cli_kernel_view_json(const struct cli_kernel_view *view, struct base_json *json)
 {
     const struct ptx_function *function = view->function;
     base_json_begin_object(json);
@@ -206,8 +206,8 @@ void kernel_view_json(const struct kernel_view *view, struct base_json *json)
         put_number(json, "bytes", var->size_bytes);
         put_word(json, "source_type", view->param_types[i]);
         put_bool(json, "pointer", view->facts->provenance->param_is_pointer[i]);
-        put_bool(json, "read", view->param_use[i] & PARAM_READ);
-        put_bool(json, "written", view->param_use[i] & PARAM_WRITTEN);
+        put_bool(json, "read", view->param_use[i] & CLI_PARAM_READ);
+        put_bool(json, "written", view->param_use[i] & CLI_PARAM_WRITTEN);
         base_json_end_object(json);
     }
     base_json_end_array(json);
@@ -216,7 +216,7 @@ void kernel_view_json(const struct kernel_view *view, struct base_json *json)
     for (uint32_t i = 0; i < view->shared_count; i++) {
         base_json_begin_object(json);
         put_word(json, "name", view->shared[i]->name);
-        put_word(json, "demangled", kernel_view_name(view, view->shared[i]));
+        put_word(json, "demangled", cli_kernel_view_name(view, view->shared[i]));
         put_number(json, "bytes", view->shared[i]->size_bytes);
         put_number(json, "align", view->shared[i]->align);
         put_bool(json, "dynamic", view->shared[i]->size_bytes == 0);

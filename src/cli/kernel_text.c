@@ -11,23 +11,24 @@ enum { WIDEST_COLUMN = 32 };
 struct column {
     const char *header;
     bool right;
-    void (*cell)(const struct kernel_view *view, const struct ptx_site *site, struct base_buf *out);
+    void (*cell)(const struct cli_kernel_view *view, const struct ptx_site *site,
+                 struct base_buf *out);
 };
 
-static void cell_line(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_line(const struct cli_kernel_view *view, const struct ptx_site *site,
                       struct base_buf *out)
 {
-    kernel_view_line(view, site->instr, out);
+    cli_kernel_view_line(view, site->instr, out);
 }
 
-static void cell_access(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_access(const struct cli_kernel_view *view, const struct ptx_site *site,
                         struct base_buf *out)
 {
     (void)view;
     base_buf_puts(out, ptx_access_name((enum ptx_access)site->access));
 }
 
-static void cell_space(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_space(const struct cli_kernel_view *view, const struct ptx_site *site,
                        struct base_buf *out)
 {
     (void)view;
@@ -36,7 +37,7 @@ static void cell_space(const struct kernel_view *view, const struct ptx_site *si
         base_buf_puts(out, "*");
 }
 
-static void cell_bytes(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_bytes(const struct cli_kernel_view *view, const struct ptx_site *site,
                        struct base_buf *out)
 {
     (void)view;
@@ -46,27 +47,27 @@ static void cell_bytes(const struct kernel_view *view, const struct ptx_site *si
         base_buf_puts(out, "-");
 }
 
-static void cell_type(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_type(const struct cli_kernel_view *view, const struct ptx_site *site,
                       struct base_buf *out)
 {
     (void)view;
-    kernel_view_type(site, out);
+    cli_kernel_view_type(site, out);
 }
 
-static void cell_origin(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_origin(const struct cli_kernel_view *view, const struct ptx_site *site,
                         struct base_buf *out)
 {
-    kernel_view_origin(view, &site->origin, out);
+    cli_kernel_view_origin(view, &site->origin, out);
 }
 
-static void cell_class(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_class(const struct cli_kernel_view *view, const struct ptx_site *site,
                        struct base_buf *out)
 {
     (void)view;
     base_buf_puts(out, ptx_site_class_name((enum ptx_site_class)site->kind));
 }
 
-static void cell_depth(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_depth(const struct cli_kernel_view *view, const struct ptx_site *site,
                        struct base_buf *out)
 {
     (void)view;
@@ -75,7 +76,7 @@ static void cell_depth(const struct kernel_view *view, const struct ptx_site *si
         base_buf_putc(out, '=');
 }
 
-static void cell_address(const struct kernel_view *view, const struct ptx_site *site,
+static void cell_address(const struct cli_kernel_view *view, const struct ptx_site *site,
                          struct base_buf *out)
 {
     ptx_form_print(view->facts->affine, &site->form, &view->namer, out);
@@ -104,7 +105,7 @@ struct rows {
 };
 
 // Everything that the table shows of a site, its address without the constant.
-static char *likeness(const struct kernel_view *view, const struct ptx_site *site)
+static char *likeness(const struct cli_kernel_view *view, const struct ptx_site *site)
 {
     struct base_buf key = {0};
     struct ptx_site shifted = *site;
@@ -127,8 +128,8 @@ static struct row *add_row(struct rows *rows, const struct ptx_site *site)
 }
 
 // The row that a site belongs to; NULL when memory ran out.
-static struct row *find_row(const struct kernel_view *view, const struct ptx_site *site, bool all,
-                            struct rows *rows)
+static struct row *find_row(const struct cli_kernel_view *view, const struct ptx_site *site,
+                            bool all, struct rows *rows)
 {
     if (all)
         return add_row(rows, site);
@@ -149,7 +150,7 @@ static struct row *find_row(const struct kernel_view *view, const struct ptx_sit
     return row;
 }
 
-static void fill_cells(const struct kernel_view *view, struct row *row)
+static void fill_cells(const struct cli_kernel_view *view, struct row *row)
 {
     for (int c = 0; c < COLUMNS; c++) {
         struct base_buf cell = {0};
@@ -204,7 +205,7 @@ static void print_rows(const struct rows *rows, struct base_buf *out)
     }
 }
 
-static void print_sites(const struct kernel_view *view, bool all, struct base_buf *out)
+static void print_sites(const struct cli_kernel_view *view, bool all, struct base_buf *out)
 {
     struct rows rows = {0};
     for (uint32_t i = 0; i < view->site_count && !out->failed; i++) {
@@ -232,7 +233,7 @@ static void print_sites(const struct kernel_view *view, bool all, struct base_bu
     base_map_fini(&rows.by_text);
 }
 
-static void print_trip(const struct kernel_view *view, const struct ptx_trip *trip,
+static void print_trip(const struct cli_kernel_view *view, const struct ptx_trip *trip,
                        struct base_buf *out)
 {
     if (!trip->known) {
@@ -258,7 +259,7 @@ static void print_trip(const struct kernel_view *view, const struct ptx_trip *tr
     base_buf_puts(out, " times");
 }
 
-static void print_loops(const struct kernel_view *view, struct base_buf *out)
+static void print_loops(const struct cli_kernel_view *view, struct base_buf *out)
 {
     const struct ptx_cfg *cfg = view->facts->cfg;
     if (!cfg->loop_count)
@@ -272,7 +273,7 @@ static void print_loops(const struct kernel_view *view, struct base_buf *out)
             base_buf_puts(out, "  ");
         base_buf_printf(out, "i%u  ", i);
         if (header->instr_count)
-            kernel_view_line(view, header->instrs[0], out);
+            cli_kernel_view_line(view, header->instrs[0], out);
         base_buf_puts(out, "  runs ");
         print_trip(view, &view->facts->affine->trips[i], out);
         if (view->facts->uniformity->exit_deps[i] & PTX_DEP_ANY_THREAD)
@@ -281,7 +282,7 @@ static void print_loops(const struct kernel_view *view, struct base_buf *out)
     }
 }
 
-static void print_params(const struct kernel_view *view, struct base_buf *out)
+static void print_params(const struct cli_kernel_view *view, struct base_buf *out)
 {
     const struct ptx_function *function = view->function;
     static const char *const uses[] = {"", "read", "written", "read and written"};
@@ -301,7 +302,7 @@ static void print_params(const struct kernel_view *view, struct base_buf *out)
     }
 }
 
-static void print_shared(const struct kernel_view *view, struct base_buf *out)
+static void print_shared(const struct cli_kernel_view *view, struct base_buf *out)
 {
     if (!view->shared_count)
         return;
@@ -310,13 +311,13 @@ static void print_shared(const struct kernel_view *view, struct base_buf *out)
         const struct ptx_var *var = view->shared[i];
         if (var->size_bytes)
             base_buf_printf(out, "    %6llu B  %s\n", (unsigned long long)var->size_bytes,
-                            kernel_view_name(view, var));
+                            cli_kernel_view_name(view, var));
         else
-            base_buf_printf(out, "   dynamic  %s\n", kernel_view_name(view, var));
+            base_buf_printf(out, "   dynamic  %s\n", cli_kernel_view_name(view, var));
     }
 }
 
-void kernel_view_text(const struct kernel_view *view, bool all, struct base_buf *out)
+void cli_kernel_view_text(const struct cli_kernel_view *view, bool all, struct base_buf *out)
 {
     const struct ptx_attr *threads = ptx_function_attr(view->function, ".maxntid");
     base_buf_printf(out, "%s%s\n", view->function->is_entry ? "" : "device function ", view->title);

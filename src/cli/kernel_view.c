@@ -10,7 +10,7 @@
 
 // Splits the parameter list of a demangled name at its top-level commas. Where the number of pieces
 // is not that of the kernel's parameters, nobody knows which is which.
-static void split_types(struct kernel_view *view)
+static void split_types(struct cli_kernel_view *view)
 {
     uint32_t count = view->function->param_count;
     const char *close = strrchr(view->title, ')');
@@ -41,7 +41,7 @@ static void split_types(struct kernel_view *view)
     }
 }
 
-static void note_shared(struct kernel_view *view, const struct ptx_operand *operand)
+static void note_shared(struct cli_kernel_view *view, const struct ptx_operand *operand)
 {
     if (operand->kind == PTX_OPERAND_VAR && operand->var->space == PTX_SPACE_SHARED) {
         for (uint32_t i = 0; i < view->shared_count; i++) {
@@ -67,7 +67,7 @@ static uint32_t count_shared_uses(const struct ptx_function *function)
 // The map of names only caches, so a view stays const for those who read it.
 static const char *name_of(void *user, const struct ptx_var *var)
 {
-    struct kernel_view *view = user;
+    struct cli_kernel_view *view = user;
     uint64_t *slot = base_map_put(&view->names, (uintptr_t)var, NULL);
     if (!slot)
         return var->name;
@@ -81,13 +81,13 @@ static const char *name_of(void *user, const struct ptx_var *var)
     return *slot ? (const char *)(uintptr_t)*slot : var->name;
 }
 
-const char *kernel_view_name(const struct kernel_view *view, const struct ptx_var *var)
+const char *cli_kernel_view_name(const struct cli_kernel_view *view, const struct ptx_var *var)
 {
     return view->namer.var(view->namer.user, var);
 }
 
-enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *module,
-                                struct ptx_function *function, struct base_error *error)
+enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_module *module,
+                                    struct ptx_function *function, struct base_error *error)
 {
     memset(view, 0, sizeof(*view));
     view->module = module;
@@ -97,7 +97,7 @@ enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *mod
     if (code == BASE_OK)
         code = ptx_sites_find(view->facts, &view->sites, &view->site_count, error);
     if (code != BASE_OK) {
-        kernel_view_fini(view);
+        cli_kernel_view_fini(view);
         return code;
     }
     view->title = record_demangle(function->name);
@@ -105,7 +105,7 @@ enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *mod
     view->param_use = calloc((size_t)function->param_count + 1, sizeof(*view->param_use));
     view->shared = calloc((size_t)count_shared_uses(function) * 4 + 1, sizeof(*view->shared));
     if (!view->title || !view->param_types || !view->param_use || !view->shared) {
-        kernel_view_fini(view);
+        cli_kernel_view_fini(view);
         return base_no_memory_while(error, "looking at %s", function->name);
     }
     split_types(view);
@@ -116,9 +116,9 @@ enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *mod
             if (root->kind != PTX_ROOT_PARAM || root->index >= function->param_count)
                 continue;
             if (site->access != PTX_ACCESS_STORE)
-                view->param_use[root->index] |= PARAM_READ;
+                view->param_use[root->index] |= CLI_PARAM_READ;
             if (site->access != PTX_ACCESS_LOAD)
-                view->param_use[root->index] |= PARAM_WRITTEN;
+                view->param_use[root->index] |= CLI_PARAM_WRITTEN;
         }
     }
     for (struct ptx_stmt *stmt = function->first; stmt; stmt = stmt->next) {
@@ -129,7 +129,7 @@ enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *mod
     return BASE_OK;
 }
 
-void kernel_view_fini(struct kernel_view *view)
+void cli_kernel_view_fini(struct cli_kernel_view *view)
 {
     for (uint32_t i = 0; view->param_types && i < view->function->param_count; i++)
         free(view->param_types[i]);
@@ -151,8 +151,8 @@ static const char *file_name(const struct ptx_module *module, uint32_t file)
     return slash ? slash + 1 : path ? path : "?";
 }
 
-void kernel_view_line(const struct kernel_view *view, const struct ptx_instr *instr,
-                      struct base_buf *out)
+void cli_kernel_view_line(const struct cli_kernel_view *view, const struct ptx_instr *instr,
+                          struct base_buf *out)
 {
     const struct ptx_loc *loc = instr->loc;
     if (!loc || !loc->line) {
@@ -164,7 +164,7 @@ void kernel_view_line(const struct kernel_view *view, const struct ptx_instr *in
         base_buf_printf(out, " (at %u)", loc->at_line);
 }
 
-static void print_root(const struct kernel_view *view, const struct ptx_root *root,
+static void print_root(const struct cli_kernel_view *view, const struct ptx_root *root,
                        struct base_buf *out)
 {
     struct ptx_call call;
@@ -174,10 +174,10 @@ static void print_root(const struct kernel_view *view, const struct ptx_root *ro
         if (root->offset)
             base_buf_printf(out, "[%u]", root->offset);
         break;
-    case PTX_ROOT_VAR: base_buf_puts(out, kernel_view_name(view, root->var)); break;
+    case PTX_ROOT_VAR: base_buf_puts(out, cli_kernel_view_name(view, root->var)); break;
     case PTX_ROOT_LOAD:
         base_buf_puts(out, "loaded at ");
-        kernel_view_line(view, root->instr, out);
+        cli_kernel_view_line(view, root->instr, out);
         break;
     case PTX_ROOT_CALL:
         if (ptx_call_parts(root->instr, &call) && call.target->kind == PTX_OPERAND_FUNCTION)
@@ -189,8 +189,8 @@ static void print_root(const struct kernel_view *view, const struct ptx_root *ro
     }
 }
 
-void kernel_view_origin(const struct kernel_view *view, const struct ptx_origin *origin,
-                        struct base_buf *out)
+void cli_kernel_view_origin(const struct cli_kernel_view *view, const struct ptx_origin *origin,
+                            struct base_buf *out)
 {
     if (!origin->count)
         base_buf_puts(out, "?");
@@ -203,7 +203,7 @@ void kernel_view_origin(const struct kernel_view *view, const struct ptx_origin 
         base_buf_puts(out, " or others");
 }
 
-void kernel_view_type(const struct ptx_site *site, struct base_buf *out)
+void cli_kernel_view_type(const struct ptx_site *site, struct base_buf *out)
 {
     if (site->type.count > 1)
         base_buf_printf(out, "%u x ", site->type.count);

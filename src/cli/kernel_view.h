@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "ptx/ptx.h"
 
-struct kernel_view {
+struct cli_kernel_view {
     struct ptx_module *module;
     struct ptx_function *function;
     struct ptx_facts *facts;
@@ -21,27 +21,27 @@ struct kernel_view {
     struct ptx_namer namer;
 };
 
-enum { PARAM_READ = 1, PARAM_WRITTEN = 2 };
+enum { CLI_PARAM_READ = 1, CLI_PARAM_WRITTEN = 2 };
 
-enum base_code kernel_view_init(struct kernel_view *view, struct ptx_module *module,
-                                struct ptx_function *function, struct base_error *error);
-void kernel_view_fini(struct kernel_view *view);
+enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_module *module,
+                                    struct ptx_function *function, struct base_error *error);
+void cli_kernel_view_fini(struct cli_kernel_view *view);
 
 // A variable's name for people: of a mangled one, the last part.
-const char *kernel_view_name(const struct kernel_view *view, const struct ptx_var *var);
+const char *cli_kernel_view_name(const struct cli_kernel_view *view, const struct ptx_var *var);
 // "file.cu:12" of an instruction, or its line of PTX where there is no source; inlined code adds
 // where it was inlined at. Appends to out.
-void kernel_view_line(const struct kernel_view *view, const struct ptx_instr *instr,
-                      struct base_buf *out);
+void cli_kernel_view_line(const struct cli_kernel_view *view, const struct ptx_instr *instr,
+                          struct base_buf *out);
 // Where an address comes from: "p0", "tile", "loaded at file.cu:12", "malloc()".
-void kernel_view_origin(const struct kernel_view *view, const struct ptx_origin *origin,
-                        struct base_buf *out);
+void cli_kernel_view_origin(const struct cli_kernel_view *view, const struct ptx_origin *origin,
+                            struct base_buf *out);
 // "f32", "2 x f32", "pointer".
-void kernel_view_type(const struct ptx_site *site, struct base_buf *out);
+void cli_kernel_view_type(const struct ptx_site *site, struct base_buf *out);
 
 // The two formats. Text goes to out, sites that differ only by a constant in one row unless `all`
 // is asked for; JSON as one object into an open array.
-void kernel_view_text(const struct kernel_view *view, bool all, struct base_buf *out);
-void kernel_view_json(const struct kernel_view *view, struct base_json *json);
+void cli_kernel_view_text(const struct cli_kernel_view *view, bool all, struct base_buf *out);
+void cli_kernel_view_json(const struct cli_kernel_view *view, struct base_json *json);
 
 #endif

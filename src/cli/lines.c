@@ -178,13 +178,14 @@ static bool matches(const struct pattern *pattern, const line_array *lines, size
     return true;
 }
 
-bool lines_compare(const char *native, size_t native_bytes, const char *again, size_t again_bytes,
-                   const char *other, size_t other_bytes, struct lines_outcome *outcome)
+bool cli_lines_compare(const char *native, size_t native_bytes, const char *again,
+                       size_t again_bytes, const char *other, size_t other_bytes,
+                       struct cli_lines_outcome *outcome)
 {
     line_array one = {0}, two = {0}, third = {0};
     struct pattern pattern = {0};
     size_t item = 0;
-    *outcome = (struct lines_outcome){0};
+    *outcome = (struct cli_lines_outcome){0};
     bool good = split(native, native_bytes, &one) && split(again, again_bytes, &two) &&
                 split(other, other_bytes, &third);
     pattern.first = one.items;

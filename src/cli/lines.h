@@ -8,14 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct lines_outcome {
+struct cli_lines_outcome {
     bool same;
     size_t ignored; // lines of the native runs that were not compared
     size_t line;    // from which on it differs: of the first native text, counted from 1
 };
 
 // The three texts need not end with a newline and may hold any bytes. False when memory ran out.
-bool lines_compare(const char *native, size_t native_bytes, const char *again, size_t again_bytes,
-                   const char *other, size_t other_bytes, struct lines_outcome *outcome);
+bool cli_lines_compare(const char *native, size_t native_bytes, const char *again,
+                       size_t again_bytes, const char *other, size_t other_bytes,
+                       struct cli_lines_outcome *outcome);
 
 #endif

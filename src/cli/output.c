@@ -11,9 +11,9 @@
 
 enum { USUAL_WIDTH = 100, LEAST_WIDTH = 40, MOST_WIDTH = 1000 };
 
-bool output_put(void *user, const char *bytes, size_t length)
+bool cli_output_put(void *user, const char *bytes, size_t length)
 {
-    struct output *output = user;
+    struct cli_output *output = user;
     if (length && fwrite(bytes, length, 1, output->file) != 1) {
         output->error = errno;
         return false;
@@ -34,7 +34,7 @@ static unsigned width_of(FILE *file)
     return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : (unsigned)width;
 }
 
-struct report_style output_style(FILE *file)
+struct report_style cli_output_style(FILE *file)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
     const unsigned width = width_of(file);
@@ -44,31 +44,31 @@ struct report_style output_style(FILE *file)
                                            !(terminal && strcmp(terminal, "dumb") == 0)};
 }
 
-bool output_is_file(const char *one, const char *other)
+bool cli_output_is_file(const char *one, const char *other)
 {
     struct stat a, b;
     return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
            a.st_ino == b.st_ino;
 }
 
-bool output_write(const char *path, const char *const *inputs, unsigned input_count,
-                  output_report *report, void *user)
+bool cli_output_write(const char *path, const char *const *inputs, unsigned input_count,
+                      cli_output_report *report, void *user)
 {
     const bool to_stdout = !path || strcmp(path, "-") == 0;
     for (unsigned i = 0; i < input_count && !to_stdout; i++) {
-        if (output_is_file(path, inputs[i])) {
+        if (cli_output_is_file(path, inputs[i])) {
             cli_message("%s is the profile itself", path);
             return false;
         }
     }
-    struct output output = {.file = to_stdout ? stdout : fopen(path, "w")};
+    struct cli_output output = {.file = to_stdout ? stdout : fopen(path, "w")};
     if (!output.file) {
         cli_message("cannot write %s: %m", path);
         return false;
     }
-    const struct report_style style = output_style(output.file);
+    const struct report_style style = cli_output_style(output.file);
     struct base_error error = {0};
-    const enum base_code code = report(user, &style, output_put, &output, &error);
+    const enum base_code code = report(user, &style, cli_output_put, &output, &error);
     if ((to_stdout ? fflush(stdout) : fclose(output.file)) != 0 && !output.error)
         output.error = errno;
     if (output.error)

@@ -16,15 +16,15 @@
 #include "plan/plan.h"
 #include "record/record.h"
 
-// One of the words in PROGRAM_OPTIONS.
-static bool take_device(struct program_request *request, const char *argument)
+// One of the words in CLI_PROGRAM_OPTIONS.
+static bool take_device(struct cli_program_request *request, const char *argument)
 {
     request->preset = NULL;
     if (strcmp(argument, "auto") == 0 || strcmp(argument, "gpu") == 0) {
-        request->device = argument[0] == 'a' ? PROGRAM_DEVICE_AUTO : PROGRAM_DEVICE_GPU;
+        request->device = argument[0] == 'a' ? CLI_PROGRAM_DEVICE_AUTO : CLI_PROGRAM_DEVICE_GPU;
         return true;
     }
-    request->device = PROGRAM_DEVICE_SIM;
+    request->device = CLI_PROGRAM_DEVICE_SIM;
     if (strcmp(argument, "sim") == 0)
         return true;
     const char *name;
@@ -37,8 +37,8 @@ static bool take_device(struct program_request *request, const char *argument)
     return request->preset != NULL;
 }
 
-bool program_take_option(struct program_request *request, const struct cli_option *option,
-                         const char *argument)
+bool cli_program_take_option(struct cli_program_request *request, const struct cli_option *option,
+                             const char *argument)
 {
     char *end;
     switch (option->letter) {
@@ -56,7 +56,7 @@ bool program_take_option(struct program_request *request, const struct cli_optio
     }
 }
 
-bool program_find(const char *name, struct base_buf *path)
+bool cli_program_find(const char *name, struct base_buf *path)
 {
     if (strchr(name, '/')) {
         base_buf_puts(path, name);
@@ -93,7 +93,7 @@ bool program_find(const char *name, struct base_buf *path)
     return false;
 }
 
-bool program_library_folder(struct base_buf *folder)
+bool cli_program_library_folder(struct base_buf *folder)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -112,7 +112,7 @@ bool program_library_folder(struct base_buf *folder)
 // Those of the simulated GPU lie in "/sim". One of the libraries is looked for.
 static bool find_libraries(struct base_buf *folder, const char *where, const char *library)
 {
-    if (!program_library_folder(folder)) {
+    if (!cli_program_library_folder(folder)) {
         cli_message(folder->failed ? "out of memory" : "cannot find glint's own place: %m");
         return false;
     }
@@ -244,7 +244,7 @@ static void add_preload(struct base_buf *list, const char *folder, const char *n
     base_buf_puts(list, name);
 }
 
-static bool set_environment(const struct program_request *request,
+static bool set_environment(const struct cli_program_request *request,
                             const struct gpusim_program *program, const char *folder)
 {
     static const char allow_preload[] = "verify_asan_link_order=0";
@@ -271,7 +271,7 @@ static bool set_environment(const struct program_request *request,
     return good;
 }
 
-static bool prepare_simulation(const struct program_request *request, const char *path)
+static bool prepare_simulation(const struct cli_program_request *request, const char *path)
 {
     struct base_error error = {0};
     struct gpusim_program program;
@@ -309,7 +309,7 @@ static bool set_nvtx(const char *folder)
 // Puts libglint.so before all else that is loaded, so that it stands between program and driver;
 // and where pages are to be closed, also by a plan, what stands before the C library. Before MPI
 // only where there is one: a program that looks for it must find none.
-static bool prepare_watching(const struct program_request *request, const char *path)
+static bool prepare_watching(const struct cli_program_request *request, const char *path)
 {
     const char *plan = getenv(PLAN_VARIABLE);
     const bool first_uses = request->first_uses || (plan && *plan);
@@ -331,21 +331,22 @@ static bool prepare_watching(const struct program_request *request, const char *
     return good;
 }
 
-bool program_prepare(struct program_request *request, const char *name, struct base_buf *path)
+bool cli_program_prepare(struct cli_program_request *request, const char *name,
+                         struct base_buf *path)
 {
     bool falls_back = false;
-    if (request->device == PROGRAM_DEVICE_AUTO) {
+    if (request->device == CLI_PROGRAM_DEVICE_AUTO) {
         request->device =
-            access("/dev/nvidiactl", F_OK) == 0 ? PROGRAM_DEVICE_GPU : PROGRAM_DEVICE_SIM;
-        falls_back = request->device == PROGRAM_DEVICE_SIM;
+            access("/dev/nvidiactl", F_OK) == 0 ? CLI_PROGRAM_DEVICE_GPU : CLI_PROGRAM_DEVICE_SIM;
+        falls_back = request->device == CLI_PROGRAM_DEVICE_SIM;
     }
-    if (request->device == PROGRAM_DEVICE_GPU && (request->workers || request->log))
+    if (request->device == CLI_PROGRAM_DEVICE_GPU && (request->workers || request->log))
         cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
-    bool good = program_find(name, path);
+    bool good = cli_program_find(name, path);
     if (path->failed)
         cli_no_memory();
     good &= !path->failed;
-    if (good && request->device == PROGRAM_DEVICE_SIM)
+    if (good && request->device == CLI_PROGRAM_DEVICE_SIM)
         good = prepare_simulation(request, path->text);
     if (good && falls_back && !request->quiet)
         cli_message("no GPU here: using the simulated GPU (times are not real)");

@@ -56,7 +56,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 }
 
 // Where the output of all modules comes together.
-struct output {
+struct cli_output {
     struct base_buf text;
     struct base_json kernels; // two JSON documents in the making: kernels, and device functions
     struct base_buf kernels_text;
@@ -72,7 +72,7 @@ static bool is_wanted(const struct request *request, const char *name, const cha
 }
 
 static enum base_code show_function(const struct request *request, struct ptx_module *module,
-                                    struct ptx_function *function, struct output *output,
+                                    struct ptx_function *function, struct cli_output *output,
                                     struct base_error *error)
 {
     char *title = record_demangle(function->name);
@@ -80,16 +80,16 @@ static enum base_code show_function(const struct request *request, struct ptx_mo
     free(title);
     if (!wanted)
         return BASE_OK;
-    struct kernel_view view;
-    enum base_code code = kernel_view_init(&view, module, function, error);
+    struct cli_kernel_view view;
+    enum base_code code = cli_kernel_view_init(&view, module, function, error);
     if (code != BASE_OK)
         return code;
     if (request->format == FORMAT_TEXT)
-        kernel_view_text(&view, request->all, &output->text);
+        cli_kernel_view_text(&view, request->all, &output->text);
     else
-        kernel_view_json(&view, function->is_entry ? &output->kernels : &output->functions);
+        cli_kernel_view_json(&view, function->is_entry ? &output->kernels : &output->functions);
     output->shown++;
-    kernel_view_fini(&view);
+    cli_kernel_view_fini(&view);
     return BASE_OK;
 }
 
@@ -108,7 +108,8 @@ static void print_heading(const struct ptx_module *module, const struct fatbin_e
 }
 
 static enum base_code show_module(const struct request *request, const struct fatbin_entry *entry,
-                                  const char *name, struct output *output, struct base_error *error)
+                                  const char *name, struct cli_output *output,
+                                  struct base_error *error)
 {
     char *text;
     size_t length;
@@ -146,7 +147,7 @@ static bool arch_is(const struct fatbin_entry *entry, const char *wanted)
 }
 
 static enum base_code show_image(const struct request *request, const struct fatbin_image *image,
-                                 struct output *output, struct base_error *error)
+                                 struct cli_output *output, struct base_error *error)
 {
     enum base_code code = fatbin_require_ptx(image, error);
     size_t modules = 0, seen = 0;
@@ -175,7 +176,7 @@ static enum base_code show_image(const struct request *request, const struct fat
     return code;
 }
 
-static void finish_json(struct output *output)
+static void finish_json(struct cli_output *output)
 {
     base_json_end_array(&output->kernels);
     base_json_end_array(&output->functions);
@@ -193,7 +194,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     struct request request = {.format = FORMAT_TEXT};
     struct base_error error = {0};
     struct fatbin_image *image = NULL;
-    struct output output = {0};
+    struct cli_output output = {0};
     int status = CLI_FAILURE;
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2) {

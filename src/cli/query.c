@@ -35,7 +35,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 }
 
 // The result on its way out. `text` collects what is handed to stdout piece by piece.
-struct output {
+struct cli_output {
     enum format format;
     unsigned columns;
     char **names;
@@ -49,7 +49,7 @@ struct output {
     struct base_json json;
 };
 
-static void send_out(struct output *output, size_t at_least)
+static void send_out(struct cli_output *output, size_t at_least)
 {
     if (output->text.failed)
         output->failed = true;
@@ -120,7 +120,7 @@ static void put_csv(struct base_buf *out, struct base_str text)
     base_buf_fini(&visible);
 }
 
-static void put_separated(struct output *output, unsigned column, struct base_str text)
+static void put_separated(struct cli_output *output, unsigned column, struct base_str text)
 {
     bool csv = output->format == FORMAT_CSV;
     if (column)
@@ -139,7 +139,7 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static void put_table_row(struct output *output, char *const *cells)
+static void put_table_row(struct cli_output *output, char *const *cells)
 {
     size_t start = output->text.length;
     for (unsigned i = 0; i < output->columns; i++) {
@@ -160,7 +160,7 @@ static void put_table_row(struct output *output, char *const *cells)
 }
 
 // Writes the names of the columns and the rows that waited.
-static void decide(struct output *output)
+static void decide(struct cli_output *output)
 {
     if (output->decided)
         return;
@@ -180,7 +180,7 @@ static void decide(struct output *output)
         put_table_row(output, &output->ahead.items[cell]);
 }
 
-static void drop_ahead(struct output *output)
+static void drop_ahead(struct cli_output *output)
 {
     for (size_t i = 0; i < output->ahead.count; i++)
         free(output->ahead.items[i]);
@@ -188,7 +188,7 @@ static void drop_ahead(struct output *output)
 }
 
 // A table's row: kept until the widths are known.
-static void add_table_row(struct output *output, const struct profile_cell *cells)
+static void add_table_row(struct cli_output *output, const struct profile_cell *cells)
 {
     for (unsigned i = 0; i < output->columns && !output->failed; i++) {
         struct base_buf raw = {0}, text = {0};
@@ -217,7 +217,7 @@ static void add_table_row(struct output *output, const struct profile_cell *cell
     }
 }
 
-static void add_json_row(struct output *output, const struct profile_cell *cells)
+static void add_json_row(struct cli_output *output, const struct profile_cell *cells)
 {
     base_json_begin_object(&output->json);
     for (unsigned i = 0; i < output->columns; i++) {
@@ -245,7 +245,7 @@ static void add_json_row(struct output *output, const struct profile_cell *cells
 
 static bool take_columns(void *user, unsigned count, const char *const *names)
 {
-    struct output *output = user;
+    struct cli_output *output = user;
     output->columns = count;
     output->names = calloc(count + 1, sizeof(*output->names));
     output->widths = calloc(count + 1, sizeof(*output->widths));
@@ -275,7 +275,7 @@ static bool take_columns(void *user, unsigned count, const char *const *names)
 
 static bool take_row(void *user, unsigned count, const struct profile_cell *cells)
 {
-    struct output *output = user;
+    struct cli_output *output = user;
     if (output->format == FORMAT_TABLE) {
         add_table_row(output, cells);
     } else if (output->format == FORMAT_JSON) {
@@ -295,7 +295,7 @@ static bool take_row(void *user, unsigned count, const struct profile_cell *cell
 }
 
 // What is still to be written; false where writing failed, which it says.
-static bool finish(struct output *output)
+static bool finish(struct cli_output *output)
 {
     if (output->format == FORMAT_TABLE && output->columns)
         decide(output);
@@ -312,7 +312,7 @@ static bool finish(struct output *output)
     return !output->failed;
 }
 
-static void fini(struct output *output)
+static void fini(struct cli_output *output)
 {
     drop_ahead(output);
     base_array_fini(&output->ahead);
@@ -332,7 +332,7 @@ static int query(enum format format, const char *path, const char *sql)
         cli_error(&error);
         return CLI_FAILURE;
     }
-    struct output output = {.format = format};
+    struct cli_output output = {.format = format};
     struct profile_sink sink = {take_columns, take_row, &output};
     enum base_code code = profile_query(profile, sql, &sink, &error);
     bool good = (code != BASE_OK && output.columns == 0) || finish(&output);

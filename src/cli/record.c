@@ -13,8 +13,8 @@
 #include "watching.h"
 
 struct request {
-    struct program_request program;
-    struct watching_request watching;
+    struct cli_program_request program;
+    struct cli_watching_request watching;
     const char *output;
     bool force, quiet, no_times;
 };
@@ -25,8 +25,8 @@ static const struct cli_option options[] = {
     {'t', "gpu-times", "on|off", "when the GPU did what; on unless told: costs two events a call",
      .values = "on off"},
     {'q', "quiet", NULL, "say nothing but errors"},
-    WATCHING_OPTIONS,
-    PROGRAM_OPTIONS,
+    CLI_WATCHING_OPTIONS,
+    CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
 
@@ -39,9 +39,9 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'q': request->quiet = request->program.quiet = true; return true;
     case 't': request->no_times = strcmp(argument, "off") == 0; return true;
     default:
-        return watching_has_option(option)
-                   ? watching_take_option(&request->watching, option, argument)
-                   : program_take_option(&request->program, option, argument);
+        return cli_watching_has_option(option)
+                   ? cli_watching_take_option(&request->watching, option, argument)
+                   : cli_program_take_option(&request->program, option, argument);
     }
 }
 
@@ -61,9 +61,9 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct base_error error = {0};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
-    const bool prepared = watching_prepare(&request.watching);
-    request.program.first_uses = prepared && watching_has_first_uses(&request.watching);
-    if (prepared && program_prepare(&request.program, argv[first], &path) &&
+    const bool prepared = cli_watching_prepare(&request.watching);
+    request.program.first_uses = prepared && cli_watching_has_first_uses(&request.watching);
+    if (prepared && cli_program_prepare(&request.program, argv[first], &path) &&
         setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
         struct record_request recording = {.path = path.text,
                                            .arguments = argv + first,
@@ -71,13 +71,13 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                            .overwrite = request.force,
                                            .settings = request.watching.settings,
                                            .setting_count = request.watching.setting_count};
-        if (recording_run(&recording, &outcome, &error) == BASE_OK) {
+        if (cli_recording_run(&recording, &outcome, &error) == BASE_OK) {
             signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
-            recording_tell(&outcome, &recording, request.quiet);
-            if (recording_has_profile(&outcome))
-                status = recording_end_as(outcome.status);
+            cli_recording_report(&outcome, &recording, request.quiet);
+            if (cli_recording_has_profile(&outcome))
+                status = cli_recording_end_as(outcome.status);
         } else {
-            recording_tell_failure(&recording, &error);
+            cli_recording_report_failure(&recording, &error);
         }
         record_outcome_fini(&outcome);
     }

@@ -42,8 +42,8 @@ static void end_progress(const struct progress *progress)
         fputs("\r\033[K", stderr);
 }
 
-enum base_code recording_run(struct record_request *request, struct record_outcome *outcome,
-                             struct base_error *error)
+enum base_code cli_recording_run(struct record_request *request, struct record_outcome *outcome,
+                                 struct base_error *error)
 {
     struct progress progress = {.on_terminal = isatty(STDERR_FILENO)};
     request->progress = show_progress;
@@ -72,8 +72,8 @@ static void tell_profile(const struct record_profile *profile, bool quiet)
         cli_message("%s holds what was written before that", profile->path);
 }
 
-void recording_tell(const struct record_outcome *outcome, const struct record_request *request,
-                    bool quiet)
+void cli_recording_report(const struct record_outcome *outcome,
+                          const struct record_request *request, bool quiet)
 {
     if (outcome->output_instead && outcome->profile_count)
         cli_message("%s is being written by another glint: the profile is %s", request->output,
@@ -91,7 +91,8 @@ void recording_tell(const struct record_outcome *outcome, const struct record_re
                     outcome->left_behind);
 }
 
-void recording_tell_failure(const struct record_request *request, const struct base_error *error)
+void cli_recording_report_failure(const struct record_request *request,
+                                  const struct base_error *error)
 {
     struct stat status;
     const bool replaceable = error->code == BASE_CONFLICT && request->output &&
@@ -102,20 +103,20 @@ void recording_tell_failure(const struct record_request *request, const struct b
         cli_error(error);
 }
 
-bool recording_can_write(const char *output, bool overwrite)
+bool cli_recording_can_write(const char *output, bool overwrite)
 {
     struct base_error error = {0};
     struct profile_place *place = NULL;
     bool taken;
     const bool good = profile_reserve(output, overwrite, &place, &taken, &error) == BASE_OK;
     if (!good && !taken) // else another name will be taken
-        recording_tell_failure(&(struct record_request){.output = output, .overwrite = overwrite},
-                               &error);
+        cli_recording_report_failure(
+            &(struct record_request){.output = output, .overwrite = overwrite}, &error);
     profile_release(place);
     return good || taken;
 }
 
-bool recording_has_profile(const struct record_outcome *outcome)
+bool cli_recording_has_profile(const struct record_outcome *outcome)
 {
     for (uint32_t i = 0; i < outcome->profile_count; i++) {
         if (outcome->profiles[i].made)
@@ -124,7 +125,7 @@ bool recording_has_profile(const struct record_outcome *outcome)
     return outcome->profile_count == 0;
 }
 
-int recording_end_as(int status)
+int cli_recording_end_as(int status)
 {
     if (!WIFSIGNALED(status))
         return WEXITSTATUS(status);

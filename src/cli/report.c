@@ -129,23 +129,23 @@ static char *newest_profile(void)
 // --- Formats -------------------------------------------------------------------------------------
 
 static enum base_code write_text(const struct request *request, struct profile *profile,
-                                 struct output *output, struct base_error *error)
+                                 struct cli_output *output, struct base_error *error)
 {
-    const struct report_style style = output_style(output->file);
-    return report_text(profile, &request->thresholds, &request->choice, &style, output_put, output,
-                       error);
+    const struct report_style style = cli_output_style(output->file);
+    return report_text(profile, &request->thresholds, &request->choice, &style, cli_output_put,
+                       output, error);
 }
 
 static enum base_code write_json(const struct request *request, struct profile *profile,
-                                 struct output *output, struct base_error *error)
+                                 struct cli_output *output, struct base_error *error)
 {
-    return report_json(profile, &request->thresholds, output_put, output, error);
+    return report_json(profile, &request->thresholds, cli_output_put, output, error);
 }
 
 static enum base_code write_html(const struct request *request, struct profile *profile,
-                                 struct output *output, struct base_error *error)
+                                 struct cli_output *output, struct base_error *error)
 {
-    return report_html(profile, &request->thresholds, output_put, output, error);
+    return report_html(profile, &request->thresholds, cli_output_put, output, error);
 }
 
 // The absolute path of the root of the sources.
@@ -166,18 +166,19 @@ static enum base_code find_root(const struct request *request, struct base_buf *
 }
 
 static enum base_code write_sarif(const struct request *request, struct profile *profile,
-                                  struct output *output, struct base_error *error)
+                                  struct cli_output *output, struct base_error *error)
 {
     struct base_buf root = {0};
     enum base_code code = find_root(request, &root, error);
     if (code == BASE_OK)
-        code = report_sarif(profile, &request->thresholds, root.text, output_put, output, error);
+        code =
+            report_sarif(profile, &request->thresholds, root.text, cli_output_put, output, error);
     base_buf_fini(&root);
     return code;
 }
 
 // Behind what is there already.
-static enum base_code open_summary(const char *path, struct output *file,
+static enum base_code open_summary(const char *path, struct cli_output *file,
                                    struct report_summary *summary, struct base_error *error)
 {
     struct stat status;
@@ -186,25 +187,25 @@ static enum base_code open_summary(const char *path, struct output *file,
                    "cannot write %s: %s", path, strerror(errno));
     const size_t used = (size_t)status.st_size;
     *summary = (struct report_summary){
-        output_put, file, used < REPORT_SUMMARY_BYTES ? REPORT_SUMMARY_BYTES - used : 0};
+        cli_output_put, file, used < REPORT_SUMMARY_BYTES ? REPORT_SUMMARY_BYTES - used : 0};
     return BASE_OK;
 }
 
 // The summary goes to the file that the host names, or, where there is no host, behind the
 // annotations.
 static enum base_code write_github(const struct request *request, struct profile *profile,
-                                   struct output *output, struct base_error *error)
+                                   struct cli_output *output, struct base_error *error)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
-    struct output file = {.file = NULL};
-    struct report_summary summary = {output_put, output, REPORT_SUMMARY_BYTES};
+    struct cli_output file = {.file = NULL};
+    struct report_summary summary = {cli_output_put, output, REPORT_SUMMARY_BYTES};
     struct base_buf root = {0};
     enum base_code code = find_root(request, &root, error);
     if (code == BASE_OK && path && path[0])
         code = open_summary(path, &file, &summary, error);
     if (code == BASE_OK)
-        code = report_github(profile, &request->thresholds, root.text, output_put, output, &summary,
-                             error);
+        code = report_github(profile, &request->thresholds, root.text, cli_output_put, output,
+                             &summary, error);
     if (file.file && fclose(file.file) != 0 && !file.error)
         file.error = errno;
     if (file.error)
@@ -214,17 +215,17 @@ static enum base_code write_github(const struct request *request, struct profile
 }
 
 static enum base_code write_perfetto(const struct request *request, struct profile *profile,
-                                     struct output *output, struct base_error *error)
+                                     struct cli_output *output, struct base_error *error)
 {
     BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
                    "a trace is not for terminals: name a file with --output, or pipe it");
-    return report_perfetto(profile, &request->thresholds, output_put, output, error);
+    return report_perfetto(profile, &request->thresholds, cli_output_put, output, error);
 }
 
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct request *request, struct profile *profile,
-                            struct output *output, struct base_error *error);
+                            struct cli_output *output, struct base_error *error);
 } formats[] = {
     {"text", write_text},   {"json", write_json},     {"html", write_html},
     {"sarif", write_sarif}, {"github", write_github}, {"perfetto", write_perfetto},
@@ -250,7 +251,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
                                                               : &request->source_root;
     switch (option->letter) {
     case 'f': return take_format(request, argument);
-    case 't': return thresholds_take(&request->thresholds, argument);
+    case 't': return cli_thresholds_take(&request->thresholds, argument);
     case 'v': request->choice.verbose = true; return true;
     case 'n': return take_limit(request, argument);
     case 'p': return take_patterns(request, argument);
@@ -283,7 +284,7 @@ static bool report(const struct request *request, const char *path)
         cli_error(&error);
         return false;
     }
-    const bool good = output_write(request->output, &path, 1, write_report, &job);
+    const bool good = cli_output_write(request->output, &path, 1, write_report, &job);
     profile_close(job.profile);
     return good;
 }

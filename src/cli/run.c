@@ -8,21 +8,21 @@
 
 static const struct cli_option options[] = {
     {'q', "quiet", NULL, "say nothing but errors"},
-    PROGRAM_OPTIONS,
+    CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    struct program_request *request = user;
+    struct cli_program_request *request = user;
     if (option->letter == 'q')
         return request->quiet = true;
-    return program_take_option(request, option, argument);
+    return cli_program_take_option(request, option, argument);
 }
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct program_request request = {.device = PROGRAM_DEVICE_AUTO};
+    struct cli_program_request request = {.device = CLI_PROGRAM_DEVICE_AUTO};
     int first = cli_options(verb, argc, argv, take_option, &request);
     if (first == -2)
         return 0;
@@ -33,7 +33,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         return CLI_OWN_FAILURE;
     }
     struct base_buf path = {0};
-    if (program_prepare(&request, argv[first], &path)) {
+    if (cli_program_prepare(&request, argv[first], &path)) {
         execvp(path.text, argv + first); // has a slash, so nothing is searched for; but a script
         cli_message("cannot run %s: %m", argv[first]); // without #! is given to the shell
     }

@@ -60,12 +60,12 @@ static bool set_environment(char *const *variables)
 }
 
 // What the program is to find in its environment, with glint in it or without.
-static bool prepare(struct runs *runs, bool watched, char ***kept)
+static bool prepare(struct cli_runs *runs, bool watched, char ***kept)
 {
     runs->program.watched = runs->program.first_uses = watched;
     base_buf_clear(&runs->path);
     if (!set_environment(runs->as_was) ||
-        !program_prepare(&runs->program, runs->arguments[0], &runs->path))
+        !cli_program_prepare(&runs->program, runs->arguments[0], &runs->path))
         return false;
     *kept = copy_environment();
     if (!*kept)
@@ -117,7 +117,7 @@ static int pour(int from, int to)
 }
 
 // What comes through a pipe comes once: it is kept for the runs. Terminals and devices are left.
-static bool keep_input(struct runs *runs)
+static bool keep_input(struct cli_runs *runs)
 {
     struct stat status;
     struct base_buf path = {0};
@@ -127,7 +127,7 @@ static bool keep_input(struct runs *runs)
         runs->input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
     if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode))
         return true;
-    bool good = runs_file(runs, "input", "", &path);
+    bool good = cli_runs_file(runs, "input", "", &path);
     if (good) {
         runs->input = open(path.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         good = runs->input >= 0 && pour(STDIN_FILENO, runs->input) == 0;
@@ -139,7 +139,7 @@ static bool keep_input(struct runs *runs)
     return good;
 }
 
-static bool rewind_input(const struct runs *runs)
+static bool rewind_input(const struct cli_runs *runs)
 {
     const int file = runs->input >= 0 ? runs->input : STDIN_FILENO;
     if (runs->input_at >= 0 && lseek(file, runs->input_at, SEEK_SET) < 0) {
@@ -151,7 +151,8 @@ static bool rewind_input(const struct runs *runs)
 
 // --- The folder ----------------------------------------------------------------------------------
 
-bool runs_file(const struct runs *runs, const char *one, const char *other, struct base_buf *path)
+bool cli_runs_file(const struct cli_runs *runs, const char *one, const char *other,
+                   struct base_buf *path)
 {
     base_buf_clear(path);
     base_buf_printf(path, "%s/%s%s", runs->folder, one, other);
@@ -160,7 +161,7 @@ bool runs_file(const struct runs *runs, const char *one, const char *other, stru
     return !path->failed;
 }
 
-static bool make_folder(struct runs *runs)
+static bool make_folder(struct cli_runs *runs)
 {
     const char *where = getenv("TMPDIR");
     struct base_buf path = {0};
@@ -186,7 +187,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 // --- All together --------------------------------------------------------------------------------
 
-bool runs_begin(struct runs *runs, unsigned times, bool needs_native)
+bool cli_runs_begin(struct cli_runs *runs, unsigned times, bool needs_native)
 {
     runs->input = -1;
     runs->input_at = -1;
@@ -200,7 +201,7 @@ bool runs_begin(struct runs *runs, unsigned times, bool needs_native)
            prepare(runs, true, &runs->watched) && (times < 2 || keep_input(runs));
 }
 
-void runs_end(struct runs *runs)
+void cli_runs_end(struct cli_runs *runs)
 {
     if (runs->input >= 0)
         close(runs->input);
@@ -232,13 +233,13 @@ struct streams {
     int before[3]; // of ours; -1: was not exchanged
 };
 
-static bool keep_output(const struct runs *runs, const char *kept, struct streams *streams)
+static bool keep_output(const struct cli_runs *runs, const char *kept, struct streams *streams)
 {
     static const char *const names[] = {NULL, ".out", ".err"};
     struct base_buf path = {0};
     bool good = true;
     for (int i = STDOUT_FILENO; i <= STDERR_FILENO && good; i++) {
-        good = runs_file(runs, kept, names[i], &path);
+        good = cli_runs_file(runs, kept, names[i], &path);
         const int file = good ? open(path.text, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
         if (good && file < 0)
             cli_message("cannot write %s: %s", path.text, strerror(errno));
@@ -252,7 +253,7 @@ static bool keep_output(const struct runs *runs, const char *kept, struct stream
     return good;
 }
 
-static bool begin_streams(const struct runs *runs, const char *kept, struct streams *streams)
+static bool begin_streams(const struct cli_runs *runs, const char *kept, struct streams *streams)
 {
     *streams = (struct streams){{-1, -1, -1}};
     fflush(stdout);
@@ -269,13 +270,13 @@ static void end_streams(const struct streams *streams)
         put_back(i, streams->before[i]);
 }
 
-static bool begin_environment(const struct runs *runs, const struct runs_request *request)
+static bool begin_environment(const struct cli_runs *runs, const struct cli_runs_request *request)
 {
     if (!set_environment(request->watched ? runs->watched : runs->native))
         return false;
     if (!request->watched)
         return true;
-    if (!watching_prepare(request->watching))
+    if (!cli_watching_prepare(request->watching))
         return false;
     const bool good =
         setenv(EVENT_TIMESTAMPS_VARIABLE, request->gpu_times ? "1" : "0", 1) == 0 &&
@@ -285,9 +286,10 @@ static bool begin_environment(const struct runs *runs, const struct runs_request
     return good;
 }
 
-bool runs_run(struct runs *runs, const struct runs_request *request, struct record_outcome *outcome)
+bool cli_runs_run(struct cli_runs *runs, const struct cli_runs_request *request,
+                  struct record_outcome *outcome)
 {
-    struct profile_setting settings[WATCHING_SETTINGS + 4];
+    struct profile_setting settings[CLI_WATCHING_SETTINGS + 4];
     struct record_request recording = {.path = runs->path.text,
                                        .arguments = runs->arguments,
                                        .output = request->output,
@@ -305,7 +307,7 @@ bool runs_run(struct runs *runs, const struct runs_request *request, struct reco
         settings[recording.setting_count++] = request->settings[i];
     if (good) {
         good = begin_streams(runs, request->kept, &streams);
-        const bool ran = good && recording_run(&recording, outcome, &error) == BASE_OK;
+        const bool ran = good && cli_recording_run(&recording, outcome, &error) == BASE_OK;
         end_streams(&streams);
         if (good && !ran)
             cli_error(&error); // where stderr is ours again
@@ -316,13 +318,13 @@ bool runs_run(struct runs *runs, const struct runs_request *request, struct reco
     return set_environment(runs->as_was) && good;
 }
 
-bool runs_show(const struct runs *runs, const char *kept)
+bool cli_runs_show(const struct cli_runs *runs, const char *kept)
 {
     static const char *const names[] = {NULL, ".out", ".err"};
     struct base_buf path = {0};
     bool good = true;
     for (int i = STDOUT_FILENO; i <= STDERR_FILENO && good; i++) {
-        good = runs_file(runs, kept, names[i], &path);
+        good = cli_runs_file(runs, kept, names[i], &path);
         const int file = good ? open(path.text, O_RDONLY | O_CLOEXEC) : -1;
         if (good && (file < 0 || pour(file, i) != 0)) {
             cli_message("cannot write what the program has printed: %s", strerror(errno));

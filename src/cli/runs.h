@@ -8,8 +8,8 @@
 #include "recording.h"
 #include "watching.h"
 
-struct runs { // begins as {0}
-    struct program_request program;
+struct cli_runs { // begins as {0}
+    struct cli_program_request program;
     char **arguments;     // the program's, with its name
     struct base_buf path; // where it is
     char *folder;         // of ours, for files; gone at the end
@@ -25,16 +25,17 @@ struct runs { // begins as {0}
 // Finds the program and makes the folder; `times` it will be run at the most. From now on signals
 // that ask glint to end are noted and no more, so that nothing is left behind. False after a
 // message.
-bool runs_begin(struct runs *runs, unsigned times, bool needs_native);
-void runs_end(struct runs *runs);
+bool cli_runs_begin(struct cli_runs *runs, unsigned times, bool needs_native);
+void cli_runs_end(struct cli_runs *runs);
 
 // A file in the folder, made up of the words; false when memory ran out, after a message.
-bool runs_file(const struct runs *runs, const char *one, const char *other, struct base_buf *path);
+bool cli_runs_file(const struct cli_runs *runs, const char *one, const char *other,
+                   struct base_buf *path);
 
-struct runs_request {
+struct cli_runs_request {
     const char *kept; // what it prints goes into files KEPT.out and KEPT.err; NULL: where ours does
     bool watched;     // by a recorder, as follows
-    struct watching_request *watching; // what for
+    struct cli_watching_request *watching; // what for
     bool gpu_times;
     const char *plan;   // a file; NULL: none
     const char *output; // the profile
@@ -45,10 +46,10 @@ struct runs_request {
 };
 
 // Runs it once. The caller frees the outcome. False after a message.
-bool runs_run(struct runs *runs, const struct runs_request *request,
-              struct record_outcome *outcome);
+bool cli_runs_run(struct cli_runs *runs, const struct cli_runs_request *request,
+                  struct record_outcome *outcome);
 
 // Writes what a run has printed to our own streams.
-bool runs_show(const struct runs *runs, const char *kept);
+bool cli_runs_show(const struct cli_runs *runs, const char *kept);
 
 #endif

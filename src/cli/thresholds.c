@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-bool thresholds_take(struct analyze_thresholds *thresholds, const char *argument)
+bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argument)
 {
     const char *equals = strchr(argument, '=');
     char *name = equals ? strndup(argument, (size_t)(equals - argument)) : NULL;

@@ -6,6 +6,6 @@
 #include "analyze/analyze.h"
 
 // "NAME=N" takes the place of the usual one. False after a message.
-bool thresholds_take(struct analyze_thresholds *thresholds, const char *argument);
+bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argument);
 
 #endif

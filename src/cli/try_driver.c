@@ -113,7 +113,7 @@ static bool put_devices(const struct driver *driver, struct base_buf *said)
 }
 
 // The child's part.
-static bool try_here(const struct driver_trial *trial, struct base_buf *said)
+static bool try_here(const struct cli_driver_trial *trial, struct base_buf *said)
 {
     struct driver driver;
     Dl_info place;
@@ -133,7 +133,7 @@ static bool try_here(const struct driver_trial *trial, struct base_buf *said)
     return put_devices(&driver, said) && (!trial->run_kernel || run_kernel(&driver, said));
 }
 
-static void child(const struct driver_trial *trial, int to)
+static void child(const struct cli_driver_trial *trial, int to)
 {
     struct base_buf said = {0};
     alarm(MOST_SECONDS);
@@ -148,7 +148,7 @@ static void child(const struct driver_trial *trial, int to)
     _exit(works ? 0 : 1);
 }
 
-bool try_driver(const struct driver_trial *trial, struct base_buf *said)
+bool cli_try_driver(const struct cli_driver_trial *trial, struct base_buf *said)
 {
     int ends[2], status = 0;
     if (pipe(ends) != 0) {

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-struct driver_trial {
+struct cli_driver_trial {
     const char *library;    // a path, or a name that the loader looks for
     const char *not_within; // a folder where it must not lie; NULL: none
     bool run_kernel;        // run one and look at its result
@@ -13,6 +13,6 @@ struct driver_trial {
 
 // Whether the driver works. Adds to `said` what it is ("CUDA 13.0: NVIDIA H200, NVIDIA H200"), or
 // why it does not.
-bool try_driver(const struct driver_trial *trial, struct base_buf *said);
+bool cli_try_driver(const struct cli_driver_trial *trial, struct base_buf *said);
 
 #endif

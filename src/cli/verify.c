@@ -55,15 +55,15 @@ static bool copy_file(const char *from, const char *to)
 }
 
 // The copy's name: "before-3".
-static bool name_copy(const struct verify *verify, const char *of, unsigned file,
+static bool name_copy(const struct cli_verify *verify, const char *of, unsigned file,
                       struct base_buf *path)
 {
     char number[16];
     snprintf(number, sizeof(number), "-%u", file);
-    return runs_file(verify->runs, of, number, path);
+    return cli_runs_file(verify->runs, of, number, path);
 }
 
-static bool keep_all(const struct verify *verify, const char *of)
+static bool keep_all(const struct cli_verify *verify, const char *of)
 {
     struct base_buf copy = {0};
     bool good = true;
@@ -84,7 +84,7 @@ static bool keep_all(const struct verify *verify, const char *of)
     return good;
 }
 
-static bool put_all(struct verify *verify, const char *of)
+static bool put_all(struct cli_verify *verify, const char *of)
 {
     struct base_buf copy = {0};
     bool good = true;
@@ -109,25 +109,25 @@ static bool put_all(struct verify *verify, const char *of)
     return good;
 }
 
-bool verify_keep(struct verify *verify)
+bool cli_verify_keep(struct cli_verify *verify)
 {
     verify->kept = keep_all(verify, "before");
     return verify->kept;
 }
 
-bool verify_put_back(struct verify *verify)
+bool cli_verify_put_back(struct cli_verify *verify)
 {
     return put_all(verify, "before");
 }
 
-bool verify_keep_native(struct verify *verify, enum verify_run run)
+bool cli_verify_keep_native(struct cli_verify *verify, enum cli_verify_run run)
 {
-    return keep_all(verify, verify_run_name(run));
+    return keep_all(verify, cli_verify_run_name(run));
 }
 
-const char *verify_run_name(enum verify_run run)
+const char *cli_verify_run_name(enum cli_verify_run run)
 {
-    return run == VERIFY_AGAIN ? "again" : "native";
+    return run == CLI_VERIFY_AGAIN ? "again" : "native";
 }
 
 // --- Differences ---------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ static void close_text(const struct text *text)
 
 // What differs is added to a list in words.
 struct comparison {
-    const struct verify *verify;
+    const struct cli_verify *verify;
     struct base_buf differences;
     size_t ignored;         // lines that differ between the native runs
     struct base_buf unsure; // what cannot be compared, because it differs between them
@@ -185,7 +185,7 @@ static void compare_texts(struct comparison *comparison, const struct text texts
                           const char *what)
 {
     const struct text *native = &texts[0], *again = &texts[1], *corrected = &texts[2];
-    struct lines_outcome outcome = {.same = true};
+    struct cli_lines_outcome outcome = {.same = true};
     if (native->there != again->there) {
         base_buf_printf(&comparison->unsure, "; %s is there after one of two native runs only",
                         what);
@@ -198,8 +198,8 @@ static void compare_texts(struct comparison *comparison, const struct text texts
                        0);
         return;
     }
-    if (!lines_compare(native->bytes, native->count, again->bytes, again->count, corrected->bytes,
-                       corrected->count, &outcome)) {
+    if (!cli_lines_compare(native->bytes, native->count, again->bytes, again->count,
+                           corrected->bytes, corrected->count, &outcome)) {
         cli_no_memory();
         comparison->unreadable = true;
         return;
@@ -228,10 +228,11 @@ static void compare_files(struct comparison *comparison, const char *const paths
 
 static void compare_printed(struct comparison *comparison, const char *suffix, const char *what)
 {
-    struct runs *runs = comparison->verify->runs;
+    struct cli_runs *runs = comparison->verify->runs;
     struct base_buf native = {0}, again = {0}, corrected = {0};
-    if (runs_file(runs, "native", suffix, &native) && runs_file(runs, "again", suffix, &again) &&
-        runs_file(runs, "corrected", suffix, &corrected))
+    if (cli_runs_file(runs, "native", suffix, &native) &&
+        cli_runs_file(runs, "again", suffix, &again) &&
+        cli_runs_file(runs, "corrected", suffix, &corrected))
         compare_files(comparison, (const char *const[]){native.text, again.text, corrected.text},
                       what);
     else
@@ -244,7 +245,7 @@ static void compare_printed(struct comparison *comparison, const char *suffix, c
 // Whether some differ.
 static bool compare_written(struct comparison *comparison)
 {
-    const struct verify *verify = comparison->verify;
+    const struct cli_verify *verify = comparison->verify;
     const size_t before = comparison->differences.length;
     struct base_buf native = {0}, again = {0};
     for (unsigned i = 0; i < verify->file_count; i++) {
@@ -276,7 +277,7 @@ static bool is_same_end(int one, int other)
            (WIFSIGNALED(one) && WIFSIGNALED(other) && WTERMSIG(one) == WTERMSIG(other));
 }
 
-static void compare_ends(struct comparison *comparison, const struct verify_ends *ends)
+static void compare_ends(struct comparison *comparison, const struct cli_verify_ends *ends)
 {
     struct base_buf *out = &comparison->differences;
     comparison->end = is_same_end(ends->native, ends->again);
@@ -320,8 +321,8 @@ static void put_verdict(const struct comparison *comparison, bool same, bool err
         base_buf_puts(verdict, "; standard error differs, which is not counted");
 }
 
-bool verify_compare(struct verify *verify, const struct verify_ends *ends, bool *same,
-                    struct base_buf *verdict)
+bool cli_verify_compare(struct cli_verify *verify, const struct cli_verify_ends *ends, bool *same,
+                        struct base_buf *verdict)
 {
     struct comparison comparison = {.verify = verify}, errors = {.verify = verify};
     compare_printed(&comparison, ".out", "standard output");

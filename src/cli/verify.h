@@ -7,31 +7,31 @@
 
 #include "runs.h"
 
-enum { VERIFY_MOST_FILES = 64 };
+enum { CLI_VERIFY_MOST_FILES = 64 };
 
-struct verify { // begins as {0}
-    struct runs *runs;
-    const char *files[VERIFY_MOST_FILES];
+struct cli_verify { // begins as {0}
+    struct cli_runs *runs;
+    const char *files[CLI_VERIFY_MOST_FILES];
     unsigned file_count;
     bool kept; // all files that were there
 };
 
 // Keeps the files that are there, before the first run. False after a message; nothing is changed
 // then.
-bool verify_keep(struct verify *verify);
+bool cli_verify_keep(struct cli_verify *verify);
 
 // Puts all files back to what they were. False after a message; where a file could not be, the
 // message says where its copy is, which then stays.
-bool verify_put_back(struct verify *verify);
+bool cli_verify_put_back(struct cli_verify *verify);
 
 // The program runs natively twice: what differs between these runs differs by itself.
-enum verify_run { VERIFY_NATIVE, VERIFY_AGAIN };
-const char *verify_run_name(enum verify_run run); // under which runs.h keeps what it prints
+enum cli_verify_run { CLI_VERIFY_NATIVE, CLI_VERIFY_AGAIN };
+const char *cli_verify_run_name(enum cli_verify_run run); // under which runs.h keeps what it prints
 
 // Keeps the files as the native run has left them.
-bool verify_keep_native(struct verify *verify, enum verify_run run);
+bool cli_verify_keep_native(struct cli_verify *verify, enum cli_verify_run run);
 
-struct verify_ends { // how the runs ended, as waitpid gives it
+struct cli_verify_ends { // how the runs ended, as waitpid gives it
     int native, again, corrected;
 };
 
@@ -39,7 +39,7 @@ struct verify_ends { // how the runs ended, as waitpid gives it
 // verdict one line that says what differs, or that nothing does. Standard error does not count.
 // Where files differ, those of the first native run are put in place. False after a message: it
 // could not be compared.
-bool verify_compare(struct verify *verify, const struct verify_ends *ends, bool *same,
-                    struct base_buf *verdict);
+bool cli_verify_compare(struct cli_verify *verify, const struct cli_verify_ends *ends, bool *same,
+                        struct base_buf *verdict);
 
 #endif

@@ -60,7 +60,7 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
     return false;
 }
 
-static bool take_analyses(struct watching_request *request, const char *list)
+static bool take_analyses(struct cli_watching_request *request, const char *list)
 {
     uint32_t wanted = 0;
     request->all_maps = false;
@@ -94,7 +94,7 @@ static bool take_analyses(struct watching_request *request, const char *list)
 
 // --- The other options ---------------------------------------------------------------------------
 
-static bool take_kernels(struct watching_request *request, const char *pattern)
+static bool take_kernels(struct cli_watching_request *request, const char *pattern)
 {
     regex_t compiled;
     int result = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
@@ -129,7 +129,7 @@ static uint64_t number_of(const char *text, const char *letters)
     return number > UINT64_MAX >> shift ? 0 : number << shift;
 }
 
-static bool take_sample(struct watching_request *request, const char *argument)
+static bool take_sample(struct cli_watching_request *request, const char *argument)
 {
     request->sample = number_of(argument, "");
     if (request->sample == 0 || request->sample > UINT32_MAX) {
@@ -139,7 +139,7 @@ static bool take_sample(struct watching_request *request, const char *argument)
     return true;
 }
 
-static bool take_max_shadow(struct watching_request *request, const char *argument)
+static bool take_max_shadow(struct cli_watching_request *request, const char *argument)
 {
     request->max_shadow_bytes = number_of(argument, "KMGT");
     if (request->max_shadow_bytes == 0) {
@@ -151,7 +151,7 @@ static bool take_max_shadow(struct watching_request *request, const char *argume
     return true;
 }
 
-static bool take_sync_tracking(struct watching_request *request, const char *argument)
+static bool take_sync_tracking(struct cli_watching_request *request, const char *argument)
 {
     if (strcmp(argument, "on") != 0 && strcmp(argument, "full") != 0 &&
         strcmp(argument, "off") != 0) {
@@ -168,10 +168,10 @@ static const char *tracking_value(const char *word)
     return strcmp(word, "off") == 0 ? "0" : strcmp(word, "on") == 0 ? "1" : "2";
 }
 
-static const struct cli_option options[] = {WATCHING_OPTIONS};
+static const struct cli_option options[] = {CLI_WATCHING_OPTIONS};
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
-bool watching_has_option(const struct cli_option *option)
+bool cli_watching_has_option(const struct cli_option *option)
 {
     for (unsigned i = 0; i < OPTIONS; i++) {
         if (strcmp(options[i].name, option->name) == 0)
@@ -180,8 +180,8 @@ bool watching_has_option(const struct cli_option *option)
     return false;
 }
 
-bool watching_take_option(struct watching_request *request, const struct cli_option *option,
-                          const char *argument)
+bool cli_watching_take_option(struct cli_watching_request *request, const struct cli_option *option,
+                              const char *argument)
 {
     if (strcmp(option->name, "analyses") == 0)
         return take_analyses(request, argument);
@@ -205,7 +205,7 @@ bool watching_take_option(struct watching_request *request, const struct cli_opt
 // --- For the program -----------------------------------------------------------------------------
 
 // The folder, which the program may look for from another one; empty: none.
-static bool find_cache(const struct watching_request *request, struct base_buf *folder)
+static bool find_cache(const struct cli_watching_request *request, struct base_buf *folder)
 {
     const char *home = getenv("HOME"), *caches = getenv("XDG_CACHE_HOME");
     struct stat status;
@@ -238,13 +238,13 @@ static bool set(const char *variable, const char *value)
     return (value ? setenv(variable, value, 1) : unsetenv(variable)) == 0;
 }
 
-static void add_setting(struct watching_request *request, const char *name, const char *value)
+static void add_setting(struct cli_watching_request *request, const char *name, const char *value)
 {
     if (value)
         request->settings[request->setting_count++] = (struct profile_setting){name, value};
 }
 
-bool watching_prepare(struct watching_request *request)
+bool cli_watching_prepare(struct cli_watching_request *request)
 {
     char probes[16];
     struct base_buf cache = {0};
@@ -286,7 +286,7 @@ bool watching_prepare(struct watching_request *request)
     return good;
 }
 
-bool watching_has_first_uses(const struct watching_request *request)
+bool cli_watching_has_first_uses(const struct cli_watching_request *request)
 {
     return strcmp(request->sync_tracking, "off") != 0;
 }

@@ -6,10 +6,10 @@
 #include "cli.h"
 #include "profile/profile.h"
 
-enum { WATCHING_SETTINGS = 6 };
+enum { CLI_WATCHING_SETTINGS = 6 };
 
 // Begins as {0}.
-struct watching_request {
+struct cli_watching_request {
     const char *analyses;      // as given; NULL: the default
     uint32_t probes;           // sum of EVENT_PROBE_*
     const char *kernels;       // a regular expression; NULL: all
@@ -20,15 +20,15 @@ struct watching_request {
     const char *sync_tracking; // "on", "full" or "off"; NULL: on with sync
     bool no_cache;
     const char *cache; // folder; NULL: the default
-    // For the profile, when watching_prepare was there.
-    struct profile_setting settings[WATCHING_SETTINGS];
+    // For the profile, when cli_watching_prepare was there.
+    struct profile_setting settings[CLI_WATCHING_SETTINGS];
     uint32_t setting_count;
     char analyses_text[64], sample_text[24], max_shadow_text[24];
 };
 
 // Rows for a verb's table of options, and what takes them: false after a message. `option` must be
 // one of them.
-#define WATCHING_OPTIONS                                                                       \
+#define CLI_WATCHING_OPTIONS                                                                   \
     {'a', "analyses", "LIST", "objects, elements, counts, sync, all or none; default objects", \
      .list = "objects elements counts sync all none"},                                         \
         {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                    \
@@ -42,14 +42,14 @@ struct watching_request {
     {                                                                                          \
         0, "no-cache", NULL, "keep none"                                                       \
     }
-bool watching_has_option(const struct cli_option *option);
-bool watching_take_option(struct watching_request *request, const struct cli_option *option,
-                          const char *argument);
+bool cli_watching_has_option(const struct cli_option *option);
+bool cli_watching_take_option(struct cli_watching_request *request, const struct cli_option *option,
+                              const char *argument);
 
 // Changes this process's own environment for the program, and makes the settings, which last as
 // long as the request. False after a message.
-bool watching_prepare(struct watching_request *request);
+bool cli_watching_prepare(struct cli_watching_request *request);
 // After that: whether first uses are watched for.
-bool watching_has_first_uses(const struct watching_request *request);
+bool cli_watching_has_first_uses(const struct cli_watching_request *request);
 
 #endif

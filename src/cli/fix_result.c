@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a corrected run has done and gained, in one line.
-#include "fix_told.h"
+#include "fix_result.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 // --- Reading -------------------------------------------------------------------------------------
 
 struct reading {
-    struct fix_told *told;
-    const struct fix_subject *subject;
+    struct cli_fix_result *result;
+    const struct cli_fix_subject *subject;
     bool applied[ANALYZE_PATTERNS];
 };
 
@@ -28,55 +28,56 @@ static void mark_patterns(struct reading *reading, const struct fix_place *place
 static bool take_correction(void *user, const struct profile_correction *row)
 {
     struct reading *reading = user;
-    struct fix_told *told = reading->told;
+    struct cli_fix_result *result = reading->result;
     if (row->peak_bytes && row->native_peak_bytes) {
-        told->has_peak = true;
-        told->peak_bytes = row->peak_bytes;
-        told->native_peak_bytes = row->native_peak_bytes;
+        result->has_peak = true;
+        result->peak_bytes = row->peak_bytes;
+        result->native_peak_bytes = row->native_peak_bytes;
     }
-    told->put_off += row->paid; // of rows, or of all of them, which row 0 tells
+    result->put_off += row->paid; // of rows, or of all of them, which row 0 tells
     if (row->row == 0 || row->row > reading->subject->fix.rows.count)
         return true;
     const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
-    told->left += row->left_alone;
-    told->met |= row->path != 0;
+    result->left += row->left_alone;
+    result->met |= row->path != 0;
     if (!row->applied || row->remedy == PROFILE_REMEDY_LAST_USE)
         return true;
-    told->places++;
+    result->places++;
     mark_patterns(reading, &reading->subject->fix.places.items[of->place]);
-    told->waits += of->waits ? row->applied : 0;
+    result->waits += of->waits ? row->applied : 0;
     return true;
 }
 
 static bool take_note(void *user, const struct profile_note *note)
 {
-    struct fix_told *told = user;
+    struct cli_fix_result *result = user;
     if (note->severity < PROFILE_WARNING || !note->text)
         return true;
     cli_message("%s", note->text);
-    told->untold |= strncmp(note->text, PLAN_UNTOLD, sizeof(PLAN_UNTOLD) - 1) == 0;
+    result->failure_unreported |= strncmp(note->text, PLAN_UNTOLD, sizeof(PLAN_UNTOLD) - 1) == 0;
     return true;
 }
 
-bool fix_told_read(struct fix_told *told, const struct fix_subject *subject, const char *file)
+bool cli_fix_result_read(struct cli_fix_result *result, const struct cli_fix_subject *subject,
+                         const char *file)
 {
-    struct reading reading = {.told = told, .subject = subject};
+    struct reading reading = {.result = result, .subject = subject};
     struct base_error error = {0};
     struct profile *profile = NULL;
     enum base_code code = profile_open(file, &profile, &error);
     if (code == BASE_OK)
         code = profile_each_correction(profile, take_correction, &reading, &error);
     if (code == BASE_OK)
-        code = profile_each_note(profile, take_note, told, &error);
+        code = profile_each_note(profile, take_note, result, &error);
     if (code == BASE_OK)
-        told->simulated = profile_program(profile)->simulated;
+        result->simulated = profile_program(profile)->simulated;
     else
         cli_error(&error);
     // One wait that is made up for pays for all that was owed.
-    told->put_off = told->put_off < told->waits ? told->put_off : told->waits;
-    told->waits -= told->put_off;
+    result->put_off = result->put_off < result->waits ? result->put_off : result->waits;
+    result->waits -= result->put_off;
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++)
-        told->remedies += reading.applied[i];
+        result->remedies += reading.applied[i];
     profile_close(profile);
     return code == BASE_OK;
 }
@@ -102,7 +103,7 @@ static void put_counted(struct base_buf *out, uint64_t number, const char *one, 
 }
 
 // "run time 3.1 s, natively 4.4 s (-29 %)".
-static void put_times(struct base_buf *out, const struct fix_times *times)
+static void put_times(struct base_buf *out, const struct cli_fix_times *times)
 {
     if (times->corrected_ns <= 0)
         return;
@@ -118,36 +119,38 @@ static void put_times(struct base_buf *out, const struct fix_times *times)
     base_buf_printf(out, " (%s%ld %%)", rounded > 0 ? "+" : "", rounded);
 }
 
-void fix_told_put(const struct fix_told *told, const struct fix_times *times, struct base_buf *out)
+void cli_fix_result_put(const struct cli_fix_result *result, const struct cli_fix_times *times,
+                        struct base_buf *out)
 {
-    if (told->places) {
-        put_counted(out, told->remedies, " remedy", " remedies");
+    if (result->places) {
+        put_counted(out, result->remedies, " remedy", " remedies");
         base_buf_puts(out, " applied at ");
-        put_counted(out, told->places, " place", " places");
-        if (told->waits || told->put_off) {
+        put_counted(out, result->places, " place", " places");
+        if (result->waits || result->put_off) {
             base_buf_puts(out, ": ");
-            put_counted(out, told->waits, " wait removed", " waits removed");
+            put_counted(out, result->waits, " wait removed", " waits removed");
         }
-        if (told->put_off) {
+        if (result->put_off) {
             base_buf_puts(out, ", ");
-            put_number(out, told->put_off);
+            put_number(out, result->put_off);
             base_buf_puts(out, " put off");
         }
     } else {
         base_buf_puts(out, "nothing was corrected: ");
-        if (told->left) {
+        if (result->left) {
             base_buf_puts(out, "it would not have been safe at ");
-            put_counted(out, told->left, " call", " calls");
+            put_counted(out, result->left, " call", " calls");
         } else {
-            base_buf_puts(out, told->met ? "at the places of the plan there was nothing to wait for"
-                                         : "the program did not come to the places of the plan");
+            base_buf_puts(out, result->met
+                                   ? "at the places of the plan there was nothing to wait for"
+                                   : "the program did not come to the places of the plan");
         }
     }
     put_times(out, times);
-    if (told->has_peak) {
+    if (result->has_peak) {
         base_buf_puts(out, "; peak ");
-        report_put_bytes(out, told->peak_bytes);
+        report_put_bytes(out, result->peak_bytes);
         base_buf_puts(out, ", was ");
-        report_put_bytes(out, told->native_peak_bytes);
+        report_put_bytes(out, result->native_peak_bytes);
     }
 }
