@@ -8,6 +8,7 @@
 // where that is known to be enough (walks.c).
 #include <stddef.h>
 
+#include "fill.h"
 #include "work.h"
 
 static const struct ptx_operand *base_of(const struct ptx_operand *address)
@@ -97,26 +98,10 @@ void instrument_plan_bounds(struct instrument_work *work, struct instrument_body
             body->probes[i].bounded ? kernel->roots[body->probes[i].root].reach : 0;
 }
 
-// In how many bytes from the first an access of so many may begin, into %glint$d1.
-static void emit_room(struct base_buf *out, const struct instrument_probe *probe, uint32_t span)
-{
-    base_buf_printf(out, "ld.param.u64 %%glint$d1, [glint$context+%zu];\n",
-                    instrument_bounds_offset(probe->root) +
-                        offsetof(struct instrument_bounds, room));
-    if (span < probe->reach)
-        base_buf_printf(out, "add.u64 %%glint$d1, %%glint$d1, %u;\n", probe->reach - span);
-}
-
 void instrument_emit_within(struct instrument_work *work, const struct instrument_probe *probe)
 {
-    struct base_buf *out = &work->out;
-    base_buf_printf(out,
-                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "sub.u64 %%glint$a, %%glint$a, %%glint$d0;\n",
-                    instrument_bounds_offset(probe->root) +
-                        offsetof(struct instrument_bounds, first));
-    emit_room(out, probe, probe->span);
-    base_buf_puts(out, "setp.ge.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
+    FILL(&work->out, within, NUMBER(bounds, instrument_bounds_offset(probe->root)),
+         NUMBER(more, probe->span < probe->reach ? probe->reach - probe->span : 0));
 }
 
 void instrument_emit_bounds(struct instrument_work *work, const struct instrument_probe *probe)
@@ -124,10 +109,7 @@ void instrument_emit_bounds(struct instrument_work *work, const struct instrumen
     struct base_buf *out = &work->out;
     instrument_emit_address(out, probe->site->address, "%glint$a", INSTRUMENT_NONE, probe->low);
     instrument_emit_within(work, probe);
-    if (probe->shape == SHAPE_SIZED) { // the size is in r0, and is not 0
-        emit_room(out, probe, 0);
-        base_buf_puts(out, "cvt.u64.u32 %glint$d2, %glint$r0;\n"
-                           "add.u64 %glint$a, %glint$a, %glint$d2;\n"
-                           "setp.ge.or.u64 %glint$left, %glint$a, %glint$d1, %glint$left;\n");
-    }
+    if (probe->shape == SHAPE_SIZED) // the size is in r0, and is not 0
+        FILL(out, within_sized, NUMBER(bounds, instrument_bounds_offset(probe->root)),
+             NUMBER(more, probe->reach));
 }

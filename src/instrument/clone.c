@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fill.h"
 #include "work.h"
 
 // Where the program has not said how many registers its kernel may have, the clone's probes may
@@ -127,12 +128,10 @@ static void emit_registers(struct instrument_work *work, const struct instrument
 static void emit_entry(struct instrument_work *work, const struct instrument_body *body)
 {
     struct base_buf *out = &work->out;
-    if (body->looks_up)
-        base_buf_puts(out, work->elements ? "mov.u64 %glint$e, 0;\nmov.u64 %glint$f, 0;\n"
-                                            "mov.u64 %glint$x, 0;\nmov.u64 %glint$m0, 0;\n"
-                                            "mov.u64 %glint$m1, 0;\n"
-                                          : "mov.u64 %glint$f0, 0;\nmov.u64 %glint$x0, 0;\n"
-                                            "mov.u64 %glint$f1, 0;\nmov.u64 %glint$x1, 0;\n");
+    if (body->looks_up && work->elements)
+        PUT(out, no_entry);
+    else if (body->looks_up)
+        PUT(out, nothing_touched);
     for (uint32_t i = 0; !work->elements && body->kernel && i < instrument_flag_words(body->kernel);
          i++)
         base_buf_printf(out, "mov.b32 %%glint$g%u, 0;\n", i);
@@ -141,13 +140,7 @@ static void emit_entry(struct instrument_work *work, const struct instrument_bod
     if (!work->elements || !body->kernel)
         return;
     if (has_steps(body)) // lanes of rows; no others ask for theirs
-        base_buf_printf(out,
-                        "mov.u32 %%glint$lane, %%tid.x;\n"
-                        "and.b32 %%glint$lane, %%glint$lane, 31;\n"
-                        "{\n.reg .b32 %%glint$t;\n"
-                        "ld.param.u32 %%glint$t, [glint$context+%zu];\n"
-                        "setp.ne.u32 %%glint$rows, %%glint$t, 0;\n}\n",
-                        offsetof(struct instrument_context, options));
+        PUT(out, rows_entry);
     instrument_emit_no_tallies(work, body);
     if (body->sweeps.count)
         instrument_emit_waiting_entry(work, body);

@@ -5,43 +5,27 @@
 // the same one.
 #include "mark.h"
 
+#include "fill.h"
+
 // Whole words of a whole warp: goes on at the label.
 static void emit_whole_words(struct base_buf *out, const struct member *member, uint32_t next)
 {
     const uint32_t elements = own_elements(member);
-    base_buf_printf(out,
-                    "mad.lo.s32 %%glint$n, %%glint$lane, -%u, %%glint$i;\n"
-                    "and.b32 %%glint$t, %%glint$n, 31;\n"
-                    "setp.eq.and.u32 %%glint$p1, %%glint$t, 0, %%glint$full;\n"
-                    "shr.u32 %%glint$n, %%glint$n, 5;\n"
-                    "add.u32 %%glint$n, %%glint$n, %%glint$lane;\n"
-                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                    "mad.wide.u32 %%glint$x, %%glint$n, 4, %%glint$x;\n"
-                    "setp.lt.and.u32 %%glint$p2, %%glint$lane, %u, %%glint$p1;\n"
-                    "@%%glint$p2 red.global.add.u32 [%%glint$x], 1;\n"
-                    "@%%glint$p1 bra $glint$%u;\n",
-                    elements, VIEW(member, slot.bits), elements, next);
+    FILL(out, whole_words, NUMBER(elements, elements), NUMBER(view, member->slot),
+         NUMBER(next, next));
 }
 
 // The word of element %glint$i has counters of its elements: says so where nobody has, and where
 // the predicate holds.
 static void emit_apart(struct base_buf *out, const struct member *member, const char *predicate)
 {
-    base_buf_printf(out,
-                    "mov.u32 %%glint$v%u, -1;\n"
-                    "@%s ld.global.u32 %%glint$v%u, [%%glint$w%u];\n"
-                    "setp.ge.s32 %%glint$p1, %%glint$v%u, 0;\n"
-                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u], 0x80000000;\n",
-                    member->k, predicate, member->k, member->k, member->k, member->k);
+    FILL(out, apart, NUMBER(k, member->k), STRING(predicate, predicate));
 }
 
 // The address of the counter of element %glint$i, into %glint$x.
 static void emit_counter(struct base_buf *out, const struct member *member)
 {
-    base_buf_printf(out,
-                    "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                    "mad.wide.u32 %%glint$x, %%glint$i, 4, %%glint$x;\n",
-                    VIEW(member, slot.counts));
+    FILL(out, counter, NUMBER(view, member->slot));
 }
 
 // A run, each lane its elements. They begin in a word, or come to the next, in few of the lanes.
@@ -51,23 +35,12 @@ static void emit_counted_run(struct base_buf *out, const struct member *member, 
     instrument_emit_element(out, member);
     emit_whole_words(out, member, next);
     instrument_emit_word(out, member, NULL);
-    base_buf_printf(out,
-                    "add.u32 %%glint$n, %%glint$i, %u;\n"
-                    "and.b32 %%glint$n, %%glint$n, 31;\n"
-                    "setp.lt.u32 %%glint$p2, %%glint$n, %u;\n"
-                    "setp.eq.or.u32 %%glint$p2, %%glint$lane, 0, %%glint$p2;\n"
-                    "not.pred %%glint$p1, %%glint$full;\n"
-                    "or.pred %%glint$p2, %%glint$p2, %%glint$p1;\n",
-                    elements - 1, elements);
+    FILL(out, at_word, NUMBER(elements, elements));
     emit_apart(out, member, "%glint$p2");
     if (member->probe->next) {
         // Of elements that are not one access's, the last may be in the next word.
-        base_buf_printf(out,
-                        "add.u32 %%glint$n, %%glint$i, %u;\n"
-                        "shr.u32 %%glint$n, %%glint$n, 5;\n"
-                        "ld.param.u64 %%glint$x, [glint$context+%u];\n"
-                        "mad.wide.u32 %%glint$w%u, %%glint$n, 4, %%glint$x;\n",
-                        elements - 1, VIEW(member, slot.bits), member->k);
+        FILL(out, last_word, NUMBER(elements, elements), NUMBER(view, member->slot),
+             NUMBER(k, member->k));
         emit_apart(out, member, "%glint$p2");
     }
     emit_counter(out, member);
@@ -88,45 +61,17 @@ static void emit_counted_run(struct base_buf *out, const struct member *member, 
 static void emit_counted_tile(struct instrument_work *work, const struct member *member)
 {
     struct base_buf *out = &work->out;
-    const uint32_t size = 1u << member->shift, alone = work->labels++, next = work->labels++;
+    const uint32_t size = 1u << member->shift, some = work->labels++, next = work->labels++;
     const uint32_t log = (uint32_t)__builtin_ctz(member->probe->site->bytes);
-    // The first byte, and the one behind the last, of the run; then those of the lane's element.
-    base_buf_printf(out,
-                    "@!%%glint$full bra $glint$%u;\n"
-                    "cvt.u32.u64 %%glint$n, %%glint$o%u;\n"
-                    "mad.lo.s32 %%glint$n, %%glint$lane, -%u, %%glint$n;\n"
-                    "add.u32 %%glint$t, %%glint$n, %u;\n"
-                    "shr.u32 %%glint$i, %%glint$n, %u;\n"
-                    "add.u32 %%glint$i, %%glint$i, %%glint$lane;\n"
-                    "shl.b32 %%glint$j, %%glint$i, %u;\n"
-                    "max.u32 %%glint$n, %%glint$n, %%glint$j;\n"
-                    "add.u32 %%glint$j, %%glint$j, %u;\n"
-                    "min.u32 %%glint$t, %%glint$t, %%glint$j;\n"
-                    "setp.ge.u32 %%glint$p1, %%glint$n, %%glint$t;\n"
-                    "@%%glint$p1 bra $glint$%u;\n"
-                    "sub.u32 %%glint$n, %%glint$t, %%glint$n;\n"
-                    "shr.u32 %%glint$n, %%glint$n, %u;\n"
-                    "ld.param.u32 %%glint$t, [glint$context+%u];\n"
-                    "add.u32 %%glint$i, %%glint$i, %%glint$t;\n",
-                    alone, member->k, member->probe->step, run_bytes(member), member->shift,
-                    member->shift, size, next, log, VIEW(member, ahead));
+    FILL(out, tile, NUMBER(some, some), NUMBER(k, member->k), NUMBER(step, member->probe->step),
+         NUMBER(run, run_bytes(member)), NUMBER(shift, member->shift), NUMBER(size, size),
+         NUMBER(next, next), NUMBER(log, log), NUMBER(view, member->slot));
     instrument_emit_word(out, member, NULL);
-    base_buf_puts(out, "and.b32 %glint$t, %glint$i, 31;\n"
-                       "setp.eq.u32 %glint$p2, %glint$t, 0;\n"
-                       "setp.eq.or.u32 %glint$p2, %glint$lane, 0, %glint$p2;\n");
+    PUT(out, tile_at_word);
     emit_apart(out, member, "%glint$p2");
     emit_counter(out, member);
-    base_buf_printf(out,
-                    "red.global.add.u32 [%%glint$x], %%glint$n;\n"
-                    "bra $glint$%u;\n$glint$%u:\n"
-                    "cvt.u32.u64 %%glint$t, %%glint$o%u;\n"
-                    "and.b32 %%glint$t, %%glint$t, %u;\n"
-                    "sub.u32 %%glint$t, %u, %%glint$t;\n"
-                    "min.u32 %%glint$j, %%glint$t, %u;\n"
-                    "shr.u32 %%glint$n, %%glint$j, %u;\n"
-                    "sub.u32 %%glint$j, %u, %%glint$j;\n"
-                    "shr.u32 %%glint$j, %%glint$j, %u;\n",
-                    next, alone, member->k, size - 1, size, member->width, log, member->width, log);
+    FILL(out, tile_alone, NUMBER(next, next), NUMBER(some, some), NUMBER(k, member->k),
+         NUMBER(size, size), NUMBER(width, member->width), NUMBER(log, log));
     instrument_emit_element(out, member);
     for (int i = 0; i < 2; i++) {
         instrument_emit_word(out, member, NULL);
@@ -149,13 +94,7 @@ static void emit_counted_lane(struct instrument_work *work, const struct member 
     instrument_emit_element(out, member);
     instrument_emit_word(out, member, NULL);
     emit_counter(out, member);
-    base_buf_printf(out,
-                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b32 glint$3;\n"
-                    "st.param.b64 [glint$1], %%glint$w%u;\n"
-                    "st.param.b64 [glint$2], %%glint$x;\n"
-                    "st.param.b32 [glint$3], %u;\n"
-                    "call glint$count, (glint$1, glint$2, glint$3);\n}\n",
-                    member->k, own_elements(member));
+    FILL(out, count_call, NUMBER(k, member->k), NUMBER(elements, own_elements(member)));
 }
 
 void instrument_emit_counted(struct instrument_work *work, const struct member *member)

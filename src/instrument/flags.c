@@ -3,9 +3,9 @@
 // a block that runs if and only if the block of the access does, as far out of loops as there is
 // one. A thread notes in registers where it came by, a byte for each flag as in memory, and tells
 // when it leaves: one look at memory for four flags, and a write only while they are not set.
-#include <stddef.h>
 #include <string.h>
 
+#include "fill.h"
 #include "work.h"
 
 // Something that says: in this block, if it is reached, the root is read or written.
@@ -138,25 +138,8 @@ void instrument_emit_flags(struct instrument_work *work, const struct instrument
         base_buf_puts(out, "@%glint$left ");
         instrument_emit_flag(work, kernel->left_flag);
     }
-    base_buf_printf(out,
-                    "{\n.reg .pred %%glint$p<2>;\n.reg .b32 %%glint$r<2>;\n"
-                    ".reg .b64 %%glint$d0;\n"
-                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "mov.u32 %%glint$r0, %%smid;\n"
-                    "and.b32 %%glint$r0, %%glint$r0, %u;\n"
-                    "mad.wide.u32 %%glint$d0, %%glint$r0, %u, %%glint$d0;\n",
-                    offsetof(struct instrument_context, flags), INSTRUMENT_FLAG_ROWS - 1,
-                    kernel->flag_row_bytes);
+    FILL(out, flags_row, NUMBER(row_bytes, kernel->flag_row_bytes));
     for (uint32_t i = 0; i < instrument_flag_words(kernel); i++)
-        base_buf_printf(out,
-                        "setp.ne.u32 %%glint$p0, %%glint$g%u, 0;\n"
-                        "mov.u32 %%glint$r0, %%glint$g%u;\n"
-                        "@%%glint$p0 ld.global.u32 %%glint$r0, [%%glint$d0+%u];\n"
-                        "not.b32 %%glint$r0, %%glint$r0;\n"
-                        "and.b32 %%glint$r0, %%glint$r0, %%glint$g%u;\n"
-                        "setp.ne.and.u32 %%glint$p1, %%glint$r0, 0, %%glint$p0;\n"
-                        "@%%glint$p1 red.global.or.b32 [%%glint$d0+%u], %%glint$g%u;\n",
-                        i, i, i * 4, i, i * 4, i);
+        FILL(out, flag_word, NUMBER(word, i), NUMBER(offset, i * 4));
     base_buf_puts(out, "}\n");
 }
-_Static_assert((INSTRUMENT_FLAG_ROWS & (INSTRUMENT_FLAG_ROWS - 1)) == 0, "taken by a mask");

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "fill.h"
 #include "work.h"
 
 // Splits the form of an address into what moves with the loop's rounds and what does not. False
@@ -212,12 +213,7 @@ void instrument_emit_waiting(struct instrument_work *work, const struct instrume
     if (!probe->left)
         base_buf_printf(out, "mov.b64 %%glint$l%u, %s;\n", probe->kept, name);
     if (probe->doubted)
-        base_buf_printf(out,
-                        "{\n.reg .pred %%glint$p;\n.reg .b32 %%glint$r<2>;\n"
-                        "mov.b64 {%%glint$r0, %%glint$r1}, %s;\n"
-                        "setp.eq.u32 %%glint$p, %%glint$h%u, -1;\n"
-                        "@%%glint$p mov.b32 %%glint$h%u, %%glint$r1;\n}\n",
-                        name, probe->kept, probe->kept);
+        FILL(out, keep_high, STRING(address, name), NUMBER(kept, probe->kept));
 }
 
 // The step into %glint$d1.
@@ -264,64 +260,19 @@ static void emit_range(struct instrument_work *work, const struct instrument_bod
                        const struct instrument_sweep *sweep, uint32_t past)
 {
     const uint32_t view = instrument_slot_offset(sweep->root);
-    const unsigned span = sweep->bytes <= 4 ? 0 : sweep->bytes <= 8 ? 1 : 2;
-    const uint32_t shift = instrument_shift(body->kernel->roots[sweep->root].element_bytes);
+    const uint32_t span = sweep->bytes <= 4 ? 0 : sweep->bytes <= 8 ? 1 : 2;
     const uint32_t full = work->labels++;
-    struct base_buf *out = &work->out;
     work->helpers |= HELPER_RANGE;
-    base_buf_printf(out,
-                    "sub.u32 %%glint$r2, %%glint$r1, 1;\n"
-                    "mul.wide.u32 %%glint$d0, %%glint$r2, %u;\n"
-                    "ld.param.u64 %%glint$d3, [glint$context+%zu];\n"
-                    "sub.u64 %%glint$d3, %%glint$d2, %%glint$d3;\n"
-                    "sub.u64 %%glint$d0, %%glint$d3, %%glint$d0;\n" // the first byte
-                    "add.u64 %%glint$d3, %%glint$d3, %u;\n"         // the last access
-                    "ld.param.u64 %%glint$d4, [glint$context+%zu];\n"
-                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$d4;\n"
-                    "setp.lt.and.u64 %%glint$p0, %%glint$d3, %%glint$d4, %%glint$p0;\n"
-                    "@!%%glint$p0 bra $glint$%u;\n"
-                    "add.u64 %%glint$d3, %%glint$d3, %u;\n"
-                    "shr.u64 %%glint$d0, %%glint$d0, %u;\n"
-                    "shr.u64 %%glint$d3, %%glint$d3, %u;\n"
-                    "cvt.u32.u64 %%glint$r2, %%glint$d0;\n"
-                    "cvt.u32.u64 %%glint$r3, %%glint$d3;\n",
-                    (unsigned)sweep->step.constant, view + offsetof(struct instrument_view, first),
-                    sweep->chunk - sweep->bytes,
-                    view + offsetof(struct instrument_view, spans) + span * sizeof(uint64_t), full,
-                    sweep->bytes - 1, shift, shift);
-    base_buf_printf(out,
-                    "{\n.reg .b32 %%glint$a;\n"
-                    ".param .b64 glint$1;\n.param .b32 glint$2;\n.param .b32 glint$3;\n"
-                    ".param .b32 glint$4;\n"
-                    "ld.param.u32 %%glint$a, [glint$context+%zu];\n"
-                    "add.u32 %%glint$r2, %%glint$r2, %%glint$a;\n"
-                    "add.u32 %%glint$r3, %%glint$r3, %%glint$a;\n"
-                    "ld.param.u64 %%glint$d3, [glint$context+%zu];\n"
-                    "st.param.b64 [glint$1], %%glint$d3;\n"
-                    "st.param.b32 [glint$2], %%glint$r2;\n"
-                    "st.param.b32 [glint$3], %%glint$r3;\n"
-                    "st.param.b32 [glint$4], %u;\n"
-                    "call glint$range, (glint$1, glint$2, glint$3, glint$4);\n}\n"
-                    "bra $glint$%u;\n$glint$%u:\n",
-                    view + offsetof(struct instrument_view, ahead),
-                    view + offsetof(struct instrument_view, slot.bits), sweep->check, past, full);
+    FILL(&work->out, range_call, NUMBER(step, (uint32_t)sweep->step.constant), NUMBER(view, view),
+         NUMBER(last, sweep->chunk - sweep->bytes), NUMBER(span, view + 8 * span),
+         NUMBER(full, full), NUMBER(bytes, sweep->bytes),
+         NUMBER(shift, instrument_shift(body->kernel->roots[sweep->root].element_bytes)),
+         NUMBER(look, sweep->check), NUMBER(past, past));
 }
 
 static void emit_sweep(struct instrument_work *work, const struct instrument_body *body,
                        const struct instrument_sweep *sweep)
 {
-    // What the function takes of a slot.
-    static const struct {
-        size_t offset;
-        unsigned bits;
-    } fields[] = {
-        {offsetof(struct instrument_slot, counts), 64},
-        {offsetof(struct instrument_slot, base), 64},
-        {offsetof(struct instrument_slot, bytes), 64},
-        {offsetof(struct instrument_slot, bits), 64},
-        {offsetof(struct instrument_slot, shift), 32},
-        {offsetof(struct instrument_slot, lead), 32},
-    };
     struct base_buf *out = &work->out;
     work->helpers |= HELPER_SWEEP | HELPER_ACCESS;
     emit_step(out, body, &sweep->step);
@@ -333,54 +284,18 @@ static void emit_sweep(struct instrument_work *work, const struct instrument_bod
                     "add.s64 %%glint$d2, %%glint$l%u, %lld;\n",
                     sweep->times, sweep->kept, (long long)sweep->offset);
     if (sweep->doubted)
-        // The first access, as the step has it, and as it was, differ by their high parts, if at
-        // all. Then it is not known what was touched: address 0 stands for it.
-        base_buf_printf(out,
-                        "sub.u32 %%glint$r2, %%glint$r1, %u;\n"
-                        "cvt.u64.u32 %%glint$d0, %%glint$r2;\n"
-                        "mul.lo.u64 %%glint$d0, %%glint$d0, %%glint$d1;\n"
-                        "sub.u64 %%glint$d0, %%glint$l%u, %%glint$d0;\n"
-                        "mov.b64 {%%glint$r2, %%glint$r3}, %%glint$d0;\n"
-                        "setp.ne.u32 %%glint$p0, %%glint$r3, %%glint$h%u;\n"
-                        "@%%glint$p0 mov.u64 %%glint$d1, 0;\n"
-                        "@%%glint$p0 mov.u64 %%glint$d2, 0;\n",
-                        sweep->times, sweep->kept, sweep->kept);
+        FILL(out, check_high, NUMBER(times, sweep->times), NUMBER(kept, sweep->kept));
     const uint32_t past = work->labels++;
     if (is_range(work, sweep))
         emit_range(work, body, sweep, past);
-    base_buf_printf(out,
-                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "{\n.param .b64 glint$1;\n.param .align 8 .b8 glint$2[%zu];\n"
-                    ".param .b64 glint$3;\n.param .b64 glint$4;\n.param .b32 glint$5;\n"
-                    ".param .b32 glint$6;\n.param .b32 glint$7;\n.param .b32 glint$8;\n"
-                    ".param .b32 glint$9;\n"
-                    "st.param.b64 [glint$1], %%glint$d0;\n",
-                    offsetof(struct instrument_context, table), sizeof(struct instrument_slot));
-    for (size_t i = work->counts ? 0 : 1; i < sizeof(fields) / sizeof(fields[0]); i++)
-        base_buf_printf(out,
-                        "ld.param.b%u %%glint$%s3, [glint$context+%zu];\n"
-                        "st.param.b%u [glint$2+%zu], %%glint$%s3;\n",
-                        fields[i].bits, fields[i].bits == 64 ? "d" : "r",
-                        instrument_slot_offset(sweep->root) + fields[i].offset, fields[i].bits,
-                        fields[i].offset, fields[i].bits == 64 ? "d" : "r");
-    base_buf_printf(out,
-                    "st.param.b64 [glint$3], %%glint$d2;\n"
-                    "st.param.b64 [glint$4], %%glint$d1;\n"
-                    "st.param.b32 [glint$5], %%glint$r1;\n"
-                    "st.param.b32 [glint$6], %u;\n"
-                    "st.param.b32 [glint$7], %u;\n"
-                    "st.param.b32 [glint$8], %u;\n"
-                    "st.param.b32 [glint$9], %u;\n"
-                    "call glint$sweep, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6, "
-                    "glint$7, glint$8, glint$9);\n}\n"
-                    "$glint$%u:\n",
-                    sweep->chunk / sweep->bytes, sweep->bytes,
-                    instrument_access_word(sweep->root,
-                                           sweep->access == PTX_ACCESS_LOAD    ? 1
-                                           : sweep->access == PTX_ACCESS_STORE ? 2
-                                                                               : 3,
-                                           sweep->bytes),
-                    (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0), past);
+    const uint32_t kinds = sweep->access == PTX_ACCESS_LOAD    ? 1
+                           : sweep->access == PTX_ACCESS_STORE ? 2
+                                                               : 3;
+    FILL(out, sweep_call, NUMBER(counts, work->counts),
+         NUMBER(slot, instrument_slot_offset(sweep->root)),
+         NUMBER(accesses, sweep->chunk / sweep->bytes), NUMBER(bytes, sweep->bytes),
+         NUMBER(word, instrument_access_word(sweep->root, kinds, sweep->bytes)),
+         NUMBER(options, (sweep->columns ? 1u : 0) | (sweep->check ? 2u : 0)), NUMBER(past, past));
 }
 
 // Marks what waits in loops that hold `inside`, or, where that is PTX_NO_BLOCK, in loops that are
@@ -398,14 +313,7 @@ void instrument_emit_sweeps(struct instrument_work *work, const struct instrumen
             wanted |= loop->exits[k].to == to;
         uint32_t past = work->labels++;
         if (wanted)
-            base_buf_printf(out,
-                            "{\n.reg .pred %%glint$p0;\n.reg .b32 %%glint$r<4>;\n"
-                            ".reg .b64 %%glint$d<5>;\n"
-                            "sub.u32 %%glint$r0, %%glint$n%u, %%glint$k%u;\n"
-                            "setp.eq.u32 %%glint$p0, %%glint$r0, 0;\n"
-                            "@%%glint$p0 bra $glint$%u;\n"
-                            "mov.u32 %%glint$k%u, %%glint$n%u;\n",
-                            first->tally, first->tally, past, first->tally, first->tally);
+            FILL(out, rounds, NUMBER(tally, first->tally), NUMBER(past, past));
         size_t next = i;
         for (; next < body->sweeps.count && body->sweeps.items[next].tally == first->tally;
              next++) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fill.h"
 #include "work.h"
 
 // True where a thread may not come back from the call.
@@ -88,12 +89,8 @@ static void emit_by_pointer(struct instrument_work *work, const struct instrumen
         if (*done == PTX_NO_BLOCK)
             *done = work->labels++;
         uint32_t other = work->labels++;
-        base_buf_printf(out,
-                        "{\n.reg .pred %%glint$p;\n.reg .b64 %%glint$d;\n"
-                        "mov.u64 %%glint$d, %s;\n"
-                        "setp.ne.u64 %%glint$p, %%glint$d, %s;\n"
-                        "@%%glint$p bra $glint$%u;\n}\n",
-                        callee->function->name, call.target->reg->name, other);
+        FILL(out, compare_pointer, STRING(function, callee->function->name),
+             STRING(pointer, call.target->reg->name), NUMBER(other, other));
         emit_copy(work, body, from, to, callee->function->name);
         base_buf_printf(out, "bra $glint$%u;\n$glint$%u:\n", *done, other);
     }

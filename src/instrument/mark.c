@@ -15,6 +15,8 @@
 // inside; full: for the whole warp.
 #include "mark.h"
 
+#include "fill.h"
+
 struct instrument_view instrument_view_of(const struct instrument_slot *slot,
                                           uint32_t element_bytes)
 {
@@ -85,23 +87,13 @@ bool instrument_go_together(const struct instrument_work *work, const struct ins
 // The distance, and whether the access is in the span.
 static void emit_check(struct base_buf *out, const struct member *member)
 {
-    const char *sign = member->k ? ".and" : "", *before = member->k ? ", %glint$p0" : "";
     const bool natural = !member->probe->next && member->width <= INSTRUMENT_NATURAL;
-    unsigned span = natural && member->width > 4 ? member->width > 8 ? 2 : 1 : 0;
+    const uint32_t span = natural && member->width > 4 ? member->width > 8 ? 2 : 1 : 0;
     instrument_emit_address(out, member->probe->site->address, "%glint$o", member->k,
                             -(int64_t)member->probe->before);
-    base_buf_printf(out,
-                    "ld.param.u64 %%glint$a, [glint$context+%u];\n"
-                    "sub.u64 %%glint$o%u, %%glint$o%u, %%glint$a;\n"
-                    "ld.param.u64 %%glint$a, [glint$context+%u];\n"
-                    "setp.lt%s.u64 %%glint$p0, %%glint$o%u, %%glint$a%s;\n",
-                    VIEW(member, first), member->k, member->k, VIEW(member, spans) + 8 * span, sign,
-                    member->k, before);
-    if (!natural)
-        base_buf_printf(out,
-                        "add.u64 %%glint$x, %%glint$o%u, %u;\n"
-                        "setp.lt.and.u64 %%glint$p0, %%glint$x, %%glint$a, %%glint$p0;\n",
-                        member->k, member->width - 1);
+    FILL(out, check, NUMBER(k, member->k), NUMBER(view, member->slot),
+         NUMBER(span, member->slot + 8 * span), NUMBER(wide, !natural),
+         NUMBER(width, member->width));
 }
 
 // Whether all lanes of a warp that is a piece of a row are inside.
@@ -114,27 +106,15 @@ static void emit_full(struct base_buf *out)
 // The element at the distance o<k>, into %glint$i.
 void instrument_emit_element(struct base_buf *out, const struct member *member)
 {
-    base_buf_printf(out,
-                    "shr.u64 %%glint$x, %%glint$o%u, %u;\n"
-                    "cvt.u32.u64 %%glint$i, %%glint$x;\n",
-                    member->k, member->shift);
-    if (!member->chosen)
-        base_buf_printf(out, "ld.param.u32 %%glint$t, [glint$context+%u];\n", VIEW(member, ahead));
-    base_buf_printf(out, "add.u32 %%glint$i, %%glint$i, %s;\n",
-                    member->chosen ? "%glint$h" : "%glint$t");
+    FILL(out, element, NUMBER(k, member->k), NUMBER(shift, member->shift),
+         NUMBER(chosen, member->chosen), NUMBER(view, member->slot));
 }
 
 // The address of the word of element %glint$i, and of the j-th from there on, into w<k>.
 void instrument_emit_word(struct base_buf *out, const struct member *member, const char *j)
 {
-    base_buf_puts(out, "shr.u32 %glint$t, %glint$i, 5;\n");
-    if (j)
-        base_buf_printf(out, "add.u32 %%glint$t, %%glint$t, %s;\n", j);
-    if (!member->chosen)
-        base_buf_printf(out, "ld.param.u64 %%glint$x, [glint$context+%u];\n",
-                        VIEW(member, slot.bits));
-    base_buf_printf(out, "mad.wide.u32 %%glint$w%u, %%glint$t, 4, %s;\n", member->k,
-                    member->chosen ? "%glint$q" : "%glint$x");
+    FILL(out, word, NUMBER(k, member->k), STRING(j, j), NUMBER(chosen, member->chosen),
+         NUMBER(view, member->slot));
 }
 
 // --- Bits ----------------------------------------------------------------------------------------
@@ -159,12 +139,8 @@ static void emit_count(struct base_buf *out, const struct member *member, uint32
     if (member->aligned)
         base_buf_printf(out, "mov.u32 %%glint$n, %u;\n", bytes >> member->shift);
     else
-        base_buf_printf(out,
-                        "cvt.u32.u64 %%glint$n, %%glint$o%u;\n"
-                        "and.b32 %%glint$n, %%glint$n, %u;\n"
-                        "add.u32 %%glint$n, %%glint$n, %u;\n"
-                        "shr.u32 %%glint$n, %%glint$n, %u;\n",
-                        member->k, size - 1, bytes + size - 1, member->shift);
+        FILL(out, count_elements, NUMBER(k, member->k), NUMBER(size, size),
+             NUMBER(last, bytes + size - 1), NUMBER(shift, member->shift));
 }
 
 // Where word j of a run is: %glint$i becomes the run's first element. Distances have 32 bits here:
@@ -173,11 +149,7 @@ static void emit_first(struct base_buf *out, const struct member *member, const 
 {
     const uint32_t step = member->probe->lanes == LANES_STEP ? member->probe->step : 0;
     if (step && !member->aligned)
-        base_buf_printf(out,
-                        "cvt.u32.u64 %%glint$i, %%glint$o%u;\n"
-                        "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n"
-                        "cvt.u64.u32 %%glint$o%u, %%glint$i;\n",
-                        member->k, step, member->k);
+        FILL(out, first_lane, NUMBER(k, member->k), NUMBER(step, step));
     instrument_emit_element(out, member);
     if (step && member->aligned)
         base_buf_printf(out, "mad.lo.s32 %%glint$i, %%glint$lane, -%u, %%glint$i;\n",
@@ -189,33 +161,14 @@ static void emit_first(struct base_buf *out, const struct member *member, const 
 // All bits of word j are kept where it is the run's, and turned over where it is its last.
 static void emit_run_masks(struct base_buf *out, uint32_t elements, bool alone, const char *j)
 {
-    if (!alone)
-        base_buf_printf(out,
-                        "setp.le.u32 %%glint$p1, %s, %u;\n"
-                        "selp.b32 %%glint$keep, -1, 0, %%glint$p1;\n",
-                        j, elements);
-    if (elements == 1) {
-        base_buf_printf(out, "neg.s32 %%glint$flip, %s;\n", j);
-        return;
-    }
-    base_buf_printf(out,
-                    "setp.eq.u32 %%glint$p1, %s, %u;\n"
-                    "selp.b32 %%glint$flip, -1, 0, %%glint$p1;\n"
-                    "setp.eq.or.u32 %%glint$p1, %s, 0, %%glint$p1;\n"
-                    "selp.b32 %%glint$mid, 0, -1, %%glint$p1;\n",
-                    j, elements, j);
+    FILL(out, run_masks, NUMBER(alone, alone), STRING(j, j), NUMBER(elements, elements),
+         NUMBER(several, elements > 1));
 }
 
 static void emit_run(struct base_buf *out, const struct member *member, bool alone)
 {
-    base_buf_printf(out, "shf.l.wrap.b32 %%glint$b%u, 0, -1, %%glint$i;\n", member->k);
-    if (own_elements(member) > 1)
-        base_buf_printf(out, "or.b32 %%glint$b%u, %%glint$b%u, %%glint$mid;\n", member->k,
-                        member->k);
-    base_buf_printf(out, "xor.b32 %%glint$b%u, %%glint$b%u, %%glint$flip;\n", member->k, member->k);
-    if (!alone)
-        base_buf_printf(out, "and.b32 %%glint$b%u, %%glint$b%u, %%glint$keep;\n", member->k,
-                        member->k);
+    FILL(out, run, NUMBER(k, member->k), NUMBER(several, own_elements(member) > 1),
+         NUMBER(alone, alone));
 }
 
 // j is below `words`.
@@ -224,27 +177,9 @@ static void emit_span(struct base_buf *out, const struct member *member, uint32_
 {
     emit_count(out, member, run_bytes(member));
     if (most_elements(member) <= 32 && words == 2)
-        // Up to 32 ones, moved to where they begin; the second word has what is moved out.
-        base_buf_printf(out,
-                        "setp.eq.u32 %%glint$p1, %s, 0;\n"
-                        "sub.u32 %%glint$t, 32, %%glint$n;\n"
-                        "shr.u32 %%glint$t, -1, %%glint$t;\n"
-                        "selp.b32 %%glint$b%u, 0, %%glint$t, %%glint$p1;\n"
-                        "selp.b32 %%glint$t, %%glint$t, 0, %%glint$p1;\n"
-                        "shf.l.wrap.b32 %%glint$b%u, %%glint$b%u, %%glint$t, %%glint$i;\n",
-                        j, member->k, member->k, member->k);
+        FILL(out, short_span, NUMBER(k, member->k), STRING(j, j));
     else
-        base_buf_printf(out,
-                        "and.b32 %%glint$t, %%glint$i, 31;\n"
-                        "mad.lo.s32 %%glint$t, %s, -32, %%glint$t;\n"
-                        "max.s32 %%glint$b%u, %%glint$t, 0;\n"
-                        "add.s32 %%glint$t, %%glint$t, %%glint$n;\n"
-                        "max.s32 %%glint$t, %%glint$t, 0;\n"
-                        "shl.b32 %%glint$b%u, -1, %%glint$b%u;\n"
-                        "shl.b32 %%glint$t, -1, %%glint$t;\n"
-                        "not.b32 %%glint$t, %%glint$t;\n"
-                        "and.b32 %%glint$b%u, %%glint$b%u, %%glint$t;\n",
-                        j, member->k, member->k, member->k, member->k, member->k);
+        FILL(out, long_span, NUMBER(k, member->k), STRING(j, j));
 }
 
 // Each lane by itself. What a thread touches by several accesses may end in another word.
@@ -258,73 +193,24 @@ static void emit_lane(struct base_buf *out, const struct member *member)
         return;
     }
     emit_count(out, member, member->width);
-    base_buf_printf(out,
-                    "shl.b32 %%glint$n, -1, %%glint$n;\n"
-                    "not.b32 %%glint$n, %%glint$n;\n"
-                    "shf.l.wrap.b32 %%glint$b%u, 0, %%glint$n, %%glint$i;\n"
-                    "shf.l.wrap.b32 %%glint$n, %%glint$n, 0, %%glint$i;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$n, 0;\n"
-                    "@%%glint$p1 red.global.or.b32 [%%glint$w%u+4], %%glint$n;\n",
-                    member->k, member->k);
+    FILL(out, lane_bits, NUMBER(k, member->k));
 }
 
 // Looks at a word, into v<k>: where the view says so, and where there are bits for it. Whole warps
 // that may have none look in any case.
 static void emit_look(struct base_buf *out, const struct member *member, bool sure)
 {
-    base_buf_printf(out, "mov.u32 %%glint$v%u, 0;\n", member->k);
-    if (sure)
-        base_buf_printf(out,
-                        "ld.param.u32 %%glint$t, [glint$context+%u];\n"
-                        "setp.ne.u32 %%glint$p1, %%glint$t, 0;\n",
-                        VIEW(member, slot.looks));
-    else
-        base_buf_printf(out, "setp.ne.u32 %%glint$p1, %%glint$b%u, 0;\n", member->k);
-    base_buf_printf(out, "@%%glint$p1 ld.global.u32 %%glint$v%u, [%%glint$w%u];\n", member->k,
-                    member->k);
+    FILL(out, look, NUMBER(k, member->k), NUMBER(sure, sure), NUMBER(view, member->slot));
 }
 
 // Sets bits where some are not set.
 static void emit_or(struct instrument_work *work, const struct member *member)
 {
-    struct base_buf *out = &work->out;
-    base_buf_printf(out,
-                    "not.b32 %%glint$v%u, %%glint$v%u;\n"
-                    "and.b32 %%glint$v%u, %%glint$v%u, %%glint$b%u;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$v%u, 0;\n",
-                    member->k, member->k, member->k, member->k, member->k, member->k);
-    if (member->class != CLASS_LANE || work->sm < 80) {
-        base_buf_printf(out, "@%%glint$p1 red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n",
-                        member->k, member->k);
-        return;
-    }
+    const bool combine = member->class == CLASS_LANE && work->sm >= 80;
     const uint32_t set = work->labels, past = work->labels + 1;
-    work->labels += 2;
-    // Operations on one word wait for each other, also those of one warp: of the lanes that are
-    // here, those that have the same word as the last one leave it to that.
-    base_buf_printf(out,
-                    "@!%%glint$p1 bra $glint$%u;\n"
-                    "{\n.reg .b32 %%glint$all, %%glint$last, %%glint$key, %%glint$other;\n"
-                    ".reg .b64 %%glint$a;\n"
-                    "shr.u64 %%glint$a, %%glint$w%u, 2;\n"
-                    "cvt.u32.u64 %%glint$key, %%glint$a;\n"
-                    "activemask.b32 %%glint$all;\n"
-                    "bfind.u32 %%glint$last, %%glint$all;\n"
-                    "shfl.sync.idx.b32 %%glint$other, %%glint$key, %%glint$last, 31, "
-                    "%%glint$all;\n"
-                    "setp.eq.u32 %%glint$p1, %%glint$key, %%glint$other;\n"
-                    "vote.sync.ballot.b32 %%glint$all, %%glint$p1, %%glint$all;\n"
-                    "@!%%glint$p1 bra $glint$%u;\n"
-                    "redux.sync.or.b32 %%glint$b%u, %%glint$b%u, %%glint$all;\n"
-                    "mov.u32 %%glint$other, %%laneid;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$other, %%glint$last;\n"
-                    "@%%glint$p1 bra $glint$%u;\n"
-                    "}\n"
-                    "$glint$%u:\n"
-                    "red.global.or.b32 [%%glint$w%u], %%glint$b%u;\n"
-                    "$glint$%u:\n",
-                    past, member->k, set, member->k, member->k, past, set, member->k, member->k,
-                    past);
+    work->labels += combine ? 2 : 0;
+    FILL(&work->out, set_bits, NUMBER(k, member->k), NUMBER(combine, combine), NUMBER(set, set),
+         NUMBER(past, past));
 }
 
 // Members that are alike: what they touch differs by where it is alone. The lanes from m << log on
@@ -508,12 +394,7 @@ void instrument_emit_group(struct instrument_work *work, const struct instrument
         if (k)
             last = &body->probes[last->with - 1];
     }
-    base_buf_printf(out,
-                    "{\n.reg .pred %%glint$full;\n"
-                    ".reg .b32 %%glint$i, %%glint$t, %%glint$n, %%glint$j, %%glint$keep, "
-                    "%%glint$flip, %%glint$mid, %%glint$h, %%glint$b<%u>, %%glint$v<%u>;\n"
-                    ".reg .b64 %%glint$x, %%glint$q, %%glint$o<%u>, %%glint$w<%u>;\n",
-                    count, count, count, count);
+    FILL(out, group_registers, NUMBER(count, count));
     for (uint32_t k = 0; k < count; k++)
         emit_check(out, &members[k]);
     base_buf_printf(out, "@!%%glint$p0 bra $glint$%u;\n", slow);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "fill.h"
 #include "work.h"
 
 void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
@@ -29,31 +30,11 @@ void instrument_emit_address(struct base_buf *out, const struct ptx_operand *add
         base_buf_printf(out, "add.s64 %s, %s, %lld;\n", name, name, (long long)offset);
 }
 
-void instrument_emit_table(struct base_buf *out, const struct instrument_body *body,
-                           const char *into)
-{
-    if (body->kernel)
-        base_buf_printf(out, "ld.param.u64 %s, [glint$context+%zu];\n", into,
-                        offsetof(struct instrument_context, table));
-    else
-        base_buf_printf(out, "ld.param.u64 %s, [glint$table];\n", into);
-}
-
 // Past the label where the address is in a space that has no objects.
 static void emit_space_check(struct instrument_work *work, uint32_t past)
 {
-    struct base_buf *out = &work->out;
-    static const char *const spaces[] = {"shared", "local", "const"};
-    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
-        base_buf_printf(out,
-                        "isspacep.%s%s %%glint$p0, %%glint$a;\n"
-                        "@%%glint$p0 bra $glint$%u;\n",
-                        spaces[i], i == 0 && work->clusters ? "::cluster" : "", past);
-    if (work->param_addresses)
-        base_buf_printf(out,
-                        "isspacep.param::entry %%glint$p0, %%glint$a;\n"
-                        "@%%glint$p0 bra $glint$%u;\n",
-                        past);
+    FILL(&work->out, space_check, STRING(cluster, work->clusters ? "::cluster" : ""),
+         NUMBER(past, past), NUMBER(param_addresses, work->param_addresses));
 }
 
 // The bytes that an instruction of no fixed size touches, into %glint$r0; past the label where
@@ -82,26 +63,10 @@ static void emit_size(struct instrument_work *work, const struct instrument_prob
 static void emit_touch(struct instrument_work *work, const struct instrument_body *body,
                        uint32_t kind)
 {
-    struct base_buf *out = &work->out;
-    uint32_t known = work->labels++;
     work->helpers |= HELPER_TOUCH;
-    base_buf_printf(out,
-                    "sub.u64 %%glint$d0, %%glint$a, %%glint$f%u;\n"
-                    "setp.lt.u64 %%glint$p0, %%glint$d0, %%glint$x%u;\n"
-                    "@%%glint$p0 bra $glint$%u;\n",
-                    kind, kind, known);
-    instrument_emit_table(out, body, "%glint$d0");
-    base_buf_printf(out,
-                    "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b32 glint$3;\n"
-                    ".param .align 8 .b8 glint$0[16];\n"
-                    "st.param.b64 [glint$1], %%glint$d0;\n"
-                    "st.param.b64 [glint$2], %%glint$a;\n"
-                    "st.param.b32 [glint$3], %u;\n"
-                    "call (glint$0), glint$touch, (glint$1, glint$2, glint$3);\n"
-                    "ld.param.b64 %%glint$f%u, [glint$0];\n"
-                    "ld.param.b64 %%glint$x%u, [glint$0+8];\n}\n"
-                    "$glint$%u:\n",
-                    kind, kind, kind, known);
+    FILL(&work->out, touch, NUMBER(kind, kind), NUMBER(known, work->labels),
+         NUMBER(kernel, body->kernel != NULL));
+    work->labels++;
 }
 
 static void emit_object(struct instrument_work *work, const struct instrument_body *body,
@@ -131,27 +96,12 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
 static void emit_access(struct instrument_work *work, const struct instrument_body *body,
                         uint32_t kinds, uint32_t root)
 {
-    struct base_buf *out = &work->out;
+    const size_t bits = root == INSTRUMENT_NONE
+                            ? 0
+                            : instrument_slot_offset(root) + offsetof(struct instrument_slot, bits);
     work->helpers |= HELPER_ACCESS;
-    base_buf_puts(out, "{\n.param .b64 glint$1;\n.param .b64 glint$2;\n.param .b64 glint$3;\n"
-                       ".param .b32 glint$4;\n.param .b32 glint$5;\n.param .b32 glint$6;\n");
-    instrument_emit_table(out, body, "%glint$d0");
-    base_buf_puts(out, "st.param.b64 [glint$1], %glint$d0;\n"
-                       "st.param.b64 [glint$2], %glint$a;\n");
-    if (root == INSTRUMENT_NONE)
-        base_buf_puts(out, "st.param.b64 [glint$3], 0;\n");
-    else
-        base_buf_printf(out,
-                        "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                        "st.param.b64 [glint$3], %%glint$d0;\n",
-                        instrument_slot_offset(root) + offsetof(struct instrument_slot, bits));
-    base_buf_printf(out,
-                    "st.param.b32 [glint$4], %%glint$r0;\n"
-                    "st.param.b32 [glint$5], %u;\n"
-                    "st.param.b32 [glint$6], 1;\n"
-                    "call glint$access, (glint$1, glint$2, glint$3, glint$4, glint$5, glint$6);\n"
-                    "}\n",
-                    instrument_access_word(root, kinds, 0));
+    FILL(&work->out, access, NUMBER(kernel, body->kernel != NULL), NUMBER(bits, bits),
+         NUMBER(what, instrument_access_word(root, kinds, 0)));
 }
 
 void instrument_emit_slow(struct instrument_work *work, const struct instrument_body *body,
@@ -210,8 +160,7 @@ void instrument_emit_probe(struct instrument_work *work, const struct instrument
         return;
     }
     uint32_t past = work->labels++;
-    base_buf_puts(out, "{\n.reg .pred %glint$p<3>;\n.reg .b32 %glint$r<8>;\n"
-                       ".reg .b64 %glint$a, %glint$d<5>;\n");
+    PUT(out, probe_registers);
     if (instr->guard)
         base_buf_printf(out, "%s%s bra $glint$%u;\n", instr->guard_negated ? "@" : "@!",
                         instr->guard->name, past);

@@ -4,6 +4,7 @@
 // enough: it is set until the thread comes by, which most do.
 #include <string.h>
 
+#include "fill.h"
 #include "work.h"
 
 // A search that takes more steps than this is given up: the block gets a tally of its own.
@@ -116,60 +117,16 @@ void instrument_emit_no_tallies(struct instrument_work *work, const struct instr
     }
 }
 
-// The sum of one counter over the threads that are here, into %glint$d1. Halves of 16 bits are
-// summed apart, so that nothing overflows.
+// The sum of one counter over the threads that are here, into %glint$d1.
 static void emit_sum(struct instrument_work *work, uint32_t tally)
 {
-    struct base_buf *out = &work->out;
-    uint32_t label = work->labels;
+    const uint32_t next = work->labels, past = work->labels + 1;
     work->labels += 2;
-    if (work->sm >= 80) {
-        base_buf_printf(out,
-                        "and.b32 %%glint$r1, %%glint$n%u, 65535;\n"
-                        "shr.u32 %%glint$r2, %%glint$n%u, 16;\n"
-                        "redux.sync.add.u32 %%glint$r1, %%glint$r1, %%glint$r0;\n"
-                        "redux.sync.add.u32 %%glint$r2, %%glint$r2, %%glint$r0;\n"
-                        "mul.wide.u32 %%glint$d1, %%glint$r2, 65536;\n"
-                        "cvt.u64.u32 %%glint$d2, %%glint$r1;\n"
-                        "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n",
-                        tally, tally);
-        return;
-    }
-    // Bit by bit, up to the highest that any thread has set.
-    base_buf_printf(out,
-                    "mov.u64 %%glint$d1, 0;\n"
-                    "mov.u32 %%glint$r1, %%glint$n%u;\n"
-                    "mov.u32 %%glint$r2, 0;\n"
-                    "$glint$%u:\n"
-                    ".pragma \"nounroll\";\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
-                    "vote.sync.any.pred %%glint$p2, %%glint$p1, %%glint$r0;\n"
-                    "@!%%glint$p2 bra $glint$%u;\n"
-                    "and.b32 %%glint$r3, %%glint$r1, 1;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$r3, 0;\n"
-                    "vote.sync.ballot.b32 %%glint$r3, %%glint$p1, %%glint$r0;\n"
-                    "popc.b32 %%glint$r3, %%glint$r3;\n"
-                    "cvt.u64.u32 %%glint$d2, %%glint$r3;\n"
-                    "shl.b64 %%glint$d2, %%glint$d2, %%glint$r2;\n"
-                    "add.u64 %%glint$d1, %%glint$d1, %%glint$d2;\n"
-                    "shr.u32 %%glint$r1, %%glint$r1, 1;\n"
-                    "add.u32 %%glint$r2, %%glint$r2, 1;\n"
-                    "bra $glint$%u;\n"
-                    "$glint$%u:\n",
-                    tally, label, label + 1, label, label + 1);
-}
-
-// The same of one that each thread is expected to have: less by those that did not come by.
-static void emit_deviation(struct base_buf *out, uint32_t bit)
-{
-    base_buf_printf(out,
-                    "and.b32 %%glint$r1, %%glint$y%u, %u;\n"
-                    "setp.ne.u32 %%glint$p1, %%glint$r1, 0;\n"
-                    "vote.sync.ballot.b32 %%glint$r1, %%glint$p1, %%glint$r0;\n"
-                    "popc.b32 %%glint$r1, %%glint$r1;\n"
-                    "cvt.u64.u32 %%glint$d1, %%glint$r1;\n"
-                    "neg.s64 %%glint$d1, %%glint$d1;\n",
-                    bit / 32, 1u << bit % 32);
+    if (work->sm >= 80)
+        FILL(&work->out, tally_sum, NUMBER(tally, tally));
+    else
+        FILL(&work->out, tally_sum_by_bits, NUMBER(tally, tally), NUMBER(next, next),
+             NUMBER(past, past));
 }
 
 void instrument_emit_tallies(struct instrument_work *work, const struct instrument_body *body)
@@ -179,10 +136,7 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     if (!kernel || !kernel->tally_count)
         return;
     uint32_t past = work->labels++;
-    base_buf_puts(out, "{\n.reg .pred %glint$p<3>;\n.reg .b32 %glint$r<4>;\n"
-                       ".reg .b64 %glint$d<3>;\n"
-                       "activemask.b32 %glint$r0;\n"
-                       "mov.u32 %glint$r1, 0;\n");
+    PUT(out, tallies_registers);
     // Most often there is nothing to tell.
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
         if (!body->from_one[i])
@@ -190,22 +144,11 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     }
     for (uint32_t i = 0; i < body->bit_count; i += 32)
         base_buf_printf(out, "or.b32 %%glint$r1, %%glint$r1, %%glint$y%u;\n", i / 32);
-    base_buf_printf(out,
-                    "setp.ne.u32 %%glint$p0, %%glint$r1, 0;\n"
-                    "vote.sync.any.pred %%glint$p0, %%glint$p0, %%glint$r0;\n"
-                    "@!%%glint$p0 bra $glint$%u;\n"
-                    "mov.u32 %%glint$r1, %%lanemask_lt;\n"
-                    "and.b32 %%glint$r1, %%glint$r1, %%glint$r0;\n"
-                    "setp.eq.u32 %%glint$p0, %%glint$r1, 0;\n"
-                    "mov.u32 %%glint$r1, %%smid;\n"
-                    "and.b32 %%glint$r1, %%glint$r1, %u;\n"
-                    "ld.param.u64 %%glint$d0, [glint$context+%zu];\n"
-                    "mad.wide.u32 %%glint$d0, %%glint$r1, %u, %%glint$d0;\n",
-                    past, INSTRUMENT_TALLY_ROWS - 1, offsetof(struct instrument_context, tallies),
-                    kernel->tally_row_bytes);
+    FILL(out, tallies_row, NUMBER(past, past), NUMBER(row_bytes, kernel->tally_row_bytes));
     for (uint32_t i = 0; i < kernel->tally_count; i++) {
         if (body->from_one[i])
-            emit_deviation(out, body->bit_of[i]);
+            FILL(out, tally_deviation, NUMBER(word, body->bit_of[i] / 32),
+                 NUMBER(bit, 1u << body->bit_of[i] % 32));
         else
             emit_sum(work, i);
         base_buf_printf(out,
@@ -215,4 +158,3 @@ void instrument_emit_tallies(struct instrument_work *work, const struct instrume
     }
     base_buf_printf(out, "$glint$%u:\n}\n", past);
 }
-_Static_assert((INSTRUMENT_TALLY_ROWS & (INSTRUMENT_TALLY_ROWS - 1)) == 0, "taken by a mask");

@@ -277,10 +277,6 @@ bool instrument_find_left(const struct instrument_body *body, const struct ptx_s
 void instrument_join_sweeps(struct instrument_body *body);
 // unions.c: which accesses are marked together.
 void instrument_plan_unions(const struct instrument_work *work, struct instrument_body *body);
-// sweep.c: the function that does it.
-void instrument_emit_sweep_function(struct base_buf *out, bool counts);
-void instrument_emit_range_function(struct base_buf *out);
-
 // probe.c: the text of one site's probe.
 void instrument_emit_probe(struct instrument_work *work, const struct instrument_body *body,
                            const struct instrument_probe *probe);
@@ -303,9 +299,6 @@ instrument_previous(const struct instrument_body *body, const struct instrument_
 // not INSTRUMENT_NONE.
 void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
                              const char *into, uint32_t number, int64_t offset);
-// Where the table is, into a register.
-void instrument_emit_table(struct base_buf *out, const struct instrument_body *body,
-                           const char *into);
 // Looks up all accesses that are marked with the probe, each by itself.
 void instrument_emit_slow(struct instrument_work *work, const struct instrument_body *body,
                           const struct instrument_probe *probe);
@@ -374,12 +367,8 @@ void instrument_emit_declaration(struct instrument_work *work, const struct inst
 // that clones call its name with GLINT_SUFFIX behind, and that some function calls it.
 bool instrument_is_heap(const struct instrument_work *work, const struct ptx_function *function);
 void instrument_note_heap(struct instrument_work *work, const struct ptx_function *function);
-// An %address in no entry of %table is looked for there; `bytes` sets %at to how many are touched,
-// `kinds` %n to 1 where they are read | 2 where written. Goes on at `searched` where it is found;
-// else behind itself, with %p, %n and %at changed.
-void instrument_emit_heap_stray(struct base_buf *out, const char *bytes, const char *kinds);
-// What it calls, and the functions.
-void instrument_emit_heap(const struct instrument_work *work, struct base_buf *out);
+// What clones call instead of the functions that the module calls.
+void instrument_emit_heap_calls(const struct instrument_work *work, struct base_buf *out);
 
 // library.c: functions of glint's own, and those for memory that kernels allocate.
 void instrument_emit_library(const struct instrument_work *work, uint32_t helpers,

@@ -18,6 +18,13 @@ foreach(check ptxas names)
         $<TARGET_FILE:instrument_rewrite> ${files})
 endforeach()
 
+# Each probe template on its own.
+if(TARGET test_instrument_probes)
+    target_include_directories(test_instrument_probes PRIVATE ${PROJECT_BINARY_DIR}/instrument)
+    glint_test(instrument.probes_ptxas ${CMAKE_CURRENT_SOURCE_DIR}/instrument/check_probes.sh
+        $<TARGET_FILE:test_instrument_probes>)
+endif()
+
 # The oracle: probes against the simulator's log.
 add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_compare.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
