@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX in, PTX with probes and a table of what they tell out: a pure function. Each wanted kernel
-// gets a clone with probes, which takes one more parameter, its launch context; the kernels
-// themselves stay as they are. So the program's own handles, attributes and launches without probes
-// stay what they were, and whoever launches decides for each launch which of the two runs. Clones
-// of kernels that use variables of the module, which both must share, stand behind its text; all
-// others can stand in texts of their own, *parts*, which are compiled side by side and leave the
-// program's module alone.
+// Adds probes to PTX. instrument_ptx is a pure function: it takes PTX and returns PTX with probes,
+// and a table that says how to read their results.
+//
+// Each requested kernel gets a *clone* with probes, which takes one more parameter, its launch
+// context. The kernels themselves do not change, so the program's handles, attributes and launches
+// without probes stay valid, and the caller decides for each launch which of the two runs. Clones
+// of kernels that use variables of the module share these with the original, so they are appended
+// to the module's text. All other clones can go into texts of their own, *parts*, which are
+// compiled in parallel and leave the program's module unchanged.
 //
 //     struct instrument_request request = {.facts = INSTRUMENT_OBJECTS};
 //     if (instrument_ptx(text, length, &request, &module, &error) == BASE_OK) { ...
 //         instrument_destroy(module);
 //     }
 //
-// What the probes tell, for one launch:
-// - objects: a kernel has *roots*, the pointers from which its addresses come: parameters and
-//   variables. A *use* says that a root was read or written if a flag was set, or in any case. The
-//   root's object has *bounds* in the context; one more flag says that an access left them, and
-//   then it is not known what the launch touched. Addresses that come from elsewhere (loaded from
-//   memory, chosen among roots, results of calls) are looked up in a table of objects, whose
-//   entries get marks.
-// - elements: each root has a *slot* in the context, the object it points into with its shadow
-//   memory, where every access sets the bits of the elements that it touches; addresses outside the
-//   slot's object are looked up in the table. *Tallies* count how often threads came by; sites say
-//   which tally counts them, so bytes follow, and with them which objects were read or written:
-//   there are no uses beside them.
-// - counts: every access adds one to the counter of each element that it touches.
-// Generic addresses that turn out to be shared or local are not counted.
+// What probes report for one launch:
+// - objects: a kernel has *roots*, the pointers from which its addresses are computed: parameters
+//   and variables. A *use* says that a root was read or written, always or if a flag is set. The
+//   context holds the *bounds* of the root's object. One more flag is set if an access left them;
+//   what the launch touched is then unknown. Addresses from elsewhere (loaded from memory, selected
+//   among roots, returned by calls) are looked up in a table of objects, whose entries are marked.
+// - elements: each root has a *slot* in the context: the object that it points into, and the
+//   object's shadow memory, in which every access sets the bits of the elements that it touches.
+//   Addresses outside the slot's object are looked up in the table. *Tallies* count how often
+//   threads execute an access. A site names its tally, from which follow the bytes it moved and
+//   which objects were read or written, so there are no uses at this level.
+// - counts: every access increments the counter of each element that it touches.
+// Accesses through generic addresses that turn out to be shared or local are not counted.
 #ifndef GLINT_INSTRUMENT_INSTRUMENT_H
 #define GLINT_INSTRUMENT_INSTRUMENT_H
 
@@ -45,82 +46,82 @@ enum instrument_facts {
 
 // --- What lies in device memory ------------------------------------------------------------------
 
-// The bytes between the elements of one object and their shadow. An access of n bytes at address a
+// One object, divided into elements, and its shadow memory. An access of n bytes at address a
 // touches elements (a - base) >> shift to (a + n - 1 - base) >> shift. Accesses are aligned to
-// their size and base to 128 elements' bytes or more, so the bits of one access lie in one 32-bit
-// word.
+// their size, and base is aligned to at least 128 elements, so the bits of one access lie in one
+// 32-bit word.
 //
-// A word stands for 32 elements. Without counts it has a bit for each, set where it was touched.
-// With counts its low 31 bits say how often all 32 were touched together, and where its top bit is
-// set, some were also touched apart, as their own counters say; where it is not, those are 0:
+// A word describes 32 elements. Without counts it has one bit per element, set if the element was
+// touched. With counts, its low 31 bits are the number of accesses to all 32 elements together. Its
+// top bit says that elements also have counts of their own; if it is clear, their counters are 0:
 //     count(e) = (word[e / 32] & 0x7fffffff) + (word[e / 32] >> 31 ? counts[e] : 0)
 enum { INSTRUMENT_BEHIND = 5 };
 struct instrument_slot {
-    uint64_t base;   // at or below the object's first byte, a multiple of 128 << shift
-    uint64_t bytes;  // from base to the object's end; 0: no object
-    uint64_t bits;   // address of a 32-bit word for each 32 elements from base, zeroed; in the next
-                     // INSTRUMENT_BEHIND words no bits may be set, but operations may say so
-    uint64_t counts; // address of a 32-bit counter for each element from base, zeroed, a multiple
-                     // of 8; 0 without counts
-    uint32_t shift;  // of the element's size, at least 2
-    uint32_t lead;   // bytes from base to the object's first byte
-    uint32_t looks;  // not 0: most accesses come to elements again, so that it is worth to look at
-                     // words before bits are set
+    uint64_t base;  // at or below the object's first byte, a multiple of 128 << shift
+    uint64_t bytes; // from base to the object's end; 0: no object
+    uint64_t
+        bits; // address of one 32-bit word per 32 elements from base, zeroed; probes may
+              // execute operations on the INSTRUMENT_BEHIND words behind, but set no bits there
+    uint64_t counts; // address of one 32-bit counter per element from base, zeroed, a multiple of
+                     // 8; 0 without counts
+    uint32_t shift; // log2 of the element's size in bytes, at least 2
+    uint32_t lead;  // bytes from base to the object's first byte
+    uint32_t looks; // not 0: most accesses touch elements that were touched before, so probes read
+                    // a word before they set bits in it
     uint32_t reserved;
 };
 
-// What a kernel's probes have of a root's object. Where the elements are those that the kernel's
-// accesses move, all that lies in a span is marked right there, and the rest is looked up: 0 where
-// they are not.
+// A root's object as the probes of one kernel see it. Accesses inside a span are marked in place;
+// all others are looked up in the table. Spans are 0 if the slot's elements are not those that the
+// kernel's accesses move.
 struct instrument_view {
     struct instrument_slot slot;
     uint64_t first;    // the object's first byte
-    uint64_t spans[3]; // bytes from there on that accesses of up to 4, of 8 and of 16 bytes, being
-                       // aligned, reach only if all of them is in the object
-    uint32_t ahead;    // elements between base and there
+    uint64_t spans[3]; // an aligned access of up to 4, of 8 and of 16 bytes that begins in so many
+                       // bytes from there on lies entirely in the object
+    uint32_t ahead;    // elements between base and `first`
     uint32_t reserved;
 };
-// For a root that says so of its elements.
+// Returns the view for a root with elements of that size.
 struct instrument_view instrument_view_of(const struct instrument_slot *slot,
                                           uint32_t element_bytes);
 
-// For addresses that come from no root, for those that leave a root's object, and for what a slot's
-// probes do not expect: every object that kernels may touch, those of slots, as they are there,
-// included. Zeroed before the launch, but for count and the addresses. Entries ascend and their
-// objects do not overlap.
+// Every object that kernels may touch, including those of slots, which have the same values in both
+// places. Probes search it for addresses that come from no root, that leave their root's object, or
+// for which the slot's view has no span. Entries ascend by address, and their objects do not
+// overlap. Everything but `count` and the addresses is zeroed before the launch.
 struct instrument_table {
     uint64_t count;
     uint64_t entries; // address of struct instrument_slot[count]
-    uint64_t touched; // address of uint8_t[count][2]: not 0 where read, where written
-    uint64_t moved;   // address of uint64_t[count][2]: bytes read, written by accesses that were
+    uint64_t touched; // address of uint8_t[count][2]: not 0 if read, if written
+    uint64_t moved;   // address of uint64_t[count][2]: bytes read and written by accesses that were
                       // looked up; elements only
-    uint64_t
-        strayed; // address of uint64_t[slots][2]: bytes that tallies tell for the slot and that
-                 // went elsewhere: counted in moved or in strays, not in the slot; elements only
-    uint64_t strays; // address of struct instrument_strays
-    uint64_t heap;   // address of struct instrument_heap; 0: what kernels allocate is not told
-    uint64_t recent; // 1 + the entry that was found last
+    uint64_t strayed; // address of uint64_t[slots][2]: bytes that tallies attribute to the slot but
+                      // that are counted in `moved` or `strays` instead; elements only
+    uint64_t strays;  // address of struct instrument_strays
+    uint64_t heap; // address of struct instrument_heap; 0: memory that kernels allocate is ignored
+    uint64_t recent; // 1 + the index of the entry that was found last
 };
 
-// Accesses to memory that is no object, and in the high half of `count` those among them of which
-// it is not known what they touched: at address 0.
+// Accesses to memory outside all objects. The high half of `count` counts those among them whose
+// address is unknown; they are reported at address 0.
 #define INSTRUMENT_WRAPPED ((uint64_t)1 << 32)
 enum { INSTRUMENT_STRAYS = 29 };
 struct instrument_strays {
     uint64_t count;
-    uint64_t next;   // addresses that were written, or wanted to be
-    uint64_t looked; // elements: not 0 where an entry of the table was touched
+    uint64_t next;   // addresses stored, or dropped because the array is full
+    uint64_t looked; // elements: not 0 if an entry of the table was touched
     uint64_t addresses[INSTRUMENT_STRAYS];
 };
 
-// Memory that kernels allocate themselves. Clones of functions that call malloc() or free() keep
-// the map of the blocks that there are, which all launches of a context share, and log what begins
-// and ends; accesses to memory that is in no entry of the table are looked for in that map. Blocks
-// are known by their serials. Only modules that allocate look there.
+// Memory that kernels allocate themselves. Clones of functions that call malloc() or free()
+// maintain a map of the blocks in use, which all launches of a context share, and log which blocks
+// begin and end. In modules that allocate, addresses that are in no entry of the table are looked
+// up in that map. A block is identified by its serial number.
 
-// A piece of a block: 1 << n bytes, aligned to that, n being 4 at least.
+// A piece of a block: 1 << n bytes, aligned to its size, n >= 4.
 struct instrument_heap_piece {
-    uint64_t key;          // its address | half its size; 0: never used; 1: free
+    uint64_t key;          // its address | half its size; 0: never used; 1: free again
     uint64_t start, bytes; // of the block
     uint64_t serial;
 };
@@ -128,15 +129,16 @@ struct instrument_heap_piece {
 struct instrument_heap_blocks {
     uint64_t pieces; // address of struct instrument_heap_piece[1 << (64 - shift)], zeroed
     uint32_t shift;
-    uint32_t reach; // so far at most are pieces from where they should be; zeroed, as all below
-    uint64_t sizes; // bit n: there were pieces of 1 << n bytes
-    uint64_t count; // blocks so far: the last serial that was given
+    uint32_t reach; // the largest distance of a piece from its hashed place; zeroed, as all below
+    uint64_t sizes; // bit n: pieces of 1 << n bytes have been used
+    uint64_t count; // blocks so far, which is the last serial number
 };
 
 enum instrument_heap_what {
     INSTRUMENT_HEAP_BEGAN = 1,
     INSTRUMENT_HEAP_ENDED,
-    INSTRUMENT_HEAP_UNPLACED, // it began, but not all its pieces found a place: not all is told
+    INSTRUMENT_HEAP_UNPLACED, // it began, but the table is full: some of its accesses are not
+                              // reported
 };
 
 struct instrument_heap_entry {
@@ -144,107 +146,110 @@ struct instrument_heap_entry {
     uint64_t address, bytes;
 };
 
-// Elements: what was done to 128 bytes of a block, from a multiple of 128 bytes of its start on. A
-// page of the number n of the block of the serial s has the key s << 28 | n. Its counts are only
-// there if there are counts: else pages are as long as what comes before.
+// Elements: what accesses did to 128 bytes of a block, at a multiple of 128 bytes from its start.
+// Page n of the block with serial s has the key s << 28 | n. Without counts, a page ends before
+// `counts`.
 enum {
     INSTRUMENT_HEAP_PAGE_BITS = 28,
     INSTRUMENT_HEAP_PAGE_ELEMENTS = 32,
-    INSTRUMENT_HEAP_GROUP_BITS = 6, // of the number of pages in a group
+    INSTRUMENT_HEAP_GROUP_BITS = 6, // log2 of the number of pages in a group
 };
 struct instrument_heap_page {
-    uint64_t key;      // 0: not used
-    uint64_t moved[2]; // bytes read, written by accesses that begin here
+    uint64_t key;      // 0: unused
+    uint64_t moved[2]; // bytes read and written by accesses that begin here
     uint32_t bits;     // elements of 4 bytes that were touched
     uint32_t reserved;
     uint32_t counts[INSTRUMENT_HEAP_PAGE_ELEMENTS];
 };
 
-// One launch's, and what it is about to tell. At object level a page is 8 bytes: serial << 2 | 1
-// where the block was read | 2 where it was written.
+// The state of one launch. At object level a page has 8 bytes: serial << 2 | 1 if the block was
+// read | 2 if it was written.
 struct instrument_heap {
     uint64_t blocks;   // address of struct instrument_heap_blocks
     uint64_t log;      // address of struct instrument_heap_entry[log_room]
     uint64_t log_room; // entries
     uint64_t pages;    // address of 1 << (64 - page_shift) pages, zeroed
-    uint64_t groups; // address of a byte for each group of pages, zeroed: not 0 where some is used
+    uint64_t
+        groups; // address of one byte per group of pages, zeroed: not 0 if a page of it is used
     uint32_t page_shift;
     uint32_t reserved;
-    uint64_t logged; // entries that were written, or wanted to be; zeroed, as below
-    uint64_t lost;   // accesses for which there was no page
+    uint64_t logged; // entries written, or dropped because the log is full; zeroed, as below
+    uint64_t lost;   // accesses that found no free page
 };
 
-// Objects: of each root the bytes that accesses which come from it are expected to stay in.
+// Objects: the bytes in which accesses of a root are expected to stay.
 struct instrument_bounds {
     uint64_t first; // address
-    uint64_t room;  // in so many bytes from there on an access of the root's `reach` may begin
+    uint64_t room; // an access of the root's `reach` bytes may begin in so many bytes from there on
 };
-// For the object that the root points into. bytes 0: there is none, and nothing is expected.
+// Returns the bounds of the object that the root points into. bytes 0: there is no object, and no
+// access leaves the bounds.
 static inline struct instrument_bounds instrument_bounds_of(uint64_t first, uint64_t bytes,
                                                             uint32_t reach)
 {
     if (!bytes)
         return (struct instrument_bounds){0, UINT64_MAX - reach};
-    // No access fits: all are outside of what is at address 0.
+    // Smaller than one access: every access leaves the bounds.
     return bytes < reach ? (struct instrument_bounds){0, 0}
                          : (struct instrument_bounds){first, bytes - reach + 1};
 }
 
-// Options. ROWS: a warp's lanes are neighbours in x, 32 to a row, the block's width being a
-// multiple of 32, or its height and depth 1; and the bytes of all slots are less than 2^32.
+// Launch options. ROWS: the 32 lanes of a warp are neighbours in x, because the block's width is a
+// multiple of 32 or its height and depth are 1; and every slot has less than 2^32 bytes.
 enum { INSTRUMENT_ROWS = 1 };
 
-// The launch context: the clone's last parameter, by value. For each root there follows, for
-// elements a struct instrument_view, else a struct instrument_bounds.
+// The launch context: the clone's last parameter, passed by value. It is followed, for each root,
+// by a struct instrument_view at element level and by a struct instrument_bounds at object level.
 struct instrument_context {
-    uint64_t flags;   // address of the launch's flags, zeroed: rows of bytes, INSTRUMENT_FLAG_ROWS
-                      // of them, kernel->flag_row_bytes apart; set where any row has it set
-    uint64_t tallies; // address of rows of uint64_t, zeroed: INSTRUMENT_TALLY_ROWS of them,
-                      // kernel->tally_row_bytes apart; a tally is the sum over rows, modulo 2^64
+    uint64_t flags;   // address of INSTRUMENT_FLAG_ROWS rows of bytes, kernel->flag_row_bytes
+                      // apart, zeroed; a flag is set if it is set in any row
+    uint64_t tallies; // address of INSTRUMENT_TALLY_ROWS rows of uint64_t, kernel->tally_row_bytes
+                      // apart, zeroed; a tally is the sum over all rows, modulo 2^64
     uint64_t table; // address of a struct instrument_table; 0 only if kernel->needs_table is false
     uint32_t options; // INSTRUMENT_ROWS
     uint32_t reserved;
 };
 
-// Rows are there so that multiprocessors do not wait for one another's cache lines; which is
-// written is the probes' affair.
+// There are several rows so that multiprocessors do not wait for each other's cache lines. Probes
+// choose the row.
 enum { INSTRUMENT_FLAG_ROWS = 16, INSTRUMENT_TALLY_ROWS = 128 };
 
-// --- What is told of a module --------------------------------------------------------------------
+// --- The result ----------------------------------------------------------------------------------
 
 enum instrument_root_kind { INSTRUMENT_ROOT_PARAM, INSTRUMENT_ROOT_VARIABLE };
 
 struct instrument_root {
     uint8_t kind;           // enum instrument_root_kind
-    uint32_t offset;        // of a parameter: of the pointer in the kernel's parameters, in bytes
+    uint32_t offset;        // of a parameter: byte offset of the pointer in the kernel's parameters
     const char *variable;   // of a variable: its name in the module
-    uint32_t element_bytes; // the smallest scalar that accesses from here move
-    uint32_t reach;         // objects: the most bytes that are checked at once
+    uint32_t element_bytes; // size of the smallest scalar that accesses of this root move
+    uint32_t reach;         // objects: the most bytes that one bounds check covers
 };
 
-// Where the flag is set, or in any case, the root's object was read or written.
+// The root's object was read or written if the flag is set.
 struct instrument_use {
     uint32_t root;
-    uint32_t flag; // INSTRUMENT_NONE: in any case
+    uint32_t flag; // INSTRUMENT_NONE: in every launch
     bool read, written;
 };
 
 struct instrument_site {
-    uint32_t index; // of the instruction in its function
+    uint32_t index; // of the instruction in its function, from 0
     uint32_t ptx_line;
-    const char *function; // in which it stands: the kernel, or a device function
+    const char *function; // that contains it: the kernel or a device function
     const char *opcode;   // "ld.global.v4.f32"
-    const char *type;     // what the bytes are used as, "f32"
+    const char *type;     // as which the bytes are used, "f32"
     uint8_t type_count;
-    uint8_t access; // 0 load, 1 store, 2 atomic, which is both
+    uint8_t access; // 0 load, 1 store, 2 atomic: reads and writes
     bool generic;
-    uint32_t bytes; // that a thread moves; 0: not fixed by the instruction
-    uint32_t root;  // INSTRUMENT_NONE: looked up, and told by the table
-    // How often threads came by: the tally, and once more for every thread of the launch where
-    // tally_from_one is set; INSTRUMENT_NONE: once by every thread. Holds where root is one.
+    uint32_t bytes; // that one thread moves; 0: the instruction does not determine it
+    uint32_t root;  // INSTRUMENT_NONE: looked up and reported in the table
+    // Valid if root is not INSTRUMENT_NONE. Threads executed the access as often as the tally says,
+    // plus once per thread of the launch if tally_from_one is set. INSTRUMENT_NONE: every thread
+    // executed it once.
     uint32_t tally;
     bool tally_from_one;
-    // Where it is in the source; file NULL: not known. Inlined code has where it was inlined.
+    // Source position; file NULL: unknown. at_*: where the function was inlined.
     const char *file;
     uint32_t line, column;
     const char *inlined_function; // NULL: not inlined
@@ -254,69 +259,72 @@ struct instrument_site {
 
 struct instrument_kernel {
     const char *name;
-    const char *clone;       // NULL: none was made, for this reason
-    const char *reason;      // or what its probes do not see; NULL: nothing
+    const char *clone;       // name; NULL: the kernel has no clone, and `reason` says why
+    const char *reason;      // what the clone's probes do not see; NULL: they see everything
     uint32_t param_count;    // of the kernel, without the context
-    uint32_t context_offset; // of the context among the clone's parameters, in bytes
-    uint32_t context_bytes;  // with its slots
+    uint32_t context_offset; // byte offset of the context among the clone's parameters
+    uint32_t context_bytes;  // including views or bounds
     uint32_t flag_count, flag_row_bytes;
-    uint32_t
-        left_flag; // set where an access left the bounds of its root; INSTRUMENT_NONE: none can
+    uint32_t left_flag; // set if an access left the bounds of its root; INSTRUMENT_NONE: none can
     uint32_t tally_count, tally_row_bytes;
     bool needs_table;
     bool allocates; // calls malloc() or free(), or functions that do
-    bool heap;      // looks for what kernels allocated: its table must say where
-    bool outside;   // calls functions that are not in the text and may do anything
-    bool textures;  // reads through textures, which no probe sees
-    bool may_wait;  // its blocks may wait for each other through memory; false only where the code
-                    // shows that they do not. Cooperative launches and clusters may wait as well
-    struct instrument_root *roots; // views are in this order
+    bool heap;      // looks up memory that kernels allocated: table.heap must be set
+    bool outside;   // calls functions that are not in the text and that may access any memory
+    bool textures;  // reads through textures, which probes do not see
+    bool may_wait;  // its blocks may wait for each other through memory; false only if the code
+                    // proves that they do not. Blocks of cooperative launches and of clusters may
+                   // wait in any case
+    struct instrument_root *roots; // in the order of views or bounds in the context
     uint32_t root_count;
     struct instrument_use *uses;
     uint32_t use_count;
     struct instrument_site *sites;
     uint32_t site_count;
-    uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's ptx does
+    uint32_t part; // that holds the clone; INSTRUMENT_NONE: the module's `ptx` holds it
 };
 
 struct instrument_part {
-    const char *ptx; // ended by NUL
+    const char *ptx; // NUL-terminated
     size_t ptx_bytes;
 };
 
 struct instrument_module {
-    struct base_arena arena; // holds all of it
-    char *ptx;               // ended by NUL; as it went in where all clones are in parts
+    struct base_arena arena; // owns everything below
+    char *ptx;               // NUL-terminated; equal to the input if all clones are in parts
     size_t ptx_bytes;
     struct instrument_part *parts;
     uint32_t part_count;
     struct instrument_kernel *kernels;
     uint32_t kernel_count;
-    const char *
-        *allocators; // all kernels of the text, wanted or not, that allocate or call outside
+    const char **allocators; // all kernels of the text, requested or not, that allocate or call
+                             // functions outside the text
     uint32_t allocator_count;
 };
 
 struct instrument_request {
     uint32_t facts;                                // enum instrument_facts
-    bool (*wants)(void *user, const char *kernel); // by mangled name; NULL: all
+    bool (*wants)(void *user, const char *kernel); // selects by mangled name; NULL: all kernels
     void *user;
-    size_t limit_bytes; // of memory; 0: none
-    uint32_t parts;     // at most so many; 0: all clones are in ptx, for texts that are linked
-    uint32_t gpu; // compute capability of the GPU that will run it, 90 for 9.0; 0: not known. Where
-                  // that is at least 80 and all clones are in parts, those are raised from sm_70 to
-                  // sm_79 to sm_80
+    size_t limit_bytes; // bound on memory; 0: none
+    uint32_t
+        parts;    // the most parts to make; 0: all clones go into `ptx`, for texts that are linked
+    uint32_t gpu; // compute capability of the GPU, 90 for 9.0; 0: unknown. If it is at least 80
+                  // and all clones are in parts, parts for sm_70 to sm_79 are raised to sm_80
 };
 
-// Fails where the text is no PTX or memory runs out. Kernels that cannot have probes are in the
-// table with their reason; where no kernel has any, ptx is as long as it went in.
+// Instruments a PTX text. On success *module belongs to the caller, who destroys it. Fails if the
+// text is not PTX or memory runs out. A kernel that cannot have probes is listed with the reason;
+// if no kernel has probes, `ptx` equals the input. Thread-safe: there is no state outside the
+// module.
 enum base_code instrument_ptx(const char *text, size_t length,
                               const struct instrument_request *request,
                               struct instrument_module **module, struct base_error *error);
 void instrument_destroy(struct instrument_module *module);
 
-// One module as bytes, and back, for caches. Loading checks everything; BASE_INVALID says that the
-// bytes are none that instrument_save of this version wrote.
+// Serialises a module for caches, and reads it back. instrument_save returns false if memory runs
+// out. instrument_load checks everything; it returns BASE_INVALID if instrument_save of this
+// version did not write the bytes.
 bool instrument_save(const struct instrument_module *module, struct base_buf *out);
 enum base_code instrument_load(const void *bytes, size_t length, struct instrument_module **module,
                                struct base_error *error);
