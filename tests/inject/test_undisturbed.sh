@@ -7,7 +7,8 @@ program=$1
 shift
 [ $# -gt 0 ] || set -- system_in_managed system_in_pinned locks_beside readers allocator weak_mpi blocked_by_attribute:note \
     blocked_in_timer:note blocked_in_sigsuspend:note blocked_in_ppoll:note blocked_by_sighold:note blocked_by_number:note \
-    blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way mapping_limit
+    blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way own_faults \
+    mapping_limit
 device=${GLINT_TEST_DEVICE:-sim}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -210,7 +210,7 @@ if(NOT GLINT_SANITIZE)
         locks_beside readers allocator weak_mpi)
     inject_test(undisturbed.signals test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> blocked_by_attribute:note
         blocked_in_timer:note blocked_in_sigsuspend:note blocked_in_ppoll:note blocked_by_sighold:note blocked_by_number:note
-        blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way)
+        blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way own_faults)
     inject_test(undisturbed.mappings test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> mapping_limit)
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}

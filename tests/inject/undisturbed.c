@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -356,6 +357,40 @@ static void blocked_in_thread(void)
     pthread_join(thread, NULL);
 }
 
+// --- Faults of the program's own -----------------------------------------------------------------
+
+// A piece that is protected from writing, as garbage collectors do, between two of results.
+static _Alignas(1 << 16) unsigned area[3 * PIECE];
+static _Atomic unsigned faults;
+
+static void let_write(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    const uintptr_t at = (uintptr_t)info->si_addr - (uintptr_t)(area + PIECE);
+    if (at >= PIECE * 4)
+        _exit(1);
+    atomic_fetch_add(&faults, 1);
+    mprotect(area + PIECE, PIECE * 4, PROT_READ | PROT_WRITE);
+}
+
+static void own_faults(void)
+{
+    const struct sigaction action = {.sa_sigaction = let_write, .sa_flags = SA_SIGINFO};
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    const struct rlimit none = {0, files.rlim_max};
+    sigaction(SIGSEGV, &action, NULL);
+    for (unsigned i = 0; i < 10; i++) {
+        CHECK(cuMemcpyDtoH_v2(area, device, PIECE * 4));
+        CHECK(cuMemcpyDtoH_v2(area + 2 * PIECE, device, PIECE * 4));
+        mprotect(area + PIECE, PIECE * 4, PROT_READ);
+        setrlimit(RLIMIT_NOFILE, i < 5 ? &files : &none); // no file can be opened any more
+        ((volatile unsigned *)area)[PIECE + 5] = i;
+        setrlimit(RLIMIT_NOFILE, &files);
+        printf("%u faults, %u\n", atomic_load(&faults), area[5] + area[2 * PIECE + 5]);
+    }
+}
+
 // --- As many mappings as there may be ------------------------------------------------------------
 
 static unsigned fill_mappings(void)
@@ -441,6 +476,7 @@ int main(int argc, char **argv)
         {"blocked_by_itself", blocked_by_itself},
         {"blocked_in_thread", blocked_in_thread},
         {"blocked_the_usual_way", blocked_the_usual_way},
+        {"own_faults", own_faults},
         {"mapping_limit", mapping_limit},
         {"allocator", allocator},
         {"weak_mpi", weak_mpi},

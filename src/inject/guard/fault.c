@@ -4,10 +4,10 @@
 //
 // Two threads may touch the same page: the second finds it open, or closed once more by a third. It
 // tries again for as long as the page is closed, or open to what it does; only a fault that the
-// page's own protection explains is the program's.
+// page's own protection explains is the program's. System calls that access the page and fail with
+// EFAULT tell the two apart: unlike /proc/self/maps, they work if no more files can be opened.
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -71,41 +71,24 @@ bool use_can_be_read(uint64_t address)
     return use_system(SYS_rt_sigaction, 0, (long)at, 0, SET_BYTES) != -EFAULT;
 }
 
-// What the system lets the program do with the page, from /proc/self/maps: lines of
-// "7f12a000-7f12b000 rw-p ...", in the order of addresses. A line may be cut where a piece ends.
-static bool may_touch(uint64_t address, bool write, bool fetch)
+// The kernel atomically adds 0 to the word, or fails with EFAULT. It then wakes a thread that waits
+// at `nobody`, where none does, and one that waits at the word if the word is RARE, which is a
+// spurious wake-up that every user of futexes expects.
+static bool can_be_written(uint64_t address)
 {
-    enum { PIECE_BYTES = 4096, NEEDED_BYTES = 48 };
-    static const char path[] = "/proc/self/maps";
-    char text[PIECE_BYTES + 1];
-    size_t length = 0;
-    bool found = false, may = false, ended = false;
-    const long file =
-        use_system(SYS_openat, AT_FDCWD, (long)(uintptr_t)path, O_RDONLY | O_CLOEXEC, 0);
-    while (file >= 0 && !found && !ended) {
-        const long got = use_system(SYS_read, file, (long)(uintptr_t)(text + length),
-                                    (long)(PIECE_BYTES - length), 0);
-        ended = got <= 0;
-        length += got > 0 ? (size_t)got : 0;
-        text[length] = '\0';
-        char *line = text, *end;
-        while (!found && (end = strchr(line, '\n')) != NULL) {
-            char *at;
-            const uint64_t low = strtoull(line, &at, 16);
-            const uint64_t high = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
-            found = address >= low && address < high;
-            if (found && end - at >= 4)
-                may = at[1] == 'r' && (!write || at[2] == 'w') && (!fetch || at[3] == 'x');
-            line = end + 1;
-        }
-        length -= (size_t)(line - text);
-        memmove(text, line, length);
-        if (length > PIECE_BYTES - NEEDED_BYTES) // no such line: paths are shorter
-            break;
-    }
-    if (file >= 0)
-        use_system(SYS_close, file, 0, 0, 0);
-    return file < 0 ? use_can_be_read(address) : may;
+    enum { RARE = 0x800 };
+    static uint32_t nobody;
+    const uint32_t add = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, RARE);
+    return use_system6(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0,
+                       (long)(address & ~UINT64_C(3)), (long)add) != -EFAULT;
+}
+
+// Whether the access would succeed now. Pages that glint closes are not executable, so that an
+// instruction fetch never would.
+static bool may_touch(uint64_t address, const struct touch *touch)
+{
+    const bool fetch = touch->registers.pc - 1 == address;
+    return !fetch && use_can_be_read(address) && (!touch->write || can_be_written(address));
 }
 
 // --- Whose touch it is ---------------------------------------------------------------------------
@@ -176,8 +159,8 @@ static bool take(uint64_t address, const ucontext_t *context)
     if (again || !use_can_be_read(address)) {
         if (locks)
             use_lock();
-        ours =
-            may_touch(address, touch.write, pc - 1 == address) || (locks && use_is_closed(address));
+        ours = may_touch(address, &touch) ||
+               (locks && use_is_closed(address) && !use_can_be_read(address));
         if (locks)
             use_unlock();
     }
