@@ -467,7 +467,7 @@ bool use_holds_page(uint64_t address)
 bool use_is_closed(uint64_t address)
 {
     for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED && !range->open && overlaps(range, address, address + 1))
+        if (range->state == USE_ARMED && !range->whole && overlaps(range, address, address + 1))
             return true;
     }
     return false;
