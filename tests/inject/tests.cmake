@@ -212,7 +212,7 @@ if(NOT GLINT_SANITIZE)
     inject_test(undisturbed.signals test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> blocked_by_attribute:note
         blocked_in_timer:note blocked_in_sigsuspend:note blocked_in_ppoll:note blocked_by_sighold:note blocked_by_number:note
         blocked_in_context:note blocked_by_itself:note blocked_in_thread blocked_the_usual_way own_faults)
-    inject_test(undisturbed.held test_held.sh $<TARGET_FILE:inject_held> late late_writes closed_again
+    inject_test(undisturbed.held test_held.sh $<TARGET_FILE:inject_held> late late_writes late_in_child closed_again
         closed_again_for_writes closed_in_part)
     inject_test(undisturbed.mappings test_undisturbed.sh $<TARGET_FILE:inject_undisturbed> mapping_limit)
     set(both async-copy:drop-sync)

@@ -63,12 +63,14 @@ struct use_table {
     _Atomic uint32_t armed, held; // ranges; those of them that are held, and closed
     _Atomic uint32_t submitting;  // calls that are just giving work to the GPU
     _Atomic uint64_t submitted;   // and all there were
-    _Atomic uint64_t low, high;   // all pages ever closed lie between
     _Atomic uint64_t forced_ns;   // pages were opened behind the lock's back, then
     struct use_guard {
         _Atomic uint64_t low, high; // memory that the system is at; low 0: free, 1: all
     } guards[USE_GUARDS];
     _Atomic uint32_t unguarded; // how many found no place
+    // Bounds of all pages that were ever closed. A new child keeps its parent's: one of its threads
+    // may have a fault to handle on a page that another thread has opened meanwhile.
+    _Atomic uint64_t low, high;
 };
 
 extern struct use_table use_table;

@@ -64,7 +64,7 @@ void first_use_forked(void)
             use_system(SYS_mprotect, (long)range->low, (long)(range->high - range->low),
                        PROT_READ | PROT_WRITE, 0);
     }
-    memset(&use_table, 0, sizeof(use_table));
+    memset(&use_table, 0, offsetof(struct use_table, low));
     inject_thread.tracking = false;
     use_flight_forked();
     use_signals_forked();
