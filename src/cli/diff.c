@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint diff: what got better and what got worse between two profiles.
+// glint diff: shows what got better and what got worse between two profiles.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +15,9 @@ struct request {
 
 static const struct cli_option options[] = {
     {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
-    {'o', "output", "FILE", "where to write; default: standard output"},
-    {'t', "tolerance", "PERCENT", "by which times may differ and count as equal; default: 10"},
-    {'n', "limit", "N", "rows of a list, in text; default: 20; 0: all"},
+    {'o', "output", "FILE", "write to FILE; default: standard output"},
+    {'t', "tolerance", "PERCENT", "treat times that differ by less as equal; default: 10"},
+    {'n', "limit", "N", "text: show at most N rows of a list; default: 20; 0: all"},
     {0, NULL, NULL, NULL},
 };
 
@@ -86,7 +86,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (count < 0)
         return CLI_FAILURE;
     if (count < 2) {
-        cli_message("which profiles? Try 'glint diff --help'");
+        cli_message("two profiles are needed; try 'glint diff --help'");
         return CLI_FAILURE;
     }
     request.diff.names[0] = files[0];
@@ -97,14 +97,14 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_diff = {
     .name = "diff",
     .arguments = "OLD NEW",
-    .summary = "tell what got better and what got worse between two profiles",
+    .summary = "show what got better and what got worse between two profiles",
     .details =
         "Objects, kernels, copies, waits and findings are matched by name and call path, never by\n"
-        "address: first with the lines of the source, then without. Those of one name and path\n"
-        "count as one, with their number and sum. docs/reference/diff.md describes it, and the "
-        "JSON.\n\n"
-        "The exit status is 0 whether or not they differ, and 2 where they cannot be compared;\n"
-        "'glint check --baseline OLD NEW' decides by rules.\n",
+        "address: first with source lines, then without. Things with the same name and call path\n"
+        "are one row, with their number and total. docs/reference/diff.md has the details and the\n"
+        "JSON format.\n\n"
+        "The exit status is 0 whether or not the profiles differ, and 2 if they cannot be\n"
+        "compared. To decide by rules, use 'glint check --baseline OLD NEW'.\n",
     .options = options,
     .run = run,
 };

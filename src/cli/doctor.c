@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint doctor: what this machine can do, and what is missing for the rest. A check is a row in a
-// table; each looks at one thing and says what it found, and what to do where it is missing.
+// glint doctor: says what this machine supports and what is missing. Each check is a row in a
+// table: it examines one thing, says what it found, and gives advice if something is missing.
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,21 +14,21 @@
 #include "program.h"
 #include "try_driver.h"
 
-enum { FEW_BYTES = 256 << 20 }; // a profile of a few million calls
+enum { FEW_BYTES = 256 << 20 }; // enough for a profile of a few million calls
 
-// What a check looked at, and for whom. Recording needs all of WATCHING and one DEVICE.
+// What a check is needed for. Recording needs all checks of WATCHING and one of DEVICE.
 enum need { NEED_WATCHING, NEED_DEVICE, NEED_NOTHING };
 
 struct examination {
-    const char *folder;   // of glint's libraries; "" where it is not known
+    const char *folder;   // contains glint's libraries; "" if unknown
     struct base_buf said; // what was found
-    const char *advice;   // what to do; NULL: nothing
+    const char *advice;   // what to do if it is missing; NULL: nothing
 };
 
 struct check {
     const char *what;
     enum need need;
-    bool (*look)(struct examination *examination); // true: it is there
+    bool (*look)(struct examination *examination); // returns true if it is present
 };
 
 // --- Checks --------------------------------------------------------------------------------------
@@ -73,10 +73,11 @@ static bool look_gpu(struct examination *at)
                                      .not_within = at->folder[0] ? at->folder : NULL};
     if (access("/dev/nvidiactl", F_OK) != 0) {
         base_buf_puts(&at->said, "no /dev/nvidiactl");
-        at->advice = "with an NVIDIA GPU, install its driver; without, use --device sim";
+        at->advice = "install NVIDIA's driver if there is a GPU, else use --device sim";
         return false;
     }
-    at->advice = "install NVIDIA's driver with its libcuda.so.1, of the kernel module's version";
+    at->advice =
+        "install NVIDIA's driver with its libcuda.so.1, in the version of the kernel module";
     return cli_try_driver(&trial, &at->said);
 }
 
@@ -98,7 +99,7 @@ static bool look_nvcc(struct examination *at)
         return true;
     }
     base_buf_puts(&at->said, "no nvcc in PATH");
-    at->advice = "glint does not need it; to compile CUDA programs, install NVIDIA's toolkit";
+    at->advice = "glint does not need it; install NVIDIA's toolkit to compile CUDA programs";
     return false;
 }
 
@@ -107,7 +108,7 @@ static bool look_memfd(struct examination *at)
     int fd = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     base_buf_printf(&at->said, fd >= 0 ? "memfd_create works" : "memfd_create: %s",
                     strerror(errno));
-    at->advice = "glint record needs Linux 3.17 or later, and a sandbox that allows this";
+    at->advice = "glint record needs Linux 3.17 or later, and a sandbox that allows memfd_create";
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -117,7 +118,7 @@ static bool look_socket(struct examination *at)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     base_buf_printf(&at->said, fd >= 0 ? "Unix sockets work" : "Unix sockets: %s", strerror(errno));
-    at->advice = "glint record needs them: use a sandbox that allows this";
+    at->advice = "glint record needs Unix sockets; use a sandbox that allows them";
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -127,7 +128,7 @@ static bool look_pidfd(struct examination *at)
 {
     int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     base_buf_printf(&at->said, fd >= 0 ? "pidfd_open works" : "pidfd_open: %s", strerror(errno));
-    at->advice = "with Linux 5.3 or later the end of a program is noticed at once";
+    at->advice = "Linux 5.3 or later lets glint notice at once that a program has ended";
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -138,17 +139,17 @@ static bool look_space(struct examination *at, const char *folder)
     struct statvfs space;
     if (statvfs(folder, &space) != 0) {
         base_buf_printf(&at->said, "%s: %s", folder, strerror(errno));
-        at->advice = "name a folder that is there";
+        at->advice = "name an existing folder";
         return false;
     }
     unsigned long long bytes = (unsigned long long)space.f_bavail * space.f_frsize;
     base_buf_printf(&at->said, "%s: %llu MiB free", folder, bytes >> 20);
     if (access(folder, W_OK) != 0) {
         base_buf_printf(&at->said, ", but %s", strerror(errno));
-        at->advice = "go to a folder where you can write, or use -o";
+        at->advice = "change to a writable folder, or use -o";
         return false;
     }
-    at->advice = "make room: a profile of a million calls takes about 50 MiB";
+    at->advice = "free some space: a profile of a million calls takes about 50 MiB";
     return bytes >= FEW_BYTES;
 }
 
@@ -162,8 +163,7 @@ static bool look_temporary(struct examination *at)
     const char *folder = getenv("TMPDIR");
     bool good = look_space(at, folder && *folder ? folder : "/tmp");
     if (!good)
-        at->advice =
-            "set TMPDIR to a folder where you can write: glint record has its socket there";
+        at->advice = "set TMPDIR to a writable folder: glint record creates its socket there";
     return good;
 }
 
@@ -175,7 +175,7 @@ static const struct check checks[] = {
     {"simulated GPU", NEED_DEVICE, look_simulator},
     {"NVIDIA GPU", NEED_DEVICE, look_gpu},
     {"this folder", NEED_NOTHING, look_here},
-    {"processes' ends", NEED_NOTHING, look_pidfd},
+    {"end of processes", NEED_NOTHING, look_pidfd},
     {"nvcc", NEED_NOTHING, look_nvcc},
 };
 
@@ -231,9 +231,10 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_doctor = {
     .name = "doctor",
     .arguments = "",
-    .summary = "tell what this machine can do, and what is missing for the rest",
-    .details = "Exit status 0 where glint can record programs on a GPU or on the simulated one, "
-               "else 1.\n",
+    .summary = "say what this machine supports, and what is missing",
+    .details =
+        "The exit status is 0 if glint can record programs on a GPU or on the simulated GPU,\n"
+        "else 1.\n",
     .options = options,
     .run = run,
 };

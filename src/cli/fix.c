@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint fix: runs a program with the safe corrections applied that its profile suggests, and says
-// what they gained. The program's streams and exit status are its own, as with glint record.
+// glint fix: runs a program with the safe corrections that its profile suggests, and says what they
+// gained. As with glint record, the program keeps its streams and exit status.
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,27 +20,25 @@ struct request {
     struct cli_program_request program;
     struct cli_fix_choice choice;
     struct cli_verify verify;
-    const char *profile; // NULL: recorded first
+    const char *profile; // NULL: the program is recorded first
     const char *output;  // the corrected run's profile; NULL: none is kept
     bool force, quiet, dry_run, verifies, no_native;
 };
 
 static const struct cli_option options[] = {
-    {'p', "profile", "FILE", "what to correct by; default: the program is recorded first"},
-    {'o', "output", "FILE", "keep the corrected run's profile there"},
-    {'f', "force", NULL, "replace a profile that is there"},
-    {0, "only", "LIST", "these remedies or places alone; may be repeated",
+    {'p', "profile", "FILE", "use this profile; default: record the program first"},
+    {'o', "output", "FILE", "write the profile of the corrected run to FILE"},
+    {'f', "force", NULL, "replace an existing profile"},
+    {0, "only", "LIST", "apply only these remedies or places; may be repeated",
      .list = CLI_FIX_PATTERNS},
-    {0, "except", "LIST", "all but these remedies or places; may be repeated",
+    {0, "except", "LIST", "apply all but these remedies or places; may be repeated",
      .list = CLI_FIX_PATTERNS},
-    {'t', "threshold", "NAME=N",
-     "as of glint report, in the place of the usual one; may be repeated"},
-    {'n', "dry-run", NULL, "print what would be done, and run nothing"},
-    {0, "no-native", NULL, "do not run it natively too, to compare the run time with"},
-    {0, "verify", NULL, "run it natively twice, and compare output and exit status"},
-    {'c', "compare", "FILE",
-     "with --verify, which it implies: a file that it writes; may be repeated"},
-    {'q', "quiet", NULL, "say nothing but errors"},
+    {'t', "threshold", "NAME=N", "set a threshold, as for glint report; may be repeated"},
+    {'n', "dry-run", NULL, "print what would be corrected, and run nothing"},
+    {0, "no-native", NULL, "do not run the program natively to compare the run time"},
+    {0, "verify", NULL, "run the program natively twice, and compare output and exit status"},
+    {'c', "compare", "FILE", "also compare this file; implies --verify; may be repeated"},
+    {'q', "quiet", NULL, "print only errors"},
     CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
@@ -48,7 +46,7 @@ static const struct cli_option options[] = {
 static bool add_list(const char **lists, unsigned *count, const char *name, const char *list)
 {
     if (*count == CLI_FIX_MOST_LISTS) {
-        cli_message("--%s can be given %d times", name, CLI_FIX_MOST_LISTS);
+        cli_message("--%s can be given at most %d times", name, CLI_FIX_MOST_LISTS);
         return false;
     }
     lists[(*count)++] = list;
@@ -58,7 +56,7 @@ static bool add_list(const char **lists, unsigned *count, const char *name, cons
 static bool add_file(struct cli_verify *verify, const char *file)
 {
     if (verify->file_count == CLI_VERIFY_MOST_FILES) {
-        cli_message("--compare can be given %d times", CLI_VERIFY_MOST_FILES);
+        cli_message("--compare can be given at most %d times", CLI_VERIFY_MOST_FILES);
         return false;
     }
     verify->files[verify->file_count++] = file;
@@ -106,8 +104,8 @@ static bool take_image(void *user, const struct profile_image *image)
     return false;
 }
 
-// What a script starts is another program, of which the corrected process itself sees whether it is
-// the profile's.
+// A script starts another program. Whether that is the program of the profile is checked inside the
+// corrected process.
 static bool is_script(const char *path)
 {
     char head[2] = "";
@@ -131,14 +129,14 @@ static bool is_of_program(struct profile *profile, const char *file, const char 
     if (is_script(path))
         return true;
     if (!record_build_id(path, here)) {
-        cli_message("%s has no build id, by which it would be known to be the program of %s; link "
-                    "it with -Wl,--build-id, and record again",
+        cli_message("%s has no build id, so it cannot be identified as the program of %s; link it "
+                    "with -Wl,--build-id and record again",
                     path, file);
         return false;
     }
     if (!executable.build_id || strcmp(executable.build_id, here) != 0) {
-        cli_message("%s is of another program or build: it has %s, build id %s, and %s has %s; "
-                    "record again",
+        cli_message("%s is the profile of another program or build (%s, build id %s), but %s has "
+                    "build id %s; record again",
                     file, *executable.path ? executable.path : "no executable",
                     executable.build_id ? executable.build_id : "none", path, here);
         return false;
@@ -156,15 +154,15 @@ struct job {
     struct base_buf recorded, corrected, plan; // files
     int status;                                // of the program, as waitpid gives it
     struct cli_verify_ends ends;
-    int64_t native_ns;       // 0: it was not run natively
-    struct base_buf verdict; // of --verify; empty: none
-    bool failure_unreported; // the GPU has failed, and the program does not know
-    bool has_output;         // what the program has printed is kept, and not yet shown, as `shown`
+    int64_t native_ns;       // 0: there was no native run
+    struct base_buf verdict; // of --verify; empty if there is none
+    bool failure_unreported; // the GPU failed, and no call has reported it to the program
+    bool has_output;         // the program's output is kept as `shown`, and not yet printed
     const char *shown;
 };
 
-// The profile of the program itself, else that of the process that did most. NULL: none has used
-// CUDA. A profile that could not be written is told.
+// Returns the profile of the program itself, else that of the process with the most calls, or NULL
+// if no process used CUDA. Prints an error for each profile that could not be written.
 static const struct record_profile *main_profile(const struct record_outcome *outcome,
                                                  const char *output)
 {
@@ -187,7 +185,7 @@ static void say(const struct job *job, const struct base_buf *text)
         cli_message("%s", text->text);
 }
 
-// Whether a run came to its end, and nobody wants it to be the last.
+// Returns whether the run ended normally and the user has not interrupted glint.
 static bool may_go_on(const struct job *job, const struct record_outcome *outcome)
 {
     return !job->runs.interrupted && !WIFSIGNALED(outcome->status);
@@ -195,8 +193,8 @@ static bool may_go_on(const struct job *job, const struct record_outcome *outcom
 
 enum step { FAILED, OVER, GO_ON };
 
-// Records the program, for want of a profile. What it prints is kept: it is shown only where the
-// corrected run does not print it too.
+// Records the program because no profile was given. Keeps its output, which is printed only if no
+// corrected run follows that prints the same.
 static enum step record_first(struct job *job)
 {
     struct cli_watching_request watching = {0};
@@ -212,7 +210,7 @@ static enum step record_first(struct job *job)
                                          .gpu_times = true,
                                          .output = job->recorded.text};
     if (!job->request->quiet)
-        cli_message("there is no --profile: the program is recorded first, and then run again");
+        cli_message("no --profile given: recording first, then running with fixes");
     if (cli_runs_run(&job->runs, &run, &outcome)) {
         const struct record_profile *profile = main_profile(&outcome, job->recorded.text);
         job->status = outcome.status;
@@ -220,9 +218,9 @@ static enum step record_first(struct job *job)
         job->shown = "recorded";
         step = profile && may_go_on(job, &outcome) ? GO_ON : OVER;
         if (!may_go_on(job, &outcome))
-            cli_message("the recorded run was ended: nothing is corrected");
+            cli_message("the recorded run was interrupted: nothing is corrected");
         else if (!profile && !job->request->quiet)
-            cli_message("nothing to correct: the program has not used CUDA");
+            cli_message("nothing to correct: the program did not use CUDA");
         if (profile) {
             base_buf_clear(&job->recorded);
             base_buf_puts(&job->recorded, profile->path);
@@ -232,7 +230,7 @@ static enum step record_first(struct job *job)
     return step;
 }
 
-// Where nothing else shows what the program prints, `kept` is NULL and it is not kept.
+// kept: under which name the output is kept; NULL: the program prints to glint's own streams.
 static enum step run_natively(struct job *job, const char *kept)
 {
     struct record_outcome outcome = {0};
@@ -292,7 +290,7 @@ static enum step run_corrected(struct job *job)
                                          .output = output,
                                          .overwrite = request->force,
                                          .nameless =
-                                             !request->output, // for what is told at the end
+                                             !request->output, // read for the summary line only
                                          .settings = &corrected,
                                          .setting_count = 1};
     if (cli_runs_run(&job->runs, &run, &outcome)) {
@@ -304,7 +302,7 @@ static enum step run_corrected(struct job *job)
         if (profile)
             tell(job, profile->path, &outcome);
         else if (!request->quiet)
-            cli_message("nothing was corrected: the program has not used CUDA this time");
+            cli_message("nothing was corrected: the program did not use CUDA this time");
     }
     record_outcome_fini(&outcome);
     return step;
@@ -312,21 +310,21 @@ static enum step run_corrected(struct job *job)
 
 // --- All together --------------------------------------------------------------------------------
 
-// Natively, or, where it was just recorded, as it ran then.
+// Runs the program natively, unless it was just recorded: then the output of that run is printed.
 static enum step run_as_it_is(struct job *job)
 {
     struct base_buf why = {0};
     cli_fix_subject_why_nothing(&job->subject, &why);
-    base_buf_puts(&why, job->has_output ? "; this is what the recorded run has printed"
-                                        : "; the program is run as it is");
+    base_buf_puts(&why, job->has_output ? "; the output is that of the recorded run"
+                                        : "; running the program natively");
     if (job->request->output)
-        base_buf_printf(&why, ", and there is no %s", job->request->output);
+        base_buf_printf(&why, ", and no %s is written", job->request->output);
     say(job, &why);
     base_buf_fini(&why);
     return job->has_output ? GO_ON : run_natively(job, NULL);
 }
 
-// Puts files back before the next run, where they are compared.
+// Restores the compared files before the next run.
 static bool begin_alike(struct job *job)
 {
     return !job->request->verifies || cli_verify_put_back(&job->verify);
@@ -341,7 +339,8 @@ static enum step run_native_of(struct job *job, enum cli_verify_run run, int *st
 
 static enum step verify_all(struct job *job, bool *same)
 {
-    // The times that are compared are of the second native run, which finds files in memory, too.
+    // The run time is compared with the second native run, because it also finds files in the page
+    // cache.
     enum step step = run_native_of(job, CLI_VERIFY_NATIVE, &job->ends.native);
     if (step == GO_ON)
         step = run_native_of(job, CLI_VERIFY_AGAIN, &job->ends.again);
@@ -357,7 +356,7 @@ static enum step verify_all(struct job *job, bool *same)
     return GO_ON;
 }
 
-// Whether the gain in time is to be told, for which the program has to be run natively, too.
+// Returns whether the run time is to be compared with that of a native run.
 static bool wants_time(const struct job *job)
 {
     const struct request *request = job->request;
@@ -365,7 +364,7 @@ static bool wants_time(const struct job *job)
            !(job->subject.profile && profile_program(job->subject.profile)->simulated);
 }
 
-// What the native run prints is not shown: the corrected one prints it, too.
+// The output of the native run is not printed, because the corrected run prints the same.
 static enum step run_compared(struct job *job)
 {
     enum step step = wants_time(job) ? run_natively(job, "native") : GO_ON;
@@ -375,7 +374,7 @@ static enum step run_compared(struct job *job)
     return run_corrected(job);
 }
 
-// The steps up to the program's end. *same: no difference was found.
+// Performs all runs. Sets *same to false if --verify finds a difference.
 static enum step fix_program(struct job *job, bool *same)
 {
     const struct request *request = job->request;
@@ -395,7 +394,7 @@ static enum step fix_program(struct job *job, bool *same)
     return request->verifies ? verify_all(job, same) : run_compared(job);
 }
 
-// The exit status; or where the program's own is it, -1.
+// Returns glint's exit status, or -1 if the exit status is the program's.
 static int fix(struct job *job)
 {
     const struct request *request = job->request;
@@ -412,8 +411,8 @@ static int fix(struct job *job)
     enum step step = cli_runs_begin(&job->runs, times, true) ? fix_program(job, &same) : FAILED;
     if (step == FAILED && job->verify.kept)
         cli_verify_put_back(&job->verify);
-    signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
-    // What the program has printed is the user's, also where glint fails.
+    signal(SIGPIPE, SIG_IGN); // keeps the exit status correct if no one reads stderr
+    // Print the program's output even if glint fails.
     if (job->has_output && !cli_runs_show(&job->runs, job->shown))
         step = FAILED;
     if (job->verdict.length && (!same || !request->quiet))
@@ -454,11 +453,11 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
     if (first < 0)
         return CLI_OWN_FAILURE;
     if (request.dry_run && !request.profile) {
-        cli_message("--dry-run runs nothing, so it needs a --profile");
+        cli_message("--dry-run needs a --profile");
         return CLI_OWN_FAILURE;
     }
     if (first == argc && !request.dry_run) {
-        cli_message("which program? Try 'glint fix --help'");
+        cli_message("no program given; try 'glint fix --help'");
         return CLI_OWN_FAILURE;
     }
     if (request.output && !request.dry_run &&
@@ -478,25 +477,26 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_fix = {
     .name = "fix",
     .arguments = "[--] PROGRAM [ARGUMENT...]",
-    .summary = "run a program with the safe corrections applied, and say what they gained",
+    .summary = "run a program with safe corrections, and say what they gained",
     .details =
-        "By a profile (glint record --analyses objects,sync), or recorded\n"
-        "first. Only call paths are corrected that were seen to wait in vain, and never for\n"
-        "something that was needed; everything else is native. The results are those of the\n"
-        "native run: docs/guide/fixing.md says what is done, and when it is left alone.\n"
+        "The corrections come from a profile (glint record --analyses objects,sync); without\n"
+        "--profile the program is recorded first. glint corrects only call paths that waited\n"
+        "without need and never for something that was needed; all other calls are native. The\n"
+        "results are those of the native run. docs/guide/fixing.md says what is corrected, and\n"
+        "when a call is left alone.\n"
         "\n"
-        "LIST has, with commas between, patterns (unnecessary-sync, misplaced-sync,\n"
+        "LIST is a comma-separated list of patterns (unnecessary-sync, misplaced-sync,\n"
         "synchronous-transfer, alloc-free-churn, early-allocation, late-deallocation) and\n"
-        "places: globs for a function or file of a call path, solve.cu:21 with the line.\n"
+        "places: globs for a function or file of a call path, or file and line as solve.cu:21.\n"
         "\n"
-        "The profile must be of the very build that is run; another is refused. The program's\n"
-        "streams, signals and exit status are its own; 125 is glint's own failure, and 1, with\n"
-        "--verify, that the corrected run differs.\n"
+        "The profile must be of the same build; another build is refused. The program keeps its\n"
+        "streams, signals and exit status. The exit status is 125 if glint itself fails, and 1 if\n"
+        "--verify finds a difference.\n"
         "\n"
-        "On a GPU the program is also run natively, to compare the run time with; --no-native\n"
-        "leaves that out. With --verify it is run natively twice: lines that differ between\n"
-        "these runs are not compared. Wherever the program runs more than once it is given the\n"
-        "same input each time, and files that are compared are put back in between.\n",
+        "On a GPU the program is also run natively to compare the run time; --no-native leaves\n"
+        "that out. With --verify it is run natively twice; lines that differ between these runs\n"
+        "are not compared. Each run gets the same input, and compared files are restored before\n"
+        "each run.\n",
     .options = options,
     .run = run_verb,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a corrected run has done and gained, in one line.
+// Reads what a corrected run has done and gained from its profile, and prints it as one line.
 #include "fix_result.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ struct reading {
     bool applied[ANALYZE_PATTERNS];
 };
 
-// An object that is allocated early and freed late has one row for both.
+// One row may stand for two patterns: an object that is allocated early and freed late.
 static void mark_patterns(struct reading *reading, const struct fix_place *place)
 {
     const struct fix *fix = &reading->subject->fix;
@@ -34,7 +34,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
         result->peak_bytes = row->peak_bytes;
         result->native_peak_bytes = row->native_peak_bytes;
     }
-    result->put_off += row->paid; // of rows, or of all of them, which row 0 tells
+    result->put_off += row->paid; // of each row; row 0 counts for all rows together
     if (row->row == 0 || row->row > reading->subject->fix.rows.count)
         return true;
     const struct fix_row *of = &reading->subject->fix.rows.items[row->row - 1];
@@ -73,7 +73,7 @@ bool cli_fix_result_read(struct cli_fix_result *result, const struct cli_fix_sub
         result->simulated = profile_program(profile)->simulated;
     else
         cli_error(&error);
-    // One wait that is made up for pays for all that was owed.
+    // One wait that is made later can settle several that were left out.
     result->put_off = result->put_off < result->waits ? result->put_off : result->waits;
     result->waits -= result->put_off;
     for (unsigned i = 0; i < ANALYZE_PATTERNS; i++)
@@ -142,8 +142,8 @@ void cli_fix_result_put(const struct cli_fix_result *result, const struct cli_fi
             put_counted(out, result->left, " call", " calls");
         } else {
             base_buf_puts(out, result->met
-                                   ? "at the places of the plan there was nothing to wait for"
-                                   : "the program did not come to the places of the plan");
+                                   ? "there was nothing to wait for at the places of the plan"
+                                   : "the program did not reach the places of the plan");
         }
     }
     put_times(out, times);

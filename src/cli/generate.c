@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint generate: man pages and shell completions, for who builds and packages glint. It is in no
-// list of verbs.
+// glint generate: prints man pages and shell completions, for building and packaging glint. Lists
+// of verbs do not show it.
 #include "generate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const struct cli_option cli_generate_help = {'h', "help", NULL, "show this"};
+const struct cli_option cli_generate_help = {'h', "help", NULL, "print this help"};
 
 enum cli_generate_argument cli_generate_argument_of(const struct cli_option *option)
 {
@@ -50,7 +50,7 @@ static bool generate(const char *what, const char *verb_name, struct base_buf *o
             verb = *each;
     }
     if (verb_name && !verb) {
-        cli_message("'%s' is not a verb of glint", verb_name);
+        cli_message("unknown verb '%s'", verb_name);
         return false;
     }
     if (strcmp(what, "man") == 0)
@@ -64,7 +64,7 @@ static bool generate(const char *what, const char *verb_name, struct base_buf *o
     else if (strcmp(what, "verbs") == 0)
         put_verbs(out);
     else {
-        cli_message("glint generate makes man, bash, zsh, fish or verbs, not '%s'", what);
+        cli_message("glint generate prints man, bash, zsh, fish or verbs, not '%s'", what);
         return false;
     }
     return true;
@@ -78,7 +78,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         return 0;
     if (count < 1) {
         if (count == 0)
-            cli_message("generate what? Try 'glint generate --help'");
+            cli_message("nothing to generate given; try 'glint generate --help'");
         return CLI_FAILURE;
     }
     struct base_buf out = {0};
@@ -93,9 +93,9 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_generate = {
     .name = "generate",
     .arguments = "WHAT [VERB]",
-    .summary = "print a man page or a shell's completions",
+    .summary = "print a man page or shell completions",
     .details = "  man [VERB]        the man page of glint or of a verb, in scdoc's format\n"
-               "  bash, zsh, fish   the shell's completions\n"
+               "  bash, zsh, fish   completions for the shell\n"
                "  verbs             the names of the verbs\n",
     .options = options,
     .run = run,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Man pages and shell completions from the tables by which command lines are parsed.
+// Generates man pages and shell completions from the tables that also parse the command line.
 #ifndef GLINT_CLI_GENERATE_H
 #define GLINT_CLI_GENERATE_H
 
 #include "cli.h"
 
-// The row of --help, which every verb has beside its table.
+// The row of --help, which every verb has in addition to its table.
 extern const struct cli_option cli_generate_help;
 
-// What an argument is, by what it is called.
+// The kind of an argument, derived from its name in the table.
 enum cli_generate_argument {
     CLI_GENERATE_ANY,
     CLI_GENERATE_FILE,
@@ -16,10 +16,10 @@ enum cli_generate_argument {
     CLI_GENERATE_PROGRAM
 };
 enum cli_generate_argument cli_generate_argument_of(const struct cli_option *option);
-// What follows the options of a verb.
+// The kind of the arguments after the options of a verb.
 enum cli_generate_argument cli_generate_rest_of(const struct cli_verb *verb);
 
-// A page's source for scdoc: of a verb, or of glint where it is NULL.
+// Appends the scdoc source of the man page of a verb, or of glint if verb is NULL.
 void cli_generate_man(const struct cli_verb *verb, struct base_buf *out);
 void cli_generate_bash(struct base_buf *out);
 void cli_generate_zsh(struct base_buf *out);

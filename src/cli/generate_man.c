@@ -5,7 +5,7 @@
 
 #include "generate.h"
 
-// What scdoc would take for its own is escaped.
+// Appends the text with scdoc's special characters escaped.
 static void put_text(struct base_buf *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -20,7 +20,7 @@ static void put_words(struct base_buf *out, const char *text)
     put_text(out, text, strlen(text));
 }
 
-// "[--] PROGRAM [ARGUMENT...]", with what stands for something in italics.
+// Appends "[--] PROGRAM [ARGUMENT...]" with placeholders in italics.
 static void put_arguments(struct base_buf *out, const char *text)
 {
     while (*text) {
@@ -52,7 +52,7 @@ static void put_option(struct base_buf *out, const struct cli_option *option)
     base_buf_puts(out, "\n\n");
 }
 
-// Paragraphs as they are; lines that are indented stay lines.
+// Appends paragraphs; indented lines keep their line breaks.
 static void put_details(struct base_buf *out, const char *text)
 {
     bool literal = false, behind_text = false;
@@ -119,11 +119,11 @@ static void put_glint(struct base_buf *out)
     }
     base_buf_puts(
         out, "# EXIT STATUS\n\n"
-             "0 where all is well. Verbs that run a program exit as it does, and with 125 where\n"
-             "glint itself fails; the others with 2 where they cannot do what they are asked\n"
-             "for. *glint check* exits with 1 where a rule is broken.\n\n"
-             "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tno colours, also on a terminal\n\n"
-             "*COLUMNS*\n\thow wide lines of reports are\n\n# SEE ALSO\n\n");
+             "0 on success. Verbs that run a program exit with its status, and with 125 if glint\n"
+             "itself fails. The other verbs exit with 2 on wrong usage, bad input or output that\n"
+             "cannot be written. *glint check* exits with 1 if a rule is broken.\n\n"
+             "# ENVIRONMENT\n\n*NO\\_COLOR*\n\tno colours, even on a terminal\n\n"
+             "*COLUMNS*\n\twidth of the lines of reports\n\n# SEE ALSO\n\n");
     const char *before = "";
     for (const struct cli_verb *const *verb = cli_verbs; *verb; verb++) {
         if ((*verb)->hidden)

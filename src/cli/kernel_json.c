@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as JSON: the same facts as the text, with nothing shortened. Keys are only ever added.
+// Prints a kernel as JSON: the same facts as the text, unabbreviated. Keys are only ever added.
 #include <stdlib.h>
 
 #include "kernel_view.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as text for a terminal: parameters, shared arrays, loops, and a table of memory sites.
+// Prints a kernel as text: parameters, shared arrays, loops, and a table of memory sites.
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +90,7 @@ static const struct column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), ADDRESS = COLUMNS - 1 };
 
-// A row of the table: one site, or several that are alike but for a constant in their address.
+// A row of the table: one site, or several that differ only by a constant in their address.
 struct row {
     const struct ptx_site *first;
     uint32_t count;
@@ -100,11 +100,11 @@ struct row {
 
 struct rows {
     BASE_ARRAY(struct row) list;
-    struct base_map by_text; // what makes sites alike, as text, to 1 + the row's index
+    struct base_map by_text; // from the text of likeness() to 1 + the row's index
     BASE_ARRAY(char *) keys;
 };
 
-// Everything that the table shows of a site, its address without the constant.
+// Everything that the table shows of a site, with its address without the constant.
 static char *likeness(const struct cli_kernel_view *view, const struct ptx_site *site)
 {
     struct base_buf key = {0};
@@ -127,7 +127,7 @@ static struct row *add_row(struct rows *rows, const struct ptx_site *site)
     return row;
 }
 
-// The row that a site belongs to; NULL when memory ran out.
+// Returns the row that a site belongs to, or NULL if memory runs out.
 static struct row *find_row(const struct cli_kernel_view *view, const struct ptx_site *site,
                             bool all, struct rows *rows)
 {
@@ -187,7 +187,7 @@ static void print_rows(const struct rows *rows, struct base_buf *out)
         widths[c] = strlen(columns[c].header);
     for (size_t i = 0; i < rows->list.count; i++) {
         for (int c = 0; c < COLUMNS; c++) {
-            // A cell wider than that pushes its own row only.
+            // A wider cell shifts only the rest of its own row.
             size_t width = rows->list.items[i].cells[c] ? strlen(rows->list.items[i].cells[c]) : 0;
             if (width > widths[c] && width <= WIDEST_COLUMN)
                 widths[c] = width;
@@ -237,7 +237,7 @@ static void print_trip(const struct cli_kernel_view *view, const struct ptx_trip
                        struct base_buf *out)
 {
     if (!trip->known) {
-        base_buf_puts(out, "unknown how often");
+        base_buf_puts(out, "an unknown number of times");
         return;
     }
     if (!trip->exact)
@@ -246,7 +246,7 @@ static void print_trip(const struct cli_kernel_view *view, const struct ptx_trip
         base_buf_printf(out, "%llu times", (unsigned long long)trip->constant);
         return;
     }
-    // ceil(n / s) + 1 is ceil((n + s) / s); where equality goes on too, it is floor((n + 2s) / s).
+    // ceil(n / s) + 1 is ceil((n + s) / s); for an inclusive bound it is floor((n + 2s) / s).
     struct ptx_linear rounds = trip->numerator;
     rounds.constant += trip->inclusive ? 2 * trip->step : trip->step;
     bool divided = trip->step != 1;

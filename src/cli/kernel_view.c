@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers what `glint ptx` shows of a function, and words for it.
+// Gathers what `glint ptx` shows of a function, and formats names, lines and types for it.
 #include "kernel_view.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "cli.h"
 #include "record/record.h"
 
-// Splits the parameter list of a demangled name at its top-level commas. Where the number of pieces
-// is not that of the kernel's parameters, nobody knows which is which.
+// Splits the parameter list of a demangled name at its top-level commas. If the number of pieces is
+// not that of the kernel's parameters, the types are unknown.
 static void split_types(struct cli_kernel_view *view)
 {
     uint32_t count = view->function->param_count;
@@ -64,7 +64,7 @@ static uint32_t count_shared_uses(const struct ptx_function *function)
     return uses;
 }
 
-// The map of names only caches, so a view stays const for those who read it.
+// The map of names is a cache, so a view can stay const for its readers.
 static const char *name_of(void *user, const struct ptx_var *var)
 {
     struct cli_kernel_view *view = user;
@@ -106,7 +106,7 @@ enum base_code cli_kernel_view_init(struct cli_kernel_view *view, struct ptx_mod
     view->shared = calloc((size_t)count_shared_uses(function) * 4 + 1, sizeof(*view->shared));
     if (!view->title || !view->param_types || !view->param_use || !view->shared) {
         cli_kernel_view_fini(view);
-        return base_no_memory_while(error, "looking at %s", function->name);
+        return base_no_memory_while(error, "analysing %s", function->name);
     }
     split_types(view);
     for (uint32_t i = 0; i < view->site_count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparing texts by lines. The two native texts become a pattern: lines that both have, single
-// lines that may be anything, and gaps of any length where the native texts differ in their number
-// of lines. The third text must match it, as a file name matches a shell pattern.
+// Compares texts by lines. The two native texts become a pattern: lines that both have, single
+// lines that match anything, and gaps of any length where the native texts differ in their number
+// of lines. The third text must match the pattern, as a file name matches a shell pattern.
 #include "lines.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-// Differing parts with more pairs of lines than this become one gap.
+// Differing sections with more pairs of lines than this become one gap.
 enum { MOST_PAIRS = 4 << 20 };
 
 struct line {
@@ -65,7 +65,7 @@ static void add_item(struct pattern *pattern, enum item_kind kind, const struct 
                               line ? (size_t)(line - pattern->first) : 0};
 }
 
-// Lines of which the native texts have `count` and `others`, and none in common.
+// Adds a section in which the native texts have `count` and `others` lines, and none in common.
 static void add_gap(struct pattern *pattern, size_t count, size_t others)
 {
     pattern->ignored += count > others ? count : others;
@@ -75,7 +75,7 @@ static void add_gap(struct pattern *pattern, size_t count, size_t others)
         add_item(pattern, ITEM_ANY, NULL);
 }
 
-// As many lines in both: each is compared with the one in its place.
+// Both sections have the same number of lines: each line is compared with its counterpart.
 static void add_in_place(struct pattern *pattern, const struct line *one, const struct line *other,
                          size_t count)
 {
@@ -86,12 +86,13 @@ static void add_in_place(struct pattern *pattern, const struct line *one, const 
     }
 }
 
-// The longest sequence of lines that both have, and gaps between.
+// Adds the longest common subsequence of lines, with gaps between them.
 static void add_common(struct pattern *pattern, const struct line *one, size_t count,
                        const struct line *other, size_t others)
 {
     const size_t width = others + 1;
-    uint32_t *longest = calloc((count + 1) * width, sizeof(*longest)); // of what follows
+    uint32_t *longest =
+        calloc((count + 1) * width, sizeof(*longest)); // common subsequence of the remaining lines
     if (!longest) {
         pattern->failed = true;
         return;
@@ -148,8 +149,8 @@ static void make_pattern(struct pattern *pattern, const line_array *one, const l
 
 // --- Matching ------------------------------------------------------------------------------------
 
-// Where it does not match, *item is the first that cannot be matched; all may be, and lines be
-// left.
+// If the text does not match, *item is the first item of the pattern that cannot be matched, or
+// their number if only lines of the text remain.
 static bool matches(const struct pattern *pattern, const line_array *lines, size_t *item)
 {
     const struct item *items = pattern->items.items;
@@ -172,7 +173,7 @@ static bool matches(const struct pattern *pattern, const line_array *lines, size
             *item = i;
         if (gap == SIZE_MAX || gap_line == lines->count)
             return false;
-        at = ++gap_line; // the gap takes one line more
+        at = ++gap_line; // the gap takes one more line
         i = gap;
     }
     return true;

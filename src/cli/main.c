@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint's main(): finds the verb and hands over.
+// glint's main(): finds the verb and runs it.
 #include <string.h>
 
 #include "cli.h"
@@ -10,7 +10,7 @@ const struct cli_verb *const cli_verbs[] = {&cli_record,  &cli_run,    &cli_repo
 
 const char cli_purpose[] =
     "glint finds what CUDA programs waste: GPU memory, redundant data, needless\n"
-    "synchronisation, poor use of caches and shared memory.\n";
+    "synchronization, poor use of caches and shared memory.\n";
 
 static void print_usage(FILE *out)
 {
@@ -19,7 +19,7 @@ static void print_usage(FILE *out)
         if (!(*verb)->hidden)
             fprintf(out, "  %-10s%s\n", (*verb)->name, (*verb)->summary);
     }
-    fputs("\n'glint VERB --help' tells more; 'glint --version' the version.\n", out);
+    fputs("\n'glint VERB --help' describes a verb, 'glint --version' prints the version.\n", out);
 }
 
 int main(int argc, char **argv)
@@ -49,6 +49,6 @@ int main(int argc, char **argv)
         cli_print_help(cli_verbs[i], stdout);
         return 0;
     }
-    cli_message("'%s' is not a verb of glint; 'glint --help' lists them", verb);
+    cli_message("unknown verb '%s'; 'glint --help' lists the verbs", verb);
     return CLI_OWN_FAILURE;
 }

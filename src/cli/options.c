@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options from a table, by getopt_long, and the help text from the same table.
+// Parses options by a table with getopt_long, and prints the help text from the same table.
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ void cli_message(const char *format, ...)
     char *text = NULL;
     struct base_buf visible = {0};
     va_start(arguments, format);
-    const int length = vasprintf(&text, format, arguments); // first: %m is of errno as it is
+    const int length = vasprintf(&text, format, arguments); // comes first: %m needs errno unchanged
     va_end(arguments);
-    // Names of files and texts of profiles may hold anything.
+    // File names and texts of profiles may contain control characters.
     if (length >= 0)
         base_buf_visible(&visible, (struct base_str){text, (size_t)length}, "\n\t");
     fprintf(stderr, "glint: %s\n",
@@ -72,7 +72,7 @@ void cli_print_help(const struct cli_verb *verb, FILE *out)
             verb->arguments[0] ? " " : "", verb->arguments, verb->summary);
     for (const struct cli_option *option = verb->options; option->name; option++)
         print_row(out, option);
-    print_row(out, &(struct cli_option){'h', "help", NULL, "show this"});
+    print_row(out, &(struct cli_option){'h', "help", NULL, "print this help"});
     if (verb->details)
         fprintf(out, "\n%s", verb->details);
 }
@@ -85,7 +85,7 @@ struct base_str cli_next_word(const char **at)
     return word;
 }
 
-// "--format takes text, json or csv, not 'xml'" where it is none of the values.
+// Returns whether the argument is one of the option's values. Prints the values if it is not.
 static bool is_value(const struct cli_option *option, const char *argument)
 {
     struct base_buf known = {0};
@@ -124,7 +124,7 @@ int cli_options(const struct cli_verb *verb, int argc, char **argv,
         }
     }
     table[count] = (struct option){"help", no_argument, NULL, 'h'};
-    optind = 0; // getopt's own way to say: from the start
+    optind = 0; // restarts getopt
     opterr = 0;
     int found;
     while ((found = getopt_long(argc, argv, letters, table, NULL)) != -1) {
@@ -160,11 +160,11 @@ int cli_arguments(const struct cli_verb *verb, int argc, char **argv,
         if (first >= argc)
             return count;
         if (count == most) {
-            cli_message("what is '%s'? Try 'glint %s --help'", argv[first], verb->name);
+            cli_message("unexpected argument '%s'; try 'glint %s --help'", argv[first], verb->name);
             return -1;
         }
         arguments[count] = argv[first];
-        argc -= first; // it stands where a command line has its program's name
+        argc -= first; // the argument takes the place of argv[0]
         argv += first;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where reports go.
+// Writes reports to a file or to standard output.
 #include "output.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ bool cli_output_put(void *user, const char *bytes, size_t length)
     return true;
 }
 
-// 0: nobody says.
+// Returns the width of lines in columns, or 0 if it is unknown.
 static unsigned width_of(FILE *file)
 {
     const char *columns = getenv("COLUMNS");
@@ -57,7 +57,7 @@ bool cli_output_write(const char *path, const char *const *inputs, unsigned inpu
     const bool to_stdout = !path || strcmp(path, "-") == 0;
     for (unsigned i = 0; i < input_count && !to_stdout; i++) {
         if (cli_output_is_file(path, inputs[i])) {
-            cli_message("%s is the profile itself", path);
+            cli_message("%s is the profile itself; choose another output file", path);
             return false;
         }
     }

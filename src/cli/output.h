@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where reports go: a file or standard output, how wide a line is there, and whether it has
-// colours.
+// Writes reports to a file or to standard output, and determines the width of lines and whether
+// colours are used there.
 #ifndef GLINT_CLI_OUTPUT_H
 #define GLINT_CLI_OUTPUT_H
 
@@ -12,18 +12,18 @@ struct cli_output {
     int error; // errno of the first failure
 };
 
-// A report_write to a struct cli_output.
+// A report_write whose user is a struct cli_output.
 bool cli_output_put(void *user, const char *bytes, size_t length);
 struct report_style cli_output_style(FILE *file);
-// The two paths lead to one file.
+// Returns whether the two paths refer to the same file.
 bool cli_output_is_file(const char *one, const char *other);
 
 // Writes a report.
 typedef enum base_code cli_output_report(void *user, const struct report_style *style,
                                          report_write *write, void *to, struct base_error *error);
 
-// Has a report written to a file, or to stdout where path is NULL or "-", but never over one of the
-// files that it is of. False after a message.
+// Writes a report to a file, or to stdout if path is NULL or "-". Refuses to overwrite one of the
+// input files. Returns false after a message.
 bool cli_output_write(const char *path, const char *const *inputs, unsigned input_count,
                       cli_output_report *report, void *user);
 

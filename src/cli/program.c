@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getting a program ready to be started, for the verbs that start one: where it is, on which device
-// it is to run, and the environment that brings glint's libraries into it and its children.
+// Prepares a program for the verbs that start one: finds the executable, chooses the device, and
+// sets the environment that loads glint's libraries into the program and its children.
 #include "program.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "record/record.h"
 
-// One of the words in CLI_PROGRAM_OPTIONS.
+// The argument is one of the values in CLI_PROGRAM_OPTIONS.
 static bool take_device(struct cli_program_request *request, const char *argument)
 {
     request->preset = NULL;
@@ -33,7 +33,7 @@ static bool take_device(struct cli_program_request *request, const char *argumen
             request->preset = name;
     }
     if (!request->preset)
-        cli_message("there is no simulated GPU '%s'", argument + strlen("sim:"));
+        cli_message("unknown simulated GPU '%s'", argument + strlen("sim:"));
     return request->preset != NULL;
 }
 
@@ -79,7 +79,7 @@ bool cli_program_find(const char *name, struct base_buf *path)
         base_buf_puts(path, name);
         struct stat stat_of;
         if (path->failed)
-            return true; // the caller sees it
+            return true; // the caller checks path->failed
         if (stat(path->text, &stat_of) == 0 && S_ISREG(stat_of.st_mode)) {
             if (access(path->text, X_OK) == 0)
                 return true;
@@ -88,7 +88,7 @@ bool cli_program_find(const char *name, struct base_buf *path)
         if (!from[length])
             break;
     }
-    cli_message(refused ? "cannot run %s: Permission denied" : "there is no program '%s' in PATH",
+    cli_message(refused ? "cannot run %s: Permission denied" : "cannot find a program '%s' in PATH",
                 name);
     return false;
 }
@@ -109,24 +109,26 @@ bool cli_program_library_folder(struct base_buf *folder)
     return !folder->failed;
 }
 
-// Those of the simulated GPU lie in "/sim". One of the libraries is looked for.
+// Finds the folder of glint's libraries and checks that it contains `library`. The libraries of the
+// simulated GPU are in the subfolder "/sim".
 static bool find_libraries(struct base_buf *folder, const char *where, const char *library)
 {
     if (!cli_program_library_folder(folder)) {
-        cli_message(folder->failed ? "out of memory" : "cannot find glint's own place: %m");
+        cli_message(folder->failed ? "out of memory"
+                                   : "cannot find glint's installation folder: %m");
         return false;
     }
     base_buf_puts(folder, where);
     base_buf_printf(folder, "/%s", library);
     bool there = !folder->failed && access(folder->text, R_OK) == 0;
     if (!there)
-        cli_message("this glint is not whole: there is no %s",
+        cli_message("the installation of glint is incomplete: %s is missing",
                     folder->failed ? "library" : folder->text);
     else
         *strrchr(folder->text, '/') = '\0';
     if (there && strpbrk(folder->text, ":;")) {
         cli_message(
-            "glint's libraries are in %s; the loader takes no folder with ':' or ';' in its "
+            "glint's libraries are in %s; the loader accepts no folder with ':' or ';' in its "
             "name",
             folder->text);
         there = false;
@@ -134,7 +136,7 @@ static bool find_libraries(struct base_buf *folder, const char *where, const cha
     return there;
 }
 
-// Puts text before what the variable holds already.
+// Puts text in front of the current value of the variable.
 static bool put_before(const char *variable, const char *text, const char *separator)
 {
     const char *old = getenv(variable);
@@ -147,7 +149,7 @@ static bool put_before(const char *variable, const char *text, const char *separ
     return good;
 }
 
-// The loader drops our variables for programs that run with more rights than who starts them.
+// The loader ignores glint's variables for programs that gain privileges when they are started.
 static bool gains_rights(const char *path)
 {
     struct stat stat_of;
@@ -159,56 +161,56 @@ static bool gains_rights(const char *path)
     return other_user || other_group || getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-// The simulated GPU runs PTX; says so where the program has device code and none of it is PTX.
+// Prints a warning if the program has device code and none of it is PTX, which the simulated GPU
+// needs.
 static bool has_ptx(const char *path)
 {
     struct base_error error = {0};
     struct fatbin_image *image = NULL;
-    // What cannot be read here is for the runtime to complain of, if the program ever gets there.
+    // If the file cannot be read here, the CUDA runtime reports it when the program needs it.
     if (fatbin_open_file(path, &image, &error) != BASE_OK)
         return true;
     bool good = fatbin_require_ptx(image, &error) != BASE_NOT_FOUND;
     if (!good) {
         cli_error(&error);
         unsigned arch = image->entries.items[0].arch;
-        cli_message("the simulated GPU runs PTX: compile with "
-                    "'-gencode arch=compute_%u,code=compute_%u' as well",
+        cli_message("the simulated GPU needs PTX: also compile with "
+                    "'-gencode arch=compute_%u,code=compute_%u'",
                     arch, arch);
     }
     fatbin_close(image);
     return good;
 }
 
-// Whether the program can run on the simulated GPU; says why not.
+// Returns whether the program can run on the simulated GPU; prints the reason if not.
 static bool can_be_simulated(const char *path, const struct gpusim_program *program)
 {
     bool uses_cuda = program->has_device_code || program->has_runtime || program->is_stripped ||
                      program->runtime || program->needs_driver;
     if (gains_rights(path)) {
         cli_message("%s runs with another user's or group's rights or with capabilities, so the "
-                    "loader would leave out the simulated GPU; run a copy without them",
+                    "loader would not load the simulated GPU; run a copy without them",
                     path);
         return false;
     }
     if (!uses_cuda)
         return true;
     if (!program->is_native) {
-        cli_message("%s is for another processor than this glint", path);
+        cli_message("%s is built for another processor than this glint", path);
         return false;
     }
     if (!program->is_dynamic) {
-        cli_message(
-            "%s is linked statically as a whole, so the loader cannot give it the simulated "
-            "GPU; link it without -static",
-            path);
+        cli_message("%s is linked statically, so the loader cannot load the simulated GPU into it; "
+                    "link it without -static",
+                    path);
         return false;
     }
     if (program->is_stripped) {
         cli_message(
-            "%s holds the static CUDA runtime, and is stripped of the symbols by which glint "
-            "would lead it to the simulated GPU",
+            "%s contains the static CUDA runtime, but not the symbols by which glint redirects "
+            "it to the simulated GPU",
             path);
-        cli_message("link it with 'nvcc -cudart shared', or without strip and -s");
+        cli_message("link it with 'nvcc -cudart shared', or do not strip it (strip, -s)");
         return false;
     }
     if (program->vendor_library) {
@@ -219,7 +221,7 @@ static bool can_be_simulated(const char *path, const struct gpusim_program *prog
     return !program->has_device_code || has_ptx(path);
 }
 
-// A path that still holds when the program changes its folder.
+// Makes the path absolute, so that it stays valid when the program changes its folder.
 static bool set_log(const char *path)
 {
     char here[PATH_MAX];
@@ -232,9 +234,9 @@ static bool set_log(const char *path)
     return good;
 }
 
-// Adds one of our libraries to a list for LD_PRELOAD. There a blank would end the name, so where
-// the folder has one, the plain name has to do, which is searched for in LD_LIBRARY_PATH; else the
-// whole path, which holds even where a script changes that variable.
+// Adds one of glint's libraries to a list for LD_PRELOAD: by its path, which stays valid if a
+// script changes LD_LIBRARY_PATH. A blank would end the path, so if the folder contains one, only
+// the name is added, which the loader searches for in LD_LIBRARY_PATH.
 static void add_preload(struct base_buf *list, const char *folder, const char *name)
 {
     if (list->length)
@@ -250,8 +252,8 @@ static bool set_environment(const struct cli_program_request *request,
     static const char allow_preload[] = "verify_asan_link_order=0";
     struct base_buf preload = {0};
     add_preload(&preload, folder, "libglint-redirect.so");
-    // Where folders that the executable names come before LD_LIBRARY_PATH: a library that is there
-    // already is not searched for.
+    // Preloading is needed if the executable names folders that come before LD_LIBRARY_PATH: the
+    // loader does not search for a library that is already loaded.
     if (program->has_rpath && program->runtime)
         add_preload(&preload, folder,
                     program->runtime == 11   ? "libcudart.so.11.0"
@@ -277,7 +279,7 @@ static bool prepare_simulation(const struct cli_program_request *request, const 
     struct gpusim_program program;
     struct base_buf folder = {0};
     bool good = false;
-    // A program that may be run but not read tells us nothing, and may not need us.
+    // An executable that cannot be read cannot be examined, and may not use CUDA.
     enum base_code code = gpusim_program_read(path, &program, &error);
     if (code != BASE_OK && code != BASE_IO)
         cli_error(&error);
@@ -288,8 +290,8 @@ static bool prepare_simulation(const struct cli_program_request *request, const 
     return good;
 }
 
-// The library is also what NVTX, compiled into a program, tells of the program's own memory, unless
-// the user has another tool for it.
+// Makes libglint.so the NVTX injection library, so that it receives the memory that the program
+// announces, unless the user has set another one.
 static bool set_nvtx(const char *folder)
 {
     static const char variable[] = "NVTX_INJECTION64_PATH";
@@ -300,15 +302,16 @@ static bool set_nvtx(const char *folder)
     if (good && !before)
         good = setenv(variable, path.text, 1) == 0;
     else if (good && strcmp(before, path.text) != 0)
-        cli_message("%s is set already: memory that the program announces by NVTX is not recorded",
+        cli_message("%s is already set: memory that the program announces by NVTX is not recorded",
                     variable);
     base_buf_fini(&path);
     return good;
 }
 
-// Puts libglint.so before all else that is loaded, so that it stands between program and driver;
-// and where pages are to be closed, also by a plan, what stands before the C library. Before MPI
-// only where there is one: a program that looks for it must find none.
+// Preloads libglint.so before all other libraries, so that it is between the program and the
+// driver. If pages are to be protected, also by a plan, it also preloads the library that
+// intercepts the C library, and the one for MPI only if the program has an MPI: a program that
+// checks for MPI must not find one where there is none.
 static bool prepare_watching(const struct cli_program_request *request, const char *path)
 {
     const char *plan = getenv(PLAN_VARIABLE);
@@ -341,7 +344,7 @@ bool cli_program_prepare(struct cli_program_request *request, const char *name,
         falls_back = request->device == CLI_PROGRAM_DEVICE_SIM;
     }
     if (request->device == CLI_PROGRAM_DEVICE_GPU && (request->workers || request->log))
-        cli_message("--workers and --sim-log are for the simulated GPU: they do nothing here");
+        cli_message("--workers and --sim-log apply only to the simulated GPU, and are ignored");
     bool good = cli_program_find(name, path);
     if (path->failed)
         cli_no_memory();
@@ -349,6 +352,6 @@ bool cli_program_prepare(struct cli_program_request *request, const char *name,
     if (good && request->device == CLI_PROGRAM_DEVICE_SIM)
         good = prepare_simulation(request, path->text);
     if (good && falls_back && !request->quiet)
-        cli_message("no GPU here: using the simulated GPU (times are not real)");
+        cli_message("no GPU found: using the simulated GPU (times are not real)");
     return good && (!request->watched || prepare_watching(request, path->text));
 }

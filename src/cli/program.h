@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getting a program ready to be started, for the verbs that start one.
+// Prepares a program for the verbs that start one.
 #ifndef GLINT_CLI_PROGRAM_H
 #define GLINT_CLI_PROGRAM_H
 
@@ -7,37 +7,39 @@
 
 enum cli_program_device { CLI_PROGRAM_DEVICE_AUTO, CLI_PROGRAM_DEVICE_GPU, CLI_PROGRAM_DEVICE_SIM };
 
-// Begins as {0}.
+// Initialize with {0}.
 struct cli_program_request {
     enum cli_program_device device;
     const char *preset; // NULL: the default
     const char *workers;
     const char *log;
-    bool watched;    // libglint.so goes into it
-    bool first_uses; // and what stands before the C library, and before MPI if the program has one
-    bool quiet;      // does not say that the simulated GPU takes the place of one that is not there
+    bool watched;    // load libglint.so into the program
+    bool first_uses; // also load the libraries that intercept the C library and, if used, MPI
+    bool quiet;      // do not print that the simulated GPU is used because there is no GPU
 };
 
-// Rows for a verb's table of options, and what takes them: false after a message.
-#define CLI_PROGRAM_OPTIONS                                                                    \
-    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET",                        \
-     .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti"},                    \
-        {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one for each CPU"}, \
-    {                                                                                          \
-        'l', "sim-log", "FILE", "log every call and memory access of the simulated GPU there"  \
+// Rows for a verb's table of options, and the function that takes them, which returns false after a
+// message.
+#define CLI_PROGRAM_OPTIONS                                                               \
+    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET",                   \
+     .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti"},               \
+        {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one per CPU"}, \
+    {                                                                                     \
+        'l', "sim-log", "FILE", "log every call and memory access of the simulated GPU"   \
     }
 bool cli_program_take_option(struct cli_program_request *request, const struct cli_option *option,
                              const char *argument);
 
-// The folder where glint's libraries lie: a fixed place from this executable, wherever both have
-// been moved to. False where the system does not say where that is, or memory ran out.
+// Appends the folder of glint's libraries, which has a fixed position relative to this executable.
+// Returns false if the path of the executable is unknown or memory runs out.
 bool cli_program_library_folder(struct base_buf *folder);
 
-// Finds the program as a shell does. False after a message; where memory ran out, the path says so.
+// Finds the program in PATH, as a shell does. Returns false after a message. If memory runs out,
+// path->failed is set.
 bool cli_program_find(const char *name, struct base_buf *path);
 
-// Finds the program in PATH as a shell does, decides on the device and changes this process's own
-// environment for the program. False after a message.
+// Finds the program in PATH, chooses the device, and changes the environment of this process for
+// the program. Returns false after a message.
 bool cli_program_prepare(struct cli_program_request *request, const char *name,
                          struct base_buf *path);
 

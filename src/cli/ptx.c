@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint ptx: what can be known of the kernels in a PTX file, fatbin or executable without running.
+// glint ptx: shows what is known about the kernels in a PTX file, fatbin or executable without
+// running them.
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,10 @@ struct request {
 static const struct cli_option options[] = {
     {'f', "format", "FORMAT", "text (default), json, or ptx: the module as glint reads it",
      .values = "text json ptx"},
-    {'k', "kernels", "REGEX", "only kernels whose name matches, mangled or not"},
-    {'a', "arch", "NUMBER", "only PTX for that architecture, such as 90"},
-    {'v', "verbose", NULL, "a row for each site, also where sites differ only by a constant"},
-    {'o', "output", "FILE", "write there instead of to the terminal"},
+    {'k', "kernels", "REGEX", "show only kernels whose name, mangled or demangled, matches"},
+    {'a', "arch", "NUMBER", "read only PTX for that architecture, such as 90"},
+    {'v', "verbose", NULL, "show a row for each site, even if sites differ only by a constant"},
+    {'o', "output", "FILE", "write to FILE; default: standard output"},
     {0, NULL, NULL, NULL},
 };
 
@@ -44,7 +45,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
             regfree(&request->kernels);
         request->has_kernels = false;
         if (regcomp(&request->kernels, argument, REG_EXTENDED | REG_NOSUB) != 0) {
-            cli_message("--kernels takes a regular expression; '%s' is none", argument);
+            cli_message("--kernels takes a regular expression, not '%s'", argument);
             return false;
         }
         request->has_kernels = true;
@@ -55,7 +56,7 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     }
 }
 
-// Where the output of all modules comes together.
+// Collects the output of all modules.
 struct cli_output {
     struct base_buf text;
     struct base_json kernels; // two JSON documents in the making: kernels, and device functions
@@ -171,8 +172,8 @@ static enum base_code show_image(const struct request *request, const struct fat
         base_buf_fini(&name);
     }
     if (code == BASE_OK && !output->shown && (request->has_kernels || request->arch))
-        code =
-            base_fail(error, BASE_NOT_FOUND, "%s: nothing matches what was asked for", image->name);
+        code = base_fail(error, BASE_NOT_FOUND, "%s: nothing matches --kernels and --arch",
+                         image->name);
     return code;
 }
 
@@ -202,7 +203,8 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         goto done;
     }
     if (first >= 0 && argc - first != 1) {
-        cli_message(argc == first ? "which file? Try 'glint ptx --help'" : "one file at a time");
+        cli_message(argc == first ? "no file given; try 'glint ptx --help'"
+                                  : "only one file can be given");
         first = -1;
     }
     if (first < 0)
@@ -237,20 +239,20 @@ done:
 const struct cli_verb cli_ptx = {
     .name = "ptx",
     .arguments = "FILE",
-    .summary = "what can be known of the kernels in FILE without running them",
+    .summary = "show what is known about the kernels in FILE without running them",
     .details =
-        "FILE is PTX text, a fatbin, a cubin that holds PTX, or an ELF executable, library,\n"
-        "object or archive with fatbins in it.\n\n"
+        "FILE is PTX text, a fatbin, a cubin that contains PTX, or an ELF executable, library,\n"
+        "object or archive that contains fatbins.\n\n"
         "For each kernel: its parameters and whether it reads or writes through them, shared\n"
         "arrays, loops and how often they run, and a row for each memory site:\n"
-        "  space    a * marks a generic address whose space was worked out\n"
+        "  space    a * marks a generic address whose space was inferred\n"
         "  from     where the address comes from: p0 is the first parameter\n"
         "  class    uniform: one address for all threads of a block; affine in thread and\n"
-        "           block indices; computed from them in another way; indirect: it depends\n"
-        "           on what memory holds\n"
-        "  loop     how many loops are around it; = where its address does not change in the\n"
+        "           block indices; computed from them in another way; indirect: depends on the\n"
+        "           contents of memory\n"
+        "  loop     the number of loops around it; = if its address does not change in the\n"
         "           innermost one\n"
-        "  address  as a sum; i0, i1, ... count the rounds of the loops\n",
+        "  address  as a sum; i0, i1, ... count the iterations of the loops\n",
     .options = options,
     .run = run,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint query: SQL on a profile. A result goes out row by row, however long it is; only the table
-// for a terminal looks at some rows first, to know how wide its columns are.
+// glint query: answers SQL queries about a profile. Results of any size are written row by row;
+// only the table for a terminal reads some rows ahead to find the widths of its columns.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,18 +34,18 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     return true;
 }
 
-// The result on its way out. `text` collects what is handed to stdout piece by piece.
+// The result being written. `text` buffers what is written to stdout in pieces.
 struct cli_output {
     enum format format;
     unsigned columns;
     char **names;
     struct base_buf text;
-    bool failed; // to write, or for want of memory
-    // A table's rows that wait for the widths, all their cells one after the other.
+    bool failed; // to write, or memory ran out
+    // The cells of a table's rows, in order, until the widths are known.
     BASE_ARRAY(char *) ahead;
     size_t *widths;
-    bool *is_number; // every cell so far: aligned to the right
-    bool decided;    // the widths are
+    bool *is_number; // every cell so far is a number: align to the right
+    bool decided;    // the widths are known
     struct base_json json;
 };
 
@@ -60,7 +60,7 @@ static void send_out(struct cli_output *output, size_t at_least)
     output->text.length = 0;
 }
 
-// The cell as text, as it is.
+// Appends the cell as text, without escapes.
 static void put_cell(struct base_buf *out, const struct profile_cell *cell)
 {
     char number[40];
@@ -68,7 +68,7 @@ static void put_cell(struct base_buf *out, const struct profile_cell *cell)
     case PROFILE_CELL_NULL: break;
     case PROFILE_CELL_INTEGER: base_buf_i64(out, cell->integer); break;
     case PROFILE_CELL_REAL:
-        // As few digits as give the same number back.
+        // The fewest digits that read back as the same number.
         snprintf(number, sizeof(number), "%.15g", cell->real);
         if (strtod(number, NULL) != cell->real)
             snprintf(number, sizeof(number), "%.17g", cell->real);
@@ -84,8 +84,8 @@ static void put_cell(struct base_buf *out, const struct profile_cell *cell)
 
 // --- Formats -------------------------------------------------------------------------------------
 
-// In one line and free of what a terminal obeys: backslashes are doubled, so that the text can be
-// had back.
+// Appends text as one line without control characters. Backslashes are doubled, so that the
+// original text can be restored.
 static void put_escaped(struct base_buf *out, struct base_str text)
 {
     while (text.length) {
@@ -99,7 +99,7 @@ static void put_escaped(struct base_buf *out, struct base_str text)
     }
 }
 
-// CSV holds new lines and tabs as they are, in quotes.
+// CSV keeps newlines and tabs, in quotes.
 static void put_csv(struct base_buf *out, struct base_str text)
 {
     struct base_buf visible = {0};
@@ -159,7 +159,7 @@ static void put_table_row(struct cli_output *output, char *const *cells)
     send_out(output, 1 << 16);
 }
 
-// Writes the names of the columns and the rows that waited.
+// Writes the names of the columns and the buffered rows.
 static void decide(struct cli_output *output)
 {
     if (output->decided)
@@ -187,7 +187,7 @@ static void drop_ahead(struct cli_output *output)
     output->ahead.count = 0;
 }
 
-// A table's row: kept until the widths are known.
+// Buffers a row of a table until the widths are known.
 static void add_table_row(struct cli_output *output, const struct profile_cell *cells)
 {
     for (unsigned i = 0; i < output->columns && !output->failed; i++) {
@@ -294,7 +294,7 @@ static bool take_row(void *user, unsigned count, const struct profile_cell *cell
     return !output->failed;
 }
 
-// What is still to be written; false where writing failed, which it says.
+// Writes the rest. Returns false after a message if writing failed.
 static bool finish(struct cli_output *output)
 {
     if (output->format == FORMAT_TABLE && output->columns)
@@ -352,10 +352,10 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (first < 0)
         return CLI_FAILURE;
     if (argc - first != 2) {
-        cli_message("%s Try 'glint query --help'",
-                    argc == first       ? "which profile?"
-                    : argc - first == 1 ? "which SQL statement?"
-                                        : "the SQL statement must be one argument, in quotes.");
+        cli_message("%s; try 'glint query --help'",
+                    argc == first       ? "no profile given"
+                    : argc - first == 1 ? "no SQL statement given"
+                                        : "the SQL statement must be one argument, in quotes");
         return CLI_FAILURE;
     }
     if (format == FORMAT_AUTO)
@@ -366,15 +366,16 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_query = {
     .name = "query",
     .arguments = "FILE SQL",
-    .summary = "ask a profile in SQL",
+    .summary = "run an SQL query on a profile",
     .details =
-        "A profile is an SQLite database; docs/reference/profile.md describes its views: v_calls, "
-        "v_objects,\n"
-        "v_launches, v_copies, v_syncs, v_call_paths and others. The statement can only read.\n\n"
+        "A profile is an SQLite database. docs/reference/profile.md describes its views: v_calls,\n"
+        "v_objects, v_launches, v_copies, v_syncs, v_call_paths and others. The statement can "
+        "only\n"
+        "read.\n\n"
         "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n\n"
-        "Tabs and tables come with a line of names first. Control characters in texts are written\n"
-        "as \\t, \\n, \\r, \\xNN or \\uNNNN, and a backslash as \\\\. CSV keeps new lines, tabs "
-        "and\n"
+        "Tabs and tables begin with a line of column names. Control characters in texts are\n"
+        "written as \\t, \\n, \\r, \\xNN or \\uNNNN, and a backslash as \\\\. CSV keeps newlines, "
+        "tabs and\n"
         "backslashes. JSON is an array with an object for each row. Binary data is written in\n"
         "hexadecimal.\n",
     .options = options,

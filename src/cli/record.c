@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint record: runs a program and writes a profile of what it, and each of its children that uses
-// CUDA, does. The program's streams and exit status are its own; what glint has to say comes on
-// stderr when the program has ended, in one line for each profile.
+// glint record: runs a program and writes a profile for it and for each of its children that uses
+// CUDA. The program keeps its streams and exit status. glint prints its messages to stderr when the
+// program has ended, one line for each profile.
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,11 @@ struct request {
 };
 
 static const struct cli_option options[] = {
-    {'o', "output", "FILE", "the profile; default: PROGRAM-PID.glint"},
-    {'f', "force", NULL, "replace a profile that is there"},
-    {'t', "gpu-times", "on|off", "when the GPU did what; on unless told: costs two events a call",
+    {'o', "output", "FILE", "write the profile to FILE; default: PROGRAM-PID.glint"},
+    {'f', "force", NULL, "replace an existing profile"},
+    {'t', "gpu-times", "on|off", "record GPU times; default: on; costs up to two events per call",
      .values = "on off"},
-    {'q', "quiet", NULL, "say nothing but errors"},
+    {'q', "quiet", NULL, "print only errors"},
     CLI_WATCHING_OPTIONS,
     CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
@@ -54,7 +54,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     if (first < 0)
         return CLI_OWN_FAILURE;
     if (first == argc) {
-        cli_message("which program? Try 'glint record --help'");
+        cli_message("no program given; try 'glint record --help'");
         return CLI_OWN_FAILURE;
     }
     struct base_buf path = {0};
@@ -72,7 +72,7 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
                                            .settings = request.watching.settings,
                                            .setting_count = request.watching.setting_count};
         if (cli_recording_run(&recording, &outcome, &error) == BASE_OK) {
-            signal(SIGPIPE, SIG_IGN); // where nobody reads this, the exit status is still right
+            signal(SIGPIPE, SIG_IGN); // keeps the exit status correct if no one reads stderr
             cli_recording_report(&outcome, &recording, request.quiet);
             if (cli_recording_has_profile(&outcome))
                 status = cli_recording_end_as(outcome.status);
@@ -90,23 +90,22 @@ const struct cli_verb cli_record = {
     .arguments = "[--] PROGRAM [ARGUMENT...]",
     .summary = "run a program and write a profile of what it does with CUDA",
     .details =
-        "The program's streams, signals and exit status are its own; 125 is glint's failure to\n"
-        "start it, or to write any profile. A FILE that cannot be written is an error before the\n"
-        "program runs. Only regular files are replaced.\n"
+        "The program keeps its streams, signals and exit status. The exit status is 125 if glint\n"
+        "cannot start the program or cannot write any profile. If FILE cannot be written, glint\n"
+        "fails before the program runs. Only regular files are replaced.\n"
         "\n"
-        "Each process that uses CUDA has a profile of its own: FILE is the program's, FILE-PID\n"
-        "(before the last dot) that of another process; -2 is added where a process becomes\n"
-        "another program. Where another glint is writing FILE, as when each rank of a job is\n"
-        "recorded with the same -o, FILE-PID of this glint is written instead, also with -f.\n"
-        "glint ends when all that it records have ended. A profile is an SQLite file, readable\n"
-        "while it is written and after whatever end: see glint report and glint query.\n"
+        "Each process that uses CUDA has its own profile: FILE for the program, FILE-PID (before\n"
+        "the last dot) for another process, with -2 added if a process becomes another program.\n"
+        "If another glint is writing FILE, as when each rank of a job is recorded with the same\n"
+        "-o, this glint writes FILE-PID instead, also with -f. glint ends when all recorded\n"
+        "processes have ended. A profile is an SQLite file. It is readable while it is written,\n"
+        "and after any kind of end: see glint report and glint query.\n"
         "\n"
-        "Calls and objects are always recorded, and with them how long the program waits. The\n"
-        "analyses objects, elements and counts say what kernels do, by probes in their code:\n"
-        "which objects each launch reads and writes, which and how many elements of them, and\n"
-        "how often. Each needs the one before it, and costs more. sync finds which waits were\n"
-        "needed: it protects pages of results until the program first touches them. all is all\n"
-        "of these, and --maps.\n",
+        "Calls, objects and how long the program waits are always recorded. The analyses objects,\n"
+        "elements and counts put probes into kernels: objects finds which objects each launch\n"
+        "reads and writes, elements which and how many of their elements, counts how often. Each\n"
+        "needs the one before it, and costs more. sync finds which waits were needed: it protects\n"
+        "pages of results until the program first touches them. all is all of these and --maps.\n",
     .options = options,
     .run = record,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verbs that record a program share. What they have to say comes on stderr when the program
-// has ended, in one line for each profile.
+// What verbs that record a program share. They print their messages to stderr when the program has
+// ended, one line for each profile.
 #include "recording.h"
 
 #include <signal.h>
@@ -12,7 +12,10 @@
 
 // --- Progress, on a terminal ---------------------------------------------------------------------
 
-enum { SILENT_MS = 2000, EVERY_MS = 100 }; // nothing is shown of what takes less; and how often
+enum {
+    SILENT_MS = 2000,
+    EVERY_MS = 100
+}; // progress is shown after the first and updated every so often
 
 struct progress {
     bool on_terminal;
@@ -62,24 +65,24 @@ static void tell_profile(const struct record_profile *profile, bool quiet)
     if (!whole)
         cli_error(&profile->error);
     if (profile->dropped)
-        cli_message("%s lacks %llu records, for which there was no room", profile->path,
+        cli_message("%s lacks %llu records: the ring was full", profile->path,
                     (unsigned long long)profile->dropped);
     if (whole && !quiet)
         cli_message("%llu call%s, %llu object%s: %s", (unsigned long long)profile->calls,
                     profile->calls == 1 ? "" : "s", (unsigned long long)profile->objects,
                     profile->objects == 1 ? "" : "s", profile->path);
     if (!whole && !quiet && profile->made && profile->calls)
-        cli_message("%s holds what was written before that", profile->path);
+        cli_message("%s contains what was written before the failure", profile->path);
 }
 
 void cli_recording_report(const struct record_outcome *outcome,
                           const struct record_request *request, bool quiet)
 {
     if (outcome->output_instead && outcome->profile_count)
-        cli_message("%s is being written by another glint: the profile is %s", request->output,
+        cli_message("another glint is writing %s; writing the profile to %s", request->output,
                     outcome->output_instead);
     if (!outcome->profile_count && !quiet)
-        cli_message("the program has not used CUDA: there is no profile");
+        cli_message("the program did not use CUDA; no profile was written");
     for (uint32_t i = 0; i < outcome->profile_count; i++)
         tell_profile(&outcome->profiles[i], quiet);
     if (outcome->left_behind && !quiet)
@@ -98,7 +101,7 @@ void cli_recording_report_failure(const struct record_request *request,
     const bool replaceable = error->code == BASE_CONFLICT && request->output &&
                              stat(request->output, &status) == 0 && S_ISREG(status.st_mode);
     if (replaceable && !request->overwrite)
-        cli_message("%s is there already; -f replaces it", request->output);
+        cli_message("%s already exists; use -f to replace it", request->output);
     else
         cli_error(error);
 }
@@ -109,7 +112,7 @@ bool cli_recording_can_write(const char *output, bool overwrite)
     struct profile_place *place = NULL;
     bool taken;
     const bool good = profile_reserve(output, overwrite, &place, &taken, &error) == BASE_OK;
-    if (!good && !taken) // else another name will be taken
+    if (!good && !taken) // otherwise another name is used
         cli_recording_report_failure(
             &(struct record_request){.output = output, .overwrite = overwrite}, &error);
     profile_release(place);
@@ -129,7 +132,7 @@ int cli_recording_end_as(int status)
 {
     if (!WIFSIGNALED(status))
         return WEXITSTATUS(status);
-    const struct rlimit no_core = {0, 0}; // the program has left its own
+    const struct rlimit no_core = {0, 0}; // the program has already dumped core
     setrlimit(RLIMIT_CORE, &no_core);
     signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));

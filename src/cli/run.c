@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint run: starts a program on the GPU, or on the simulated one. It becomes the program (exec),
-// so that streams, signals and exit status are the program's own; all that it does for the
-// simulated GPU it does by environment variables, which the program's children inherit.
+// glint run: starts a program on the GPU, or on the simulated GPU. The process becomes the program
+// by exec, so the program keeps its streams, signals and exit status. The simulated GPU is selected
+// by environment variables, which the program's children inherit.
 #include <unistd.h>
 
 #include "program.h"
 
 static const struct cli_option options[] = {
-    {'q', "quiet", NULL, "say nothing but errors"},
+    {'q', "quiet", NULL, "print only errors"},
     CLI_PROGRAM_OPTIONS,
     {0, NULL, NULL, NULL},
 };
@@ -29,13 +29,15 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     if (first < 0)
         return CLI_OWN_FAILURE;
     if (first == argc) {
-        cli_message("which program? Try 'glint run --help'");
+        cli_message("no program given; try 'glint run --help'");
         return CLI_OWN_FAILURE;
     }
     struct base_buf path = {0};
     if (cli_program_prepare(&request, argv[first], &path)) {
-        execvp(path.text, argv + first); // has a slash, so nothing is searched for; but a script
-        cli_message("cannot run %s: %m", argv[first]); // without #! is given to the shell
+        // The path has a slash, so execvp does not search PATH; but it starts a shell for a script
+        // without #!.
+        execvp(path.text, argv + first);
+        cli_message("cannot run %s: %m", argv[first]);
     }
     base_buf_fini(&path);
     return CLI_OWN_FAILURE;
@@ -44,17 +46,15 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
 const struct cli_verb cli_run = {
     .name = "run",
     .arguments = "[--] PROGRAM [ARGUMENT...]",
-    .summary = "run a program, on the simulated GPU where there is none",
+    .summary = "run a program, on the simulated GPU if there is no GPU",
     .details =
-        "The program is searched for in PATH as a shell does. Its streams, signals and exit "
-        "status\n"
-        "are its own; 125 is glint's failure to start it.\n\n"
-        "  auto        the GPU where there is one, else the simulated one\n"
-        "  gpu         the GPU: the program is run as it is\n"
+        "The program is searched in PATH, as by a shell. It keeps its streams, signals and exit\n"
+        "status; the exit status is 125 if glint cannot start it.\n\n"
+        "  auto        the GPU if there is one, else the simulated GPU\n"
+        "  gpu         the GPU; the program runs unchanged\n"
         "  sim:PRESET  a simulated h200 (default), a100, rtx3090 or rtx2080ti\n\n"
-        "On the simulated GPU run executables with PTX in them, linked with the shared CUDA "
-        "runtime\n"
-        "(nvcc -cudart shared) or with the static one (nvcc's default) as long as they are not\n"
+        "The simulated GPU runs executables that contain PTX and are linked with the shared CUDA\n"
+        "runtime (nvcc -cudart shared), or with the static one (nvcc's default) if they are not\n"
         "stripped. Programs that a script starts run there too.\n",
     .options = options,
     .run = run,

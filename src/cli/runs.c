@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that begin alike. The program inherits this process's environment and streams, so these are
-// exchanged around a run and put back behind it.
+// Runs a program several times under the same conditions. The program inherits this process's
+// environment and streams, so these are exchanged before a run and restored after it.
 #include "runs.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void free_environment(char **variables)
     free(variables);
 }
 
-// NULL when memory ran out.
+// Returns NULL if memory runs out.
 static char **copy_environment(void)
 {
     size_t count = 0;
@@ -59,7 +59,7 @@ static bool set_environment(char *const *variables)
     return good;
 }
 
-// What the program is to find in its environment, with glint in it or without.
+// Makes the environment of the program, with or without glint's variables.
 static bool prepare(struct cli_runs *runs, bool watched, char ***kept)
 {
     runs->program.watched = runs->program.first_uses = watched;
@@ -83,7 +83,7 @@ static void note(int number)
     asked_to_end = asked_to_end + 1;
 }
 
-// One that is ignored stays so, also for the program.
+// Installs a handler, unless the signal is ignored: then it stays ignored, also in the program.
 static void note_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
@@ -97,7 +97,7 @@ static void note_signals(void)
 
 // --- Input ---------------------------------------------------------------------------------------
 
-// All of one file behind the other; -1 with errno where that failed.
+// Appends all of one file to the other. Returns -1 and sets errno if it fails.
 static int pour(int from, int to)
 {
     char piece[PIECE_BYTES];
@@ -116,7 +116,8 @@ static int pour(int from, int to)
     }
 }
 
-// What comes through a pipe comes once: it is kept for the runs. Terminals and devices are left.
+// Copies input from a pipe to a file, because each run needs it. Terminals and devices stay as they
+// are.
 static bool keep_input(struct cli_runs *runs)
 {
     struct stat status;
@@ -132,7 +133,7 @@ static bool keep_input(struct cli_runs *runs)
         runs->input = open(path.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         good = runs->input >= 0 && pour(STDIN_FILENO, runs->input) == 0;
         if (!good)
-            cli_message("cannot keep the input, which every run needs: %s", strerror(errno));
+            cli_message("cannot save the input for the next run: %s", strerror(errno));
     }
     runs->input_at = 0;
     base_buf_fini(&path);
@@ -143,7 +144,7 @@ static bool rewind_input(const struct cli_runs *runs)
 {
     const int file = runs->input >= 0 ? runs->input : STDIN_FILENO;
     if (runs->input_at >= 0 && lseek(file, runs->input_at, SEEK_SET) < 0) {
-        cli_message("cannot read the input again: %s", strerror(errno));
+        cli_message("cannot rewind the input: %s", strerror(errno));
         return false;
     }
     return true;
@@ -167,7 +168,7 @@ static bool make_folder(struct cli_runs *runs)
     struct base_buf path = {0};
     base_buf_printf(&path, "%s/glint-fix-XXXXXX", where && *where ? where : "/tmp");
     if (path.failed || !mkdtemp(path.text)) {
-        cli_message("cannot make a folder like %s: %s", path.failed ? "/tmp" : path.text,
+        cli_message("cannot create the folder %s: %s", path.failed ? "/tmp" : path.text,
                     path.failed ? "out of memory" : strerror(errno));
         base_buf_fini(&path);
         return false;
@@ -214,7 +215,7 @@ void cli_runs_end(struct cli_runs *runs)
     free_environment(runs->watched);
 }
 
-// Puts a file in the place of one of our streams; gives the one that was there, to be put back.
+// Replaces one of the standard streams by a file. Returns a copy of the stream, to restore it.
 static int exchange(int stream, int file)
 {
     const int before = fcntl(stream, F_DUPFD_CLOEXEC, 3);
@@ -230,7 +231,7 @@ static void put_back(int stream, int before)
 }
 
 struct streams {
-    int before[3]; // of ours; -1: was not exchanged
+    int before[3]; // copies of the standard streams; -1: not exchanged
 };
 
 static bool keep_output(const struct cli_runs *runs, const char *kept, struct streams *streams)
@@ -310,7 +311,7 @@ bool cli_runs_run(struct cli_runs *runs, const struct cli_runs_request *request,
         const bool ran = good && cli_recording_run(&recording, outcome, &error) == BASE_OK;
         end_streams(&streams);
         if (good && !ran)
-            cli_error(&error); // where stderr is ours again
+            cli_error(&error); // after stderr is restored
         good = ran;
         runs->ran_ns = outcome->ran_ns;
     }
@@ -327,7 +328,7 @@ bool cli_runs_show(const struct cli_runs *runs, const char *kept)
         good = cli_runs_file(runs, kept, names[i], &path);
         const int file = good ? open(path.text, O_RDONLY | O_CLOEXEC) : -1;
         if (good && (file < 0 || pour(file, i) != 0)) {
-            cli_message("cannot write what the program has printed: %s", strerror(errno));
+            cli_message("cannot write the program's output: %s", strerror(errno));
             good = false;
         }
         if (file >= 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thresholds of findings, as options give them.
+// Parses thresholds of findings from options.
 #include "thresholds.h"
 
 #include <stdlib.h>
@@ -20,10 +20,10 @@ bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argu
     else if (equals && !name)
         cli_no_memory();
     else if (field)
-        cli_message("--threshold: '%s' is no number", equals + 1);
+        cli_message("--threshold: '%s' is not a number", equals + 1);
     else
         cli_message(
-            "--threshold takes NAME=N, and knows no '%s'; 'glint help report' has the names",
+            "--threshold takes NAME=N: unknown name '%s'; 'glint help report' lists the names",
             name ? name : argument);
     free(name);
     return good;

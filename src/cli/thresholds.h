@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thresholds of findings, as options give them.
+// Parses thresholds of findings from options.
 #ifndef GLINT_CLI_THRESHOLDS_H
 #define GLINT_CLI_THRESHOLDS_H
 
 #include "analyze/analyze.h"
 
-// "NAME=N" takes the place of the usual one. False after a message.
+// Sets the threshold that "NAME=N" names. Returns false after a message.
 bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argument);
 
 #endif

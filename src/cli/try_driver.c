@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trying a CUDA driver: a child loads it, asks for its devices, and runs a kernel where it is told
-// to. What it has to say comes through a pipe; a child that dies or hangs has said that by it.
+// Tries a CUDA driver: a child process loads it, queries its devices, and optionally runs a kernel.
+// It reports through a pipe; a child that dies or hangs counts as a failure.
 #include "try_driver.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ static const char kernel[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                              "st.global.u32 [%at], %value;\n"
                              "ret;\n}\n";
 
-// The functions of the driver that are used here, by the names that it exports.
+// The driver functions that are used here, by their exported names.
 // clang-format off
 #define FUNCTIONS(X) \
     X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) \
@@ -41,18 +41,18 @@ struct driver {
 
 static bool find_functions(void *library, struct driver *driver, struct base_buf *said)
 {
-#define FIND(name)                                        \
-    *(void **)&driver->name = dlsym(library, #name);      \
-    if (!driver->name) {                                  \
-        base_buf_puts(said, "it has no function " #name); \
-        return false;                                     \
+#define FIND(name)                                           \
+    *(void **)&driver->name = dlsym(library, #name);         \
+    if (!driver->name) {                                     \
+        base_buf_puts(said, "it lacks the function " #name); \
+        return false;                                        \
     }
     FUNCTIONS(FIND)
 #undef FIND
     return true;
 }
 
-// True where the call went well; else says which did not.
+// Returns whether the call succeeded; appends its name and error if not.
 static bool good(const struct driver *driver, CUresult result, const char *function,
                  struct base_buf *said)
 {
@@ -85,7 +85,7 @@ static bool run_kernel(const struct driver *driver, struct base_buf *said)
         return false;
     for (uint32_t i = 0; i < THREADS; i++) {
         if (result[i] != 3 * i) {
-            base_buf_puts(said, "a kernel gave a wrong result");
+            base_buf_puts(said, "a kernel computed a wrong result");
             return false;
         }
     }
@@ -112,7 +112,7 @@ static bool put_devices(const struct driver *driver, struct base_buf *said)
     return count > 0;
 }
 
-// The child's part.
+// Runs in the child.
 static bool try_here(const struct cli_driver_trial *trial, struct base_buf *said)
 {
     struct driver driver;
@@ -120,7 +120,7 @@ static bool try_here(const struct cli_driver_trial *trial, struct base_buf *said
     void *library = dlopen(trial->library, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        base_buf_puts(said, why ? why : "it does not load");
+        base_buf_puts(said, why ? why : "it cannot be loaded");
         return false;
     }
     if (!find_functions(library, &driver, said))
@@ -152,10 +152,10 @@ bool cli_try_driver(const struct cli_driver_trial *trial, struct base_buf *said)
 {
     int ends[2], status = 0;
     if (pipe(ends) != 0) {
-        base_buf_printf(said, "cannot make a pipe: %s", strerror(errno));
+        base_buf_printf(said, "cannot create a pipe: %s", strerror(errno));
         return false;
     }
-    fflush(NULL); // what is not written yet would be written twice
+    fflush(NULL); // otherwise buffered output would be written twice
     pid_t process = fork();
     if (process == 0)
         child(trial, ends[1]);

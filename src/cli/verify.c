@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparing a corrected run with native ones. Files are copied and not moved, so that what is the
-// user's stays in its place with its owner and its links, and is there also if glint is killed.
+// Compares a corrected run with native runs. Files are copied and not moved, so that the user's
+// files keep their place, owner and links, and still exist if glint is killed.
 #include "verify.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ enum { PIECE_BYTES = 1 << 16 };
 
 // --- Copies --------------------------------------------------------------------------------------
 
-// Writes one file over the other, which is made where it is not there. False with errno.
+// Copies one file over the other, creating it if needed. Returns false and sets errno on failure.
 static bool copy_file(const char *from, const char *to)
 {
     char *piece = malloc(PIECE_BYTES);
@@ -40,7 +40,7 @@ static bool copy_file(const char *from, const char *to)
     }
     if (good) {
         const struct timespec times[] = {status.st_atim, status.st_mtim};
-        futimens(out, times); // where it may not be, the contents are what counts
+        futimens(out, times); // may fail: only the contents matter
     }
     int why = errno;
     if (in >= 0)
@@ -54,7 +54,7 @@ static bool copy_file(const char *from, const char *to)
     return good;
 }
 
-// The copy's name: "before-3".
+// Makes the name of a copy, such as "before-3".
 static bool name_copy(const struct cli_verify *verify, const char *of, unsigned file,
                       struct base_buf *path)
 {
@@ -73,10 +73,10 @@ static bool keep_all(const struct cli_verify *verify, const char *of)
         if (!good || (stat(verify->files[i], &status) != 0 && errno == ENOENT))
             continue;
         if (stat(verify->files[i], &status) == 0 && !S_ISREG(status.st_mode)) {
-            cli_message("--compare: %s is no file", verify->files[i]);
+            cli_message("--compare: %s is not a regular file", verify->files[i]);
             good = false;
         } else if (!copy_file(verify->files[i], copy.text)) {
-            cli_message("--compare: cannot keep %s: %s", verify->files[i], strerror(errno));
+            cli_message("--compare: cannot save %s: %s", verify->files[i], strerror(errno));
             good = false;
         }
     }
@@ -96,12 +96,12 @@ static bool put_all(struct cli_verify *verify, const char *of)
         } else if (access(copy.text, F_OK) == 0) {
             if (copy_file(copy.text, file))
                 continue;
-            cli_message("cannot put %s back: %s; what it was is in %s", file, strerror(errno),
-                        copy.text);
+            cli_message("cannot restore %s: %s; its original contents are in %s", file,
+                        strerror(errno), copy.text);
             verify->runs->keeps_folder = true;
             good = false;
         } else if (unlink(file) != 0 && errno != ENOENT) {
-            cli_message("cannot remove %s, which was not there before: %s", file, strerror(errno));
+            cli_message("cannot remove %s, which did not exist before: %s", file, strerror(errno));
             good = false;
         }
     }
@@ -133,12 +133,12 @@ const char *cli_verify_run_name(enum cli_verify_run run)
 // --- Differences ---------------------------------------------------------------------------------
 
 struct text {
-    bool there; // there is such a file
+    bool there; // the file exists
     char *bytes;
     size_t count;
 };
 
-// Maps the file, which nobody writes to any more. False with errno.
+// Maps the file, which is no longer written. Returns false and sets errno on failure.
 static bool open_text(const char *path, struct text *text)
 {
     struct stat status;
@@ -162,12 +162,12 @@ static void close_text(const struct text *text)
         munmap(text->bytes, text->count);
 }
 
-// What differs is added to a list in words.
+// The result of comparisons. Differences are appended to a text.
 struct comparison {
     const struct cli_verify *verify;
     struct base_buf differences;
     size_t ignored;         // lines that differ between the native runs
-    struct base_buf unsure; // what cannot be compared, because it differs between them
+    struct base_buf unsure; // what cannot be compared, because the native runs differ
     unsigned files;         // that were compared
     bool end, unreadable;   // the end was compared; something could not be read
 };
@@ -187,14 +187,13 @@ static void compare_texts(struct comparison *comparison, const struct text texts
     const struct text *native = &texts[0], *again = &texts[1], *corrected = &texts[2];
     struct cli_lines_outcome outcome = {.same = true};
     if (native->there != again->there) {
-        base_buf_printf(&comparison->unsure, "; %s is there after one of two native runs only",
-                        what);
+        base_buf_printf(&comparison->unsure, "; %s exists after only one of two native runs", what);
         return;
     }
     if (native->there != corrected->there) {
         put_difference(comparison, what,
-                       native->there ? ", it is there only natively"
-                                     : ", it is there only in the corrected run",
+                       native->there ? ", it exists only after the native run"
+                                     : ", it exists only after the corrected run",
                        0);
         return;
     }
@@ -242,7 +241,7 @@ static void compare_printed(struct comparison *comparison, const char *suffix, c
     base_buf_fini(&corrected);
 }
 
-// Whether some differ.
+// Returns whether some of the files differ.
 static bool compare_written(struct comparison *comparison)
 {
     const struct cli_verify *verify = comparison->verify;
@@ -318,7 +317,7 @@ static void put_verdict(const struct comparison *comparison, bool same, bool err
             comparison->ignored, comparison->ignored == 1 ? "" : "s",
             comparison->ignored == 1 ? "s" : "", comparison->ignored == 1 ? "was" : "were");
     if (errors_differ)
-        base_buf_puts(verdict, "; standard error differs, which is not counted");
+        base_buf_puts(verdict, "; standard error differs, which does not count");
 }
 
 bool cli_verify_compare(struct cli_verify *verify, const struct cli_verify_ends *ends, bool *same,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparing runs of a program: what they print, how they end, and the files that they write.
-// Every run finds these files as they were before the first one, and nothing of the user's is lost:
-// what was there is kept until it has been put back.
+// Compares runs of a program: their output, their exit status, and the files that they write. Every
+// run finds these files as they were before the first run. The original files are kept until they
+// have been restored.
 #ifndef GLINT_CLI_VERIFY_H
 #define GLINT_CLI_VERIFY_H
 
@@ -9,36 +9,37 @@
 
 enum { CLI_VERIFY_MOST_FILES = 64 };
 
-struct cli_verify { // begins as {0}
+struct cli_verify { // initialize with {0}
     struct cli_runs *runs;
     const char *files[CLI_VERIFY_MOST_FILES];
     unsigned file_count;
-    bool kept; // all files that were there
+    bool kept; // the original files are saved
 };
 
-// Keeps the files that are there, before the first run. False after a message; nothing is changed
-// then.
+// Saves the existing files before the first run. Returns false after a message; then nothing is
+// changed.
 bool cli_verify_keep(struct cli_verify *verify);
 
-// Puts all files back to what they were. False after a message; where a file could not be, the
-// message says where its copy is, which then stays.
+// Restores all files. Returns false after a message; if a file could not be restored, the message
+// says where its copy is, and the copy is kept.
 bool cli_verify_put_back(struct cli_verify *verify);
 
-// The program runs natively twice: what differs between these runs differs by itself.
+// The program runs natively twice: differences between these runs are not caused by glint.
 enum cli_verify_run { CLI_VERIFY_NATIVE, CLI_VERIFY_AGAIN };
-const char *cli_verify_run_name(enum cli_verify_run run); // under which runs.h keeps what it prints
+const char *
+cli_verify_run_name(enum cli_verify_run run); // the name under which runs.h keeps its output
 
-// Keeps the files as the native run has left them.
+// Saves the files that the native run has written.
 bool cli_verify_keep_native(struct cli_verify *verify, enum cli_verify_run run);
 
-struct cli_verify_ends { // how the runs ended, as waitpid gives it
+struct cli_verify_ends { // how the runs ended, as waitpid returns it
     int native, again, corrected;
 };
 
-// Compares the corrected run, which is kept as "corrected", with the native ones, and adds to the
-// verdict one line that says what differs, or that nothing does. Standard error does not count.
-// Where files differ, those of the first native run are put in place. False after a message: it
-// could not be compared.
+// Compares the corrected run, whose output is kept as "corrected", with the native runs. Sets
+// *same, and appends one line to the verdict that says what differs, or that nothing does. A
+// difference in standard error does not count. If files differ, those of the first native run are
+// put in place. Returns false after a message if the runs could not be compared.
 bool cli_verify_compare(struct cli_verify *verify, const struct cli_verify_ends *ends, bool *same,
                         struct base_buf *verdict);
 

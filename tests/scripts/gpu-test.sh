@@ -28,7 +28,7 @@ expect 2 '^usage: ' --unknown
 expect 2 '^usage: ' --only
 expect 2 '^usage: ' --limit 0
 expect 2 '^usage: ' --limit 1m
-expect 2 "no step's name matches 'nothing'" --only nothing
+expect 2 "no step matches 'nothing'" --only nothing
 
 # No driver: a file of its name that is no library ends the loader's search.
 mkdir bad none
