@@ -6,10 +6,13 @@
 // access was outside. A thread keeps that in a predicate until it leaves (flags.c). Accesses of one
 // block at offsets from one register are compared together, and those of loops outside of them
 // where that is known to be enough (walks.c).
+#include "bounds.h"
+
 #include <stddef.h>
 
 #include "fill.h"
-#include "work.h"
+#include "probe.h"
+#include "walks.h"
 
 static const struct ptx_operand *base_of(const struct ptx_operand *address)
 {

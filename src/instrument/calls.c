@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a module and what calls what, from the text alone: which functions must be
 // cloned so that no access of a kernel is missed, and which calls may end the thread.
+#include "calls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "work.h"
+#include "heap.h"
 
 struct instrument_body *instrument_body_of(const struct instrument_work *work, const char *name)
 {

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the clone of a function: its statements with probes between them, calls led to clones, and
 // what must be done before threads leave.
+#include "clone.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fill.h"
-#include "work.h"
+#include "flags.h"
+#include "groups.h"
+#include "hoist.h"
+#include "led.h"
+#include "lookup.h"
+#include "pressure.h"
+#include "probe.h"
+#include "tally.h"
+#include "texts.h"
+#include "walks.h"
 
 // Where the program has not said how many registers its kernel may have, the clone's probes may
 // not make it many more.

@@ -3,9 +3,8 @@
 // registers these are. Where a whole warp that is a piece of a row touches whole words, its first
 // lanes count these. Else each lane counts its elements; glint$count puts lanes together that have
 // the same one.
-#include "mark.h"
-
 #include "fill.h"
+#include "mark.h"
 
 // Whole words of a whole warp: goes on at the label.
 static void emit_whole_words(struct base_buf *out, const struct member *member, uint32_t next)

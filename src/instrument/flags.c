@@ -3,10 +3,12 @@
 // a block that runs if and only if the block of the access does, as far out of loops as there is
 // one. A thread notes in registers where it came by, a byte for each flag as in memory, and tells
 // when it leaves: one look at memory for four flags, and a write only while they are not set.
+#include "flags.h"
+
 #include <string.h>
 
+#include "bounds.h"
 #include "fill.h"
-#include "work.h"
 
 // Something that says: in this block, if it is reached, the root is read or written.
 struct claim {

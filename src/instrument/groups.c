@@ -2,7 +2,9 @@
 // Accesses of one block that are marked together, where the last of them stands: what it takes to
 // tell whether a whole warp is there, and to leave the straight way, is done once for all. What a
 // member's address is made of must still be there then.
-#include "work.h"
+#include "groups.h"
+
+#include "mark.h"
 
 static bool can_wait(const struct instrument_body *body, const struct instrument_probe *probe)
 {

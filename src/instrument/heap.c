@@ -9,10 +9,11 @@
 // can be; a piece is found by its place and size in a hash table. So a block of n bytes takes some
 // 2 * log2(n / 16) places, and looking an address up some steps for each size that there is.
 // Nothing is remembered by a thread from one access to the next: the block may be another by then.
+#include "heap.h"
+
 #include <string.h>
 
 #include "fill.h"
-#include "work.h"
 
 enum { LEAST_SM = 35 }; // 64-bit bitwise atomic operations
 

@@ -8,11 +8,15 @@
 // Where steps are additions of 64 bits they are sure (steps.c). Others rest on 32-bit parts of the
 // address not wrapping round, which moves it by a multiple of 2^32: so of the first round the high
 // part of the address is kept, too, and compared.
+#include "hoist.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "fill.h"
-#include "work.h"
+#include "left.h"
+#include "probe.h"
+#include "steps.h"
 
 // Splits the form of an address into what moves with the loop's rounds and what does not. False
 // where it is no such form.

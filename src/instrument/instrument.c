@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
+#include "clone.h"
+#include "flags.h"
+#include "groups.h"
+#include "hoist.h"
+#include "plan.h"
+#include "table.h"
+#include "tally.h"
+#include "texts.h"
+#include "unions.h"
+#include "waits.h"
 #include "work.h"
 
 static bool wants(const struct instrument_request *request, const char *name)

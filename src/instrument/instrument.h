@@ -64,10 +64,10 @@ struct instrument_slot {
               // execute operations on the INSTRUMENT_BEHIND words behind, but set no bits there
     uint64_t counts; // address of one 32-bit counter per element from base, zeroed, a multiple of
                      // 8; 0 without counts
-    uint32_t shift; // log2 of the element's size in bytes, at least 2
-    uint32_t lead;  // bytes from base to the object's first byte
-    uint32_t looks; // not 0: most accesses touch elements that were touched before, so probes read
-                    // a word before they set bits in it
+    uint32_t shift;  // log2 of the element's size in bytes, at least 2
+    uint32_t lead;   // bytes from base to the object's first byte
+    uint32_t looks;  // not 0: most accesses touch elements that were touched before, so probes read
+                     // a word before they set bits in it
     uint32_t reserved;
 };
 
@@ -274,7 +274,7 @@ struct instrument_kernel {
     bool textures;  // reads through textures, which probes do not see
     bool may_wait;  // its blocks may wait for each other through memory; false only if the code
                     // proves that they do not. Blocks of cooperative launches and of clusters may
-                   // wait in any case
+                    // wait in any case
     struct instrument_root *roots; // in the order of views or bounds in the context
     uint32_t root_count;
     struct instrument_use *uses;

@@ -5,7 +5,7 @@
 // Steps are those in tid.x. They are the lanes' where a warp is a piece of a row, which the launch
 // says (INSTRUMENT_ROWS), and where 32-bit parts of the address do not wrap round on the way: then
 // the run would not lie in an object of less than 4 GiB, which the launch says too.
-#include "work.h"
+#include "lanes.h"
 
 // Values that lanes of one row may hold different ones of. What is read from memory may differ
 // between lanes that read it at different times.

@@ -5,12 +5,16 @@
 // A call stands in a scope with its arguments, as compilers write it: nothing comes between them
 // and the call, so what comes before the call comes before the scope, and a call that may lead to
 // several functions is a copy of the scope for each.
+#include "led.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "calls.h"
+#include "clone.h"
 #include "fill.h"
-#include "work.h"
+#include "heap.h"
 
 // True where a thread may not come back from the call.
 static bool may_end(const struct instrument_work *work, const struct instrument_body *body,

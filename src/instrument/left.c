@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the register of an address holds where its loop is left. Mostly it is moved on once a round,
 // or not at all, and then tells by itself where the last access was: the loop need not keep that.
-#include "work.h"
+#include "left.h"
 
 bool instrument_find_only(const struct instrument_body *body, uint32_t loop,
                           const struct ptx_reg *reg, uint32_t *value)

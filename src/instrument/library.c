@@ -2,8 +2,10 @@
 // The device functions that clones call: probes/library.ptx, probes/sweep.ptx, and probes/heap.ptx
 // for memory that kernels allocate. A text gets those that its clones need, each before the
 // functions that call it.
+#include "library.h"
+
 #include "fill.h"
-#include "work.h"
+#include "heap.h"
 
 static void emit_heap(const struct instrument_work *work, struct base_buf *out)
 {

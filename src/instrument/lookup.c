@@ -7,8 +7,10 @@
 // from there on, bits, counts, shift and ahead as in its slot and view, m0 and m1 the bytes read
 // and written. Of the probe's scope: a the address, d0 its distance from f, d1 that of the last
 // byte.
+#include "lookup.h"
+
 #include "fill.h"
-#include "work.h"
+#include "probe.h"
 
 // Counts the access. Its elements lie in one word: there are at most four.
 static void emit_counts(struct base_buf *out, uint32_t bytes)

@@ -16,6 +16,8 @@
 #include "mark.h"
 
 #include "fill.h"
+#include "groups.h"
+#include "probe.h"
 
 struct instrument_view instrument_view_of(const struct instrument_slot *slot,
                                           uint32_t element_bytes)
@@ -288,15 +290,8 @@ static struct member emit_choice(struct base_buf *out, const struct member *memb
     base_buf_printf(out, "and.b32 %%glint$j, %%glint$lane, %u;\n", set->words - 1);
     for (uint32_t m = 0; m < set->count; m++) {
         const struct member *member = &members[set->members[m]];
-        const char *guard = m ? "@%glint$p1 " : "";
-        if (m)
-            base_buf_printf(out, "setp.ge.u32 %%glint$p1, %%glint$lane, %u;\n", m << set->log);
-        base_buf_printf(out, "%scvt.u32.u64 %%glint$i, %%glint$o%u;\n", guard, member->k);
-        if (chosen.chosen)
-            base_buf_printf(out,
-                            "%sld.param.u32 %%glint$h, [glint$context+%u];\n"
-                            "%sld.param.u64 %%glint$q, [glint$context+%u];\n",
-                            guard, VIEW(member, ahead), guard, VIEW(member, slot.bits));
+        FILL(out, choose, NUMBER(from, m << set->log), STRING(guard, m ? "@%glint$p1 " : ""),
+             NUMBER(k, member->k), NUMBER(chosen, chosen.chosen), NUMBER(view, member->slot));
     }
     base_buf_printf(out, "cvt.u64.u32 %%glint$o%u, %%glint$i;\n", chosen.k);
     return chosen;

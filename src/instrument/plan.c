@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan for each memory instruction of a function: whether it is probed at all, from which root
 // its address comes, and which bytes it touches.
+#include "plan.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "work.h"
+#include "lanes.h"
+#include "waits.h"
 
 void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
                            ...)

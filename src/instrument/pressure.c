@@ -4,9 +4,9 @@
 // multiprocessor at a time: what its probes need more they keep in memory, on the ways that are
 // seldom taken. One that needs more itself, or whose probes look addresses up, has fewer warps
 // anyway; it gains more by registers than it loses, up to half of the warps that there can be.
-#include <string.h>
+#include "pressure.h"
 
-#include "work.h"
+#include <string.h>
 
 // Registers a thread up to which a multiprocessor of 64 Ki registers holds so many warps more.
 enum { HALF = 4, STEPS };

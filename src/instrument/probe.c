@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of one site's probe, which stands at its instruction, in a scope of its own: whether the
 // instruction is executed, its address, and then what the level asks for.
+#include "probe.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
+#include "bounds.h"
 #include "fill.h"
-#include "work.h"
+#include "flags.h"
+#include "groups.h"
+#include "hoist.h"
+#include "lookup.h"
+#include "mark.h"
+#include "tally.h"
 
 void instrument_emit_address(struct base_buf *out, const struct ptx_operand *address,
                              const char *into, uint32_t number, int64_t offset)

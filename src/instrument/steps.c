@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of addresses from round to round of a loop: whether they surely are what their form says,
 // and those of unrolled loops, which are parts of one.
-#include "work.h"
+#include "steps.h"
 
 enum { MOST_DEPTH = 32, MOST_TIMES = 16 };
 

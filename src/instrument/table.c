@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows that tell of sites: where each stands in the PTX and in the source, and what it moves.
+#include "table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "work.h"
+#include "plan.h"
 
 // A text once in the module's memory; NULL stays NULL.
 static const char *keep(struct instrument_work *work, const char *text)

@@ -2,10 +2,11 @@
 // Element level: how often threads pass each access, counted in registers, one for each class of
 // blocks that run equally often, and added up when threads leave. For blocks in no loop a bit is
 // enough: it is set until the thread comes by, which most do.
+#include "tally.h"
+
 #include <string.h>
 
 #include "fill.h"
-#include "work.h"
 
 // A search that takes more steps than this is given up: the block gets a tally of its own.
 enum { STEPS_MOST = 4096 };

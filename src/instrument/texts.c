@@ -2,11 +2,15 @@
 // The texts that come out. Clones that need what only their module has are put behind its own text,
 // which stays as it is, but for the number of its version where probes need a newer one. All others
 // are put into parts, about as long as one another, each with the functions that it calls.
+#include "texts.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "work.h"
+#include "calls.h"
+#include "clone.h"
+#include "library.h"
 
 // --- What clones need of their module ------------------------------------------------------------
 

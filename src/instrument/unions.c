@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses of one block at different offsets from one register: where what a thread touches by them
 // has no gap, it is marked as one, with the first of them.
-#include "work.h"
+#include "unions.h"
+
+#include "mark.h"
 
 enum { MOST_BYTES = 64 }; // that are marked together
 

@@ -2,7 +2,7 @@
 // Which kernels may wait for other blocks through memory: those with a loop whose end may depend on
 // memory that the loop reads and other blocks may write, by their own code or by that of functions
 // they call. Where the code does not show it, the answer is yes.
-#include "work.h"
+#include "waits.h"
 
 // Whether the control flow has what the search for loops does not cover: cycles with two entries,
 // calls of code that is not in the text, and instructions that are not known.

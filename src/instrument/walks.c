@@ -9,7 +9,10 @@
 // nobody's, and a launch that touches those fails. Every round must come by the access before it
 // can leave the loop, so that a round that was begun is one that touched its address. Then what the
 // loop's own register holds tells both addresses, and the loop keeps nothing.
-#include "work.h"
+#include "walks.h"
+
+#include "bounds.h"
+#include "left.h"
 
 enum { MOST_DEPTH = 64, MOST_TIMES = 16, MOST_PLACES = 64, MOST_CONSTANT = 1 << 30 };
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element level: accesses of a block that are marked at one place. Internal to src/instrument.
+#ifndef GLINT_INSTRUMENT_GROUPS_H
+#define GLINT_INSTRUMENT_GROUPS_H
+
+#include "work.h"
+
+enum { INSTRUMENT_GROUP_MOST = 4 };
+
+// Decides which accesses of a block are marked where the last of them is; sets `with` and `held` of
+// probes.
+void instrument_plan_groups(const struct instrument_work *work, struct instrument_body *body);
+
+// Returns whether the instruction sets a register that an address or guard of the group uses. The
+// group is given by its last probe.
+bool instrument_sets_address(const struct instrument_body *body, const struct ptx_instr *instr,
+                             const struct instrument_probe *last);
+
+// Returns whether the probe can be a member of a group.
+static inline bool instrument_in_group(const struct instrument_probe *probe)
+{
+    return probe->how == HOW_ROOT && probe->shape == SHAPE_FIXED && probe->site->bytes <= 16 &&
+           !probe->waits;
+}
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides for each memory instruction of a function whether and how it is probed. Internal to
+// src/instrument.
+#ifndef GLINT_INSTRUMENT_PLAN_H
+#define GLINT_INSTRUMENT_PLAN_H
+
+#include "work.h"
+
+// Analyses the function, fills body->probes and, for a kernel, its roots and the place of its
+// context. Sets body->why_not if the function cannot be cloned.
+void instrument_plan(struct instrument_work *work, struct instrument_body *body);
+
+// Appends a sentence to *reason: what a kernel's probes do not see, or why it has none.
+void instrument_add_reason(struct instrument_work *work, const char **reason, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
+
+#endif
