@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA driver interface, version 13.0, under the names that libcuda.so.1
-// exports: a name with _v2, _v3, _v4 is a later version of a function, _ptds and _ptsz are its
-// forms for per-thread default streams. Left out: the 32-bit interface of before CUDA 3.2.
+// The functions of the CUDA driver interface, version 13.0, with the names that libcuda.so.1
+// exports. The suffixes _v2, _v3 and _v4 mark later versions of a function, _ptds and _ptsz its
+// variants for per-thread default streams. The 32-bit interface before CUDA 3.2 is not declared.
 #ifndef GLINT_CUDAABI_DRIVER_H
 #define GLINT_CUDAABI_DRIVER_H
 
 #include "driver_types.h"
 
-// Whoever defines one of these means to export it.
+// A library that defines one of these functions exports it.
 #pragma GCC visibility push(default)
 
-// --- Starting, errors, versions, other doors -----------------------------------------------------
+// --- Initialization, errors, versions, entry points ----------------------------------------------
 
 CUresult cuDriverGetVersion(int *driverVersion);
 CUresult cuGetErrorName(CUresult error, const char **pStr);
@@ -939,7 +939,7 @@ CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
                                  CUdevice dstDevice);
 
-// --- What other interfaces share with us ---------------------------------------------------------
+// --- Interoperability with other interfaces ------------------------------------------------------
 
 CUresult cuDestroyExternalMemory(CUexternalMemory extMem);
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem);

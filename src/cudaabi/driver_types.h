@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handles and structures of the CUDA driver interface, version 13.0, laid out as the vendor's
-// library expects them on 64-bit Linux. A name with _v1, _v2 is one version of a structure;
-// without, it is the current one.
+// The handles and structures of the CUDA driver interface, version 13.0, with the layout that
+// NVIDIA's library has on 64-bit Linux. The suffixes _v1 and _v2 mark versions of a structure; a
+// name without them is the current version.
 #ifndef GLINT_CUDAABI_DRIVER_TYPES_H
 #define GLINT_CUDAABI_DRIVER_TYPES_H
 

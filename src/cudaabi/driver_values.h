@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the CUDA driver interface, version 13.0: enumerations, in the order of their
-// names, and flags. Values only; what a function takes and returns is in driver.h. Compared with
-// the toolkit's by tests/cudaabi.
+// The enumerations, sorted by name, and flags of the CUDA driver interface, version 13.0.
+// tests/cudaabi compares the values with those of the toolkit.
 #ifndef GLINT_CUDAABI_DRIVER_VALUES_H
 #define GLINT_CUDAABI_DRIVER_VALUES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVTX, by which programs tell tools about themselves: of it what a tool needs to be told of
-// memory. A program has NVTX compiled in; it loads the library that the environment names and hands
-// a table of slots to the library's InitializeInjectionNvtxExtension, which puts its functions
-// there. Versions: NVTX 3, its memory extension 0x0102.
+// The part of NVTX, the interface through which programs annotate themselves, that reports memory.
+// NVTX is compiled into the program. It loads the library that the environment names and passes a
+// table of slots to the library's InitializeInjectionNvtxExtension, which stores its functions
+// there. The declarations are those of NVTX 3 and its memory extension 0x0102.
 #ifndef GLINT_CUDAABI_NVTX_H
 #define GLINT_CUDAABI_NVTX_H
 
@@ -14,14 +14,14 @@
 typedef struct nvtxExtModuleSegment_t {
     size_t segmentId;
     size_t slotCount;
-    intptr_t *functionSlots; // 0: not filled; 1: to be passed over
+    intptr_t *functionSlots; // 0: empty; 1: not to be called
 } nvtxExtModuleSegment_t;
 
 typedef struct nvtxExtModuleInfo_t {
     uint16_t nvtxVer;
     uint16_t structSize;
-    uint16_t moduleId; // which extension
-    uint16_t compatId; // and its version
+    uint16_t moduleId; // identifies the extension
+    uint16_t compatId; // version of the extension
     size_t segmentsCount;
     nvtxExtModuleSegment_t *segments;
     intptr_t (*getExportFunction)(uint32_t);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA runtime interface, version 13.0, under the names that libcudart.so.13
-// exports, and those that the vendor's compiler calls in the code it makes. Left out: OpenGL, EGL
-// and VDPAU.
+// The functions of the CUDA runtime interface, version 13.0, with the names that libcudart.so.13
+// exports, and those that code compiled by nvcc calls. OpenGL, EGL and VDPAU functions are not
+// declared.
 #ifndef GLINT_CUDAABI_RUNTIME_H
 #define GLINT_CUDAABI_RUNTIME_H
 
 #include "runtime_types.h"
 
-// Whoever defines one of these means to export it.
+// A library that defines one of these functions exports it.
 #pragma GCC visibility push(default)
 
-// --- Errors, versions, other doors ---------------------------------------------------------------
+// --- Errors, versions, entry points --------------------------------------------------------------
 
 cudaError_t cudaDriverGetVersion(int *driverVersion);
 cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
@@ -699,7 +699,7 @@ cudaError_t cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice,
                                       int dstDevice);
 
-// --- What other interfaces share with us ---------------------------------------------------------
+// --- Interoperability with other interfaces ------------------------------------------------------
 
 cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t extMem);
 cudaError_t cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem);
@@ -757,7 +757,7 @@ cudaError_t cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback);
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 
-// --- What compiled programs call -----------------------------------------------------------------
+// --- Functions that compiled programs call -------------------------------------------------------
 
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);

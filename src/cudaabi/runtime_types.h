@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handles and structures of the CUDA runtime interface, version 13.0. Handles that the driver
-// shares are of the driver's types, so that one passes for the other.
+// shares have the driver's types, so that they need no conversion.
 #ifndef GLINT_CUDAABI_RUNTIME_TYPES_H
 #define GLINT_CUDAABI_RUNTIME_TYPES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the CUDA runtime interface, version 13.0: enumerations, in the order of their
-// names, and flags. Values only. Compared with the toolkit's by tests/cudaabi.
+// The enumerations, sorted by name, and flags of the CUDA runtime interface, version 13.0.
+// tests/cudaabi compares the values with those of the toolkit.
 #ifndef GLINT_CUDAABI_RUNTIME_VALUES_H
 #define GLINT_CUDAABI_RUNTIME_VALUES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What glint's own driver, the simulated GPU, tells glint beside the driver API: the table that
-// cuGetExportTable gives for CUDAABI_SIM_ID.
+// What the simulated GPU offers glint beyond the driver API: the table that cuGetExportTable
+// returns for CUDAABI_SIM_ID.
 #ifndef GLINT_CUDAABI_SIM_H
 #define GLINT_CUDAABI_SIM_H
 
@@ -17,17 +17,17 @@
 
 struct cudaabi_sim {
     size_t size_bytes;
-    // Where the calling thread's current context stands, for as long as the thread lives. Reading
-    // it is what cuCtxGetCurrent does, for a tenth of the time.
+    // Returns the address of the calling thread's current context, valid as long as the thread
+    // lives. Reading it gives what cuCtxGetCurrent returns, in a tenth of the time.
     const CUcontext *(*current)(void);
-    // What the calling thread is at: CUDAABI_SIM_*. May be asked in a signal handler.
+    // Returns what the calling thread is executing: CUDAABI_SIM_*. Async-signal-safe.
     int (*at)(void);
 };
 
 enum {
-    CUDAABI_SIM_ELSEWHERE = 0,    // in the program, as far as the driver can tell
-    CUDAABI_SIM_AT_WORK,          // the GPU's work
-    CUDAABI_SIM_IN_HOST_FUNCTION, // the program's, which the driver has called
+    CUDAABI_SIM_ELSEWHERE = 0,    // the program, or anything else outside the driver
+    CUDAABI_SIM_AT_WORK,          // work of the simulated GPU
+    CUDAABI_SIM_IN_HOST_FUNCTION, // a host function of the program, which the driver called
 };
 
 #endif

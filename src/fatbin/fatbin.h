@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding device code: the PTX and the cubins in PTX files, fatbins, cubins, ELF executables,
-// shared libraries, objects and static archives, and in images that a process holds in memory. It
-// does not read the PTX it finds (src/ptx) and chooses among the entries for nobody.
+// Finds device code: PTX and cubins in PTX files, fatbins, cubins, ELF executables, shared
+// libraries, objects and static archives, and in images in the memory of a process. It does not
+// parse PTX (see src/ptx), and it does not choose among entries.
 //
 //     struct fatbin_image *image;
 //     struct base_error error;
@@ -13,8 +13,8 @@
 //         fatbin_close(image);
 //     }
 //
-// Every input but that of fatbin_open_memory may be hostile. There is no state outside an image;
-// one image may be read by several threads at once.
+// Every input except that of fatbin_open_memory may be hostile. There is no state outside an image,
+// and several threads may read one image.
 #ifndef GLINT_FATBIN_FATBIN_H
 #define GLINT_FATBIN_FATBIN_H
 
@@ -24,10 +24,10 @@
 
 #include "base/base.h"
 
-// What was opened.
+// The form of an input.
 enum fatbin_form {
     FATBIN_FORM_PTX,        // PTX text
-    FATBIN_FORM_FATBIN,     // one or more fatbins, one after the other
+    FATBIN_FORM_FATBIN,     // one or more consecutive fatbins
     FATBIN_FORM_CUBIN,      // an ELF file for the GPU
     FATBIN_FORM_EXECUTABLE, // an ELF file for the host, of any 64-bit little-endian machine
     FATBIN_FORM_LIBRARY,    // the same: a shared library
@@ -38,7 +38,7 @@ enum fatbin_form {
 enum fatbin_kind {
     FATBIN_PTX,
     FATBIN_CUBIN,
-    FATBIN_LTO,   // input of the vendor's link-time optimiser; its payload is encoded, unreadable
+    FATBIN_LTO, // input of NVIDIA's link-time optimiser; its payload is encoded and cannot be read
     FATBIN_OTHER, // see fatbin_entry.kind_number
 };
 
@@ -46,10 +46,10 @@ enum fatbin_compression {
     FATBIN_STORED,
     FATBIN_LZ4,
     FATBIN_ZSTD,
-    FATBIN_UNKNOWN, // compressed in a way glint does not know
+    FATBIN_UNKNOWN, // an unknown compression
 };
 
-// Bits of fatbin_entry.flags that are understood.
+// The known bits of fatbin_entry.flags.
 #define FATBIN_FLAG_64BIT    UINT64_C(0x1)
 #define FATBIN_FLAG_DEBUG    UINT64_C(0x2)
 #define FATBIN_FLAG_LINUX    UINT64_C(0x10)
@@ -58,31 +58,31 @@ enum fatbin_compression {
 #define FATBIN_FLAG_SPECIFIC UINT64_C(0x100000) // sm_90a: for that architecture only
 #define FATBIN_FLAG_FAMILY   UINT64_C(0x200000) // sm_100f: for that family of architectures
 
-// Larger payloads are refused, stored or compressed.
+// Larger payloads are rejected, whether stored or compressed.
 #define FATBIN_PAYLOAD_LIMIT_BYTES (UINT64_C(1) << 30)
 
-// One piece of device code. Texts are views into the image's bytes; empty where there is none.
+// One piece of device code. Texts are views of the image's bytes; a missing text is empty.
 struct fatbin_entry {
     enum fatbin_kind kind;
-    unsigned kind_number; // as in the file; 0 where the entry stands for a whole PTX file or cubin
-    unsigned arch;        // 90 for sm_90; 0 where PTX text does not say
-    char arch_suffix;     // 'a' or 'f', else '\0'
-    unsigned version_major; // PTX: of the ISA, 9.0; cubin: of its format, 1.8; 0.0: not known
+    unsigned kind_number;   // as in the file; 0 if the entry is a whole PTX file or cubin
+    unsigned arch;          // 90 for sm_90; 0 if PTX text does not state it
+    char arch_suffix;       // 'a' or 'f', else '\0'
+    unsigned version_major; // PTX: of the ISA, 9.0; cubin: of its format, 1.8; 0.0: unknown
     unsigned version_minor;
     uint64_t flags;
     enum fatbin_compression compression;
-    const unsigned char *payload; // as stored, without padding where the file says how much
+    const unsigned char *payload; // as stored, without padding if its size is known
     size_t payload_bytes;
-    size_t full_bytes;           // decompressed, as stated; a trailing NUL of PTX is counted
+    size_t full_bytes; // decompressed, as the file states it, including a trailing NUL of PTX
     struct base_str source_name; // "vectorAdd.cu", with -lineinfo and -G
-    struct base_str options;     // the compiler's; text for PTX, for new cubins binary
+    struct base_str options;     // of the compiler; text for PTX, binary for new cubins
     struct base_str section;     // ".nv_fatbin", "__nv_relfatbin", ".nv_debug_ptx_txt"
-    struct base_str member;      // the archive's member
-    uint64_t offset;             // of the entry in the file; in memory, from its fatbin's header
-    size_t fatbin_index;         // which fatbin of the image, counted from 0
-    bool relocatable;            // compiled with -rdc=true: to be linked before it is loaded
-    // From a cubin's debug section rather than from a fatbin: the cubin's own PTX, lines in place,
-    // but without .loc and .file and with emptied debug sections.
+    struct base_str member;      // name of the archive's member
+    uint64_t offset;     // of the entry in the file; in memory, from the header of its fatbin
+    size_t fatbin_index; // which fatbin of the image, counted from 0
+    bool relocatable;    // compiled with -rdc=true: must be linked before it is loaded
+    // Taken from a cubin's debug section instead of a fatbin: the PTX of the cubin with its line
+    // numbers, but without .loc and .file and with empty debug sections.
     bool from_debug_info;
 };
 
@@ -92,40 +92,41 @@ struct fatbin_image {
     char *name;                              // for messages
     BASE_ARRAY(struct fatbin_entry) entries; // at least one, in the order of the file
     size_t fatbin_count;                     // empty fatbins included
-    char *file_bytes;                        // where fatbin_open_file read them, else NULL
+    char *file_bytes;                        // if fatbin_open_file read them, else NULL
 };
 
-// Each opens and enumerates: *image is the caller's, to be closed, where BASE_OK is returned, and
-// NULL otherwise. Other codes: BASE_IO, BASE_NO_MEMORY, BASE_UNSUPPORTED (not a file with device
-// code by its form), BASE_CORRUPT (truncated, or it contradicts itself), BASE_NOT_FOUND (of a right
-// form, with no device code at all).
+// The fatbin_open functions open an image and list its entries. On BASE_OK the caller closes
+// *image; otherwise it is NULL. Other codes: BASE_IO, BASE_NO_MEMORY, BASE_UNSUPPORTED (a form that
+// cannot hold device code), BASE_CORRUPT (truncated or inconsistent), BASE_NOT_FOUND (no device
+// code). fatbin_open_file reads a file.
 enum base_code fatbin_open_file(const char *path, struct fatbin_image **image,
                                 struct base_error *error);
 
-// Borrows bytes: they must outlive the image. name serves messages and is copied.
+// Borrows bytes, which must outlive the image. `name` is used in messages and is copied.
 enum base_code fatbin_open_bytes(const void *bytes, size_t length, const char *name,
                                  struct fatbin_image **image, struct base_error *error);
 
-// For what a process hands to cuModuleLoadData, cuLibraryLoadData or __cudaRegisterFatBinary: a
-// fatbin wrapper (with all the fatbins it lists), a fatbin, a cubin, or NUL-terminated PTX. Sizes
-// are taken from the headers, which are trusted as the driver trusts them. Borrows the memory.
+// Opens what a process passes to cuModuleLoadData, cuLibraryLoadData or __cudaRegisterFatBinary: a
+// fatbin wrapper with all fatbins that it lists, a fatbin, a cubin, or NUL-terminated PTX. Sizes
+// come from the headers, which are trusted, as the driver does. Borrows the memory.
 enum base_code fatbin_open_memory(const void *memory, struct fatbin_image **image,
                                   struct base_error *error);
 
-// NULL is allowed.
+// Closes an image; NULL is allowed.
 void fatbin_close(struct fatbin_image *image);
 
-// The decompressed payload in memory that the caller frees; a NUL follows it and is not counted.
-// PTX comes without its trailing NULs, and has none inside. BASE_UNSUPPORTED for FATBIN_LTO and for
-// unknown compressions; BASE_CORRUPT where it does not decompress to exactly the stated size.
+// Sets *text to the decompressed payload, which the caller frees. A NUL follows it and is not
+// counted in *length. The trailing NULs of PTX are removed, and it has none inside. Returns
+// BASE_UNSUPPORTED for FATBIN_LTO and unknown compressions, BASE_CORRUPT if the payload does not
+// have the stated size.
 enum base_code fatbin_entry_text(const struct fatbin_entry *entry, char **text, size_t *length,
                                  struct base_error *error);
 
-// BASE_OK where the image has PTX; else BASE_NOT_FOUND, saying what it has instead and for which
-// architectures.
+// Returns BASE_OK if the image has PTX; otherwise BASE_NOT_FOUND, with an error that states what it
+// has and for which architectures.
 enum base_code fatbin_require_ptx(const struct fatbin_image *image, struct base_error *error);
 
-// What the compiler hands to __cudaRegisterFatBinary, and the runtime to cuLibraryLoadData.
+// What compiled code passes to __cudaRegisterFatBinary, and the runtime to cuLibraryLoadData.
 #define FATBIN_WRAPPER_MAGIC UINT32_C(0x466243b1)
 struct fatbin_wrapper {
     uint32_t magic;
@@ -134,12 +135,12 @@ struct fatbin_wrapper {
     const void *const *linked; // version 2: the fatbins of -rdc units, NULL after the last
 };
 
-// Adds a fatbin of one piece of PTX, stored as it is, for the devices that take `like`, another
-// piece of PTX, and with the same options of the compiler.
+// Appends a fatbin with one uncompressed PTX entry. Its architecture and compiler options are those
+// of `like`, another PTX entry.
 void fatbin_put_ptx(struct base_buf *out, const struct fatbin_entry *like, const char *text,
                     size_t length);
 
-// Words for people: "fatbin", "shared library"; "PTX", "cubin"; "none", "LZ4", "zstd".
+// Return names for messages: "fatbin", "shared library"; "PTX", "cubin"; "none", "LZ4", "zstd".
 const char *fatbin_form_name(enum fatbin_form form);
 const char *fatbin_kind_name(enum fatbin_kind kind);
 const char *fatbin_compression_name(enum fatbin_compression compression);

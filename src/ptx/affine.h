@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Affine forms: a value as a constant plus a sum of terms, each a coefficient times a product of
-// symbols: components of tid, ctaid, ntid and nctaid, kernel parameters, addresses of variables,
-// loop counters, and values nothing more is known of. Trip counts of loops in the same terms.
+// Affine forms of values, and trip counts of loops in the same terms. A form is a constant plus a
+// sum of terms, each of which is a coefficient times a product of symbols: components of tid,
+// ctaid, ntid and nctaid, kernel parameters, addresses of variables, loop counters, and values that
+// are not analysed further.
 //
 // A form is exact in the arithmetic of its width. 64-bit addresses are often computed from 32-bit
-// parts: `assumes_no_wrap` says that the form holds only if no such part overflowed or was negative
-// where it was extended without sign. Whoever needs certainty checks the range at run time.
+// parts: `assumes_no_wrap` says that the form holds only if no such part overflowed, or was
+// negative when it was zero-extended. Code that needs certainty must check the range at run time.
 #ifndef GLINT_PTX_AFFINE_H
 #define GLINT_PTX_AFFINE_H
 
 #include "ssa.h"
 
 enum ptx_symbol_kind {
-    PTX_SYMBOL_TID, // of a component: x, y, z
+    PTX_SYMBOL_TID, // with a component: x, y, z
     PTX_SYMBOL_NTID,
     PTX_SYMBOL_CTAID,
     PTX_SYMBOL_NCTAID,
     PTX_SYMBOL_LANEID,
     PTX_SYMBOL_PARAM,   // a kernel parameter, at a byte offset
     PTX_SYMBOL_VAR,     // the address of a variable
-    PTX_SYMBOL_COUNTER, // how often a loop has gone round: 0, 1, 2, ...
-    PTX_SYMBOL_VALUE,   // a value of ptx_ssa
+    PTX_SYMBOL_COUNTER, // iterations that a loop has completed: 0, 1, 2, ...
+    PTX_SYMBOL_VALUE,   // a value of ptx_ssa that is not analysed further
 };
 
 struct ptx_symbol {
@@ -29,7 +30,7 @@ struct ptx_symbol {
     uint32_t index;    // parameter, loop or value
     uint32_t offset;   // in a parameter
     const struct ptx_var *var;
-    uint32_t next; // 1 + another symbol of the same bucket
+    uint32_t next; // 1 + the next symbol of the same bucket, or 0
 };
 
 enum { PTX_TERM_SYMBOLS = 4, PTX_FORM_TERMS = 16 };
@@ -47,16 +48,16 @@ struct ptx_linear {
     bool assumes_no_wrap;
 };
 
-// How often a loop's header runs for each time the loop is entered, from the one exit that decides:
-// ceil(numerator / step) + 1, and 1 where that is less. It holds unless the counter wraps round.
+// How often a loop's header executes each time the loop is entered, derived from the one exit that
+// decides: max(1, ceil(numerator / step) + 1). It holds unless the counter wraps around.
 struct ptx_trip {
     bool known;
     bool exact;       // the loop has no other exit
-    bool is_constant; // numerator is one: `constant` is the count
+    bool is_constant; // the numerator is constant, and `constant` is the count
     uint64_t constant;
     struct ptx_linear numerator;
     int64_t step;   // positive
-    bool inclusive; // the test was <=: one round more where the division is even
+    bool inclusive; // the test was <=: one more iteration if the division has no remainder
 };
 
 struct ptx_affine {
@@ -71,40 +72,45 @@ struct ptx_affine {
     uint32_t bucket_count;
 };
 
+// Computes the forms of all values and the trip counts of all loops. Jumps to arena->escape if
+// memory runs out.
 struct ptx_affine *ptx_affine_build(const struct ptx_ssa *ssa, struct base_arena *arena);
 
-// The form of an operand: register, special register, integer, address of a variable, or [base +
-// offset].
+// Returns the form of an operand: a register, special register, integer, address of a variable, or
+// [base + offset].
 struct ptx_linear ptx_operand_form(struct ptx_affine *affine, const struct ptx_instr *instr,
                                    const struct ptx_operand *operand);
 
-// True where the form does not change from one round of the loop to the next.
+// Returns whether the form is the same in all iterations of the loop.
 bool ptx_form_invariant(const struct ptx_affine *affine, const struct ptx_linear *form,
                         uint32_t loop);
 
-// The coefficient of the term that is just this symbol: of tid.x, of a counter; 0 where it is in
-// none. *only is set to false where the symbol also stands in a product.
+// Returns the coefficient of the term that consists of this symbol alone, such as tid.x or a
+// counter; 0 if there is none. Sets *only to false if the symbol also occurs in a product.
 int64_t ptx_form_coefficient(const struct ptx_affine *affine, const struct ptx_linear *form,
                              enum ptx_symbol_kind kind, unsigned component_or_index, bool *only);
 
-// True where a term has a symbol of that kind.
+// Returns whether a term has a symbol of that kind.
 bool ptx_form_mentions(const struct ptx_affine *affine, const struct ptx_linear *form,
                        enum ptx_symbol_kind kind);
 
-// How variables are called; without one, as in the text.
+// Chooses the printed names of variables.
 struct ptx_namer {
     const char *(*var)(void *user, const struct ptx_var *var);
     void *user;
 };
 
-// Appends it for people: "p0 + 4*tid.x + 4*ctaid.x*ntid.x + 16*i1". namer may be NULL.
+// Appends the form as text: "p0 + 4*tid.x + 4*ctaid.x*ntid.x + 16*i1". Without a namer, variables
+// have their names in the PTX.
 void ptx_form_print(const struct ptx_affine *affine, const struct ptx_linear *form,
                     const struct ptx_namer *namer, struct base_buf *out);
 
-// A constant as an operand of that type sees it: 32-bit types cut and extend it.
+// Returns the constant as an operand of that type has it: 32-bit types truncate and extend it.
 int64_t ptx_constant_as(int64_t constant, enum ptx_type type);
 
-// For trips.c.
+// --- Between affine.c and trips.c ----------------------------------------------------------------
+
+// Returns a - b. Sets *fits to false if the difference has too many terms.
 struct ptx_linear ptx_form_subtract(struct ptx_affine *affine, const struct ptx_linear *a,
                                     const struct ptx_linear *b, bool *fits);
 void ptx_affine_find_trips(struct ptx_affine *affine);

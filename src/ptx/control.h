@@ -5,29 +5,31 @@
 
 #include "cfg.h"
 
-// A node is a block, or, numbered behind the blocks, the place where a loop's rounds end. What
-// decides directly whether a node is reached, in this round of the loops around it, are the nodes
-// branches[start[node]] to branches[start[node + 1] - 1]: one way out of each surely leads to it
-// and another perhaps not. What decides at second hand is found from there.
+// A node is a block or, numbered behind the blocks, the end of a loop's iteration. The nodes
+// branches[start[node]] to branches[start[node + 1] - 1] decide directly whether a node is reached
+// in this iteration of the loops around it: one edge out of each always leads to the node, and
+// another may not. Indirect control dependences follow from these.
 struct ptx_controls {
     uint32_t *start, *branches;
 };
 
+// Finds the control dependences of all nodes.
 struct ptx_controls *ptx_controls_find(const struct ptx_cfg *cfg, struct base_arena *arena);
 
-// For each loop the members whose branches decide, at first or at second hand, when it is left: the
-// first leave_count of them for what follows, the others by ending the thread.
+// The blocks of a loop whose branches decide, directly or indirectly, when the loop is left. The
+// first leave_count of them decide when threads go on behind the loop, the others when threads end.
 struct ptx_deciders {
     uint32_t *blocks, count, leave_count;
 };
 
-// By loop.
+// Returns an array indexed by loop.
 struct ptx_deciders *ptx_deciders_find(const struct ptx_cfg *cfg,
                                        const struct ptx_controls *controls,
                                        struct base_arena *arena);
 
-// Blocks on or between cycles that are no loops, having two entries; NULL where there are none. How
-// often such a block is reached, any branch among them may decide.
+// Returns, by block, whether it lies on or between cycles that have two entries and are therefore
+// not loops; NULL if there are none. Any branch among these blocks may decide how often they are
+// reached.
 bool *ptx_tangles_find(const struct ptx_cfg *cfg, struct base_arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All analyses of one function in one piece, with one owner of their memory.
+// All analyses of one function, which share one arena.
 #ifndef GLINT_PTX_FACTS_H
 #define GLINT_PTX_FACTS_H
 
@@ -21,8 +21,8 @@ struct ptx_facts {
     struct ptx_usage *usage;
 };
 
-// Analyses a function that has a body. The facts hold until the function is edited. Fails only when
-// memory runs out; limit_bytes bounds it (0: no bound).
+// Analyses a function that has a body. The facts are valid until the function is edited, and the
+// caller destroys them. Fails only if memory runs out; limit_bytes bounds it (0: no bound).
 enum base_code ptx_facts_create(struct ptx_function *function, size_t limit_bytes,
                                 struct ptx_facts **facts, struct base_error *error);
 void ptx_facts_destroy(struct ptx_facts *facts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IR of a PTX module: what the text says, in the order in which it says it, with names
-// resolved. Printing it gives text that means the same to an assembler. A module owns everything
-// below it, in one arena; single-threaded while it is edited, shareable while nobody edits.
+// The intermediate representation of a PTX module: its statements in text order, with names
+// resolved. Printing it yields text from which ptxas makes the same machine code. A module owns
+// everything below it, in one arena. Several threads may read a module while none edits it.
 //
 //     struct ptx_module *module;
 //     if (ptx_parse(text, length, "kernel.ptx", &module, &error) == BASE_OK) { ...
@@ -34,7 +34,8 @@ struct ptx_reg {
 
 enum ptx_operand_kind {
     PTX_OPERAND_NONE = 0,
-    PTX_OPERAND_REG,      // reg, select: a component of a vector or a part for video instructions
+    PTX_OPERAND_REG,      // reg, select: component of a vector, or part of a register in a video
+                          // instruction
     PTX_OPERAND_SREG,     // sreg, number for families, select: the component
     PTX_OPERAND_INT,      // bits
     PTX_OPERAND_F32,      // bits: the 32-bit pattern
@@ -42,24 +43,24 @@ enum ptx_operand_kind {
     PTX_OPERAND_VAR,      // the address of var plus offset
     PTX_OPERAND_FUNCTION, // function
     PTX_OPERAND_LABEL,    // label: of code, targets or a prototype
-    PTX_OPERAND_ADDRESS,  // [elements[0] + offset]; further elements as in [tex, {x, y}]; where
-                          // INDEXED: elements[0] is a variable and elements[1] a register, to which
-                          // offset is added
+    PTX_OPERAND_ADDRESS,  // [elements[0] + offset]; more elements as in [tex, {x, y}]; if INDEXED,
+                          // elements[0] is a variable and elements[1] a register, to which offset
+                          // is added
     PTX_OPERAND_VECTOR,   // {elements}
     PTX_OPERAND_LIST,     // (elements) of a call
     PTX_OPERAND_PAIR,     // elements[0] | elements[1]
     PTX_OPERAND_SINK,     // _
-    PTX_OPERAND_NAME,     // text: a predefined name that the tables do not have
+    PTX_OPERAND_NAME,     // text: a predefined name that is not in the tables
 };
 
 enum ptx_operand_flag {
     PTX_OPERAND_NOT = 1 << 0,      // !p
     PTX_OPERAND_NEGATED = 1 << 1,  // -r of a video instruction
-    PTX_OPERAND_HEX = 1 << 2,      // written in base 16
-    PTX_OPERAND_UNSIGNED = 1 << 3, // an integer that is not signed
+    PTX_OPERAND_HEX = 1 << 2,      // written in hexadecimal
+    PTX_OPERAND_UNSIGNED = 1 << 3, // an unsigned integer
     PTX_OPERAND_INDEXED = 1 << 4,  // a[3]: offset counts elements, not bytes
-    PTX_OPERAND_OFFSET = 1 << 5,   // [a+0]: an offset is written though it is 0, which without
-                                   // optimisation is an addition of its own
+    PTX_OPERAND_OFFSET = 1 << 5,   // [a+0]: the offset is written although it is 0; without
+                                   // optimisation, ptxas makes an addition of it
 };
 
 struct ptx_operand {
@@ -95,13 +96,14 @@ enum ptx_stmt_kind {
 // One statement of a body; the kinds below start with it. A body is a doubly linked list.
 struct ptx_stmt {
     struct ptx_stmt *prev, *next;
-    struct ptx_scope *scope; // where it stands
-    uint32_t line;           // in the PTX text; 0 for what was inserted
+    struct ptx_scope *scope; // that contains it
+    uint32_t line;           // in the PTX text; 0 for inserted statements
     uint16_t column;
     uint8_t kind; // enum ptx_stmt_kind
 };
 
-// Source position: .loc. Inlined code has the place it was inlined at and the name of its function.
+// Source position: .loc. Inlined code also has the position of the call and the name of the
+// function.
 struct ptx_loc {
     struct ptx_stmt stmt;
     uint32_t file, line, column;
@@ -115,7 +117,7 @@ struct ptx_instr {
     struct ptx_stmt stmt;
     const struct ptx_form *form;
     struct ptx_operand *operands;
-    struct ptx_reg *guard; // NULL: always executed
+    struct ptx_reg *guard; // predicate; NULL: always executed
     const struct ptx_loc *loc;
     uint32_t index; // dense within the function, set by ptx_function_number
     uint8_t operand_count;
@@ -146,9 +148,9 @@ struct ptx_regs {
     uint32_t count;
     struct ptx_regs_name {
         const char *name;
-        uint64_t family; // 0: a register; else name0 to name<family - 1>
+        uint64_t family; // 0: one register; else the registers name0 to name<family - 1>
         struct ptx_scope *scope;
-        struct ptx_reg *reg; // of a register that is no family
+        struct ptx_reg *reg; // of a register that is not a family
     } * names;
 };
 
@@ -164,7 +166,7 @@ struct ptx_pragma {
 
 struct ptx_scope {
     struct ptx_scope *outer;
-    uint32_t depth; // 0: the function's own
+    uint32_t depth; // 0: the function's outermost scope
     uint32_t id;    // dense within the function
 };
 
@@ -183,8 +185,8 @@ enum ptx_init_kind {
     PTX_INIT_F64,
     PTX_INIT_VAR, // address of var + offset
     PTX_INIT_FUNCTION,
-    PTX_INIT_NAME,  // a label, section or keyword, + offset; minus another where `difference`
-    PTX_INIT_FIELD, // name = , before its value: samplers and textures
+    PTX_INIT_NAME,  // a label, section or keyword, + offset; minus another if `difference`
+    PTX_INIT_FIELD, // "name =", before its value, in samplers and textures
 };
 
 // One token of an initialiser or of a section's data.
@@ -192,7 +194,7 @@ struct ptx_init {
     uint8_t kind; // enum ptx_init_kind
     bool generic; // generic(var)
     bool hex;
-    uint64_t mask; // 0xFF(var) or mask(var): which byte is taken; 0: all
+    uint64_t mask; // 0xFF(var) or mask(var): which byte is used; 0: all
     union {
         uint64_t bits;
         struct ptx_var *var;
@@ -212,7 +214,7 @@ struct ptx_var {
     uint8_t type;     // enum ptx_type
     uint8_t vec;
     uint8_t linkage;   // enum ptx_linkage
-    uint8_t ptr_space; // .ptr .global: PTX_SPACE_GENERIC where it names none
+    uint8_t ptr_space; // of .ptr: PTX_SPACE_GENERIC if it names none
     bool is_ptr;
     bool is_param;
     bool managed;
@@ -224,7 +226,7 @@ struct ptx_var {
     struct ptx_init *init;
     uint64_t init_count;
     const char *attributes;        // the text inside .attribute(...), or NULL
-    struct ptx_function *function; // whose parameter or local it is, or NULL
+    struct ptx_function *function; // to which the parameter or local variable belongs, or NULL
     struct ptx_reg *reg;           // of a parameter in register space, or NULL
     uint32_t index;                // of a parameter
     uint32_t line;
@@ -279,7 +281,7 @@ struct ptx_section_line {
     uint32_t count;
 };
 
-// One thing at the module's top level, in the order of the text.
+// A declaration or directive at the module's top level.
 struct ptx_item {
     struct ptx_item *prev, *next;
     uint8_t kind; // enum ptx_item_kind
@@ -308,46 +310,46 @@ struct ptx_item {
 
 struct ptx_module {
     struct base_arena arena;
-    const char *name; // for messages: the file
+    const char *name; // file name, for messages
     uint32_t version_major, version_minor;
     const char *target;       // as written: "sm_90a, debug"
     uint32_t address_size;    // 32 or 64
     bool states_address_size; // old modules leave it out
     struct ptx_item *first, *last;
     struct ptx_names *names; // the parser's table, kept for edits
-    uint32_t edits;          // how many names edits have made
+    uint32_t edits;          // number of names that edits have made
 };
 
-// Reads a module. name is for messages. On failure *module is NULL and the error says
-// file:line:column, what was found and what was expected.
+// Parses a module; the caller destroys it. `name` is used in messages. On failure *module is NULL,
+// and the error states file:line:column, what was found and what was expected.
 enum base_code ptx_parse(const char *text, size_t length, const char *name,
                          struct ptx_module **module, struct base_error *error);
 
-// The same with a bound on memory (0: none), beyond which it fails with BASE_NO_MEMORY.
+// Does the same with a bound on memory (0: none). Fails with BASE_NO_MEMORY beyond it.
 enum base_code ptx_parse_within(const char *text, size_t length, const char *name,
                                 size_t limit_bytes, struct ptx_module **module,
                                 struct base_error *error);
 
 void ptx_module_destroy(struct ptx_module *module);
 
-// Bytes that the module holds.
+// Returns the bytes of memory that the module holds.
 size_t ptx_module_bytes(const struct ptx_module *module);
 
-// Appends the module's text. buffer->failed tells that memory ran out.
+// Appends the module's text. buffer->failed is set if memory runs out.
 void ptx_print(const struct ptx_module *module, struct base_buf *buffer);
 
-// Appends a function as it is declared: all before its body, or before the semicolon.
+// Appends the declaration of a function: everything before its body or semicolon.
 void ptx_print_head(const struct ptx_function *function, struct base_buf *buffer);
 
-// Appends one thing of the top level, with a newline.
+// Appends one item of the top level and a newline.
 void ptx_print_item(const struct ptx_item *item, struct base_buf *buffer);
 
-// Appends one statement, instruction or operand; no newline.
+// Append one statement, instruction or operand, without a newline.
 void ptx_print_stmt(const struct ptx_stmt *stmt, struct base_buf *buffer);
 void ptx_print_instr(const struct ptx_instr *instr, struct base_buf *buffer);
 void ptx_print_operand(const struct ptx_operand *operand, struct base_buf *buffer);
 
-// Gives every instruction its index and sets function->instr_count.
+// Sets the index of every instruction, and function->instr_count.
 void ptx_function_number(struct ptx_function *function);
 
 static inline struct ptx_instr *ptx_stmt_instr(struct ptx_stmt *stmt)
@@ -365,20 +367,20 @@ static inline uint16_t ptx_flags(const struct ptx_instr *instr)
     return ptx_op_info(ptx_op(instr))->flags;
 }
 
-// True of a parameter of the function; what it returns into looks like one and is none.
+// Returns whether the variable is a parameter of the function; return values are not.
 bool ptx_is_parameter(const struct ptx_function *function, const struct ptx_var *var);
 
-// The function of that name with a body, else its declaration, else NULL.
+// Returns the definition of the function with that name, else its declaration, else NULL.
 struct ptx_function *ptx_function_find(const struct ptx_module *module, const char *name);
 
-// An attribute such as ".maxntid", or NULL.
+// Returns an attribute such as ".maxntid", or NULL.
 const struct ptx_attr *ptx_function_attr(const struct ptx_function *function, const char *name);
 
-// The path of a .file number, or NULL.
+// Returns the path of a .file number, or NULL.
 const char *ptx_file_path(const struct ptx_module *module, uint32_t file);
 
-// The text at a label of the module's .debug_str section, as function_name of .loc names it; NULL
-// if there is none. The caller frees it.
+// Returns the text at a label of the module's .debug_str section, as function_name of .loc names
+// it; NULL if there is none. The caller frees it.
 char *ptx_debug_string(const struct ptx_module *module, const char *label, uint64_t offset);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Provenance: where an address comes from (a parameter, a variable, an earlier load, a call) and
-// which state space it points into, by following definitions through additions, conversions and
-// choices.
+// Provenance of addresses: from what an address is computed (a parameter, a variable, an earlier
+// load, a call) and into which state space it points. The analysis follows definitions through
+// additions, conversions and selections.
 #ifndef GLINT_PTX_PROVENANCE_H
 #define GLINT_PTX_PROVENANCE_H
 
@@ -10,15 +10,15 @@
 enum ptx_root_kind {
     PTX_ROOT_PARAM, // a parameter of the function, at a byte offset
     PTX_ROOT_VAR,   // a variable's address
-    PTX_ROOT_LOAD,  // read from memory by an instruction
+    PTX_ROOT_LOAD,  // loaded from memory by an instruction
     PTX_ROOT_CALL,  // the result of a call
-    PTX_ROOT_OTHER, // computed in a way that is not followed
+    PTX_ROOT_OTHER, // computed in a way that the analysis does not follow
 };
 
 struct ptx_root {
     uint8_t kind;    // enum ptx_root_kind
     uint32_t index;  // of the parameter
-    uint32_t offset; // in it
+    uint32_t offset; // in the parameter, in bytes
     const struct ptx_var *var;
     const struct ptx_instr *instr; // the load or call
 };
@@ -28,29 +28,30 @@ enum { PTX_ORIGIN_ROOTS = 4 };
 struct ptx_origin {
     struct ptx_root roots[PTX_ORIGIN_ROOTS];
     uint8_t count;   // 0: a number, not an address
-    bool many;       // more than there is room for
-    bool is_pointer; // surely used as one: it passed cvta, or names a variable
-    uint16_t spaces; // bits 1 << enum ptx_space that it may point into; bit 0: unknown
+    bool many;       // there are more roots than PTX_ORIGIN_ROOTS
+    bool is_pointer; // certainly: it passed through cvta, or is the address of a variable
+    uint16_t spaces; // set of 1 << enum ptx_space that it may point into; bit 0: unknown
 };
 
 struct ptx_provenance {
     const struct ptx_ssa *ssa;
     struct ptx_origin *origins;     // by value
     bool *param_is_pointer;         // by parameter
-    const struct ptx_instr **calls; // by instruction: the call whose result it reads, or NULL
+    const struct ptx_instr **calls; // by instruction: the call whose result it loads, or NULL
 };
 
+// Computes the origins of all values. Jumps to arena->escape if memory runs out.
 struct ptx_provenance *ptx_provenance_build(const struct ptx_ssa *ssa, struct base_arena *arena);
 
-// The origin of an operand: a register's value, a variable, or the base of an address.
+// Returns the origin of an operand: of a register's value, a variable, or the base of an address.
 struct ptx_origin ptx_operand_origin(const struct ptx_provenance *provenance,
                                      const struct ptx_instr *instr,
                                      const struct ptx_operand *operand);
 
-// The one root that it surely has, or NULL.
+// Returns the root if there is exactly one, else NULL.
 const struct ptx_root *ptx_origin_only(const struct ptx_origin *origin);
 
-// The one space that a generic address points into, or PTX_SPACE_GENERIC where it is not known.
+// Returns the space into which a generic address points, or PTX_SPACE_GENERIC if that is unknown.
 enum ptx_space ptx_origin_space(const struct ptx_origin *origin);
 
 #endif

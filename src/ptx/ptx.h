@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of src/ptx: PTX text to IR and back, edits of the IR, and what can be known of a
-// kernel without running it. The inner headers hold one contract each; other parts include this
-// file.
+// The public header of src/ptx: parses PTX text into an IR and prints it, edits the IR, and
+// analyses kernels statically. Other parts include this file; the headers below it hold the
+// contracts.
 #ifndef GLINT_PTX_PTX_H
 #define GLINT_PTX_PTX_H
 

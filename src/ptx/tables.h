@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary of PTX as tables: types, state spaces, special registers, modifiers and opcodes,
-// and the "form" of an instruction: its opcode with all modifiers, decoded once for each spelling.
-// The rows are in the .def files; nothing here knows about modules or text positions.
+// The vocabulary of PTX as tables: types, state spaces, special registers, modifiers and opcodes.
+// The rows are in the .def files. The "form" of an instruction is its opcode with all modifiers,
+// decoded once for each spelling.
 #ifndef GLINT_PTX_TABLES_H
 #define GLINT_PTX_TABLES_H
 
@@ -32,7 +32,7 @@ struct ptx_type_info {
     const char *name; // without the dot
     uint16_t bits;
     uint8_t kind;   // enum ptx_type_class
-    uint8_t packed; // elements in one value: 2 for f16x2
+    uint8_t packed; // elements of one value: 2 for f16x2
 };
 
 enum ptx_space {
@@ -43,7 +43,7 @@ enum ptx_space {
     PTX_SPACE_COUNT
 };
 
-// What a value read from a special register varies with; see uniform.h.
+// What the value of a special register depends on; see uniform.h.
 enum ptx_sreg_dependence {
     PTX_SREG_NONE,
     PTX_SREG_TID,
@@ -64,7 +64,7 @@ enum ptx_sreg {
 struct ptx_sreg_info {
     const char *name;   // with the percent sign
     uint8_t type;       // enum ptx_type
-    uint8_t components; // 4 where .x .y .z .w exist
+    uint8_t components; // 4 if .x .y .z .w exist
     uint8_t dependence; // enum ptx_sreg_dependence
 };
 
@@ -83,7 +83,7 @@ enum ptx_mod_kind {
     PTX_KIND_UNKNOWN,
 };
 
-// Modifiers: types first (the same numbers as enum ptx_type), then spaces, then the rest.
+// Modifiers: types come first, with the numbers of enum ptx_type, then spaces, then the others.
 enum ptx_mod {
     PTX_MOD_NONE = 0,
     PTX_MOD_FIRST_SPACE = PTX_TYPE_COUNT - 1, // + enum ptx_space
@@ -91,7 +91,7 @@ enum ptx_mod {
 #define PTX_MOD(id, text, kind) PTX_MOD_##id,
 #include "modifiers.def"
 #undef PTX_MOD
-    PTX_MOD_UNKNOWN // spelled in some PTX but not in our tables
+    PTX_MOD_UNKNOWN // not in the tables
 };
 
 enum ptx_op {
@@ -118,11 +118,11 @@ enum ptx_op_flag {
 
 struct ptx_op_info {
     const char *name;
-    const char *operands; // cells, as explained in opcodes.def
+    const char *operands; // cells, see opcodes.def
     uint16_t flags;       // enum ptx_op_flag
 };
 
-// One cell of an opcode's operands: the characters are explained in opcodes.def.
+// One cell of an opcode's operands; opcodes.def explains the characters.
 struct ptx_cell {
     char role;
     char type;
@@ -130,15 +130,15 @@ struct ptx_cell {
 
 enum { PTX_FORM_TYPES = 6, PTX_FORM_MODS = 24 };
 
-// An opcode with its modifiers, one for each distinct spelling in a module. Immutable.
+// An opcode with its modifiers. A module has one for each distinct spelling. Immutable.
 struct ptx_form {
     const char *text; // as spelled: "ld.global.nc.v4.f32"
     uint16_t op;      // enum ptx_op
     uint8_t type_count;
     uint8_t mod_count;
-    uint8_t types[PTX_FORM_TYPES]; // enum ptx_type, in the order written
-    uint8_t space;                 // enum ptx_space of the first one written
-    uint8_t space2;                // and of the second (cp.async: the source)
+    uint8_t types[PTX_FORM_TYPES]; // enum ptx_type, in text order
+    uint8_t space;                 // enum ptx_space of the first one
+    uint8_t space2;                // and of the second (of cp.async: the source)
     uint8_t vec;                   // 1, 2, 4 or 8
     uint16_t round;                // the first modifier of that kind, an enum ptx_mod, or 0
     uint16_t cmp;
@@ -146,45 +146,45 @@ struct ptx_form {
     uint16_t scope;
     uint16_t cache;
     uint16_t operation;
-    uint16_t
-        mods[PTX_FORM_MODS]; // all of them in the order written, those of sub-operations excepted
+    uint16_t mods[PTX_FORM_MODS]; // all modifiers in text order, without those of the opcode's name
 };
 
 const struct ptx_type_info *ptx_type_info(enum ptx_type type);
-const char *ptx_space_name(enum ptx_space space); // "generic" for none
+const char *ptx_space_name(enum ptx_space space); // "generic" for PTX_SPACE_GENERIC
 const struct ptx_sreg_info *ptx_sreg_info(enum ptx_sreg sreg);
 const struct ptx_op_info *ptx_op_info(enum ptx_op op);
-// How many operands an opcode takes; *most is UINT32_MAX where there is no limit.
+// Sets how many operands an opcode takes; *most is UINT32_MAX if there is no limit.
 void ptx_op_operand_range(enum ptx_op op, unsigned *least, unsigned *most);
-// What the operand at that position is; the last cell stands for all behind it.
+// Returns the cell of an operand; the last cell also applies to all operands behind it.
 struct ptx_cell ptx_op_cell(enum ptx_op op, unsigned operand);
 const char *ptx_mod_name(enum ptx_mod mod);
 enum ptx_mod_kind ptx_mod_kind(enum ptx_mod mod);
 
-// Bytes of one value in memory; predicates and sub-byte types take one.
+// Returns the bytes of one value in memory; predicates and sub-byte types take one byte.
 static inline unsigned ptx_type_bytes(enum ptx_type type)
 {
     return ((unsigned)ptx_type_info(type)->bits + 7) / 8;
 }
 
-// By spelling, without the leading dot for types, spaces and modifiers; *_NONE or *_UNKNOWN if
-// none.
+// Look up a spelling, which is without its dot for types, spaces and modifiers. Return *_NONE or
+// *_UNKNOWN if it is not in the table.
 enum ptx_type ptx_type_find(struct base_str text);
 enum ptx_mod ptx_mod_find(struct base_str text);
 enum ptx_sreg ptx_sreg_find(struct base_str text, unsigned *number);
-// The state space of a declaration such as "global"; PTX_SPACE_COUNT if it is none.
+// Returns the state space of a word such as "global"; PTX_SPACE_COUNT if it is not a space.
 enum ptx_space ptx_space_find(struct base_str text);
 
-// A selector behind a register: a modifier such as .x, or lanes of a packed value such as .h10 and
-// .b3210, which have numbers of their own beyond the modifiers. 0 where it is none.
+// Returns the selector behind a register: a modifier such as .x, or lanes of a packed value such as
+// .h10 and .b3210, whose numbers begin behind the modifiers. Returns 0 if it is not a selector.
 uint16_t ptx_select_find(struct base_str text);
-// Writes its spelling without the dot; out has room for 8 bytes.
+// Writes the spelling of a selector, without the dot.
 void ptx_select_name(uint16_t select, char out[8]);
 
-// Decodes a spelled opcode. text must stay alive as long as the form. False where the spelling is
-// malformed (an empty modifier) or longer than any instruction.
+// Decodes the spelling of an opcode. The text must outlive the form. Returns false if the spelling
+// is malformed (an empty modifier) or longer than any instruction.
 bool ptx_form_decode(const char *text, struct ptx_form *form);
 
+// Returns whether the form has the modifier.
 bool ptx_form_has(const struct ptx_form *form, enum ptx_mod mod);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an analysis has still to look at: items by number, taken in ascending order and round again,
-// so that items numbered in the order of control are looked at about once. Internal to src/ptx.
+// The items that an analysis still has to process. They are taken in ascending order, cyclically,
+// so that items numbered in control-flow order are processed about once. Internal to src/ptx.
 #ifndef GLINT_PTX_WORKLIST_H
 #define GLINT_PTX_WORKLIST_H
 
@@ -12,7 +12,7 @@
 
 struct ptx_worklist {
     uint64_t *bits;
-    uint32_t words, at; // the word at which the search goes on
+    uint32_t words, at; // the word at which the search continues
     uint32_t count;
 };
 
@@ -30,7 +30,7 @@ static inline void ptx_worklist_add(struct ptx_worklist *list, uint32_t item)
     list->bits[item / 64] |= bit;
 }
 
-// Adds all items whose bits are set in another list's words.
+// Adds all items of another list.
 static inline void ptx_worklist_add_all(struct ptx_worklist *list, const struct ptx_worklist *other)
 {
     for (uint32_t i = 0; i < list->words; i++) {
@@ -39,7 +39,7 @@ static inline void ptx_worklist_add_all(struct ptx_worklist *list, const struct 
     }
 }
 
-// The next item, which is taken off the list; false where it is empty.
+// Removes the next item from the list. Returns false if the list is empty.
 static inline bool ptx_worklist_take(struct ptx_worklist *list, uint32_t *item)
 {
     if (!list->count)
