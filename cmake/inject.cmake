@@ -3,13 +3,18 @@
 # libglint-mpi.so, which stand before the C library and MPI where first uses are watched for (src/inject/hooks/inside.h).
 
 # The parts it uses are compiled anew: sanitizers have to be a program's own.
-file(GLOB_RECURSE rooms CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/inject/*.c)
-list(FILTER rooms EXCLUDE REGEX "/src/inject/(libc|mpi)/")
-file(GLOB sources CONFIGURE_DEPENDS
+set(sources "")
+foreach(room IN LISTS GLINT_ROOMS)
+    if(room MATCHES "^inject/" AND NOT room MATCHES "^inject/(libc|mpi)$")
+        file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.c)
+        list(APPEND sources ${room_sources})
+    endif()
+endforeach()
+file(GLOB part_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/event/*.c ${PROJECT_SOURCE_DIR}/src/plan/*.c ${PROJECT_SOURCE_DIR}/src/base/*.c
     ${PROJECT_SOURCE_DIR}/src/fatbin/*.c ${PROJECT_SOURCE_DIR}/src/ptx/*.c ${PROJECT_SOURCE_DIR}/src/instrument/*.c
     ${PROJECT_SOURCE_DIR}/src/device/*.c)
-add_library(glint_inject_preload SHARED ${rooms} ${sources})
+add_library(glint_inject_preload SHARED ${sources} ${part_sources})
 set_target_properties(glint_inject_preload PROPERTIES
     OUTPUT_NAME glint
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint

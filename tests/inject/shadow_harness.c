@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow/inner.h"
+#include "inject/core/names.h"
+#include "inject/shadow/model.h"
 
 enum { RING_SLOTS = 1 << 16 };
 

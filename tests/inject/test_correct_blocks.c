@@ -10,119 +10,120 @@
 
 #include <cmocka.h>
 
-static enum block_rating all_good(struct block *block, void *user)
+static enum correct_block_rating all_good(struct correct_block *block, void *user)
 {
     (void)block;
     (void)user;
-    return BLOCK_GOOD;
+    return CORRECT_BLOCK_GOOD;
 }
 
 // The rating of a block stands at its address / 2^20 in the text.
-static enum block_rating as_told(struct block *block, void *user)
+static enum correct_block_rating as_told(struct correct_block *block, void *user)
 {
-    return (enum block_rating)(((const char *)user)[block->address >> 20] - '0');
+    return (enum correct_block_rating)(((const char *)user)[block->address >> 20] - '0');
 }
 
 #define AT(n) ((uint64_t)(n) << 20)
 
-static struct block *kept(struct blocks *blocks, uint64_t at, uint64_t bytes)
+static struct correct_block *kept(struct correct_blocks *blocks, uint64_t at, uint64_t bytes)
 {
-    struct block *block = blocks_add(blocks, at, bytes);
+    struct correct_block *block = correct_blocks_add(blocks, at, bytes);
     assert_non_null(block);
-    assert_true(blocks_keep(blocks, block));
+    assert_true(correct_blocks_keep(blocks, block));
     return block;
 }
 
-static struct block *fit(const struct blocks *blocks, uint64_t bytes)
+static struct correct_block *fit(const struct correct_blocks *blocks, uint64_t bytes)
 {
-    return blocks_fit(blocks, bytes, false, all_good, NULL);
+    return correct_blocks_fit(blocks, bytes, false, all_good, NULL);
 }
 
 static void test_a_block_serves_its_class_and_what_is_a_quarter_smaller(void **unused)
 {
     (void)unused;
-    struct blocks blocks = {0};
-    struct block *ten = kept(&blocks, AT(1), 5120);
+    struct correct_blocks blocks = {0};
+    struct correct_block *ten = kept(&blocks, AT(1), 5120);
     assert_ptr_equal(fit(&blocks, 5120), ten);
     assert_ptr_equal(fit(&blocks, 4609), ten); // the same class
     assert_ptr_equal(fit(&blocks, 4096), ten); // 8 classes and a quarter: 10
     assert_null(fit(&blocks, 3584));           // 7 and a quarter: 8
     assert_null(fit(&blocks, 5121));
-    blocks_fini(&blocks);
+    correct_blocks_fini(&blocks);
 }
 
 static void test_a_block_of_the_same_class_that_is_too_small_is_not_taken(void **unused)
 {
     (void)unused;
-    struct blocks blocks = {0};
+    struct correct_blocks blocks = {0};
     kept(&blocks, AT(1), 1000);
     assert_non_null(fit(&blocks, 1000));
     assert_null(fit(&blocks, 1001));
-    struct block *larger = kept(&blocks, AT(2), 1024);
+    struct correct_block *larger = kept(&blocks, AT(2), 1024);
     assert_ptr_equal(fit(&blocks, 1001), larger);
-    blocks_fini(&blocks);
+    correct_blocks_fini(&blocks);
 }
 
 static void test_the_same_class_comes_before_a_larger_one_and_the_oldest_first(void **unused)
 {
     (void)unused;
-    struct blocks blocks = {0};
+    struct correct_blocks blocks = {0};
     kept(&blocks, AT(1), 20 * 512);
-    struct block *second = kept(&blocks, AT(2), 18 * 512);
-    struct block *third = kept(&blocks, AT(3), 18 * 512);
+    struct correct_block *second = kept(&blocks, AT(2), 18 * 512);
+    struct correct_block *third = kept(&blocks, AT(3), 18 * 512);
     assert_ptr_equal(fit(&blocks, 18 * 512), second);
     assert_ptr_equal(fit(&blocks, 17 * 512), second);
-    blocks_use(&blocks, second, 18 * 512);
+    correct_blocks_use(&blocks, second, 18 * 512);
     assert_ptr_equal(fit(&blocks, 18 * 512), third);
-    blocks_fini(&blocks);
+    correct_blocks_fini(&blocks);
 }
 
 static void test_a_better_one_is_taken_and_a_poor_one_only_without_a_fresh(void **unused)
 {
     (void)unused;
-    struct blocks blocks = {0};
-    struct block *at[4];
+    struct correct_blocks blocks = {0};
+    struct correct_block *at[4];
     for (unsigned i = 1; i < 4; i++)
         at[i] = kept(&blocks, AT(i), 512);
-    assert_ptr_equal(blocks_fit(&blocks, 512, true, as_told, (void *)" 123"), at[3]);
-    assert_ptr_equal(blocks_fit(&blocks, 512, true, as_told, (void *)" 122"), at[2]);
-    assert_null(blocks_fit(&blocks, 512, true, as_told, (void *)" 111"));
-    assert_ptr_equal(blocks_fit(&blocks, 512, false, as_told, (void *)" 011"), at[2]);
-    assert_null(blocks_fit(&blocks, 512, false, as_told, (void *)" 000"));
-    blocks_fini(&blocks);
+    assert_ptr_equal(correct_blocks_fit(&blocks, 512, true, as_told, (void *)" 123"), at[3]);
+    assert_ptr_equal(correct_blocks_fit(&blocks, 512, true, as_told, (void *)" 122"), at[2]);
+    assert_null(correct_blocks_fit(&blocks, 512, true, as_told, (void *)" 111"));
+    assert_ptr_equal(correct_blocks_fit(&blocks, 512, false, as_told, (void *)" 011"), at[2]);
+    assert_null(correct_blocks_fit(&blocks, 512, false, as_told, (void *)" 000"));
+    correct_blocks_fini(&blocks);
 }
 
 static void test_kept_and_used_bytes_are_counted_and_the_peak_bounds(void **unused)
 {
     (void)unused;
-    struct blocks blocks = {0};
-    struct block *a = blocks_add(&blocks, AT(1), 1000), *b = blocks_add(&blocks, AT(2), 500);
+    struct correct_blocks blocks = {0};
+    struct correct_block *a = correct_blocks_add(&blocks, AT(1), 1000),
+                         *b = correct_blocks_add(&blocks, AT(2), 500);
     assert_int_equal(blocks.used_bytes, 1500);
-    assert_true(blocks_keep(&blocks, a));
+    assert_true(correct_blocks_keep(&blocks, a));
     assert_int_equal(blocks.used_bytes, 500);
     assert_int_equal(blocks.kept_bytes, 1000);
     assert_int_equal(blocks.peak_bytes, 1500);
-    assert_false(blocks_over(&blocks, 500));
-    assert_true(blocks_over(&blocks, 501));
-    blocks_use(&blocks, a, 900);
+    assert_false(correct_blocks_over(&blocks, 500));
+    assert_true(correct_blocks_over(&blocks, 501));
+    correct_blocks_use(&blocks, a, 900);
     assert_int_equal(blocks.used_bytes, 1400);
     assert_int_equal(blocks.kept_bytes, 0);
-    blocks_remove(&blocks, a);
-    blocks_remove(&blocks, b);
+    correct_blocks_remove(&blocks, a);
+    correct_blocks_remove(&blocks, b);
     assert_int_equal(blocks.used_bytes, 0);
-    assert_null(blocks_find(&blocks, AT(1)));
-    blocks_fini(&blocks);
+    assert_null(correct_blocks_find(&blocks, AT(1)));
+    correct_blocks_fini(&blocks);
 }
 
 static void test_an_address_inside_finds_the_block(void **unused)
 {
     (void)unused;
-    struct blocks blocks = {0};
-    struct block *a = blocks_add(&blocks, AT(1), 1000);
-    assert_ptr_equal(blocks_find(&blocks, AT(1) + 999), a);
-    assert_null(blocks_find(&blocks, AT(1) + 1000));
-    assert_null(blocks_add(&blocks, AT(1) + 999, 10)); // overlaps
-    blocks_fini(&blocks);
+    struct correct_blocks blocks = {0};
+    struct correct_block *a = correct_blocks_add(&blocks, AT(1), 1000);
+    assert_ptr_equal(correct_blocks_find(&blocks, AT(1) + 999), a);
+    assert_null(correct_blocks_find(&blocks, AT(1) + 1000));
+    assert_null(correct_blocks_add(&blocks, AT(1) + 999, 10)); // overlaps
+    correct_blocks_fini(&blocks);
 }
 
 // Against lists that are searched from end to end.
@@ -130,8 +131,8 @@ static void test_random_sequences_agree_with_a_plain_search(void **unused)
 {
     (void)unused;
     enum { ROUNDS = 20000, MOST = 60 };
-    struct blocks blocks = {0};
-    struct block *all[MOST] = {0}; // in the order in which they were kept, where they are
+    struct correct_blocks blocks = {0};
+    struct correct_block *all[MOST] = {0}; // in the order in which they were kept, where they are
     size_t count = 0;
     uint64_t next = 1;
     srand(8);
@@ -139,32 +140,32 @@ static void test_random_sequences_agree_with_a_plain_search(void **unused)
         const uint64_t bytes = (uint64_t)(rand() % 40) * 300 + 1;
         const int what = rand() % 4;
         if (what == 0 && count < MOST) {
-            all[count++] = blocks_add(&blocks, AT(next++), bytes);
+            all[count++] = correct_blocks_add(&blocks, AT(next++), bytes);
         } else if (what == 1) {
             const uint64_t class = (bytes + 511) / 512;
-            struct block *wanted = NULL;
+            struct correct_block *wanted = NULL;
             for (size_t i = 0; i < count; i++) {
                 const uint64_t own = (all[i]->bytes + 511) / 512;
                 if (all[i]->kept && all[i]->bytes >= bytes && own >= class &&
                     own <= class + class / 4 && (!wanted || own < (wanted->bytes + 511) / 512))
                     wanted = all[i];
             }
-            struct block *found = fit(&blocks, bytes);
+            struct correct_block *found = fit(&blocks, bytes);
             // Only the oldest few of a class are looked at, which may all be too small.
             if (found || !wanted) {
                 assert_ptr_equal(found, wanted);
             }
             if (found)
-                blocks_use(&blocks, found, bytes);
+                correct_blocks_use(&blocks, found, bytes);
         } else if (count) {
             const size_t i = (size_t)rand() % count;
-            struct block *block = all[i];
+            struct correct_block *block = all[i];
             memmove(&all[i], &all[i + 1], (--count - i) * sizeof(all[0]));
             if (what == 2 && !block->kept) {
-                assert_true(blocks_keep(&blocks, block));
+                assert_true(correct_blocks_keep(&blocks, block));
                 all[count++] = block;
             } else {
-                blocks_remove(&blocks, block);
+                correct_blocks_remove(&blocks, block);
             }
         }
         uint64_t used = 0, kept_bytes = 0;
@@ -173,12 +174,12 @@ static void test_random_sequences_agree_with_a_plain_search(void **unused)
                 all[i]->kept ? all[i]->bytes : all[i]->asked_bytes;
         assert_int_equal(blocks.used_bytes, used);
         assert_int_equal(blocks.kept_bytes, kept_bytes);
-        const struct block *oldest = NULL;
+        const struct correct_block *oldest = NULL;
         for (size_t i = count; i-- > 0;)
             oldest = all[i]->kept ? all[i] : oldest;
         assert_ptr_equal(blocks.oldest, oldest);
     }
-    blocks_fini(&blocks);
+    correct_blocks_fini(&blocks);
 }
 
 int main(void)

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow/inner.h"
+#include "inject/shadow/graph.h"
+#include "inject/shadow/memory.h"
+#include "inject/shadow/model.h"
 #include "shadow_harness.h"
 
 static void synchronize(void)

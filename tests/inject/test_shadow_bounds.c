@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow/inner.h"
+#include "inject/shadow/memory.h"
+#include "inject/shadow/model.h"
 #include "shadow_world.h"
 
 // --- Without room --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow/inner.h"
+#include "inject/shadow/model.h"
 #include "shadow_world.h"
 
 static void every_number_is_exact(uint32_t seed, uint32_t facts, int launches, uint32_t root_count)

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
-#include "inject/shadow/inner.h"
+#include "inject/shadow/memory.h"
+#include "inject/shadow/model.h"
+#include "inject/shadow/reduce.h"
 #include "shadow_harness.h"
 
 static int start(void **unused)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "inject/shadow/graph.h"
 #include "shadow_world.h"
 
 // --- Graphs --------------------------------------------------------------------------------------

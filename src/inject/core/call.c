@@ -10,11 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/correct/correct.h"
-#include "inject/correct/memory/back.h"
-#include "inject/correct/memory/pool.h"
-#include "inject/probe/probe.h"
-#include "inject/uses/first_use.h"
+#include "names.h"
 #include "tail.h"
 
 void *call_stands[HOOK_COUNT];
@@ -141,6 +137,27 @@ static bool was_pending(const struct call *call, const struct stream *stream)
     return found;
 }
 
+// Giving up a hold of it ends it where it was the last: what is detached is then no longer the
+// current one, and a primary context not active.
+bool context_is_gone(const struct call *call)
+{
+    unsigned flags;
+    int active = 1;
+    switch (call->hook) {
+    case HOOK_cuCtxDestroy:
+    case HOOK_cuCtxDestroy_v2:
+    case HOOK_cuDevicePrimaryCtxReset: // however many still hold it
+    case HOOK_cuDevicePrimaryCtxReset_v2: return true;
+    case HOOK_cuCtxDetach: return context_current() != call->context;
+    case HOOK_cuDevicePrimaryCtxRelease:
+    case HOOK_cuDevicePrimaryCtxRelease_v2:
+        return REAL(cuDevicePrimaryCtxGetState)((CUdevice)call->context->device - 1, &flags,
+                                                &active) == CUDA_SUCCESS &&
+               !active;
+    default: return false;
+    }
+}
+
 // Whether what was pending when it began was done before it returned. Where the driver has done
 // what was asked, the function is one that waits. Asking whether all is done now would miss those
 // that leave work of their own behind, or the event for its time; so that is done only where the
@@ -169,20 +186,15 @@ void call_start(struct call *call)
         look_for_pending(call);
     if (call->how & HOOK_TIMED && state.timestamps && !captured)
         gpu_time_before(call);
-    first_use_before(call);
-    correct_before(call);
-    if (correct_on) {
-        correct_pool_before(call);
-        correct_uses_before(call);
-    }
+    for (unsigned i = 0; i < state.layers.before_count; i++)
+        state.layers.before[i](call);
     errno = call->error;
     call->start_ns = now_ns();
 }
 
 bool call_lacks_memory(CUresult result)
 {
-    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && correct_on &&
-           (correct_back_give_back() | correct_pool_give_back());
+    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && layers_free_memory();
 }
 
 // Whether the call may leave work on its stream. A copy or a fill may even where it is called
@@ -306,12 +318,8 @@ CUresult call_end(struct call *call)
     }
     if (state.timestamps)
         gpu_time_read(call);
-    first_use_after(call); // before the GPU is given work of our own
-    if (state.probes)
-        probe_call_end(call);
-    correct_after(call);
-    if (correct_on)
-        correct_back_after(call);
+    for (unsigned i = 0; i < state.layers.after_count; i++)
+        state.layers.after[i](call);
     inject_thread.call = NULL;
     inject_thread.depth = 0;
     errno = call->error;

@@ -20,12 +20,13 @@
 // base that is never long ago: an event whose time is known. The first is recorded on a stream that
 // is idle, and its time taken from the host's clock; whenever more than a second has passed, an
 // event that was read becomes the new one.
-#include "call.h"
+#include "gpu_time.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "call.h"
 #include "tail.h"
 
 enum {

@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "details.h"
+#include "kernels.h"
+#include "names.h"
+#include "object_records.h"
+
 enum { MOST_DEPTH = 8 }; // of child graphs in child graphs
 
 struct event_node graph_kernel_node(const CUDA_KERNEL_NODE_PARAMS *params)

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginning and end of objects in the ring and in the map, and the names that a program gives them
-// by include/glint/glint.h. An object's record is written before the call that made it is.
-#include <errno.h>
+// Start and end of objects, in the ring and in the map of objects.
+#include "object_records.h"
+
 #include <string.h>
 
-#include "inject/inject.h"
-#include "inject/shadow/shadow.h"
-#include "inject/uses/first_use.h"
-#include "state.h"
+#include "contexts.h"
 
 void object_end(const struct object *object, uint64_t call, uint32_t stream)
 {
     struct event_object_end record = {.number = object->number, .call = call, .stream = stream};
     put(EVENT_OBJECT_END, &record, sizeof(record), NULL, 0);
-    if (state.probes)
-        shadow_object_ended(object->number);
+    object_gone(object->number);
+}
+
+void object_gone(uint64_t number)
+{
+    for (unsigned i = 0; i < state.layers.ended_count; i++)
+        state.layers.object_ended[i](number);
 }
 
 void object_end_parts(uint64_t start, uint64_t bytes, uint64_t call)
@@ -45,7 +47,7 @@ static void enter(struct object *object, uint64_t call)
 {
     struct object old;
     if (object->kind == EVENT_OBJECT_MANAGED)
-        first_use_managed();
+        atomic_store_explicit(&state.managed_made, true, memory_order_relaxed);
     while (!objects_add_new(&state.objects, OBJECTS_MEMORY, object)) {
         if (!objects_take_overlap(&state.objects, OBJECTS_MEMORY, object->start, object->bytes,
                                   &old)) {
@@ -102,22 +104,4 @@ void object_name(uint64_t number, const char *name)
     enum { MOST_BYTES = 4096 };
     struct event_name record = {number};
     put(EVENT_OBJECT_NAME, &record, sizeof(record), name, strnlen(name, MOST_BYTES));
-}
-
-// --- What the program says -----------------------------------------------------------------------
-
-int glint_v1_name(const void *address, const char *name)
-{
-    const uint64_t at = (uint64_t)(uintptr_t)address;
-    struct object object;
-    int error = errno, result = -1;
-    if (name && state_on() &&
-        (objects_find(&state.objects, OBJECTS_PARTS, at, &object) ||
-         objects_find(&state.objects, OBJECTS_MEMORY, at, &object) ||
-         objects_find_array(&state.objects, at, &object))) {
-        object_name(object.number, name);
-        result = 0;
-    }
-    errno = error;
-    return result;
 }

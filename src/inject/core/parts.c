@@ -4,10 +4,9 @@
 // ring, as nobody can use it before the program was told that it is one.
 #include "parts.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "inject/inject.h"
+#include "object_records.h"
 
 // --- Calls ---------------------------------------------------------------------------------------
 
@@ -113,32 +112,4 @@ bool part_end_of(struct part_call *told, uint32_t owner, uint64_t *from, struct 
     if (there)
         object_end(ended, tell(told, ended), 0);
     return there;
-}
-
-// --- What the program says by glint.h ------------------------------------------------------------
-
-int glint_v1_suballoc(const void *address, uint64_t bytes)
-{
-    struct part_call told;
-    const int error = errno;
-    if (!state_on())
-        return -1;
-    part_call_begin(&told, HOOK_glint_suballoc, UNWIND_CALLER);
-    const bool good = part_begin(&told, (uint64_t)(uintptr_t)address, bytes, 0);
-    part_call_end(&told);
-    errno = error;
-    return good ? 0 : -1;
-}
-
-int glint_v1_subfree(const void *address)
-{
-    struct part_call told;
-    const int error = errno;
-    if (!state_on())
-        return -1;
-    part_call_begin(&told, HOOK_glint_subfree, UNWIND_CALLER);
-    const bool good = part_end(&told, (uint64_t)(uintptr_t)address);
-    part_call_end(&told);
-    errno = error;
-    return good ? 0 : -1;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program this is, for the recorder: it may look at /proc only when the process has ended.
+#include "program.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "state.h"
 
 // The file's name behind a link, with its NUL; where it cannot be read, the NUL alone.
 static size_t add_link(const char *link, char *text, size_t room)

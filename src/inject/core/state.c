@@ -17,12 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "call.h"
-#include "inject/correct/correct.h"
-#include "inject/guard/host_memory.h"
-#include "inject/probe/probe.h"
-#include "inject/uses/first_use.h"
+#include "driver.h"
+#include "gpu_time.h"
 #include "inject/util/pool.h"
+#include "program.h"
 
 enum {
     RING_SLOTS = 1 << 18, // 16 MiB
@@ -100,10 +98,8 @@ static void collect(void)
     if (atomic_load(state.phase) != PHASE_ON)
         return;
     inject_thread.depth++;
-    correct_finish();
-    if (state.probes) // it may take a while, and so more has happened
-        shadow_finish();
-    if (state.timestamps)
+    layers_finish();
+    if (state.timestamps) // last: layers may take a while, and so more has happened
         gpu_time_finish();
     inject_thread.depth--;
 }
@@ -127,15 +123,14 @@ static bool start(const struct door_driver *driver)
     state.current = driver->current;
     state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     state.ring = meet();
+    bool finishes = state.timestamps;
     if (state.ring) {
         announce(driver);
-        probe_start();
-        first_use_start(driver);
-        correct_start();
+        finishes |= layers_start(driver);
     }
     // While the driver still answers: it is loaded by now, and leaves after what is registered now.
     static bool registered; // children inherit it
-    if (state.ring && (state.timestamps || state.probes || correct_on) && !registered)
+    if (state.ring && finishes && !registered)
         registered = atexit(collect) == 0;
     if (state.ring)
         state.stacks = stack_table_make(is_scarce());
@@ -161,9 +156,7 @@ void state_await_asking(void)
 
 static void forked(void)
 {
-    correct_forked();
-    first_use_forked();
-    host_forked();
+    layers_forked();
     atomic_store(state.phase, PHASE_NEW);
 }
 
@@ -183,7 +176,7 @@ static void make_phase(void)
 #ifdef MADV_WIPEONFORK
     madvise(page, bytes, MADV_WIPEONFORK);
 #endif
-    pthread_atfork(correct_before_fork, correct_after_fork, forked);
+    pthread_atfork(layers_before_fork, layers_after_fork, forked);
 }
 
 bool state_on_slowly(void)
@@ -230,7 +223,7 @@ __attribute__((destructor)) static void finish(void)
 {
     if (!state.phase || atomic_load(state.phase) != PHASE_ON)
         return;
-    first_use_finish();
+    layers_ended();
     struct event_finish record = {.end_ns = now_ns(),
                                   .calls = atomic_load(&state.calls),
                                   .objects = atomic_load(&state.objects.made) -

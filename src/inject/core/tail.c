@@ -4,6 +4,9 @@
 // happen, and in that moment the program would see a stream that is not ready.
 #include "tail.h"
 
+#include "contexts.h"
+#include "driver.h"
+
 static CUresult query(const struct stream *stream)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

@@ -15,7 +15,12 @@
 #include "inject/correct/memory/ask.h"
 #include "inject/correct/memory/back.h"
 #include "inject/correct/memory/pool.h"
-#include "inner.h"
+#include "inject/correct/memory/uses.h"
+#include "inject/correct/wait/copy.h"
+#include "inject/correct/wait/memory.h"
+#include "inject/correct/wait/owed.h"
+#include "inject/correct/wait/sync.h"
+#include "inject/guard/ranges.h"
 
 bool correct_on;
 
@@ -134,14 +139,15 @@ static void refuse(const char *path, const struct base_error *error)
     state_note(EVENT_ERROR, text);
 }
 
-void correct_start(void)
+static bool start(const struct door_driver *driver)
 {
+    (void)driver;
     correct_on = false;
     memset(call_stands, 0, sizeof(call_stands));
     memset(&corrected, 0, sizeof(corrected)); // a child's is its parent's copy, and left behind
     const char *path = getenv(PLAN_VARIABLE);
     if (!path || !*path)
-        return;
+        return false;
     struct base_error error = {0};
     size_t bytes;
     char *text = read_file(path, &bytes);
@@ -152,7 +158,7 @@ void correct_start(void)
         code = base_fail(&error, BASE_NO_MEMORY, "out of memory");
     if (code != BASE_OK) {
         refuse(path, &error);
-        return;
+        return false;
     }
     correct_owed_start();
     correct_sync_start();
@@ -161,7 +167,9 @@ void correct_start(void)
     correct_back_start();
     correct_uses_start();
     correct_ask_start();
+    use_table.owes = true;
     correct_on = true;
+    return true;
 }
 
 // --- The row of a call ---------------------------------------------------------------------------
@@ -340,7 +348,7 @@ void correct_count(const struct plan_row *row, enum event_correction_count what,
         tell(number);
 }
 
-void correct_finish(void)
+static void finish(void)
 {
     if (!correct_on)
         return;
@@ -348,3 +356,49 @@ void correct_finish(void)
     for (size_t i = 0; i <= corrected.plan.rows.count; i++)
         tell(i);
 }
+
+// --- The layer -----------------------------------------------------------------------------------
+
+static void before(struct call *call)
+{
+    correct_owed_before(call);
+    correct_pool_before(call);
+    correct_uses_before(call);
+}
+
+static void after(struct call *call)
+{
+    correct_owed_after(call);
+    correct_back_after(call);
+}
+
+static bool free_memory(void)
+{
+    const bool backs = correct_back_give_back(), pools = correct_pool_give_back();
+    return backs || pools;
+}
+
+static void context_gone(struct context *context, uint64_t call)
+{
+    (void)call;
+    correct_back_context_gone(context);
+}
+
+const struct inject_layer correct_layer = {
+    .name = "corrections",
+    .start = start,
+    .finish = finish,
+    .before_fork = correct_before_fork,
+    .after_fork = correct_after_fork,
+    .forked = correct_forked,
+    .before = before,
+    .after = after,
+    .free_memory = free_memory,
+    .context_gone = context_gone,
+    .touched = correct_touch,
+    .memory_gone = correct_memory_gone,
+    .block_gone = correct_block_gone,
+    .reader_found = correct_off,
+    .loading = correct_deliver,
+    .clock_read = correct_pay,
+};

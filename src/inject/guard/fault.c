@@ -6,14 +6,18 @@
 // tries again for as long as the page is closed, or open to what it does; only a fault that the
 // page's own protection explains is the program's. System calls that access the page and fail with
 // EFAULT tell the two apart: unlike /proc/self/maps, they work if no more files can be opened.
+#include "fault.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "inject/correct/correct.h"
-#include "inner.h"
+#include "guard.h"
+#include "memory.h"
+#include "ranges.h"
+#include "signals.h"
 
 int (*use_driver_asks)(void);
 
@@ -131,10 +135,10 @@ static void open_touched(uint64_t address, const struct touch *touch)
 {
     const uint64_t page = use_page_bytes(), low = address & ~(page - 1);
     if (!state_is_on()) { // a child of fork, which the C library has not told us of
-        first_use_forked();
+        use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(low, low + page);
-    } else if (!correct_touch(low, low + page)) {
+    } else if (!layers_touched(low, low + page)) {
         use_lock();
         handle(address, touch);
         use_unlock();

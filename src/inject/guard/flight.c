@@ -6,9 +6,11 @@
 // A flight ends when its request is seen to be over (libglint-mpi.so, mpi/mpi.c). Where that is not
 // seen, it ends when a copy is made into the memory, which a correct program does only when it has
 // it back. What others may reach at any time (a window) never ends.
+#include "flight.h"
+
 #include <string.h>
 
-#include "inner.h"
+#include "ranges.h"
 
 enum { MOST = 4096, BUCKETS = 512, MOST_LOOSE = 256 };
 

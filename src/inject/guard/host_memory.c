@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/core/names.h"
+
 struct blocks host_blocks;
 
 static struct unwind walker; // of zeros

@@ -6,6 +6,8 @@
 // the pages at its ends hold beside the data only what malloc writes before it, where the data is
 // all of the block. Stacks are never closed, since a signal handler needs one: what is not known to
 // be something else may be a stack.
+#include "memory.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -14,10 +16,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "host_memory.h"
 #include "inject/util/next.h"
-#include "inner.h"
+#include "outer.h"
+#include "ranges.h"
 #include "readers.h"
+#include "system.h"
 
 static struct {
     bool started;

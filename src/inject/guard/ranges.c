@@ -5,13 +5,19 @@
 // The lock may be wanted where the thread already has it: by a fault in a signal handler of the
 // program that interrupted us. Then pages are opened by force, and everything that is watched is
 // told as unknown by the next who has the lock.
+#include "ranges.h"
+
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "inject/correct/correct.h"
-#include "inner.h"
+#include "flight.h"
+#include "inject/core/names.h"
+#include "memory.h"
+#include "system.h"
+#include "threads.h"
 
 struct use_table use_table;
 
@@ -146,7 +152,7 @@ static uint64_t block_signals(void)
 {
     const uint64_t others = ~(UINT64_C(1) << (SIGSEGV - 1));
     uint64_t before = 0;
-    if (correct_on)
+    if (use_table.owes)
         use_system(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others,
                    (long)(uintptr_t)&before, sizeof(before));
     return before;
@@ -178,7 +184,7 @@ void use_unlock(void)
     const uint64_t signals = use_table.signals;
     inject_thread.tracking = false;
     lock_give(&use_table.lock);
-    if (correct_on)
+    if (use_table.owes)
         use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&signals, 0, sizeof(signals));
 }
 
@@ -281,6 +287,15 @@ void use_count(const struct use_range *range)
     const unsigned place = place_of(key);
     if (paths[place].key == key)
         paths[place].uses++;
+}
+
+// Closing pages may take this share of the program's time, beside what is always granted.
+enum { GRANTED_NS = 50000000, SHARE = 8 };
+
+bool use_is_too_slow(void)
+{
+    return !use_table.all &&
+           use_table.spent_ns > GRANTED_NS + (now_ns() - use_table.since_ns) / SHARE;
 }
 
 // --- Ranges --------------------------------------------------------------------------------------

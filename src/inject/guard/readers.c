@@ -19,9 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/correct/correct.h"
 #include "inject/util/next.h"
-#include "inner.h"
+#include "ranges.h"
+#include "system.h"
 
 static const char io_uring[] =
     "the program uses io_uring, by which the system touches memory on its own";
@@ -339,9 +339,8 @@ void readers_found(const char *why)
         !state_is_on())
         return;
     const int error = errno;
-    if (correct_on)
-        correct_off(why);
-    else
+    layers_reader_found(why);
+    if (!use_table.owes)
         use_open_all();
     errno = error;
 }
@@ -378,6 +377,6 @@ void readers_load(const char *escapes, const void *caller)
         atomic_fetch_add(&readers.loading, 1);
     }
     atomic_fetch_add(&readers.loads, 1);
-    if (state_is_on() && correct_on)
-        correct_deliver();
+    if (state_is_on())
+        layers_loading();
 }

@@ -6,12 +6,16 @@
 //
 // The program's calls come here by libglint-sync.so (libc/signals.c), which also knows the other
 // ways to block it.
+#include "signals.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inner.h"
+#include "fault.h"
+#include "outer.h"
+#include "ranges.h"
 
 static struct {
     struct lock lock;        // taken with all signals blocked; protects `action`

@@ -2,10 +2,17 @@
 // What the libraries that stand before the C library and before MPI say (inside.h): that memory is
 // handed to the system or to MPI, which fail on closed pages instead of raising a signal, that
 // memory goes, and that nothing may be closed any more.
+#include "system.h"
+
 #include <errno.h>
 
-#include "inject/correct/correct.h"
-#include "inner.h"
+#include "guard.h"
+#include "memory.h"
+#include "outer.h"
+#include "ranges.h"
+
+const struct outer_libc *_Atomic use_outer_libc;
+const struct outer_mpi *_Atomic use_outer_mpi;
 
 // --- Guards --------------------------------------------------------------------------------------
 
@@ -42,12 +49,12 @@ void use_open_for_system(uint64_t low, uint64_t high, struct unwind_registers ca
         return;
     const int error = errno;
     if (!state_is_on()) {
-        first_use_forked();
+        use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(low & ~(use_page_bytes() - 1),
                        (high + use_page_bytes() - 1) & ~(use_page_bytes() - 1));
-    } else if (correct_on) {
-        correct_touch(low, high);
+    } else if (use_table.owes) {
+        layers_touched(low, high);
     } else {
         const uint32_t stack =
             state.stacks && !inject_thread.depth ? stack_from(state.stacks, state.ring, caller) : 0;
@@ -65,11 +72,11 @@ void use_open_all(void)
         return;
     const int error = errno;
     if (!state_is_on()) {
-        first_use_forked();
+        use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(0, UINT64_MAX);
-    } else if (correct_on) {
-        correct_touch(0, UINT64_MAX);
+    } else if (use_table.owes) {
+        layers_touched(0, UINT64_MAX);
     } else {
         use_lock();
         for (EACH_USE_RANGE(range)) {
@@ -106,12 +113,10 @@ void use_give_up(const char *why)
         return;
     use_keep_open(why);
     use_open_all();
-    if (!state_is_on() || !first_use_on || inject_thread.tracking)
+    if (!state_is_on() || inject_thread.tracking)
         return;
     const int error = errno;
-    use_lock();
-    use_is_possible(); // says why it is not
-    use_unlock();
+    layers_gave_up();
     errno = error;
 }
 
@@ -123,13 +128,13 @@ void use_forget_memory(uint64_t low, uint64_t high, bool told)
         return;
     const int error = errno;
     if (!state_is_on()) {
-        first_use_forked();
+        use_forked();
     } else if (inject_thread.tracking) {
         use_force_open(low, high);
-    } else if (correct_on && told) {
-        correct_touch(low, high);
-    } else if (correct_on) {
-        correct_memory_gone(low, high);
+    } else if (use_table.owes && told) {
+        layers_touched(low, high);
+    } else if (use_table.owes) {
+        layers_memory_gone(low, high);
     } else {
         use_lock();
         use_forget(low, high, told);
@@ -142,9 +147,9 @@ void use_forget_memory(uint64_t low, uint64_t high, bool told)
 static void forget_owed(uint64_t start, bool told)
 {
     if (told)
-        correct_touch(start, start + 1);
+        layers_touched(start, start + 1);
     else
-        correct_block_gone(start);
+        layers_block_gone(start);
 }
 
 // A block's head may be in a closed page, but then the data is all of the block, and begins it.
@@ -159,10 +164,10 @@ void use_forget_block(void *block, bool told, size_t (*bytes)(void *block))
         use_lock();
         for (EACH_USE_RANGE(range))
             whole |= range->state == USE_ARMED && range->block && range->start == low;
-        if (whole && !correct_on)
+        if (whole && !use_table.owes)
             use_forget(low, low + 1, told);
         use_unlock();
-        if (whole && correct_on)
+        if (whole && use_table.owes)
             forget_owed(low, told);
     }
     if (!whole)

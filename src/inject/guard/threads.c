@@ -5,15 +5,18 @@
 // other way. The C library itself blocks all signals for a moment, also those that are its own and
 // that no function lets a program block, while it makes a thread and the thread begins: no code of
 // the program runs then.
+#include "threads.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "inner.h"
+#include "ranges.h"
 
 static bool is_at_risk(uint64_t blocked)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of contexts. With a context all ends that was in it: objects, streams, modules.
-#include "inject/core/call.h"
 #include "inject/probe/probe.h"
+#include "inject/shadow/shadow.h"
 
 // A new context's number is announced at once, with its device.
 static void made(struct call *call, const CUcontext *context, CUdevice device)
@@ -32,34 +32,13 @@ HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), 
 static void ends(struct call *call, struct context *context)
 {
     call->context = context;
-    if (state.probes && context && context == call->current)
+    if (probe_state && context && context == call->current)
         shadow_context_end(context);
     if (state.timestamps && context)
         gpu_time_collect_context(context);
     if (context) {
         atomic_store(&context->ending, true);
         state_await_asking();
-    }
-}
-
-// Giving up a hold of it ends it where it was the last: what is detached is then no longer the
-// current one, and a primary context not active.
-bool context_is_gone(const struct call *call)
-{
-    unsigned flags;
-    int active = 1;
-    switch (call->hook) {
-    case HOOK_cuCtxDestroy:
-    case HOOK_cuCtxDestroy_v2:
-    case HOOK_cuDevicePrimaryCtxReset: // however many still hold it
-    case HOOK_cuDevicePrimaryCtxReset_v2: return true;
-    case HOOK_cuCtxDetach: return context_current() != call->context;
-    case HOOK_cuDevicePrimaryCtxRelease:
-    case HOOK_cuDevicePrimaryCtxRelease_v2:
-        return REAL(cuDevicePrimaryCtxGetState)((CUdevice)call->context->device - 1, &flags,
-                                                &active) == CUDA_SUCCESS &&
-               !active;
-    default: return false;
     }
 }
 

@@ -1,151 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of copies and fills: what they move, from which object to which.
-#include "inject/core/call.h"
 
 #include <string.h>
 
+#include "inject/core/details.h"
 #include "inject/guard/host_memory.h"
 #include "inject/uses/first_use.h"
-
-// --- Details -------------------------------------------------------------------------------------
-
-struct side {
-    uint64_t object;
-    uint8_t memory; // enum event_memory
-    bool host;
-    uint8_t kind; // of its object, where it has one
-};
-
-static uint8_t memory_of_object(uint8_t kind)
-{
-    switch (kind) {
-    case EVENT_OBJECT_PINNED:
-    case EVENT_OBJECT_REGISTERED: return EVENT_MEMORY_PINNED;
-    case EVENT_OBJECT_MANAGED: return EVENT_MEMORY_MANAGED;
-    case EVENT_OBJECT_ARRAY: return EVENT_MEMORY_ARRAY;
-    default: return EVENT_MEMORY_DEVICE;
-    }
-}
-
-// What an address is that no object holds and no argument tells: the driver knows its own.
-static uint8_t ask_driver(uint64_t address)
-{
-    CUmemorytype type = 0;
-    if (REAL(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
-        CUDA_SUCCESS)
-        return EVENT_MEMORY_PAGEABLE;
-    return type == CU_MEMORYTYPE_HOST ? EVENT_MEMORY_PINNED : EVENT_MEMORY_DEVICE;
-}
-
-static struct side side_of(const struct copy_end *end)
-{
-    struct object object;
-    if (end->array) {
-        objects_find_array(&state.objects, (uint64_t)(uintptr_t)end->array, &object);
-        return (struct side){object.number, EVENT_MEMORY_ARRAY, false, object.kind};
-    }
-    if (objects_find(&state.objects, OBJECTS_PARTS, end->address, &object)) {
-        struct object whole;
-        if (objects_find(&state.objects, OBJECTS_MEMORY, end->address, &whole))
-            object.kind = whole.kind;
-    } else {
-        objects_find(&state.objects, OBJECTS_MEMORY, end->address, &object);
-    }
-    uint8_t memory = object.number                         ? memory_of_object(object.kind)
-                     : end->memory == CU_MEMORYTYPE_HOST   ? EVENT_MEMORY_PAGEABLE
-                     : end->memory == CU_MEMORYTYPE_DEVICE ? EVENT_MEMORY_DEVICE
-                                                           : ask_driver(end->address);
-    bool host = end->memory == CU_MEMORYTYPE_HOST || memory == EVENT_MEMORY_PAGEABLE ||
-                memory == EVENT_MEMORY_PINNED;
-    return (struct side){object.number, memory, host, object.kind};
-}
-
-static uint8_t host_of(const struct side *side)
-{
-    return side->memory == EVENT_MEMORY_PAGEABLE   ? EVENT_HOST_PAGEABLE
-           : side->kind == EVENT_OBJECT_REGISTERED ? EVENT_HOST_REGISTERED
-           : side->memory == EVENT_MEMORY_PINNED   ? EVENT_HOST_PINNED
-           : side->memory == EVENT_MEMORY_MANAGED  ? EVENT_HOST_MANAGED
-                                                   : 0;
-}
-
-struct event_copy copy_detail(struct copy_end from, struct copy_end to, uint64_t width_bytes,
-                              uint64_t height, uint64_t depth)
-{
-    const struct side source = side_of(&from), target = side_of(&to);
-    const bool rows = height > 1 || depth > 1;
-    struct event_copy copy = {
-        .bytes = width_bytes * height * depth,
-        .from = from.address,
-        .to = to.address,
-        .from_object = source.object,
-        .to_object = target.object,
-        .from_pitch = rows ? from.pitch : 0,
-        .to_pitch = rows ? to.pitch : 0,
-        .from_slice = depth > 1 ? from.slice : 0,
-        .to_slice = depth > 1 ? to.slice : 0,
-        .width_bytes = width_bytes,
-        .height = height,
-        .depth = depth,
-        .from_memory = source.memory,
-        .to_memory = target.memory,
-        .direction = source.host   ? target.host ? EVENT_HOST_TO_HOST : EVENT_HOST_TO_DEVICE
-                     : target.host ? EVENT_DEVICE_TO_HOST
-                                   : EVENT_DEVICE_TO_DEVICE,
-    };
-    if (first_use_on && copy.direction == EVENT_HOST_TO_DEVICE)
-        copy.host = host_of(&source);
-    else if (first_use_on && copy.direction == EVENT_DEVICE_TO_HOST)
-        copy.host = host_of(&target);
-    return copy;
-}
-
-// One end of a copy of a box: where in it the copy begins.
-static struct copy_end box_end(CUmemorytype type, const void *host, CUdeviceptr device,
-                               CUarray array, uint64_t pitch, uint64_t height, uint64_t x,
-                               uint64_t y, uint64_t z)
-{
-    struct copy_end end = {.pitch = pitch, .slice = pitch * height};
-    if (type == CU_MEMORYTYPE_ARRAY) {
-        end.array = array;
-        return end;
-    }
-    end.memory = type == CU_MEMORYTYPE_UNIFIED ? 0 : (uint8_t)type;
-    end.address = (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) +
-                  (z * height + y) * pitch + x;
-    return end;
-}
-
-#define BOX_END(copy, side)                                                     \
-    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device, \
-            (copy)->side##Array, (copy)->side##Pitch, (copy)->side##Height,     \
-            (copy)->side##XInBytes, (copy)->side##Y, (copy)->side##Z)
-#define PLANE_END(copy, side)                                                                     \
-    box_end((copy)->side##MemoryType, (copy)->side##Host, (copy)->side##Device,                   \
-            (copy)->side##Array, (copy)->side##Pitch, 0, (copy)->side##XInBytes, (copy)->side##Y, \
-            0)
-
-struct event_copy copy_detail_3d(const CUDA_MEMCPY3D *copy)
-{
-    return copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes, copy->Height,
-                       copy->Depth);
-}
-
-struct event_set set_detail(CUdeviceptr to, uint64_t pitch, uint32_t value, uint32_t value_bytes,
-                            uint64_t width, uint64_t height)
-{
-    struct object object;
-    if (!objects_find(&state.objects, OBJECTS_PARTS, to, &object))
-        objects_find(&state.objects, OBJECTS_MEMORY, to, &object);
-    return (struct event_set){.address = to,
-                              .object = object.number,
-                              .bytes = width * value_bytes * height,
-                              .pitch = height > 1 ? pitch : 0,
-                              .width_bytes = width * value_bytes,
-                              .height = height,
-                              .value = value,
-                              .value_bytes = value_bytes};
-}
+#include "memory.h"
 
 // --- Hooks of copies -----------------------------------------------------------------------------
 
@@ -250,8 +111,7 @@ LINE_ASYNC_OLD(cuMemcpyHtoAAsync,
 static void copies_plane(struct call *call, const CUDA_MEMCPY2D *copy)
 {
     if (copy)
-        copies(call, copy_detail(PLANE_END(copy, src), PLANE_END(copy, dst), copy->WidthInBytes,
-                                 copy->Height, 1));
+        copies(call, copy_detail_2d(copy));
 }
 
 static void copies_box(struct call *call, const CUDA_MEMCPY3D *copy)
@@ -283,10 +143,7 @@ static void copies_peer(struct call *call, struct event_copy copy, CUcontext to,
 static void copies_peer_box(struct call *call, const CUDA_MEMCPY3D_PEER *copy)
 {
     if (copy)
-        copies_peer(call,
-                    copy_detail(BOX_END(copy, src), BOX_END(copy, dst), copy->WidthInBytes,
-                                copy->Height, copy->Depth),
-                    copy->dstContext, copy->srcContext);
+        copies_peer(call, copy_detail_peer(copy), copy->dstContext, copy->srcContext);
 }
 
 HOOKED_BOTH(cuMemcpyPeer, _ptds,
@@ -424,7 +281,7 @@ static void sets(struct call *call, CUdeviceptr to, uint64_t pitch, uint32_t val
                  uint32_t value_bytes, uint64_t width, uint64_t height)
 {
     call->detail.set = set_detail(to, pitch, value, value_bytes, width, height);
-    if (call->how & HOOK_WAITS && is_on_device(side_of(&(struct copy_end){.address = to}).memory))
+    if (call->how & HOOK_WAITS && is_on_device(memory_at(to)))
         call->how &= (uint8_t)~HOOK_WAITS; // it does so only for memory that the host has, too
 }
 

@@ -15,146 +15,25 @@
 #include <link.h>
 #include <string.h>
 
+#include "inject/core/driver.h"
 #include "inject/core/state.h"
-#include "inject/guard/inner.h"
+#include "inject/guard/outer.h"
 #include "inject/guard/readers.h"
 #include "inject/util/entry.h"
-#include "inject/util/next.h"
 #include "plan/plan.h"
 
 // --- The table -----------------------------------------------------------------------------------
 
-#define HOOK(name, version, symbol, kind, how) \
-    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how), (void *)(uintptr_t)(symbol)},
-#define HOOK_BOTH(name, version, symbol, suffix, kind, how)                                     \
-    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how), (void *)(uintptr_t)(symbol)}, \
-        {#name,                                                                                 \
-         #symbol #suffix,                                                                       \
-         version,                                                                               \
-         true,                                                                                  \
-         EVENT_CALL_##kind,                                                                     \
-         HOW(how),                                                                              \
-         (void *)(uintptr_t)(symbol##suffix)},
-#define USED(symbol)     {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN, NULL},
-#define TOLD(name, kind) {#name, #name, 0, false, EVENT_CALL_##kind, HOOK_HIDDEN, NULL},
-#define HOW(how)         (how)
-#define ASYNC            HOOK_ASYNC
-#define WAITS            HOOK_WAITS
-#define TIMED            HOOK_TIMED
-#define HIDDEN           HOOK_HIDDEN
-#define UNSURE           HOOK_UNSURE
-const struct hook_row hook_rows[HOOK_ROWS] = {
+#define HOOK(name, version, symbol, kind, how) (void *)(uintptr_t)(symbol),
+#define HOOK_BOTH(name, version, symbol, suffix, kind, how) \
+    (void *)(uintptr_t)(symbol), (void *)(uintptr_t)(symbol##suffix),
+#define USED(symbol)
+#define TOLD(name, kind)
+static void *const wrappers[HOOK_COUNT] = {
 #include "inject/core/hooks.def"
 };
 
 enum { NEWEST_VERSION = 13000 }; // of CUDA, whose names the table knows all
-
-// --- The real functions --------------------------------------------------------------------------
-
-// Cached for good: any thread may write them, and all write the same.
-static struct {
-    void *_Atomic dlsym, *_Atomic dlvsym;
-    void *_Atomic driver; // handle of libcuda.so.1
-} doors;
-void *_Atomic door_found[HOOK_AND_USED_COUNT]; // not_in_driver: this driver has none
-
-void *door_next_dlsym(void)
-{
-    void *found = atomic_load_explicit(&doors.dlsym, memory_order_acquire);
-    if (!found) {
-        found = door_next("dlsym");
-        atomic_store_explicit(&doors.dlsym, found, memory_order_release);
-    }
-    return found;
-}
-
-static void *next_dlvsym(void)
-{
-    void *found = atomic_load_explicit(&doors.dlvsym, memory_order_acquire);
-    if (!found) {
-        found = door_next("dlvsym");
-        atomic_store_explicit(&doors.dlvsym, found, memory_order_release);
-    }
-    return found;
-}
-
-static void *next_symbol(void *handle, const char *name)
-{
-    return ((void *(*)(void *, const char *))door_next_dlsym())(handle, name);
-}
-
-// The driver where the program has loaded it. Never loads it. It is then kept, because addresses in
-// it are kept.
-static void *driver(void)
-{
-    void *handle = atomic_load_explicit(&doors.driver, memory_order_acquire);
-    if (!handle) {
-        handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-        if (handle)
-            atomic_store_explicit(&doors.driver, handle, memory_order_release);
-        else
-            (void)dlerror(); // ours, not the program's
-    }
-    return handle;
-}
-
-// Stands in for what this driver does not have.
-static CUresult not_in_driver(void)
-{
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-// The driver's; without a driver that of a library which the program has in its place. NULL: none.
-static void *find_real(enum hook hook)
-{
-    void *const none = (void *)(uintptr_t)not_in_driver;
-    void *real = atomic_load_explicit(&door_found[hook], memory_order_relaxed);
-    if (real)
-        return real == none ? NULL : real;
-    void *handle = driver();
-    real = next_symbol(handle ? handle : RTLD_NEXT, hook_rows[hook].symbol);
-    if (!real)
-        (void)dlerror(); // ours, not the program's
-    if (handle)          // else the driver may still come
-        atomic_store_explicit(&door_found[hook], real ? real : none, memory_order_relaxed);
-    return real;
-}
-
-void *door_find(enum hook hook)
-{
-    void *real = find_real(hook);
-    return real ? real : (void *)(uintptr_t)not_in_driver;
-}
-
-struct door_driver door_prepare(void)
-{
-    static const char simulated[] = "/lib/glint/sim/"; // a folder of its own
-    struct door_driver about = {0};
-    Dl_info file;
-    for (int i = 0; i < HOOK_AND_USED_COUNT; i++)
-        find_real((enum hook)i);
-    if (REAL(cuDriverGetVersion)(&about.version) != CUDA_SUCCESS)
-        about.version = 0;
-    about.simulated = dladdr(door_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
-                      strstr(file.dli_fname, simulated);
-    const void *table = NULL;
-    const CUuuid id = CUDAABI_SIM_ID;
-    if (about.simulated && REAL(cuGetExportTable)(&table, &id) == CUDA_SUCCESS && table &&
-        ((const struct cudaabi_sim *)table)->size_bytes >= sizeof(struct cudaabi_sim)) {
-        about.current = ((const struct cudaabi_sim *)table)->current;
-        about.at = ((const struct cudaabi_sim *)table)->at;
-    }
-    return about;
-}
-
-bool door_is_below(const void *address)
-{
-    struct dl_find_object found;
-    if (_dl_find_object((void *)(uintptr_t)address, &found) || !found.dlfo_link_map->l_name)
-        return false;
-    const char *name = found.dlfo_link_map->l_name;
-    return plan_is_below(name, strlen(name));
-}
 
 // --- dlsym, dlvsym -------------------------------------------------------------------------------
 
@@ -172,7 +51,7 @@ static enum hook hook_of_symbol(const char *symbol)
 static void *absent(void *handle, const char *name)
 {
     void *(*next)(void *, const char *, const char *) =
-        (void *(*)(void *, const char *, const char *))next_dlvsym();
+        (void *(*)(void *, const char *, const char *))door_next_dlvsym();
     return next(handle, name, "GLINT_NONE");
 }
 
@@ -204,21 +83,22 @@ static void *swap(void *handle, const char *name, void *found)
     if (mpi)
         return swap_mpi(handle, name, found, mpi);
     const enum hook hook = hook_of_symbol(name);
-    void *wrapper = hook_rows[hook].wrapper;
+    void *wrapper = wrappers[hook];
     if (found == wrapper)
-        return find_real(hook) ? found : absent(handle, name);
-    return state_wanted() && driver() && found == find_real(hook) ? wrapper : found;
+        return door_find_real(hook) ? found : absent(handle, name);
+    return state_wanted() && door_driver_handle() && found == door_find_real(hook) ? wrapper
+                                                                                   : found;
 }
 
 static void *plain_dlsym(void *handle, const char *name)
 {
-    return swap(handle, name, next_symbol(handle, name));
+    return swap(handle, name, door_next_symbol(handle, name));
 }
 
 static void *plain_dlvsym(void *handle, const char *name, const char *version)
 {
     void *(*next)(void *, const char *, const char *) =
-        (void *(*)(void *, const char *, const char *))next_dlvsym();
+        (void *(*)(void *, const char *, const char *))door_next_dlvsym();
     return swap(handle, name, next(handle, name, version));
 }
 
@@ -235,7 +115,7 @@ static int answer(void *handle, const char *name)
         return ANSWER_PASS;
     // By the program's own order of libraries this one comes first.
     if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
-        return find_real(hook_of_symbol(name)) ? ANSWER_PASS : ANSWER_ABSENT;
+        return door_find_real(hook_of_symbol(name)) ? ANSWER_PASS : ANSWER_ABSENT;
     return ANSWER_SWAP;
 }
 
@@ -258,7 +138,7 @@ void *door_choose_dlvsym(void *handle, const char *name)
 {
     int error = errno;
     void *next =
-        answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym : next_dlvsym();
+        answer(handle, name) == ANSWER_SWAP ? (void *)(uintptr_t)plain_dlvsym : door_next_dlvsym();
     errno = error;
     return next;
 }
@@ -273,21 +153,21 @@ ENTRY(dlvsym);
 static void *swap_proc(const char *name, void *found, int version, cuuint64_t flags)
 {
     const bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-    const struct hook_row *best = NULL;
+    int best = -1;
     for (int i = 0; i < HOOK_COUNT; i++) {
         const struct hook_row *row = &hook_rows[i];
         const bool named = strcmp(row->name, name) == 0;
         if (!named && strcmp(row->symbol, name) != 0)
             continue;
-        if (find_real((enum hook)i) == found)
-            return row->wrapper;
+        if (door_find_real((enum hook)i) == found)
+            return wrappers[i];
         // The form for the thread's own stream comes right after the other.
         if (named && row->version <= version && (per_thread || !row->per_thread))
-            best = row;
+            best = i;
     }
-    if (!best || version > NEWEST_VERSION)
+    if (best < 0 || version > NEWEST_VERSION)
         return found;
-    return best->wrapper;
+    return wrappers[best];
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)

@@ -2,13 +2,14 @@
 // Hooks of captures and graphs. What a launch of an executable graph does is told once, when it is
 // instantiated or changed (EVENT_GRAPH, EVENT_EDGES), as a list of nodes in an order that their
 // edges allow, and the edges; the launch then only names it.
-#include "inject/core/graph_nodes.h"
-#include "inject/uses/first_use.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/probe/probe.h"
+#include "inject/core/object_records.h"
+#include "inject/probe/graph.h"
+#include "inject/shadow/shadow.h"
+#include "inject/uses/first_use.h"
 
 // --- Executable graphs ---------------------------------------------------------------------------
 
@@ -83,9 +84,9 @@ static void instantiated(struct call *call, CUgraphExec exec, CUgraph handle, bo
     pthread_mutex_lock(&state.lock);
     const struct graph *before = updated ? graph_locked(exec) : NULL; // the thread's own meanwhile
     pthread_mutex_unlock(&state.lock);
-    if (state.probes && before)
+    if (probe_state && before)
         probe_exec_updated(call, exec, graph, before);
-    else if (state.probes)
+    else if (probe_state)
         probe_exec_made(call, exec, handle, graph);
     keep_handles(graph, before);
     pthread_mutex_lock(&state.lock);
@@ -131,7 +132,7 @@ static void changed_kernel(struct call *call, CUgraphExec exec, CUgraphNode hand
                            const CUDA_KERNEL_NODE_PARAMS *params)
 {
     const uint32_t index = changed(exec, handle, graph_kernel_node(params));
-    if (state.probes && index != NO_NODE)
+    if (probe_state && index != NO_NODE)
         probe_exec_set(call, exec, index, handle, params);
 }
 
@@ -146,7 +147,7 @@ static void enabled(CUgraphExec exec, CUgraphNode handle, bool on)
         tell_locked(graph);
     }
     pthread_mutex_unlock(&state.lock);
-    if (state.probes && index != NO_NODE)
+    if (probe_state && index != NO_NODE)
         probe_exec_enabled(exec, index, on);
 }
 
@@ -166,7 +167,7 @@ static void changed_child(struct call *call, CUgraphExec exec, CUgraphNode handl
         tell_locked(graph);
     }
     pthread_mutex_unlock(&state.lock);
-    if (state.probes && same)
+    if (probe_state && same)
         probe_exec_set_child(call, exec, index, handle, child, &fresh);
     graph_fini(&fresh);
 }
@@ -179,7 +180,7 @@ static void destroyed(struct call *call, CUgraphExec exec)
     struct graph *graph = graph_locked(exec);
     base_map_remove(&state.graphs, (uint64_t)(uintptr_t)exec);
     pthread_mutex_unlock(&state.lock);
-    if (state.probes)
+    if (probe_state)
         probe_exec_end(exec);
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         const struct node *node = &graph->nodes.items[i];
@@ -216,7 +217,7 @@ INSTANTIATES(cuGraphInstantiateWithParams_ptsz,
 
 static void updates(CUgraphExec exec)
 {
-    if (state.probes)
+    if (probe_state)
         probe_exec_leave(exec);
 }
 
@@ -381,7 +382,7 @@ static void launches(struct call *call, CUgraphExec exec)
                                : (struct event_graph){0};
     first_use_graph(call, graph);
     pthread_mutex_unlock(&state.lock);
-    if (state.probes)
+    if (probe_state)
         probe_exec_launch(call, exec);
 }
 
@@ -396,7 +397,7 @@ static void captures(const struct call *call)
 {
     atomic_fetch_add(&state.captures, 1);
     state_await_asking();
-    if (!state.probes || !call->stream)
+    if (!probe_state || !call->stream)
         return;
     shadow_stream_leave(call->stream);
     if (call->stream->context->legacy)

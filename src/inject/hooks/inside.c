@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "inject/guard/host_memory.h"
-#include "inject/guard/inner.h"
+#include "inject/guard/memory.h"
+#include "inject/guard/ranges.h"
 #include "inject/guard/readers.h"
+#include "inject/guard/signals.h"
 #include "inject/uses/clock_reads.h"
 #include "plan/plan.h"
 
@@ -61,9 +63,6 @@ static const struct inside inside = {
     .flight_free = use_flight_free,
     .flight_start = use_flight_start,
 };
-
-const struct outer_libc *_Atomic use_outer_libc;
-const struct outer_mpi *_Atomic use_outer_mpi;
 
 static bool is_asked(void)
 {

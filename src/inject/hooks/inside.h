@@ -16,20 +16,12 @@
 #include <stdint.h>
 
 #include "inject/guard/blocks.h"
+#include "inject/guard/flight.h"
+#include "inject/guard/outer.h"
+#include "inject/guard/system.h"
 #include "inject/stack/unwind.h"
 
 enum { INSIDE_VERSION = 1 };
-
-struct use_guard;
-struct use_flight;
-
-enum use_flight_kind {
-    USE_FLIGHT_NONE = 0,
-    USE_FLIGHT_ONCE,  // until its request is over
-    USE_FLIGHT_AGAIN, // the same of a persistent request, whenever that is started
-    USE_FLIGHT_LOOSE, // until a copy is made into it
-    USE_FLIGHT_GOOD,  // for good
-};
 
 // What libglint.so does for the others. All functions keep errno; any thread, also in a signal
 // handler.
@@ -84,20 +76,6 @@ struct inside {
     void (*flight_free)(uint64_t request);
     bool (*flight_start)(uint64_t request, void (*open)(uint64_t low, uint64_t high, void *context),
                          void *context);
-};
-
-// What libglint.so needs of the library that stands before the C library.
-struct outer_libc {
-    void (*free)(void *block); // its own, which the program calls
-    // The C library's.
-    int (*sigaction)(int number, const struct sigaction *action, struct sigaction *old);
-    int (*mask)(int how, const sigset_t *set, sigset_t *old);
-};
-
-// And of the one that stands before MPI, for dlsym().
-struct outer_mpi {
-    void *(*find)(const char *name); // its own that stands before the function; NULL: none does
-    void *(*next)(const char *name); // MPI's; NULL: there is none
 };
 
 // Exported by libglint.so. NULL: the version is another, or first uses are not asked for in this

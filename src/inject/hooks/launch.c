@@ -2,10 +2,10 @@
 // Hooks of launches, in all the forms that the driver has had, and of host functions.
 #include <string.h>
 
-#include "inject/core/call.h"
+#include "inject/core/kernels.h"
 #include "inject/correct/correct.h"
-#include "inject/correct/memory/back.h"
-#include "inject/probe/probe.h"
+#include "inject/correct/memory/uses.h"
+#include "inject/probe/launch.h"
 
 static void launches(struct call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
@@ -36,7 +36,7 @@ static void launches(struct call *call, CUfunction function, const unsigned grid
         if (!call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER))          \
             return REAL(symbol) args;                                            \
         before;                                                                  \
-        if (state.probes)                                                        \
+        if (probe_state)                                                         \
             probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
         if (correct_on)                                                          \
             correct_uses_launch(&call, f, (pointers), (extra));                  \
@@ -117,7 +117,7 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
                launches(&next, one->function, DIM(one->gridDimX, one->gridDimY, one->gridDimZ),
                         DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
                         EVENT_LAUNCH_COOPERATIVE);
-               if (state.probes)
+               if (probe_state)
                    probe_launch_passed(one->function, next.detail.launch.kernel);
                if (next.stream && result == CUDA_SUCCESS)
                    stream_program_work(next.stream);
@@ -144,7 +144,7 @@ static void launches_old(struct call *call, CUfunction function, unsigned width,
     kernel_shape(function, block, &shared_bytes);
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
     call->detail.launch.kernel = kernel;
-    if (state.probes)
+    if (probe_state)
         probe_launch_passed(function, kernel);
 }
 

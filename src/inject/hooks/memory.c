@@ -2,11 +2,11 @@
 // Hooks of memory: where objects begin and end. An object leaves the map before the driver frees
 // it, because another thread may be given its address at once; where the driver refuses, it is put
 // back.
-#include "inject/core/call.h"
+#include "memory.h"
 
 #include <string.h>
 
-#include "inject/shadow/shadow.h"
+#include "inject/core/object_records.h"
 
 // --- Beginning -----------------------------------------------------------------------------------
 
@@ -150,8 +150,7 @@ void memory_left(struct call *call, const struct object *object)
     object_end_parts(object->start, object->bytes, call->number);
     if (call->detail.alloc.object == object->number) {
         call->detail.alloc.ends = 1;
-        if (state.probes)
-            shadow_object_ended(object->number);
+        object_gone(object->number);
     } else {
         object_end(object, call->number,
                    call->stream && hook_rows[call->hook].kind == EVENT_CALL_FREE

@@ -7,11 +7,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-#include "inject/core/call.h"
-#include "inject/correct/correct.h"
-#include "inject/probe/probe.h"
+#include "inject/core/kernels.h"
+#include "inject/core/variables.h"
+#include "inject/correct/wait/print.h"
+#include "inject/probe/module.h"
+
+#include <xxhash.h>
 
 // --- Images --------------------------------------------------------------------------------------
 

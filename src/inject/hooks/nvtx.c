@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/core/object_records.h"
 #include "inject/core/parts.h"
 #include "inject/inject.h"
 

@@ -4,7 +4,11 @@
 // watched. None is recorded.
 #include <stdlib.h>
 
-#include "inject/probe/probe.h"
+#include "inject/core/kernels.h"
+#include "inject/probe/graph.h"
+#include "inject/probe/kernel.h"
+#include "inject/probe/module.h"
+#include "probed.h"
 
 // --- What is set on kernels ----------------------------------------------------------------------
 

@@ -4,8 +4,8 @@
 // goes elsewhere is one already, and the call that exports it says which.
 #include <stdlib.h>
 
-#include "inject/core/call.h"
-#include "inject/correct/correct.h"
+#include "inject/correct/wait/owed.h"
+#include "memory.h"
 
 // --- Virtual memory ------------------------------------------------------------------------------
 

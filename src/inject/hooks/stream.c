@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of streams, events, waiting, and work that is neither a copy nor a fill nor a launch.
-#include "inject/core/call.h"
+#include "inject/core/names.h"
 #include "inject/core/tail.h"
-#include "inject/correct/correct.h"
+#include "inject/correct/wait/owed.h"
+#include "inject/probe/probe.h"
 #include "inject/shadow/shadow.h"
 #include "inject/uses/first_use.h"
 
@@ -32,7 +33,7 @@ static void destroys(struct call *call, CUstream handle)
     stream_end(handle);
     if (state.timestamps && call->stream)
         gpu_time_collect(call->stream);
-    if (state.probes && call->stream)
+    if (probe_state && call->stream)
         shadow_stream_leave(call->stream);
 }
 
@@ -84,7 +85,7 @@ HOOKED_BOTH(
     {
         call_sync(&call, event_number(event), call.stream ? call.stream->number : 0,
                   event_record_number(event, false));
-        if (state.probes && call.stream && atomic_load(&state.captures))
+        if (probe_state && call.stream && atomic_load(&state.captures))
             shadow_stream_leave(call.stream);
     },
     {
@@ -167,7 +168,7 @@ HOOKED(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), (ms, star
 // What was done to objects is told of calls that work, beside what probes tell of launches.
 static bool tells_accesses(struct call *call)
 {
-    if (!state.probes || call->quiet || call->result != CUDA_SUCCESS ||
+    if (!probe_state || call->quiet || call->result != CUDA_SUCCESS ||
         call->flags & EVENT_CALL_CAPTURED)
         return false;
     if (!call->number)

@@ -5,6 +5,8 @@
 // another glint wrote is never found. A file is written under another name and renamed; what it
 // holds is believed only with its checksum. Whatever goes wrong, all is made anew as if there were
 // no cache.
+#include "cache.h"
+
 #define XXH_INLINE_ALL
 #include <fcntl.h>
 #include <limits.h>
@@ -17,9 +19,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "probe.h"
+
+#include <xxhash.h>
 
 enum {
     MOST_BYTES = 256 * 1024 * 1024, // of all files
@@ -62,8 +65,8 @@ void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned par
         uint64_t length;
         uint32_t facts, gpu, parts;
         char version[36];
-    } about = {.length = length, .facts = state.probes->facts, .gpu = gpu, .parts = parts};
-    const char *kernels = state.probes->expression;
+    } about = {.length = length, .facts = probe_state->facts, .gpu = gpu, .parts = parts};
+    const char *kernels = probe_state->expression;
     about.code = hash_code();
     about.text = XXH3_128bits(text, length);
     about.kernels = XXH3_128bits(kernels ? kernels : "", kernels ? strlen(kernels) : 0);
@@ -111,7 +114,7 @@ static bool make_folder(const char *path)
 
 static int open_folder(bool make)
 {
-    const char *path = state.probes->cache;
+    const char *path = probe_state->cache;
     if (!path || (make && !make_folder(path)))
         return -1;
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -7,10 +7,10 @@
 // has clusters, which the driver only accepts if they fit.
 //
 // How many blocks fit is asked of the driver once for each shape, and kept with the clone.
+#include "fit.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "probe.h"
 
 enum { KEPT_MOST = 64 }; // shapes of a clone; those of more are asked for each time
 

@@ -7,11 +7,16 @@
 // The driver knows an executable's nodes by those of the graph it was made of, so a graph is kept
 // until its last executable has ended. While the program changes an executable all at once, or has
 // its launch captured, the nodes are the program's own.
+#include "graph.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe.h"
+#include "fit.h"
+#include "inject/core/kernels.h"
+#include "inject/shadow/graph.h"
+#include "inject/shadow/model.h"
 
 #define NO_CHILD SIZE_MAX
 
@@ -70,20 +75,20 @@ static void *at(const struct base_map *map, const void *handle)
 
 static struct probe_exec *find(CUgraphExec handle)
 {
-    pthread_mutex_lock(&state.probes->lock);
-    struct probe_exec *exec = at(&state.probes->execs, handle);
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
+    struct probe_exec *exec = at(&probe_state->execs, handle);
+    pthread_mutex_unlock(&probe_state->lock);
     return exec;
 }
 
 static bool hold_graph_locked(CUgraph handle)
 {
-    struct probe_graph *graph = at(&state.probes->graphs, handle);
+    struct probe_graph *graph = at(&probe_state->graphs, handle);
     if (!graph) {
-        uint64_t *place = base_map_put(&state.probes->graphs, (uint64_t)(uintptr_t)handle, NULL);
+        uint64_t *place = base_map_put(&probe_state->graphs, (uint64_t)(uintptr_t)handle, NULL);
         graph = place ? calloc(1, sizeof(*graph)) : NULL;
         if (!graph) {
-            base_map_remove(&state.probes->graphs, (uint64_t)(uintptr_t)handle);
+            base_map_remove(&probe_state->graphs, (uint64_t)(uintptr_t)handle);
             return false;
         }
         *place = (uint64_t)(uintptr_t)graph;
@@ -95,26 +100,26 @@ static bool hold_graph_locked(CUgraph handle)
 static void drop_graph(CUgraph handle)
 {
     bool destroy = false;
-    pthread_mutex_lock(&state.probes->lock);
-    struct probe_graph *graph = at(&state.probes->graphs, handle);
+    pthread_mutex_lock(&probe_state->lock);
+    struct probe_graph *graph = at(&probe_state->graphs, handle);
     if (graph && --graph->execs == 0) {
         destroy = graph->destroyed;
-        base_map_remove(&state.probes->graphs, (uint64_t)(uintptr_t)handle);
+        base_map_remove(&probe_state->graphs, (uint64_t)(uintptr_t)handle);
         free(graph);
     }
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (destroy)
         REAL(cuGraphDestroy)(handle);
 }
 
 bool probe_graph_keep(CUgraph handle)
 {
-    pthread_mutex_lock(&state.probes->lock);
-    struct probe_graph *graph = at(&state.probes->graphs, handle);
+    pthread_mutex_lock(&probe_state->lock);
+    struct probe_graph *graph = at(&probe_state->graphs, handle);
     const bool keep = graph && !graph->destroyed;
     if (keep)
         graph->destroyed = true;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     return keep;
 }
 
@@ -222,7 +227,7 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         .roots = params->roots,
         .grid = {program->gridDimX, program->gridDimY, program->gridDimZ},
         .block = {program->blockDimX, program->blockDimY, program->blockDimZ},
-        .facts = state.probes->facts,
+        .facts = probe_state->facts,
     };
     struct shadow_ticket *ticket = shadow_begin_node(&about, params->context);
     struct probe_node *node = ticket ? base_array_push(&exec->nodes) : NULL;
@@ -367,14 +372,14 @@ static void exec_free(struct probe_exec *exec)
 
 static bool enter(struct probe_exec *exec)
 {
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     uint64_t *place =
         hold_graph_locked(exec->graph)
-            ? base_map_put(&state.probes->execs, (uint64_t)(uintptr_t)exec->handle, NULL)
+            ? base_map_put(&probe_state->execs, (uint64_t)(uintptr_t)exec->handle, NULL)
             : NULL;
     if (place)
         *place = (uint64_t)(uintptr_t)exec;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     return place != NULL;
 }
 
@@ -386,7 +391,7 @@ static void look_for_hidden(const struct graph *nodes)
         const struct node *node = &nodes->nodes.items[i];
         if (node->told.kind == EVENT_NODE_GRAPH && !node->children &&
             REAL(cuGraphChildGraphNodeGetGraph)(node->handle, &child) != CUDA_SUCCESS &&
-            !atomic_exchange(&state.probes->hidden, true))
+            !atomic_exchange(&probe_state->hidden, true))
             state_note(EVENT_WARNING, "the driver does not tell what some child graphs do: their "
                                       "kernels are not watched");
     }
@@ -430,10 +435,10 @@ void probe_exec_made(const struct call *call, CUgraphExec handle, CUgraph graph,
 
 void probe_exec_end(CUgraphExec handle)
 {
-    pthread_mutex_lock(&state.probes->lock);
-    struct probe_exec *exec = at(&state.probes->execs, handle);
-    base_map_remove(&state.probes->execs, (uint64_t)(uintptr_t)handle);
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
+    struct probe_exec *exec = at(&probe_state->execs, handle);
+    base_map_remove(&probe_state->execs, (uint64_t)(uintptr_t)handle);
+    pthread_mutex_unlock(&probe_state->lock);
     if (!exec)
         return;
     const CUgraph graph = exec->graph;
@@ -529,8 +534,8 @@ void probe_exec_enabled(CUgraphExec handle, uint32_t index, bool enabled)
 
 static struct probe_exec *exec_with(CUgraphNode handle, size_t *index)
 {
-    for (size_t e = 0; e < state.probes->execs.count; e++) {
-        const struct base_map_entry *entry = &state.probes->execs.entries[e];
+    for (size_t e = 0; e < probe_state->execs.count; e++) {
+        const struct base_map_entry *entry = &probe_state->execs.entries[e];
         struct probe_exec *exec = (struct probe_exec *)(uintptr_t)entry->value; // NOLINT
         for (*index = 0; !entry->removed && *index < exec->nodes.count; ++*index) {
             if (exec->nodes.items[*index].handle == handle)
@@ -546,9 +551,9 @@ void probe_graph_node_end(CUgraphNode handle)
     struct probe_exec *exec;
     do {
         size_t index;
-        pthread_mutex_lock(&state.probes->lock);
+        pthread_mutex_lock(&probe_state->lock);
         exec = exec_with(handle, &index);
-        pthread_mutex_unlock(&state.probes->lock);
+        pthread_mutex_unlock(&probe_state->lock);
         if (exec) {
             set(exec, &exec->nodes.items[index], false);
             forget(exec, index);

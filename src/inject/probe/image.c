@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which PTX of an image is rewritten, and what is loaded in the image's place: the text, or where
 // the driver links several parts, a wrapper like the program's with other parts in it.
+#include "image.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inject/util/code.h"
-#include "probe.h"
+#include "parts.h"
 
 enum {
     MOST_TEXT_BYTES = 256 * 1024 * 1024,

@@ -3,24 +3,16 @@
 // has in the current context, or in a part that is loaded there, so that functions and CUkernels,
 // of modules and of libraries, are served alike. What a program sets on a kernel its clone is given
 // before its next launch.
+#include "kernel.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe.h"
-
-bool probe_relax(CUstreamCaptureMode *mode)
-{
-    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    return atomic_load_explicit(&state.captures, memory_order_relaxed) &&
-           REAL(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
-}
-
-void probe_unrelax(bool relaxed, CUstreamCaptureMode *mode)
-{
-    if (relaxed)
-        REAL(cuThreadExchangeStreamCaptureMode)(mode);
-}
+#include "fit.h"
+#include "inject/core/kernels.h"
+#include "inject/shadow/malloc.h"
+#include "parts.h"
 
 // --- Kernels -------------------------------------------------------------------------------------
 
@@ -67,7 +59,7 @@ void probe_kernel_note(struct probe_kernel *kernel, const char *why)
     state_note(EVENT_WARNING, note);
 }
 
-struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
+void *probe_kernel_make(uint32_t module_number, const char *name)
 {
     struct probe_kernel *kernel = calloc(1, sizeof(*kernel));
     const char *reason = "glint has not seen how its module was loaded";
@@ -78,8 +70,8 @@ struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
     atomic_store(&kernel->users, 1);
     atomic_store(&kernel->cache_config, -1);
     atomic_store(&kernel->banks, -1);
-    pthread_mutex_lock(&state.probes->lock);
-    const uint64_t *place = base_map_get(&state.probes->modules, module_number);
+    pthread_mutex_lock(&probe_state->lock);
+    const uint64_t *place = base_map_get(&probe_state->modules, module_number);
     const struct probe_module *module =
         place ? (const struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
     const struct instrument_kernel *about = module ? find(module, name, &kernel->text) : NULL;
@@ -94,7 +86,7 @@ struct probe_kernel *probe_kernel_make(uint32_t module_number, const char *name)
     else if (module)
         reason = module->reason[0] ? module->reason : "the PTX of its module does not hold it";
     kernel->reason = reason ? probe_copy_text(reason) : NULL;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     return kernel;
 }
 
@@ -167,7 +159,7 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
     if (!number || atomic_load_explicit(&kernel->number, memory_order_relaxed) ||
         atomic_exchange(&kernel->number, number))
         return;
-    tell_probe(number, kernel->about ? state.probes->facts : 0, kernel->reason);
+    tell_probe(number, kernel->about ? probe_state->facts : 0, kernel->reason);
     for (uint32_t i = 0; kernel->about && i < kernel->about->site_count; i++)
         tell_site(&kernel->about->sites[i], number, i + 1);
 }
@@ -175,7 +167,7 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
 bool probe_kernel_chosen(struct probe_kernel *kernel)
 {
     return kernel->about && atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed) %
-                                    state.probes->sample ==
+                                    probe_state->sample ==
                                 0;
 }
 
@@ -271,13 +263,13 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     made->original = kernel_function(handle);
     atomic_store(&made->settings, UINT32_MAX);
     find_clone(kernel, made);
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     struct probe_clone *clone = known_clone(kernel, context); // another thread's, meanwhile
     if (!clone) {
         made->next = atomic_load(&kernel->clones);
         atomic_store_explicit(&kernel->clones, made, memory_order_release);
     }
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (clone) {
         free(made->params);
         free(made);
@@ -381,4 +373,9 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
             memcpy(&made->roots[i], packed + root->offset, sizeof(uint64_t));
     }
     return made;
+}
+
+struct probe_kernel *kernel_probe(const void *handle)
+{
+    return kernel_kept(handle, probe_kernel_make);
 }

@@ -3,11 +3,15 @@
 // and the launch context behind them. What the driver does not launch so is launched as the program
 // has it. Launches under capture are the program's own: what is captured becomes a graph, and
 // executable graphs are watched (graph.c).
+#include "launch.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe.h"
+#include "fit.h"
+#include "graph.h"
+#include "inject/shadow/shadow.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, where nothing waits
 
@@ -55,7 +59,7 @@ static void begin(struct probe_launch *launch, struct call *call, struct probe_k
             .roots = launch->params->roots,
             .grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
             .block = {shape->block[0], shape->block[1], shape->block[2]},
-            .facts = state.probes->facts,
+            .facts = probe_state->facts,
         };
         if (state.timestamps)
             gpu_time_prepare(call);
@@ -124,7 +128,7 @@ void probe_call_end(struct call *call)
     bool many = false;
     if (call->probe) {
         launched(call, call->probe);
-        many = atomic_fetch_add(&state.probes->launches, 1) % COLLECT_EACH == COLLECT_EACH - 1;
+        many = atomic_fetch_add(&probe_state->launches, 1) % COLLECT_EACH == COLLECT_EACH - 1;
     } else if (call->replays) {
         probe_exec_launched(call);
         many = true;

@@ -2,10 +2,10 @@
 // Code that is linked before it is loaded (cuLink*): PTX that goes in is rewritten, and what comes
 // out is known again when it is loaded. Where the driver does not link what was rewritten, the
 // program's own inputs are linked anew, so all of them are kept until the linker's end.
+#include "link.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "probe.h"
 
 struct input {
     CUjitInputType type;
@@ -48,9 +48,9 @@ static bool is_same(const struct probe_linked *linked, const unsigned char *imag
 
 bool probe_link_find(const void *image, struct probe_module *module)
 {
-    pthread_mutex_lock(&state.probes->lock);
-    struct probe_linked *linked = state.probes->linked;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
+    struct probe_linked *linked = probe_state->linked;
+    pthread_mutex_unlock(&probe_state->lock);
     while (linked && !is_same(linked, image)) // they stay
         linked = linked->next;
     for (size_t i = 0; linked && i < linked->made.text_count; i++)
@@ -70,21 +70,21 @@ static void came_out(struct probe_link *link, const void *image, size_t length)
     memcpy(linked->bytes, image, length);
     for (size_t i = 0; i < link->made.text_count; i++)
         probe_module_add(&linked->made, link->made.texts[i]);
-    pthread_mutex_lock(&state.probes->lock);
-    linked->next = state.probes->linked;
-    state.probes->linked = linked;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
+    linked->next = probe_state->linked;
+    probe_state->linked = linked;
+    pthread_mutex_unlock(&probe_state->lock);
 }
 
 // --- Inputs --------------------------------------------------------------------------------------
 
 static struct probe_link *find(CUlinkState handle)
 {
-    pthread_mutex_lock(&state.probes->lock);
-    const uint64_t *place = base_map_get(&state.probes->links, (uint64_t)(uintptr_t)handle);
+    pthread_mutex_lock(&probe_state->lock);
+    const uint64_t *place = base_map_get(&probe_state->links, (uint64_t)(uintptr_t)handle);
     struct probe_link *link =
         place ? (struct probe_link *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     return link;
 }
 
@@ -135,8 +135,8 @@ static CUresult add_text(struct probe_link *link, CUlinkState handle, struct pro
     return result;
 }
 
-static CUresult add_data(CUlinkState handle, CUjitInputType type, void *data, size_t size,
-                         const char *name, unsigned count, CUjit_option *options, void **values)
+CUresult probe_link_add_data(CUlinkState handle, CUjitInputType type, void *data, size_t size,
+                             const char *name, unsigned count, CUjit_option *options, void **values)
 {
     struct probe_link *link = find(handle);
     struct probe_text *text = link ? rewrite(type, data, size) : NULL;
@@ -147,8 +147,8 @@ static CUresult add_data(CUlinkState handle, CUjitInputType type, void *data, si
     return REAL(cuLinkAddData_v2)(handle, type, data, size, name, count, options, values);
 }
 
-static CUresult add_file(CUlinkState handle, CUjitInputType type, const char *path, unsigned count,
-                         CUjit_option *options, void **values)
+CUresult probe_link_add_file(CUlinkState handle, CUjitInputType type, const char *path,
+                             unsigned count, CUjit_option *options, void **values)
 {
     struct probe_link *link = find(handle);
     struct probe_text *text = NULL;
@@ -183,8 +183,8 @@ static void link_free(struct probe_link *link)
     free(link);
 }
 
-static CUresult created(CUresult result, const CUlinkState *handle, unsigned count,
-                        const CUjit_option *options, void **values)
+CUresult probe_link_created(CUresult result, const CUlinkState *handle, unsigned count,
+                            const CUjit_option *options, void **values)
 {
     struct probe_link *link = result == CUDA_SUCCESS ? calloc(1, sizeof(*link)) : NULL;
     if (!link)
@@ -192,11 +192,11 @@ static CUresult created(CUresult result, const CUlinkState *handle, unsigned cou
     link->option_count = count;
     link->options = copy_of(options, count * sizeof(*options));
     link->values = values;
-    pthread_mutex_lock(&state.probes->lock);
-    uint64_t *place = base_map_put(&state.probes->links, (uint64_t)(uintptr_t)*handle, NULL);
+    pthread_mutex_lock(&probe_state->lock);
+    uint64_t *place = base_map_put(&probe_state->links, (uint64_t)(uintptr_t)*handle, NULL);
     if (place)
         *place = (uint64_t)(uintptr_t)link;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (!place)
         link_free(link);
     return result;
@@ -225,7 +225,7 @@ static CUresult link_rewritten(CUlinkState handle, void **image, size_t *size)
     return REAL(cuLinkComplete)(handle, image, size);
 }
 
-static CUresult complete(CUlinkState handle, void **image, size_t *size)
+CUresult probe_link_complete(CUlinkState handle, void **image, size_t *size)
 {
     struct probe_link *link = find(handle);
     size_t length = 0;
@@ -239,47 +239,16 @@ static CUresult complete(CUlinkState handle, void **image, size_t *size)
     return result;
 }
 
-static CUresult destroy(CUlinkState handle)
+CUresult probe_link_destroy(CUlinkState handle)
 {
     struct probe_link *link = find(handle);
     if (!link)
         return REAL(cuLinkDestroy)(handle);
-    pthread_mutex_lock(&state.probes->lock);
-    base_map_remove(&state.probes->links, (uint64_t)(uintptr_t)handle);
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
+    base_map_remove(&probe_state->links, (uint64_t)(uintptr_t)handle);
+    pthread_mutex_unlock(&probe_state->lock);
     if (link->again)
         REAL(cuLinkDestroy)(link->again);
     link_free(link);
     return REAL(cuLinkDestroy)(handle);
 }
-
-// --- Hooks ---------------------------------------------------------------------------------------
-
-#define CREATES(symbol)                                                                       \
-    PROBED(symbol, (unsigned count, CUjit_option *options, void **values, CUlinkState *link), \
-           (count, options, values, link), true,                                              \
-           created(REAL(symbol)(count, options, values, link), link, count, options, values))
-CREATES(cuLinkCreate)
-CREATES(cuLinkCreate_v2)
-
-#define ADDS_DATA(symbol)                                                                     \
-    PROBED(symbol,                                                                            \
-           (CUlinkState link, CUjitInputType type, void *data, size_t size, const char *name, \
-            unsigned count, CUjit_option *options, void **values),                            \
-           (link, type, data, size, name, count, options, values), true,                      \
-           add_data(link, type, data, size, name, count, options, values))
-ADDS_DATA(cuLinkAddData)
-ADDS_DATA(cuLinkAddData_v2)
-
-#define ADDS_FILE(symbol)                                                            \
-    PROBED(symbol,                                                                   \
-           (CUlinkState link, CUjitInputType type, const char *path, unsigned count, \
-            CUjit_option *options, void **values),                                   \
-           (link, type, path, count, options, values), true,                         \
-           add_file(link, type, path, count, options, values))
-ADDS_FILE(cuLinkAddFile)
-ADDS_FILE(cuLinkAddFile_v2)
-
-PROBED(cuLinkComplete, (CUlinkState link, void **image, size_t *size), (link, image, size),
-       image != NULL, complete(link, image, size))
-PROBED(cuLinkDestroy, (CUlinkState link), (link), true, destroy(link))

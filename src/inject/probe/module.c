@@ -1,88 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of probes, and modules: the PTX of an image that is about to be loaded is rewritten
-// (image.c says which) and loaded in its place. Where anything is in the way, the program's
-// own image is loaded, and the reason is kept for when its kernels are launched.
+// Modules: the PTX of an image that is about to be loaded is rewritten (image.c says which) and
+// loaded in its place. Where anything is in the way, the program's own image is loaded, and the
+// reason is kept for when its kernels are launched.
+#include "module.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/util/plain_name.h"
-#include "probe.h"
+#include "cache.h"
+#include "image.h"
+#include "link.h"
+#include "parts.h"
 
 enum {
     MOST_REWRITE_BYTES = 1 << 30, // of memory while a text is rewritten
 };
-
-// --- What is asked for ---------------------------------------------------------------------------
-
-static uint64_t number_of(const char *variable, uint64_t otherwise)
-{
-    const char *text = getenv(variable);
-    char *end;
-    if (!text || !*text)
-        return otherwise;
-    const uint64_t number = strtoull(text, &end, 10);
-    return *end ? otherwise : number;
-}
 
 char *probe_copy_text(const char *text)
 {
     const size_t bytes = strlen(text) + 1;
     char *copy = malloc(bytes);
     return copy ? memcpy(copy, text, bytes) : NULL;
-}
-
-// False: there is such an expression, and it is none.
-static bool compile(struct probes *probes, const char *expression)
-{
-    char text[300], why[200];
-    if (!expression || !*expression)
-        return true;
-    const int code = regcomp(&probes->kernels, expression, REG_EXTENDED | REG_NOSUB);
-    probes->selects = code == 0;
-    if (!code)
-        return true;
-    regerror(code, &probes->kernels, why, sizeof(why));
-    snprintf(text, sizeof(text), "no kernel has probes: " EVENT_KERNELS_VARIABLE ": %s", why);
-    state_note(EVENT_ERROR, text);
-    return false;
-}
-
-void probe_start(void)
-{
-    const uint64_t facts = number_of(EVENT_PROBES_VARIABLE, 0) &
-                           (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS);
-    if (!facts)
-        return;
-    struct probes *probes = calloc(1, sizeof(*probes));
-    const uint64_t sample = number_of(EVENT_SAMPLE_VARIABLE, 1);
-    if (!probes) {
-        state_no_memory();
-        return;
-    }
-    probes->facts = (facts & EVENT_PROBE_OBJECTS ? INSTRUMENT_OBJECTS : 0) |
-                    (facts & EVENT_PROBE_ELEMENTS ? INSTRUMENT_ELEMENTS : 0) |
-                    (facts & EVENT_PROBE_COUNTS ? INSTRUMENT_COUNTS : 0);
-    probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
-    pthread_mutex_init(&probes->lock, NULL);
-    const char *expression = getenv(EVENT_KERNELS_VARIABLE);
-    probes->expression = expression ? probe_copy_text(expression) : NULL;
-    probes->cache = probe_cache_folder();
-    if (compile(probes, expression))
-        state.probes = probes;
-    else
-        free(probes);
-}
-
-bool probe_wants(const char *kernel)
-{
-    const struct probes *probes = state.probes;
-    char name[1024];
-    if (!probes->selects)
-        return true;
-    return regexec(&probes->kernels, kernel, 0, NULL, 0) == 0 ||
-           (plain_name(kernel, name, sizeof(name)) &&
-            regexec(&probes->kernels, name, 0, NULL, 0) == 0);
 }
 
 // --- Texts ---------------------------------------------------------------------------------------
@@ -95,7 +34,7 @@ static bool wants(void *user, const char *kernel)
 
 static struct probe_text *known_locked(const uint64_t key[2])
 {
-    struct probe_text *text = state.probes->texts;
+    struct probe_text *text = probe_state->texts;
     while (text && (text->key[0] != key[0] || text->key[1] != key[1]))
         text = text->next;
     return text;
@@ -125,7 +64,7 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
                                       unsigned gpu, unsigned parts, char *reason,
                                       size_t reason_bytes)
 {
-    const struct instrument_request request = {.facts = state.probes->facts,
+    const struct instrument_request request = {.facts = probe_state->facts,
                                                .wants = wants,
                                                .limit_bytes = MOST_REWRITE_BYTES,
                                                .parts = parts,
@@ -147,9 +86,9 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, u
 {
     uint64_t key[2];
     probe_cache_key(ptx, length, gpu, parts, key);
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     struct probe_text *text = known_locked(key);
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (text)
         return text;
     struct instrument_module *module = make(key, ptx, length, gpu, parts, reason, reason_bytes);
@@ -163,13 +102,13 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, u
     }
     made->module = module;
     memcpy(made->key, key, sizeof(made->key));
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     text = known_locked(key); // another thread's, meanwhile
     if (!text) {
-        made->next = state.probes->texts;
-        state.probes->texts = text = made;
+        made->next = probe_state->texts;
+        probe_state->texts = text = made;
     }
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (text != made) {
         instrument_destroy(made->module);
         free(made);
@@ -210,7 +149,7 @@ void probe_load_begin(struct probe_load *load, const struct call *call, const vo
     load->context = call->context;
     load->values = NULL;
     load->count = 0;
-    if (!state.probes || !(image || path))
+    if (!probe_state || !(image || path))
         return;
     load->module = calloc(1, sizeof(*load->module));
     if (!load->module) {
@@ -273,11 +212,11 @@ void probe_load_end(struct probe_load *load, uint32_t number)
     if (!load->module)
         return;
     probe_parts_end(load->parts, load->context);
-    pthread_mutex_lock(&state.probes->lock);
-    uint64_t *place = number ? base_map_put(&state.probes->modules, number, NULL) : NULL;
+    pthread_mutex_lock(&probe_state->lock);
+    uint64_t *place = number ? base_map_put(&probe_state->modules, number, NULL) : NULL;
     if (place)
         *place = (uint64_t)(uintptr_t)load->module;
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (!place)
         module_free(load->module);
     load->module = NULL;
@@ -285,7 +224,7 @@ void probe_load_end(struct probe_load *load, uint32_t number)
 
 static struct probe_module *find_locked(uint32_t number)
 {
-    const uint64_t *place = base_map_get(&state.probes->modules, number);
+    const uint64_t *place = base_map_get(&probe_state->modules, number);
     return place ? (struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
 }
 
@@ -301,19 +240,19 @@ static bool is_clone_of(const struct instrument_module *text, const char *name)
 bool probe_module_hides(uint32_t number, const char *kernel)
 {
     bool hides = false;
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     const struct probe_module *module = find_locked(number);
     for (size_t i = 0; module && !hides && i < module->text_count; i++)
         hides = is_clone_of(module->texts[i]->module, kernel);
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     return hides;
 }
 
 void probe_module_end(uint32_t number)
 {
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     struct probe_module *module = find_locked(number);
-    base_map_remove(&state.probes->modules, number);
-    pthread_mutex_unlock(&state.probes->lock);
+    base_map_remove(&probe_state->modules, number);
+    pthread_mutex_unlock(&probe_state->lock);
     module_free(module);
 }

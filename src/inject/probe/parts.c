@@ -4,14 +4,18 @@
 // each part is linked by itself, by threads that last as long as the program's module takes to be
 // loaded. What comes out is kept in the cache, and loaded in each context that launches a clone.
 // Where there is nothing of that kind, the driver compiles the part's text as it loads it.
+#include "parts.h"
+
 #define XXH_INLINE_ALL
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "probe.h"
+#include "cache.h"
+#include "image.h"
+
+#include <xxhash.h>
 
 enum { MOST_PARTS = 8 };
 
@@ -224,9 +228,9 @@ static CUresult load(const struct probe_text *text, uint32_t part, CUmodule *mod
 CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t context,
                             CUmodule *module)
 {
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     *module = known_locked(text, context, part);
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (*module)
         return CUDA_SUCCESS;
     struct probe_loaded *made = calloc(1, sizeof(*made));
@@ -236,13 +240,13 @@ CUresult probe_parts_module(struct probe_text *text, uint32_t part, uint32_t con
         return result;
     }
     *made = (struct probe_loaded){NULL, context, part, *module};
-    pthread_mutex_lock(&state.probes->lock);
+    pthread_mutex_lock(&probe_state->lock);
     const CUmodule other = known_locked(text, context, part); // another thread's, meanwhile
     if (!other) {
         made->next = text->loaded;
         text->loaded = made;
     }
-    pthread_mutex_unlock(&state.probes->lock);
+    pthread_mutex_unlock(&probe_state->lock);
     if (other) {
         REAL(cuModuleUnload)(*module);
         *module = other;

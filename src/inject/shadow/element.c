@@ -6,12 +6,16 @@
 // the first that is watched says, and 4 bytes at least. Where shadow memory for that does not fit,
 // objects get larger ones, in steps of eight times; where even that does not fit, launches that
 // need the object go unwatched.
+#include "element.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "map.h"
+#include "memory.h"
+#include "table.h"
 
 enum {
     SMALLEST_SHIFT = 2,

@@ -3,11 +3,19 @@
 // graph; each replay is a launch like others, with a ticket of its own in its stream's lane, and is
 // reduced behind the graph. What roots point into is looked up again at each replay: an object may
 // have taken the place of another at the same address.
+#include "graph.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "element.h"
+#include "inject/core/names.h"
 #include "inject/core/tail.h"
-#include "inner.h"
+#include "lane.h"
+#include "malloc.h"
+#include "memory.h"
+#include "reduce.h"
+#include "table.h"
 
 // Under shadow->lock, but for what is the same from the start.
 struct shadow_node {

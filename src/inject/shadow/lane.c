@@ -4,11 +4,18 @@
 // The memory of a lane is cleared between batches in the order of the stream, so one piece of it
 // serves however many launches are queued; what each batch lands in is pinned memory of its own,
 // which is there before the batch begins, so that no launch is watched in vain.
+#include "lane.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "element.h"
 #include "inject/core/tail.h"
-#include "inner.h"
+#include "malloc.h"
+#include "memory.h"
+#include "reduce.h"
+#include "table.h"
+#include "tell.h"
 
 enum {
     FLAGS_BYTES = 32 << 10, // of a lane

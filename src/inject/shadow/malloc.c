@@ -9,11 +9,14 @@
 // have. Where more happens, or a kernel that allocates cannot be watched, what follows would be
 // told of blocks that may be others by then: nothing is, and a note says so.
 #include "malloc.h"
-#include "inject/core/tail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "inject/core/tail.h"
+#include "malloc_tell.h"
+#include "memory.h"
 
 enum {
     CHUNK_BYTES = 4 << 20,  // that comes back at once

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels allocate, between the files shadow_malloc*.c: launches that may have to do
-// with it, and the blocks that there are. Clones keep the map of blocks on the device and say which
-// block they touched (instrument.h), so what is left to do here is to take it over in the order of
-// launches: who begins and ends which block, and what was done to it. All under shadow->lock.
+// Memory that kernels allocate: launches that may use it, and its blocks. Clones keep the map of
+// blocks on the device and say which block they touched (instrument.h). What is left to do here is
+// to take that over in the order of launches: which launch begins and ends which block, and what it
+// did to it. All under shadow->lock, except where a comment says otherwise.
 #ifndef GLINT_INJECT_SHADOW_MALLOC_H
 #define GLINT_INJECT_SHADOW_MALLOC_H
 
-#include "inner.h"
+#include "model.h"
 
 // Of a launch, by a pointer that it was given.
 struct shadow_malloc_use {
@@ -72,14 +72,38 @@ struct shadow_mallocs {
     size_t rest; // how many are told at the end
 };
 
-// All of a launch is here. False: not all of it is told, the recorder has to read first. There may
-// be many more blocks than records in the ring.
-bool shadow_malloc_tell(struct shadow *shadow, struct shadow_malloc_launch *launch);
-// No more launches will be told of: maps of the blocks that are left. Likewise.
-bool shadow_malloc_tell_rest(struct shadow *shadow);
-// They end with the call.
-void shadow_malloc_end_blocks(struct shadow_mallocs *mallocs, uint64_t call);
-// Says, once, that what kernels allocate is not told from here on, and because of which kernel.
+// --- Launches, with shadow->lock -----------------------------------------------------------------
+
+// A launch begins that may allocate or free memory, or touch what was allocated.
+void shadow_malloc_enter(struct shadow *shadow, struct shadow_ticket *ticket);
+// Makes the table, which is there by then in the order of the stream, say where the launch reports
+// such accesses; ticket NULL: it does not report them.
+bool shadow_malloc_point(struct shadow *shadow, const struct shadow_ticket *ticket, uint64_t table,
+                         struct stream *stream);
+// It was launched on the stream as the ticket's call, or never will be.
+void shadow_malloc_launched(struct shadow_ticket *ticket, CUstream stream, bool launched);
+// Nothing more will be reported of the launch but what is in its area.
+void shadow_malloc_told(struct shadow_ticket *ticket);
+// The kernel runs, but not as a launch that reports.
+void shadow_malloc_skipped(const struct shadow_ticket *ticket);
+// Records what has come and enqueues more. Returns true if all is recorded, or never will be. The
+// context is current.
+bool shadow_malloc_step(struct shadow *shadow);
+// No more launches come: the next steps record the blocks that are left. False: there are none.
+bool shadow_malloc_end(struct shadow *shadow);
+// The call has destroyed the context, and all blocks with it.
+void shadow_malloc_forget(struct shadow *shadow, uint64_t call);
+// Notes, once, that what kernels allocate is not recorded from here on, and because of which
+// kernel.
 void shadow_malloc_stop(struct shadow *shadow, const char *kernel, const char *why);
+
+// --- Without the lock ----------------------------------------------------------------------------
+
+// The launch read or wrote (EVENT_ACCESS_*) through a pointer that it was given and that points
+// into no object. False: it points to no block either. True: the block is found and recorded later.
+bool shadow_malloc_use(const struct shadow_ticket *ticket, uint64_t address, uint32_t flags);
+// A kernel that allocates or frees memory is about to run unwatched: what is known of that memory
+// does not hold any more.
+void shadow_heap_unwatched(struct context *context, const char *kernel);
 
 #endif

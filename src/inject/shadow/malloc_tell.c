@@ -2,13 +2,16 @@
 // Memory that kernels allocate, from what launches said of it to records: blocks begin and end as
 // objects, with the launches that allocated and freed them, and what launches did to them is summed
 // up here as the reduction does for other objects. Elements have 4 bytes.
+#include "malloc_tell.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inject/util/plain_name.h"
-#include "malloc.h"
+#include "memory.h"
+#include "tell.h"
 
 enum {
     ELEMENT_BYTES = 4,

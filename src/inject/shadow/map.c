@@ -2,10 +2,13 @@
 // Maps: which elements of an object some launch touched, and which more than one, told when the
 // object has ended or everything does. They come back chunk by chunk on glint's own stream, one
 // object after the other, and only what is not zero is told.
+#include "map.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "element.h"
+#include "memory.h"
 
 enum {
     CHUNK_BYTES = 256 << 10, // of a map, 8 elements each

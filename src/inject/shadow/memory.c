@@ -5,13 +5,14 @@
 // A block that is given back must have nothing in flight that uses it. It is cleared when it is
 // taken the next time, on a stream of glint's own, so that the program's streams do not come to
 // depend on one another by it: each waits only for that stream, which has nothing else to do.
+#include "memory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inject/core/tail.h"
-#include "inner.h"
 
 enum {
     SMALL_SLAB = 256 << 10,

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches at element level: their slots, and the reduction that runs behind each and writes one
 // record into pinned memory. See device/device.h for what it does.
+#include "reduce.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "element.h"
+#include "lane.h"
+#include "malloc.h"
+#include "memory.h"
+#include "table.h"
 
 bool shadow_reduce_load(struct shadow *shadow, bool counts)
 {

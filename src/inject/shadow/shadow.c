@@ -8,8 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "element.h"
+#include "graph.h"
+#include "inject/core/names.h"
 #include "inject/core/tail.h"
-#include "inner.h"
+#include "lane.h"
+#include "malloc.h"
+#include "map.h"
+#include "memory.h"
+#include "reduce.h"
+#include "table.h"
+#include "tell.h"
 
 enum {
     SETTLED_MOST = 64,        // launches that wait to be told though nothing of them comes back

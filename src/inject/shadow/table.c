@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of objects, in which probes look up addresses that come from no root. A table is made when
 // a launch needs one and the objects have changed since the last; launches in flight keep theirs.
+#include "table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "memory.h"
 
 struct instrument_slot shadow_slot(const struct objects_piece *piece, uint32_t shift)
 {

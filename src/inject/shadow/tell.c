@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what probes wrote to records: what several roots and entries of a table say of one object is
 // joined, and each object that a launch touched is told once, in the order of their numbers.
+#include "tell.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "element.h"
+#include "malloc.h"
+#include "memory.h"
+#include "reduce.h"
 
 struct told { // of one object, by one root, job or entry
     uint64_t object;

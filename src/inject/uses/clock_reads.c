@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "first_use.h"
-#include "inject/correct/correct.h"
+#include "inject/core/names.h"
 
 enum { MOST_WAITS = 8 }; // in a row: of more, the last ones are told
 
@@ -63,9 +63,9 @@ void clock_reads_now(const void *caller)
     const int error = errno;
     if (first_use_on)
         tell_waits();
-    if (correct_on && reads.left_out) {
+    if (reads.left_out) {
         reads.left_out = false;
-        correct_pay();
+        layers_clock_read();
     }
     errno = error;
 }

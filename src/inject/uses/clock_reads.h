@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of the host's clock behind a wait for the GPU: the wait bounds a time that the program
-// measures, so it is needed for itself, whatever becomes of its data. In a recording that is told
-// (EVENT_USE_CLOCK); in a corrected run, waits that the thread has left out are made up for first.
+// Reads of the host's clock after a wait for the GPU. The wait then bounds a time that the program
+// measures, so it is needed even if nobody uses its data. A recording says so (EVENT_USE_CLOCK); a
+// corrected run first makes up for waits that the thread has left out.
 #ifndef GLINT_INJECT_USES_CLOCK_READS_H
 #define GLINT_INJECT_USES_CLOCK_READS_H
 
 #include "inject/core/call.h"
 
-// At the end of a call of the thread: `waits` it has waited for the GPU, or would have.
+// At the end of a call of the thread. waits: it has waited for the GPU.
 void clock_reads_call(const struct call *call, bool waits);
-// A wait of the thread's was left out.
+// A wait of the thread was left out.
 void clock_reads_left_out(void);
 
-// The thread is about to read a clock, for who has that return address; errno stays. Any thread,
-// also in a signal handler.
+// The thread is about to read a clock, for the function with that return address. Keeps errno. Any
+// thread, also in a signal handler.
 void clock_reads_now(const void *caller);
 
 #endif

@@ -6,14 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "clock_reads.h"
+#include "hash.h"
 #include "inject/core/graph_nodes.h"
-#include "inject/guard/host_memory.h"
-#include "inject/guard/inner.h"
+#include "inject/guard/flight.h"
+#include "inject/guard/memory.h"
+#include "inject/guard/outer.h"
 #include "inject/guard/readers.h"
+#include "inject/guard/signals.h"
+#include "inject/guard/system.h"
+#include "managed.h"
 #include "plan/plan.h"
 
 bool first_use_on;
@@ -32,46 +35,20 @@ static struct {
 
 // --- Beginning and end ---------------------------------------------------------------------------
 
-bool use_devices_have(CUdevice_attribute which)
+static bool start(const struct door_driver *driver)
 {
-    int count = 0, value = 0;
-    bool any = false;
-    if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
-        return false;
-    for (int i = 0; i < count; i++)
-        any |= REAL(cuDeviceGetAttribute)(&value, which, i) == CUDA_SUCCESS && value;
-    return any;
-}
-
-void first_use_start(const struct door_driver *driver)
-{
-    if (state.generation > 1)
-        first_use_forked();
+    (void)driver;
     memset(&watch, 0, sizeof(watch));
     use_managed_start();
-    use_driver_asks = driver->at;
     use_hash_start();
-    host_start();
     const char *plan = getenv(PLAN_VARIABLE); // pages are closed for one reason at a time
     first_use_on = use_is_asked() && !(plan && *plan);
-}
-
-// The lock may have been another thread's, which is not here; what was closed is closed here too.
-void first_use_forked(void)
-{
-    for (EACH_USE_RANGE(range)) {
-        if (range->state == USE_ARMED)
-            use_system(SYS_mprotect, (long)range->low, (long)(range->high - range->low),
-                       PROT_READ | PROT_WRITE, 0);
-    }
-    memset(&use_table, 0, offsetof(struct use_table, low));
-    inject_thread.tracking = false;
-    use_flight_forked();
-    use_signals_forked();
+    state.host_ends = first_use_on;
+    return first_use_on;
 }
 
 // Nothing that is unused by now will be used.
-void first_use_finish(void)
+static void ended(void)
 {
     if (!first_use_on)
         return;
@@ -92,9 +69,9 @@ bool use_is_possible(void)
     if (!watch.taken) {
         watch.taken = true;
         use_memory_start();
-        watch.pageable_access = use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        watch.pageable_access = door_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         watch.host_tables =
-            use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+            door_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
         use_table.since_ns = now_ns();
         use_libraries_changed();
         why = use_find_obstacle();
@@ -247,7 +224,7 @@ static bool has_held(void)
     return use_has_managed() || watch.pageable_access;
 }
 
-void first_use_before_slowly(struct call *call)
+static void before(struct call *call)
 {
     if (call->flags & EVENT_CALL_CAPTURED)
         return;
@@ -265,13 +242,13 @@ void first_use_before_slowly(struct call *call)
     const bool armed = atomic_load_explicit(&use_table.armed, memory_order_relaxed);
     const bool busy = armed || atomic_load_explicit(&use_table.pending, memory_order_relaxed);
     if (call->kind == EVENT_CALL_COPY) {
-        const bool before = use_hash_wants_before(call);
+        const bool hashes = use_hash_wants_before(call);
         if (is_host(copy->to_memory) || (armed && is_host(copy->from_memory))) {
             use_lock();
             copies(call, copy, 0);
             use_unlock();
         }
-        if (before)
+        if (hashes)
             use_hash_before(call);
     } else if (call->kind == EVENT_CALL_SYNC) {
         use_hash_sync(call);
@@ -396,16 +373,7 @@ static bool covers(const struct call *call, const struct use_range *range)
            range->stream_count && !(range->streams[0].stream->flags & EVENT_STREAM_NON_BLOCKING);
 }
 
-// Closing pages may take this share of the program's time, beside what is always granted.
-enum { GRANTED_NS = 50000000, SHARE = 8 };
-
-bool use_is_too_slow(void)
-{
-    return !use_table.all &&
-           use_table.spent_ns > GRANTED_NS + (now_ns() - use_table.since_ns) / SHARE;
-}
-
-void use_make_safe(const struct call *call, struct use_range *range)
+static void make_safe(const struct call *call, struct use_range *range)
 {
     range->about.sync = call->number;
     range->sync_path = call->stack;
@@ -435,7 +403,7 @@ static void make_all_safe(const struct call *call)
 {
     for (EACH_USE_RANGE(range)) {
         if (range->state == USE_PENDING && covers(call, range))
-            use_make_safe(call, range);
+            make_safe(call, range);
     }
 }
 
@@ -464,7 +432,7 @@ static void drop_failed(const struct call *call)
     }
 }
 
-void first_use_after_slowly(struct call *call)
+static void after(struct call *call)
 {
     if (call->submits) {
         atomic_fetch_sub(&use_table.submitting, 1);
@@ -515,3 +483,24 @@ void first_use_batch(const struct call *call, const struct event_copy *copy)
                                                  .object = copy->to_object, .address = copy->to,
                                                  .bytes = copy->bytes, .kind = EVENT_USE_UNKNOWN});
 }
+
+// --- The layer -----------------------------------------------------------------------------------
+
+// Notes why.
+static void gave_up(void)
+{
+    if (!first_use_on)
+        return;
+    use_lock();
+    use_is_possible();
+    use_unlock();
+}
+
+const struct inject_layer uses_layer = {
+    .name = "first uses",
+    .start = start,
+    .before = before,
+    .after = after,
+    .gave_up = gave_up,
+    .ended = ended,
+};

@@ -13,9 +13,13 @@
 // from there is the program's affair.
 //
 // A hash is no use by the program: pages that are closed are opened and closed again.
+#include "hash.h"
+
 #include <string.h>
 
-#include "inject/guard/inner.h"
+#include "inject/guard/fault.h"
+#include "inject/guard/memory.h"
+#include "inject/guard/system.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

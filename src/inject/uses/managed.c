@@ -2,15 +2,16 @@
 // Managed memory. It is never closed: it holds whatever the program puts beside results (names that
 // it gives to the system, locks, counters). So once kernels may have written there, nobody sees
 // what the program uses of it behind a call that waits, and that is reported.
+#include "managed.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/guard/inner.h"
+#include "inject/guard/ranges.h"
 
 enum { MOST = 256 };
 
 static struct {
-    _Atomic bool any;      // there was such memory
     _Atomic bool launched; // since it was looked at last
     uint64_t changes; // of the objects, when these were listed; with the table's lock, as those
     size_t count;
@@ -22,14 +23,9 @@ void use_managed_start(void)
     memset(&managed, 0, sizeof(managed));
 }
 
-void first_use_managed(void)
-{
-    atomic_store_explicit(&managed.any, true, memory_order_relaxed);
-}
-
 bool use_has_managed(void)
 {
-    return atomic_load_explicit(&managed.any, memory_order_relaxed);
+    return atomic_load_explicit(&state.managed_made, memory_order_relaxed);
 }
 
 void use_managed_launched(void)
@@ -91,7 +87,7 @@ bool use_is_all_idle(const struct call *call)
 // While the GPU still has work, a later call that waits makes more of it safe.
 void use_managed_sync(const struct call *call, bool idle)
 {
-    if (!atomic_load(&managed.any) ||
+    if (!atomic_load(&state.managed_made) ||
         !(idle ? atomic_exchange(&managed.launched, false) : atomic_load(&managed.launched)))
         return;
     list();

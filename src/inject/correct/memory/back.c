@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/correct/correct.h"
+#include "inject/correct/wait/owed.h"
 #include "pieces.h"
 #include "pool.h"
 
@@ -66,7 +66,7 @@ static uint64_t native_bytes(const struct backing *backing)
 // No other memory is near an object's: so a pointer that is near one is not meant for another.
 static uint64_t guard_bytes(void)
 {
-    return pieces.granularity;
+    return correct_pieces.granularity;
 }
 
 static void free_addresses(uint64_t address, uint64_t size_bytes)
@@ -80,7 +80,7 @@ static void free_addresses(uint64_t address, uint64_t size_bytes)
 static void count_peaks(void)
 {
     const int64_t now =
-        (int64_t)(backs.total_bytes + pieces.spare_asked_bytes + correct_pool_kept()) -
+        (int64_t)(backs.total_bytes + correct_pieces.spare_asked_bytes + correct_pool_kept()) -
         backs.saved_bytes;
     correct_count(NULL, EVENT_CORRECTION_PEAK_BYTES, now > 0 ? (uint64_t)now : 0);
     correct_count(NULL, EVENT_CORRECTION_NATIVE_PEAK_BYTES, backs.total_bytes);
@@ -121,13 +121,13 @@ static void place(struct backing *backing, enum where where)
 int64_t correct_back_more_bytes(uint32_t device)
 {
     int64_t more = 0;
-    if (!atomic_load(&backs.live) && !pieces.spare_count)
+    if (!atomic_load(&backs.live) && !correct_pieces.spare_count)
         return 0;
     pthread_mutex_lock(&backs.lock);
-    if ((uint32_t)pieces.device + 1 == device) {
+    if ((uint32_t)correct_pieces.device + 1 == device) {
         struct base_intervals_walk walk;
         const struct base_interval *it = base_intervals_first(&backs.at, &walk);
-        more = (int64_t)pieces.spare_bytes;
+        more = (int64_t)correct_pieces.spare_bytes;
         for (; it; it = base_intervals_next(&walk)) {
             const struct backing *backing = backing_at(it);
             more += backing->where == ON_DEVICE ? (int64_t)backing->size_bytes : 0;
@@ -144,22 +144,22 @@ int64_t correct_back_more_bytes(uint32_t device)
 static bool move(struct backing *backing, enum where where)
 {
     CUmemGenericAllocationHandle handle, old = backing->handle;
-    if (pieces_create(backing->size_bytes, where == ON_HOST, &handle) != CUDA_SUCCESS)
+    if (correct_pieces_create(backing->size_bytes, where == ON_HOST, &handle) != CUDA_SUCCESS)
         return false;
-    if (!pieces_copy(backing->address, backing->bytes, backing->size_bytes, handle)) {
+    if (!correct_pieces_copy(backing->address, backing->bytes, backing->size_bytes, handle)) {
         REAL(cuMemRelease)(handle);
         return false;
     }
     REAL(cuMemUnmap)(backing->address, backing->size_bytes);
-    if (pieces_map(backing->address, backing->size_bytes, handle) != CUDA_SUCCESS) {
+    if (correct_pieces_map(backing->address, backing->size_bytes, handle) != CUDA_SUCCESS) {
         // The old one was mapped just now, and nothing has changed since.
-        pieces_map(backing->address, backing->size_bytes, old);
+        correct_pieces_map(backing->address, backing->size_bytes, old);
         REAL(cuMemRelease)(handle);
         return false;
     }
     backing->handle = handle;
     if (where == ON_HOST)
-        pieces_spare(backing->size_bytes, backing->bytes, old);
+        correct_pieces_spare(backing->size_bytes, backing->bytes, old);
     else
         REAL(cuMemRelease)(old);
     place(backing, where);
@@ -170,7 +170,7 @@ static bool move(struct backing *backing, enum where where)
 // either.
 static bool can_move(struct context *context)
 {
-    return !backs.flying && pieces_can_move(context);
+    return !backs.flying && correct_pieces_can_move(context);
 }
 
 static struct backing *next_over(const struct context *context, uint64_t after)
@@ -190,7 +190,7 @@ static struct backing *next_over(const struct context *context, uint64_t after)
 static uint64_t send_away(struct context *context, uint64_t wanted_bytes)
 {
     uint64_t gone_bytes = 0;
-    struct backing *backing = pieces.can_leave ? next_over(context, 0) : NULL;
+    struct backing *backing = correct_pieces.can_leave ? next_over(context, 0) : NULL;
     if (!backing || !can_move(context))
         return 0;
     for (; backing && gone_bytes < wanted_bytes; backing = next_over(context, backing->address)) {
@@ -209,19 +209,19 @@ static uint64_t send_away(struct context *context, uint64_t wanted_bytes)
 static CUresult create(struct context *context, uint64_t size_bytes,
                        CUmemGenericAllocationHandle *handle)
 {
-    if (pieces_take(size_bytes, handle))
+    if (correct_pieces_take(size_bytes, handle))
         return CUDA_SUCCESS;
     send_away(context, size_bytes);
-    if (pieces_take(size_bytes, handle))
+    if (correct_pieces_take(size_bytes, handle))
         return CUDA_SUCCESS;
-    pieces_release();
-    CUresult result = pieces_create(size_bytes, false, handle);
+    correct_pieces_release();
+    CUresult result = correct_pieces_create(size_bytes, false, handle);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && send_away(context, UINT64_MAX)) {
-        pieces_release();
-        result = pieces_create(size_bytes, false, handle);
+        correct_pieces_release();
+        result = correct_pieces_create(size_bytes, false, handle);
     }
     if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_pool_give_back())
-        result = pieces_create(size_bytes, false, handle);
+        result = correct_pieces_create(size_bytes, false, handle);
     return result;
 }
 
@@ -239,14 +239,14 @@ static void back(struct call *call, struct backing *backing)
     CUmemGenericAllocationHandle handle;
     enum where where = ON_DEVICE;
     CUresult result = create(call->current, backing->size_bytes, &handle);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && pieces.has_host) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && correct_pieces.has_host) {
         // Whole granularities are more than the program natively has: the host has the rest.
         where = ON_HOST;
         backing->stays = true;
-        result = pieces_create(backing->size_bytes, true, &handle);
+        result = correct_pieces_create(backing->size_bytes, true, &handle);
     }
     if (result == CUDA_SUCCESS) {
-        result = pieces_map(backing->address, backing->size_bytes, handle);
+        result = correct_pieces_map(backing->address, backing->size_bytes, handle);
         if (result != CUDA_SUCCESS)
             REAL(cuMemRelease)(handle);
     }
@@ -339,7 +339,7 @@ void correct_back_stay(uint64_t address)
 
 void correct_back_stay_all(void)
 {
-    pieces.can_leave = false;
+    correct_pieces.can_leave = false;
 }
 
 void correct_back_seen(const struct plan_row *last_use)
@@ -416,9 +416,9 @@ bool correct_back_allocates(const struct plan_row *row, CUdeviceptr *address, si
     if (!address || !call->current || atomic_load(&state.captures))
         return false;
     pthread_mutex_lock(&backs.lock);
-    const bool fit =
-        !correct_is_off() && pieces_prepare() && bytes >= LEAST_GRANULARITIES * pieces.granularity;
-    const uint64_t granularity = pieces.granularity;
+    const bool fit = !correct_is_off() && correct_pieces_prepare() &&
+                     bytes >= LEAST_GRANULARITIES * correct_pieces.granularity;
+    const uint64_t granularity = correct_pieces.granularity;
     pthread_mutex_unlock(&backs.lock);
     if (!fit) {
         correct_count(row, EVENT_CORRECTION_LEFT, 1);
@@ -468,9 +468,9 @@ bool correct_back_makes_room(size_t bytes)
     const struct call *call = correct_call();
     if (!call->current || !correct_back_lock())
         return true;
-    if (bytes >= LEAST_GRANULARITIES * pieces.granularity) {
+    if (bytes >= LEAST_GRANULARITIES * correct_pieces.granularity) {
         send_away(call->current, bytes);
-        pieces_release();
+        correct_pieces_release();
     }
     // The driver is asked again when what it had may have become little.
     backs.left_bytes -= (int64_t)bytes;
@@ -482,14 +482,14 @@ bool correct_back_makes_room(size_t bytes)
 bool correct_back_give_back(void)
 {
     const struct call *call = correct_call();
-    if (!pieces.granularity || !call)
+    if (!correct_pieces.granularity || !call)
         return false;
     pthread_mutex_lock(&backs.lock);
     // The call that lacks memory is with the driver no longer.
     backs.flying -= call->flies;
-    const bool any = send_away(call->current, UINT64_MAX) || pieces.spare_count;
+    const bool any = send_away(call->current, UINT64_MAX) || correct_pieces.spare_count;
     backs.flying += call->flies;
-    pieces_release();
+    correct_pieces_release();
     count_peaks();
     pthread_mutex_unlock(&backs.lock);
     return any;
@@ -537,7 +537,7 @@ static void drop(struct backing *backing)
     if (backing->where != NOWHERE)
         REAL(cuMemUnmap)(backing->address, backing->size_bytes);
     if (backing->where == ON_DEVICE)
-        pieces_spare(backing->size_bytes, backing->bytes, backing->handle);
+        correct_pieces_spare(backing->size_bytes, backing->bytes, backing->handle);
     else if (backing->where == ON_HOST)
         REAL(cuMemRelease)(backing->handle);
     free_addresses(backing->address, backing->size_bytes);
@@ -619,14 +619,14 @@ void correct_back_end(void)
 void correct_back_start(void)
 {
     memset(&backs, 0, sizeof(backs));
-    memset(&pieces, 0, sizeof(pieces));
+    memset(&correct_pieces, 0, sizeof(correct_pieces));
     pthread_mutex_init(&backs.lock, NULL);
     find_wanting();
 }
 
 void correct_back_context_gone(const struct context *context)
 {
-    if (!pieces.granularity)
+    if (!correct_pieces.granularity)
         return;
     pthread_mutex_lock(&backs.lock);
     struct base_interval *it = base_intervals_after(&backs.at, 0);
@@ -637,8 +637,8 @@ void correct_back_context_gone(const struct context *context)
             drop(backing);
         it = base_intervals_after(&backs.at, at);
     }
-    if (pieces.of_stream == context)
-        pieces.of_stream = NULL;
-    pieces_release();
+    if (correct_pieces.of_stream == context)
+        correct_pieces.of_stream = NULL;
+    correct_pieces_release();
     pthread_mutex_unlock(&backs.lock);
 }

@@ -58,10 +58,7 @@ void correct_back_stay_all(void);         // and so has all else
 void correct_back_seen(const struct plan_row *last_use);
 void correct_back_flies(struct call *call);
 
-// uses.c.
-void correct_uses_start(void);
-void correct_uses_before(struct call *call);
-void correct_uses_launch(struct call *call, CUfunction function, void **params, void **extra);
+// After every call's driver function.
 void correct_back_after(struct call *call);
 
 #endif

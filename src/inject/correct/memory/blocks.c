@@ -8,15 +8,15 @@
 
 static uint64_t class_of(uint64_t bytes)
 {
-    return (bytes + BLOCK_CLASS_BYTES - 1) / BLOCK_CLASS_BYTES;
+    return (bytes + CORRECT_BLOCK_CLASS_BYTES - 1) / CORRECT_BLOCK_CLASS_BYTES;
 }
 
-static struct block *block_at(const struct base_interval *found)
+static struct correct_block *block_at(const struct base_interval *found)
 {
-    return found ? (struct block *)(uintptr_t)found->value : NULL; // NOLINT
+    return found ? (struct correct_block *)(uintptr_t)found->value : NULL; // NOLINT
 }
 
-void blocks_fini(struct blocks *blocks)
+void correct_blocks_fini(struct correct_blocks *blocks)
 {
     struct base_intervals_walk walk;
     struct base_interval *it = base_intervals_first(&blocks->at, &walk);
@@ -24,19 +24,20 @@ void blocks_fini(struct blocks *blocks)
         free(block_at(it));
     base_intervals_fini(&blocks->at);
     base_intervals_fini(&blocks->classes);
-    *blocks = (struct blocks){0};
+    *blocks = (struct correct_blocks){0};
 }
 
-static void used(struct blocks *blocks, uint64_t bytes)
+static void used(struct correct_blocks *blocks, uint64_t bytes)
 {
     blocks->used_bytes += bytes;
     if (blocks->used_bytes > blocks->peak_bytes)
         blocks->peak_bytes = blocks->used_bytes;
 }
 
-struct block *blocks_add(struct blocks *blocks, uint64_t address, uint64_t bytes)
+struct correct_block *correct_blocks_add(struct correct_blocks *blocks, uint64_t address,
+                                         uint64_t bytes)
 {
-    struct block *block = calloc(1, sizeof(*block));
+    struct correct_block *block = calloc(1, sizeof(*block));
     if (!block || base_intervals_insert(&blocks->at, address, bytes, (uint64_t)(uintptr_t)block,
                                         NULL) != BASE_OK) {
         free(block);
@@ -48,19 +49,19 @@ struct block *blocks_add(struct blocks *blocks, uint64_t address, uint64_t bytes
     return block;
 }
 
-struct block *blocks_find(const struct blocks *blocks, uint64_t address)
+struct correct_block *correct_blocks_find(const struct correct_blocks *blocks, uint64_t address)
 {
     return block_at(base_intervals_find(&blocks->at, address));
 }
 
 // --- Kept ones -----------------------------------------------------------------------------------
 
-bool blocks_keep(struct blocks *blocks, struct block *block)
+bool correct_blocks_keep(struct correct_blocks *blocks, struct correct_block *block)
 {
     const uint64_t class = class_of(block->bytes);
     struct base_interval *place = base_intervals_find(&blocks->classes, class);
     if (place) {
-        struct block *first = block_at(place);
+        struct correct_block *first = block_at(place);
         block->class_older = first->class_newest;
         first->class_newest->class_newer = block;
         first->class_newest = block;
@@ -79,11 +80,11 @@ bool blocks_keep(struct blocks *blocks, struct block *block)
     return true;
 }
 
-static void leave_class(struct blocks *blocks, struct block *block)
+static void leave_class(struct correct_blocks *blocks, struct correct_block *block)
 {
     const uint64_t class = class_of(block->bytes);
     struct base_interval *place = base_intervals_find(&blocks->classes, class);
-    struct block *first = block_at(place);
+    struct correct_block *first = block_at(place);
     if (first != block) {
         block->class_older->class_newer = block->class_newer;
         if (first->class_newest == block)
@@ -99,7 +100,7 @@ static void leave_class(struct blocks *blocks, struct block *block)
     block->class_older = block->class_newer = block->class_newest = NULL;
 }
 
-static void unkeep(struct blocks *blocks, struct block *block)
+static void unkeep(struct correct_blocks *blocks, struct correct_block *block)
 {
     leave_class(blocks, block);
     *(block->older ? &block->older->newer : &blocks->oldest) = block->newer;
@@ -109,14 +110,14 @@ static void unkeep(struct blocks *blocks, struct block *block)
     blocks->kept_bytes -= block->bytes;
 }
 
-void blocks_use(struct blocks *blocks, struct block *block, uint64_t bytes)
+void correct_blocks_use(struct correct_blocks *blocks, struct correct_block *block, uint64_t bytes)
 {
     unkeep(blocks, block);
     block->asked_bytes = bytes;
     used(blocks, bytes);
 }
 
-void blocks_remove(struct blocks *blocks, struct block *block)
+void correct_blocks_remove(struct correct_blocks *blocks, struct correct_block *block)
 {
     if (block->kept)
         unkeep(blocks, block);
@@ -126,22 +127,23 @@ void blocks_remove(struct blocks *blocks, struct block *block)
     free(block);
 }
 
-struct block *blocks_fit(const struct blocks *blocks, uint64_t bytes, bool fresh, block_rate *rate,
-                         void *user)
+struct correct_block *correct_blocks_fit(const struct correct_blocks *blocks, uint64_t bytes,
+                                         bool fresh, correct_block_rate *rate, void *user)
 {
     const uint64_t class = class_of(bytes);
-    const enum block_rating least = fresh ? BLOCK_GOOD : BLOCK_POOR;
-    struct block *found = NULL;
-    enum block_rating best = BLOCK_UNFIT;
+    const enum correct_block_rating least = fresh ? CORRECT_BLOCK_GOOD : CORRECT_BLOCK_POOR;
+    struct correct_block *found = NULL;
+    enum correct_block_rating best = CORRECT_BLOCK_UNFIT;
     const struct base_interval *at = base_intervals_find(&blocks->classes, class);
     if (!at)
         at = base_intervals_after(&blocks->classes, class);
     for (; at && at->start <= class + class / 4 && best < least;
          at = base_intervals_after(&blocks->classes, at->start)) {
-        struct block *block = block_at(at);
-        for (int i = 0; block && i < BLOCK_MOST_LOOKS && best < BLOCK_BEST; i++) {
+        struct correct_block *block = block_at(at);
+        for (int i = 0; block && i < CORRECT_BLOCK_MOST_LOOKS && best < CORRECT_BLOCK_BEST; i++) {
             // One of the same class may be smaller by some bytes.
-            const enum block_rating rating = block->bytes < bytes ? BLOCK_UNFIT : rate(block, user);
+            const enum correct_block_rating rating =
+                block->bytes < bytes ? CORRECT_BLOCK_UNFIT : rate(block, user);
             if (rating > best) {
                 best = rating;
                 found = block;

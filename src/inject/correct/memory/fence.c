@@ -6,7 +6,7 @@
 
 #include "inject/core/call.h"
 
-void fence_leave(struct fences *fences, struct block_fence *fence)
+void correct_fence_leave(struct correct_fences *fences, struct correct_fence *fence)
 {
     if (--fence->users)
         return;
@@ -15,15 +15,15 @@ void fence_leave(struct fences *fences, struct block_fence *fence)
         *spare = fence->event;
     else
         REAL(cuEventDestroy_v2)(fence->event);
-    struct block_fence *moved = fences->live.items[--fences->live.count];
+    struct correct_fence *moved = fences->live.items[--fences->live.count];
     fences->live.items[fence->place] = moved;
     moved->place = fence->place;
-    if (fences->recent[fence->stream % FENCES_RECENT] == fence)
-        fences->recent[fence->stream % FENCES_RECENT] = NULL;
+    if (fences->recent[fence->stream % CORRECT_FENCES_RECENT] == fence)
+        fences->recent[fence->stream % CORRECT_FENCES_RECENT] = NULL;
     free(fence);
 }
 
-CUresult fence_ask(struct block_fence *fence)
+CUresult correct_fence_ask(struct correct_fence *fence)
 {
     if (fence->done)
         return CUDA_SUCCESS;
@@ -32,7 +32,7 @@ CUresult fence_ask(struct block_fence *fence)
     return result;
 }
 
-void fence_wait(struct block_fence *fence)
+void correct_fence_wait(struct correct_fence *fence)
 {
     if (!fence->done)
         REAL(cuEventSynchronize)(fence->event);
@@ -41,16 +41,16 @@ void fence_wait(struct block_fence *fence)
 
 // Behind all that the stream was given; NULL: it cannot be. The context is the thread's. One that
 // is there already serves, where nothing has come since.
-static struct block_fence *fence_put(struct fences *fences, const struct stream *stream)
+static struct correct_fence *fence_put(struct correct_fences *fences, const struct stream *stream)
 {
     const uint64_t work = atomic_load(&stream->enqueued);
-    struct block_fence **recent = &fences->recent[stream->number % FENCES_RECENT];
+    struct correct_fence **recent = &fences->recent[stream->number % CORRECT_FENCES_RECENT];
     if (*recent && (*recent)->stream == stream->number && (*recent)->work == work) {
         (*recent)->users++;
         return *recent;
     }
-    struct block_fence *fence = calloc(1, sizeof(*fence));
-    struct block_fence **place = fence ? base_array_push(&fences->live) : NULL;
+    struct correct_fence *fence = calloc(1, sizeof(*fence));
+    struct correct_fence **place = fence ? base_array_push(&fences->live) : NULL;
     CUevent event = fences->spare.count ? fences->spare.items[--fences->spare.count] : NULL;
     if (place && !event && REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
         event = NULL;
@@ -64,33 +64,34 @@ static struct block_fence *fence_put(struct fences *fences, const struct stream 
         free(fence);
         return NULL;
     }
-    *fence = (struct block_fence){.event = event,
-                                  .stream = stream->number,
-                                  .work = work,
-                                  .users = 1,
-                                  .place = fences->live.count - 1};
+    *fence = (struct correct_fence){.event = event,
+                                    .stream = stream->number,
+                                    .work = work,
+                                    .users = 1,
+                                    .place = fences->live.count - 1};
     *place = fence;
     *recent = fence;
     return fence;
 }
 
-void fences_leave(struct fences *fences, struct block *block)
+void correct_fences_leave(struct correct_fences *fences, struct correct_block *block)
 {
     while (block->fence_count)
-        fence_leave(fences, block->fences[--block->fence_count]);
+        correct_fence_leave(fences, block->fences[--block->fence_count]);
 }
 
 // Takes over the caller's use of the fence. False: there is no room for it.
-static bool add_fence(struct fences *fences, struct block *block, struct block_fence *fence)
+static bool add_fence(struct correct_fences *fences, struct correct_block *block,
+                      struct correct_fence *fence)
 {
     for (unsigned i = 0; i < block->fence_count; i++) {
         if (block->fences[i] == fence) {
-            fence_leave(fences, fence);
+            correct_fence_leave(fences, fence);
             return true;
         }
     }
-    if (block->fence_count == BLOCK_MOST_FENCES) {
-        fence_leave(fences, fence);
+    if (block->fence_count == CORRECT_BLOCK_MOST_FENCES) {
+        correct_fence_leave(fences, fence);
         return false;
     }
     block->fences[block->fence_count++] = fence;
@@ -100,7 +101,8 @@ static bool add_fence(struct fences *fences, struct block *block, struct block_f
 // --- What is pending -----------------------------------------------------------------------------
 
 // Puts a fence behind what is pending on the stream. False: that cannot be known.
-static bool fence_stream(struct fences *fences, struct block *block, struct stream *stream)
+static bool fence_stream(struct correct_fences *fences, struct correct_block *block,
+                         struct stream *stream)
 {
     const uint64_t enqueued = atomic_load(&stream->enqueued);
     if (enqueued == atomic_load(&stream->idle))
@@ -112,19 +114,19 @@ static bool fence_stream(struct fences *fences, struct block *block, struct stre
         atomic_store(&stream->idle, enqueued);
     if (result != CUDA_ERROR_NOT_READY)
         return result == CUDA_SUCCESS;
-    struct block_fence *fence = fence_put(fences, stream);
+    struct correct_fence *fence = fence_put(fences, stream);
     return fence && add_fence(fences, block, fence);
 }
 
 // The fences of streams that are gone.
-static bool fence_orphans(struct fences *fences, struct block *block)
+static bool fence_orphans(struct correct_fences *fences, struct correct_block *block)
 {
     for (size_t i = fences->orphans.count; i-- > 0;) {
-        struct block_fence *fence = fences->orphans.items[i];
-        const CUresult result = fence_ask(fence);
+        struct correct_fence *fence = fences->orphans.items[i];
+        const CUresult result = correct_fence_ask(fence);
         if (result == CUDA_SUCCESS) {
             fences->orphans.items[i] = fences->orphans.items[--fences->orphans.count];
-            fence_leave(fences, fence);
+            correct_fence_leave(fences, fence);
             continue;
         }
         if (result != CUDA_ERROR_NOT_READY)
@@ -136,7 +138,7 @@ static bool fence_orphans(struct fences *fences, struct block *block)
     return !fences->unsure;
 }
 
-bool fences_put(struct fences *fences, struct block *block)
+bool correct_fences_put(struct correct_fences *fences, struct correct_block *block)
 {
     struct stream *streams[CALL_MOST_STREAMS];
     const size_t count = streams_of(fences->context, false, streams, CALL_MOST_STREAMS);
@@ -144,26 +146,28 @@ bool fences_put(struct fences *fences, struct block *block)
     for (size_t i = 0; i < count && good; i++)
         good = fence_stream(fences, block, streams[i]);
     if (!good)
-        fences_leave(fences, block);
+        correct_fences_leave(fences, block);
     return good;
 }
 
-void fences_orphan(struct fences *fences, struct stream *stream, const struct context *current)
+void correct_fences_orphan(struct correct_fences *fences, struct stream *stream,
+                           const struct context *current)
 {
     if (atomic_load(&stream->enqueued) == atomic_load(&stream->idle))
         return;
-    struct block_fence *fence = stream->context == current && stream_can_name(stream, NULL, current)
-                                    ? fence_put(fences, stream)
-                                    : NULL;
-    struct block_fence **place = fence ? base_array_push(&fences->orphans) : NULL;
+    struct correct_fence *fence =
+        stream->context == current && stream_can_name(stream, NULL, current)
+            ? fence_put(fences, stream)
+            : NULL;
+    struct correct_fence **place = fence ? base_array_push(&fences->orphans) : NULL;
     if (place)
         *place = fence;
     else if (fence)
-        fence_leave(fences, fence);
+        correct_fence_leave(fences, fence);
     fences->unsure |= !place;
 }
 
-void fences_end(struct fences *fences)
+void correct_fences_end(struct correct_fences *fences)
 {
     for (size_t i = 0; i < fences->live.count; i++) {
         REAL(cuEventDestroy_v2)(fences->live.items[i]->event);

@@ -7,32 +7,34 @@
 #include "blocks.h"
 #include "inject/core/state.h"
 
-enum { FENCES_RECENT = 4 };
+enum { CORRECT_FENCES_RECENT = 4 };
 
-struct fences {
+struct correct_fences {
     struct context *context;
-    struct block_fence *recent[FENCES_RECENT]; // by stream, the last that was put there
+    struct correct_fence *recent[CORRECT_FENCES_RECENT]; // by stream, the last that was put there
     BASE_ARRAY(CUevent) spare;
-    BASE_ARRAY(struct block_fence *) live; // that have users
+    BASE_ARRAY(struct correct_fence *) live; // that have users
     // Of streams that were destroyed with work pending: what is freed later is behind them too.
-    BASE_ARRAY(struct block_fence *) orphans;
+    BASE_ARRAY(struct correct_fence *) orphans;
     bool unsure; // a stream was destroyed with work pending of which nothing is known
 };
 
 // Whether it has happened: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or an error of the device's.
-CUresult fence_ask(struct block_fence *fence);
-void fence_wait(struct block_fence *fence);
-void fence_leave(struct fences *fences, struct block_fence *fence); // one user less
+CUresult correct_fence_ask(struct correct_fence *fence);
+void correct_fence_wait(struct correct_fence *fence);
+void correct_fence_leave(struct correct_fences *fences,
+                         struct correct_fence *fence); // one user less
 
 // Puts fences behind all that may use the block, whose context is the thread's. False: that cannot
 // be known, or the device has an error, and there are none.
-bool fences_put(struct fences *fences, struct block *block);
-void fences_leave(struct fences *fences, struct block *block);
+bool correct_fences_put(struct correct_fences *fences, struct correct_block *block);
+void correct_fences_leave(struct correct_fences *fences, struct correct_block *block);
 
 // The stream is about to be destroyed.
-void fences_orphan(struct fences *fences, struct stream *stream, const struct context *current);
+void correct_fences_orphan(struct correct_fences *fences, struct stream *stream,
+                           const struct context *current);
 
 // The context may be about to end.
-void fences_end(struct fences *fences);
+void correct_fences_end(struct correct_fences *fences);
 
 #endif

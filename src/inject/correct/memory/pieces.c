@@ -4,57 +4,59 @@
 
 #include <time.h>
 
-#include "inject/core/call.h"
 #include "pool.h"
 
 enum { MOST_WAIT_NS = 100000000 };
 
-struct pieces pieces;
+struct correct_pieces correct_pieces;
 
 static CUmemAllocationProp device_memory(void)
 {
     return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, pieces.device},
-                                 .allocFlags.gpuDirectRDMACapable = pieces.rdma};
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, correct_pieces.device},
+                                 .allocFlags.gpuDirectRDMACapable = correct_pieces.rdma};
 }
 
 // The device must be the only one: others would have to be told that they may see the memory.
-bool pieces_prepare(void)
+bool correct_pieces_prepare(void)
 {
-    if (pieces.granularity || pieces.unfit)
-        return !pieces.unfit;
+    if (correct_pieces.granularity || correct_pieces.unfit)
+        return !correct_pieces.unfit;
     int devices = 0, able = 0, host = 0, node = -1;
     size_t granularity = 0;
-    pieces.unfit = true;
+    correct_pieces.unfit = true;
     if (REAL(cuDeviceGetCount)(&devices) != CUDA_SUCCESS || devices != 1 ||
-        REAL(cuCtxGetDevice)(&pieces.device) != CUDA_SUCCESS ||
+        REAL(cuCtxGetDevice)(&correct_pieces.device) != CUDA_SUCCESS ||
         REAL(cuDeviceGetAttribute)(&able, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                                   pieces.device) != CUDA_SUCCESS ||
+                                   correct_pieces.device) != CUDA_SUCCESS ||
         !able)
         return false;
     int rdma = 0; // a network card may come to be given the memory later, as natively
     REAL(cuDeviceGetAttribute)
-    (&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, pieces.device);
-    pieces.rdma = rdma != 0;
+    (&rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, correct_pieces.device);
+    correct_pieces.rdma = rdma != 0;
     const CUmemAllocationProp prop = device_memory();
     if (REAL(cuMemGetAllocationGranularity)(&granularity, &prop,
                                             CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS ||
         !granularity)
         return false;
     REAL(cuDeviceGetAttribute)
-    (&host, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, pieces.device);
-    REAL(cuDeviceGetAttribute)(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, pieces.device);
-    pieces.has_host = pieces.can_leave = host;
-    pieces.host_node = node < 0 ? 0 : node;
-    pieces.granularity = granularity;
-    pieces.unfit = false;
+    (&host, CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+     correct_pieces.device);
+    REAL(cuDeviceGetAttribute)(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, correct_pieces.device);
+    correct_pieces.has_host = correct_pieces.can_leave = host;
+    correct_pieces.host_node = node < 0 ? 0 : node;
+    correct_pieces.granularity = granularity;
+    correct_pieces.unfit = false;
     return true;
 }
 
-CUresult pieces_map(uint64_t address, uint64_t size_bytes, CUmemGenericAllocationHandle handle)
+CUresult correct_pieces_map(uint64_t address, uint64_t size_bytes,
+                            CUmemGenericAllocationHandle handle)
 {
-    const CUmemAccessDesc access = {.location = {CU_MEM_LOCATION_TYPE_DEVICE, pieces.device},
-                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const CUmemAccessDesc access = {
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, correct_pieces.device},
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUresult result = REAL(cuMemMap)(address, size_bytes, 0, handle, 0);
     if (result != CUDA_SUCCESS)
         return result;
@@ -64,31 +66,33 @@ CUresult pieces_map(uint64_t address, uint64_t size_bytes, CUmemGenericAllocatio
     return result;
 }
 
-void pieces_release(void)
+void correct_pieces_release(void)
 {
-    while (pieces.spare_count)
-        REAL(cuMemRelease)(pieces.spare[--pieces.spare_count].handle);
-    pieces.spare_bytes = pieces.spare_asked_bytes = 0;
+    while (correct_pieces.spare_count)
+        REAL(cuMemRelease)(correct_pieces.spare[--correct_pieces.spare_count].handle);
+    correct_pieces.spare_bytes = correct_pieces.spare_asked_bytes = 0;
 }
 
-void pieces_spare(uint64_t size_bytes, uint64_t asked_bytes, CUmemGenericAllocationHandle handle)
+void correct_pieces_spare(uint64_t size_bytes, uint64_t asked_bytes,
+                          CUmemGenericAllocationHandle handle)
 {
-    if (pieces.spare_count == PIECES_MOST_SPARE)
-        pieces_release();
-    pieces.spare[pieces.spare_count++] = (struct piece){size_bytes, asked_bytes, handle};
-    pieces.spare_bytes += size_bytes;
-    pieces.spare_asked_bytes += asked_bytes;
+    if (correct_pieces.spare_count == CORRECT_PIECES_MOST_SPARE)
+        correct_pieces_release();
+    correct_pieces.spare[correct_pieces.spare_count++] =
+        (struct correct_piece){size_bytes, asked_bytes, handle};
+    correct_pieces.spare_bytes += size_bytes;
+    correct_pieces.spare_asked_bytes += asked_bytes;
 }
 
-bool pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle)
+bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle)
 {
-    for (unsigned i = 0; i < pieces.spare_count; i++) {
-        if (pieces.spare[i].size_bytes != size_bytes)
+    for (unsigned i = 0; i < correct_pieces.spare_count; i++) {
+        if (correct_pieces.spare[i].size_bytes != size_bytes)
             continue;
-        *handle = pieces.spare[i].handle;
-        pieces.spare_asked_bytes -= pieces.spare[i].asked_bytes;
-        pieces.spare[i] = pieces.spare[--pieces.spare_count];
-        pieces.spare_bytes -= size_bytes;
+        *handle = correct_pieces.spare[i].handle;
+        correct_pieces.spare_asked_bytes -= correct_pieces.spare[i].asked_bytes;
+        correct_pieces.spare[i] = correct_pieces.spare[--correct_pieces.spare_count];
+        correct_pieces.spare_bytes -= size_bytes;
         return true;
     }
     return false;
@@ -129,15 +133,15 @@ static bool wait_until_idle(const struct context *context)
 
 static bool has_stream(struct context *context)
 {
-    if (pieces.of_stream != context) {
-        pieces.of_stream = NULL;
-        if (REAL(cuStreamCreate)(&pieces.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
-            pieces.of_stream = context;
+    if (correct_pieces.of_stream != context) {
+        correct_pieces.of_stream = NULL;
+        if (REAL(cuStreamCreate)(&correct_pieces.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
+            correct_pieces.of_stream = context;
     }
-    return pieces.of_stream == context;
+    return correct_pieces.of_stream == context;
 }
 
-bool pieces_can_move(struct context *context)
+bool correct_pieces_can_move(struct context *context)
 {
     if (!context || !correct_pool_is_alone(context) || !has_stream(context) || !state_ask())
         return false;
@@ -146,27 +150,28 @@ bool pieces_can_move(struct context *context)
     return idle;
 }
 
-bool pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
-                 CUmemGenericAllocationHandle to)
+bool correct_pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
+                         CUmemGenericAllocationHandle to)
 {
     CUdeviceptr aside = 0;
     if (REAL(cuMemAddressReserve)(&aside, size_bytes, 0, 0, 0) != CUDA_SUCCESS)
         return false;
-    bool good = pieces_map(aside, size_bytes, to) == CUDA_SUCCESS;
+    bool good = correct_pieces_map(aside, size_bytes, to) == CUDA_SUCCESS;
     if (good) {
-        good = REAL(cuMemcpyDtoDAsync_v2)(aside, from, bytes, pieces.stream) == CUDA_SUCCESS &&
-               REAL(cuStreamSynchronize)(pieces.stream) == CUDA_SUCCESS;
+        good =
+            REAL(cuMemcpyDtoDAsync_v2)(aside, from, bytes, correct_pieces.stream) == CUDA_SUCCESS &&
+            REAL(cuStreamSynchronize)(correct_pieces.stream) == CUDA_SUCCESS;
         REAL(cuMemUnmap)(aside, size_bytes);
     }
     REAL(cuMemAddressFree)(aside, size_bytes);
     return good;
 }
 
-CUresult pieces_create(uint64_t size_bytes, bool host, CUmemGenericAllocationHandle *handle)
+CUresult correct_pieces_create(uint64_t size_bytes, bool host, CUmemGenericAllocationHandle *handle)
 {
     CUmemAllocationProp prop = device_memory();
     if (host) {
-        prop.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, pieces.host_node};
+        prop.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST_NUMA, correct_pieces.host_node};
         prop.allocFlags.gpuDirectRDMACapable = 0;
     }
     return REAL(cuMemCreate)(handle, size_bytes, &prop, 0);

@@ -6,14 +6,14 @@
 
 #include "inject/core/state.h"
 
-enum { PIECES_MOST_SPARE = 8 };
+enum { CORRECT_PIECES_MOST_SPARE = 8 };
 
-struct piece {
+struct correct_piece {
     uint64_t size_bytes, asked_bytes;
     CUmemGenericAllocationHandle handle;
 };
 
-extern struct pieces {
+extern struct correct_pieces {
     uint64_t granularity; // 0: not asked yet
     bool unfit;           // the driver, or the machine, cannot do this
     bool has_host;        // the host's memory can stand in for the device's
@@ -23,29 +23,32 @@ extern struct pieces {
     int host_node;
     CUstream stream;           // for copies of our own
     struct context *of_stream; // its context
-    struct piece spare[PIECES_MOST_SPARE];
+    struct correct_piece spare[CORRECT_PIECES_MOST_SPARE];
     unsigned spare_count;
     uint64_t spare_bytes, spare_asked_bytes;
-} pieces;
+} correct_pieces;
 
 // Asks what the machine can do, once. False: not this.
-bool pieces_prepare(void);
+bool correct_pieces_prepare(void);
 
-CUresult pieces_create(uint64_t size_bytes, bool host, CUmemGenericAllocationHandle *handle);
+CUresult correct_pieces_create(uint64_t size_bytes, bool host,
+                               CUmemGenericAllocationHandle *handle);
 // At addresses that are reserved, for the device to read and write.
-CUresult pieces_map(uint64_t address, uint64_t size_bytes, CUmemGenericAllocationHandle handle);
+CUresult correct_pieces_map(uint64_t address, uint64_t size_bytes,
+                            CUmemGenericAllocationHandle handle);
 
 // A piece that nothing is mapped to any more: the next one who wants as much takes it. asked_bytes:
 // of it, what the program had asked for.
-void pieces_spare(uint64_t size_bytes, uint64_t asked_bytes, CUmemGenericAllocationHandle handle);
-bool pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle);
-void pieces_release(void); // all that are spare
+void correct_pieces_spare(uint64_t size_bytes, uint64_t asked_bytes,
+                          CUmemGenericAllocationHandle handle);
+bool correct_pieces_take(uint64_t size_bytes, CUmemGenericAllocationHandle *handle);
+void correct_pieces_release(void); // all that are spare
 
 // Waits until nothing runs on the device, so that what is mapped may change; the thread's context
 // is given. False: that cannot be known, or takes too long.
-bool pieces_can_move(struct context *context);
+bool correct_pieces_can_move(struct context *context);
 // Copies contents into a piece, and waits for that.
-bool pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
-                 CUmemGenericAllocationHandle to);
+bool correct_pieces_copy(uint64_t from, uint64_t bytes, uint64_t size_bytes,
+                         CUmemGenericAllocationHandle to);
 
 #endif

@@ -19,19 +19,19 @@
 
 #include "back.h"
 #include "fence.h"
-#include "inject/correct/correct.h"
+#include "inject/correct/wait/owed.h"
 #include "inject/uses/clock_reads.h"
 
 struct pool {
     struct context *context;
-    struct blocks blocks;
-    struct fences fences;
+    struct correct_blocks blocks;
+    struct correct_fences fences;
     struct pool *next;
 };
 
 struct open_fence { // of a block that was given out before it had happened
     struct pool *pool;
-    struct block_fence *fence;
+    struct correct_fence *fence;
     uint64_t number;
 };
 
@@ -65,11 +65,11 @@ static struct pool *pool_made(struct context *context)
 }
 
 // The block that holds the address, and its pool.
-static struct block *find(uint64_t address, struct pool **of)
+static struct correct_block *find(uint64_t address, struct pool **of)
 {
-    struct block *block = NULL;
+    struct correct_block *block = NULL;
     struct pool *pool = pools.first;
-    for (; pool && !(block = blocks_find(&pool->blocks, address)); pool = pool->next) {
+    for (; pool && !(block = correct_blocks_find(&pool->blocks, address)); pool = pool->next) {
     }
     *of = pool;
     return block;
@@ -83,9 +83,9 @@ static void close_done(void)
 {
     while (pools.open_first < pools.open.count) {
         const struct open_fence *open = &pools.open.items[pools.open_first];
-        if (fence_ask(open->fence) != CUDA_SUCCESS)
+        if (correct_fence_ask(open->fence) != CUDA_SUCCESS)
             break;
-        fence_leave(&open->pool->fences, open->fence);
+        correct_fence_leave(&open->pool->fences, open->fence);
         pools.open_first++;
     }
     if (pools.open_first > pools.open.count / 2) {
@@ -97,17 +97,17 @@ static void close_done(void)
 }
 
 // From here on whatever is given to a stream comes behind the block's fences.
-static void open_fences(struct pool *pool, struct block *block)
+static void open_fences(struct pool *pool, struct correct_block *block)
 {
     while (block->fence_count) {
-        struct block_fence *fence = block->fences[--block->fence_count];
+        struct correct_fence *fence = block->fences[--block->fence_count];
         struct open_fence *open = fence->done ? NULL : base_array_push(&pools.open);
         if (open) {
             *open = (struct open_fence){pool, fence, atomic_load(&pools.opened) + 1};
             atomic_store(&pools.opened, open->number);
         } else {
-            fence_wait(fence);
-            fence_leave(&pool->fences, fence);
+            correct_fence_wait(fence);
+            correct_fence_leave(&pool->fences, fence);
         }
     }
 }
@@ -122,7 +122,7 @@ static void wait_for_open(struct stream *stream)
         if (open->fence->stream == stream->number || open->fence->done)
             continue;
         if (REAL(cuStreamWaitEvent)(stream->handle, open->fence->event, 0) != CUDA_SUCCESS)
-            fence_wait(open->fence);
+            correct_fence_wait(open->fence);
     }
     stream->fenced = atomic_load(&pools.opened);
     pthread_mutex_unlock(&pools.lock);
@@ -132,7 +132,7 @@ static void wait_for_all_open(void)
 {
     pthread_mutex_lock(&pools.lock);
     for (size_t i = pools.open_first; i < pools.open.count; i++)
-        fence_wait(pools.open.items[i].fence);
+        correct_fence_wait(pools.open.items[i].fence);
     close_done();
     pthread_mutex_unlock(&pools.lock);
 }
@@ -142,7 +142,7 @@ static void orphan(struct stream *stream, const struct context *current)
     pthread_mutex_lock(&pools.lock);
     struct pool *pool = pool_of(stream->context);
     if (pool)
-        fences_orphan(&pool->fences, stream, current);
+        correct_fences_orphan(&pool->fences, stream, current);
     pthread_mutex_unlock(&pools.lock);
 }
 
@@ -150,7 +150,7 @@ void correct_pool_share(uint64_t address)
 {
     struct pool *pool;
     pthread_mutex_lock(&pools.lock);
-    struct block *block = find(address, &pool);
+    struct correct_block *block = find(address, &pool);
     if (block)
         block->shared = true;
     pthread_mutex_unlock(&pools.lock);
@@ -162,7 +162,7 @@ static void check_end(struct call *call, uint64_t address, uint64_t bytes)
 {
     struct pool *pool;
     pthread_mutex_lock(&pools.lock);
-    const struct block *block = find(address, &pool);
+    const struct correct_block *block = find(address, &pool);
     if (block && (block->kept || address + bytes > block->address + block->asked_bytes))
         call->refused = CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_unlock(&pools.lock);
@@ -187,18 +187,18 @@ struct rating {
     bool failed; // the device has an error: the driver is to say so
 };
 
-static enum block_rating rate(struct block *block, void *user)
+static enum correct_block_rating rate(struct correct_block *block, void *user)
 {
     struct rating *rating = user;
     unsigned left = 0;
     for (unsigned i = 0; i < block->fence_count && !rating->failed; i++) {
-        const CUresult result = fence_ask(block->fences[i]);
+        const CUresult result = correct_fence_ask(block->fences[i]);
         left += result == CUDA_ERROR_NOT_READY;
         rating->failed = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
     }
     if (rating->failed)
-        return BLOCK_UNFIT;
-    return left == 0 ? BLOCK_BEST : left == 1 ? BLOCK_GOOD : BLOCK_POOR;
+        return CORRECT_BLOCK_UNFIT;
+    return left == 0 ? CORRECT_BLOCK_BEST : left == 1 ? CORRECT_BLOCK_GOOD : CORRECT_BLOCK_POOR;
 }
 
 // Memory for so many bytes that was freed before; 0: there is none that can be given out.
@@ -209,11 +209,12 @@ static uint64_t take_kept(const struct context *context, size_t bytes)
     pthread_mutex_lock(&pools.lock);
     close_done();
     struct pool *pool = pool_of(context);
-    const bool fresh = pool && !blocks_over(&pool->blocks, bytes);
-    struct block *block = pool ? blocks_fit(&pool->blocks, bytes, fresh, rate, &rating) : NULL;
+    const bool fresh = pool && !correct_blocks_over(&pool->blocks, bytes);
+    struct correct_block *block =
+        pool ? correct_blocks_fit(&pool->blocks, bytes, fresh, rate, &rating) : NULL;
     if (block && !rating.failed) {
         open_fences(pool, block);
-        blocks_use(&pool->blocks, block, bytes);
+        correct_blocks_use(&pool->blocks, block, bytes);
         address = block->address;
     }
     pthread_mutex_unlock(&pools.lock);
@@ -225,7 +226,8 @@ static void note_made(struct context *context, uint64_t address, size_t bytes)
     pthread_mutex_lock(&pools.lock);
     struct pool *pool = pool_made(context);
     if (pool)
-        blocks_add(&pool->blocks, address, bytes); // without memory for that, it is never kept
+        correct_blocks_add(&pool->blocks, address,
+                           bytes); // without memory for that, it is never kept
     pthread_mutex_unlock(&pools.lock);
 }
 
@@ -271,22 +273,22 @@ static bool never(const struct pool *pool)
 
 static bool within_bounds(const struct pool *pool)
 {
-    return !blocks_over(&pool->blocks, 0);
+    return !correct_blocks_over(&pool->blocks, 0);
 }
 
 typedef BASE_ARRAY(CUdeviceptr) pool_given;
 
 static void take_out(struct pool *pool, pool_enough *enough, pool_given *given)
 {
-    struct block *block = pool->blocks.oldest;
+    struct correct_block *block = pool->blocks.oldest;
     while (block && !enough(pool)) {
-        struct block *next = block->newer;
+        struct correct_block *next = block->newer;
         CUdeviceptr *place = base_array_push(given);
         if (!place)
             break;
         *place = block->address;
-        fences_leave(&pool->fences, block);
-        blocks_remove(&pool->blocks, block);
+        correct_fences_leave(&pool->fences, block);
+        correct_blocks_remove(&pool->blocks, block);
         block = next;
     }
 }
@@ -341,19 +343,19 @@ enum freed { FREED_UNKNOWN, FREED_ALREADY, FREED_BY_DRIVER, FREED_IDLE, FREED_PE
 static enum freed keep(const struct call *call, uint64_t address, bool wanted)
 {
     struct pool *pool;
-    struct block *block = find(address, &pool);
+    struct correct_block *block = find(address, &pool);
     if (!block)
         return FREED_UNKNOWN;
     if (block->kept || block->address != address)
         return FREED_ALREADY;
     if (wanted && !block->shared && pool->context == call->current &&
-        correct_pool_is_alone(call->current) && fences_put(&pool->fences, block)) {
+        correct_pool_is_alone(call->current) && correct_fences_put(&pool->fences, block)) {
         const bool pending = block->fence_count;
-        if (blocks_keep(&pool->blocks, block))
+        if (correct_blocks_keep(&pool->blocks, block))
             return pending ? FREED_PENDING : FREED_IDLE;
-        fences_leave(&pool->fences, block);
+        correct_fences_leave(&pool->fences, block);
     }
-    blocks_remove(&pool->blocks, block);
+    correct_blocks_remove(&pool->blocks, block);
     return FREED_BY_DRIVER;
 }
 
@@ -395,15 +397,15 @@ static CUresult frees(CUdeviceptr address)
 
 // Memory of cuMemAlloc that goes in a stream's order, where the driver has that: it is the
 // driver's again. What is kept is not the program's to free.
-static bool leaves(uint64_t address, struct block *was, struct context **context)
+static bool leaves(uint64_t address, struct correct_block *was, struct context **context)
 {
     struct pool *pool;
     pthread_mutex_lock(&pools.lock);
-    struct block *block = find(address, &pool);
-    *was = block ? *block : (struct block){0};
+    struct correct_block *block = find(address, &pool);
+    *was = block ? *block : (struct correct_block){0};
     *context = block ? pool->context : NULL;
     if (block && !block->kept && block->address == address)
-        blocks_remove(&pool->blocks, block);
+        correct_blocks_remove(&pool->blocks, block);
     pthread_mutex_unlock(&pools.lock);
     return !was->kept;
 }
@@ -411,7 +413,7 @@ static bool leaves(uint64_t address, struct block *was, struct context **context
 #define FREES_ASYNC(name, symbol)                                        \
     static CUresult name(CUdeviceptr address, CUstream stream)           \
     {                                                                    \
-        struct block was;                                                \
+        struct correct_block was;                                        \
         struct context *context;                                         \
         if (!atomic_load(&pools.any))                                    \
             return REAL(symbol)(address, stream);                        \
@@ -445,9 +447,11 @@ uint64_t correct_pool_kept_bytes(uint32_t device)
     uint64_t bytes = 0;
     pthread_mutex_lock(&pools.lock);
     for (const struct pool *pool = pools.first; pool; pool = pool->next) {
-        const struct block *block = pool->context->device == device ? pool->blocks.oldest : NULL;
+        const struct correct_block *block =
+            pool->context->device == device ? pool->blocks.oldest : NULL;
         for (; block; block = block->newer)
-            bytes += (block->bytes + BLOCK_CLASS_BYTES - 1) & ~(uint64_t)(BLOCK_CLASS_BYTES - 1);
+            bytes += (block->bytes + CORRECT_BLOCK_CLASS_BYTES - 1) &
+                     ~(uint64_t)(CORRECT_BLOCK_CLASS_BYTES - 1);
     }
     pthread_mutex_unlock(&pools.lock);
     return bytes;
@@ -459,7 +463,7 @@ bool correct_pool_view(uint64_t address, uint64_t *bytes)
     if (!atomic_load(&pools.any))
         return false;
     pthread_mutex_lock(&pools.lock);
-    const struct block *block = find(address, &pool);
+    const struct correct_block *block = find(address, &pool);
     if (block)
         *bytes =
             block->kept || address - block->address >= block->asked_bytes ? 0 : block->asked_bytes;
@@ -479,7 +483,8 @@ static void leave_context(const struct context *context)
     size_t open = pools.open_first;
     for (size_t i = pools.open_first; i < pools.open.count; i++) {
         if (pools.open.items[i].pool->context == context)
-            fence_wait(pools.open.items[i].fence); // another thread's, since all was settled
+            correct_fence_wait(
+                pools.open.items[i].fence); // another thread's, since all was settled
         else
             pools.open.items[open++] = pools.open.items[i];
     }
@@ -491,8 +496,8 @@ static void leave_context(const struct context *context)
     if (pool) {
         take_out(pool, never, &given);
         *link = pool->next;
-        fences_end(&pool->fences);
-        blocks_fini(&pool->blocks);
+        correct_fences_end(&pool->fences);
+        correct_blocks_fini(&pool->blocks);
         free(pool);
     }
     pthread_mutex_unlock(&pools.lock);

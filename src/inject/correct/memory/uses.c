@@ -5,6 +5,8 @@
 // Where that cannot tell (kernels that read the host's memory, graphs, textures), all objects are
 // used; so they are where the recording has not shown that the kernel uses only what it is given
 // the address of (plan.h), and where something that it is given may be an address in disguise.
+#include "uses.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "back.h"
+#include "inject/core/kernels.h"
 #include "inject/correct/correct.h"
 
 enum { MOST_PARAMS = 4096, CHUNK_BYTES = 1 << 16 };

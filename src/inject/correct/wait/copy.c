@@ -4,9 +4,12 @@
 // destination. Where the program's memory is pinned itself, it comes and goes there, and is closed
 // meanwhile, as all such memory is (memory.c). A copy that the driver would refuse is the
 // driver's.
+#include "copy.h"
+
 #include <string.h>
 
-#include "inject/correct/inner.h"
+#include "memory.h"
+#include "owed.h"
 
 enum { PIECE_BYTES = 8 << 20 }; // the GPU fetches one while the next is taken
 
@@ -83,20 +86,20 @@ static bool copy_pinned(const struct copy *copy, CUresult *result)
     return true;
 }
 
-static struct correct_block *take_block(const struct copy *copy)
+static struct correct_stage *take_block(const struct copy *copy)
 {
     for (;;) {
         correct_lock();
         const bool may = correct_may_owe(copy->call) && correct_close_shared(copy->call);
-        struct correct_block *block = may ? correct_block_take(copy->about->bytes) : NULL;
+        struct correct_stage *block = may ? correct_stage_take(copy->about->bytes) : NULL;
         correct_unlock();
-        if (block || !may || !correct_block_await(copy->about->bytes))
+        if (block || !may || !correct_stage_await(copy->about->bytes))
             return block;
     }
 }
 
 // Gives the block back behind all work that the stream has. What cannot be marked is waited for.
-static bool end_with(const struct copy *copy, struct correct_block *block,
+static bool end_with(const struct copy *copy, struct correct_stage *block,
                      struct correct_mark *mark)
 {
     correct_lock();
@@ -107,7 +110,7 @@ static bool end_with(const struct copy *copy, struct correct_block *block,
         REAL(cuStreamSynchronize)(copy->stream);
     }
     if (copy->about->direction == EVENT_HOST_TO_DEVICE)
-        correct_block_leave(block, *mark);
+        correct_stage_leave(block, *mark);
     correct_unlock();
     return owes;
 }
@@ -115,7 +118,7 @@ static bool end_with(const struct copy *copy, struct correct_block *block,
 static bool copy_in(const struct copy *copy, CUresult *result)
 {
     const struct event_copy *about = copy->about;
-    struct correct_block *block = take_block(copy);
+    struct correct_stage *block = take_block(copy);
     if (!block)
         return false;
     *result = CUDA_SUCCESS;
@@ -137,14 +140,14 @@ static bool copy_out(const struct copy *copy, CUresult *result)
     const struct event_copy *about = copy->about;
     if (!correct_can_owe_data(about->to, about->bytes, copy->call))
         return false;
-    struct correct_block *block = take_block(copy);
+    struct correct_stage *block = take_block(copy);
     if (!block)
         return false;
     *result = REAL(cuMemcpyDtoHAsync_v2)(block->memory, about->from, about->bytes, copy->stream);
     struct correct_mark mark;
     const bool owes = end_with(copy, block, &mark);
     if (*result != CUDA_SUCCESS) {
-        correct_block_free(block);
+        correct_stage_free(block);
         return true;
     }
     correct_forget_data(about->to, about->to + about->bytes); // it is overwritten
@@ -156,7 +159,7 @@ static bool copy_out(const struct copy *copy, CUresult *result)
     *result = wait_after_all(copy);
     if (*result == CUDA_SUCCESS)
         memcpy((void *)(uintptr_t)about->to, block->memory, about->bytes); // NOLINT
-    correct_block_free(block);
+    correct_stage_free(block);
     return true;
 }
 

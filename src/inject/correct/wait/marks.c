@@ -5,6 +5,8 @@
 // Who waits for a mark makes no call of the driver's, for it may be in a signal handler that has
 // interrupted one. Where the GPU has failed the word is never written: a thread of the layer's own
 // asks the driver while somebody waits for long, and says so.
+#include "marks.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -16,8 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/correct/inner.h"
-#include "inject/guard/inner.h"
+#include "inject/guard/ranges.h"
 
 static struct {
     pthread_mutex_t lock;

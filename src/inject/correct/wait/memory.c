@@ -7,6 +7,8 @@
 // Who touches such memory waits in a signal handler, or in a function of the C library. So there is
 // no call of the driver's here, and no lock is held while waiting. Data is delivered into pages
 // that are still closed, or moved away: no thread ever sees half of it.
+#include "memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +16,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "inject/correct/inner.h"
-#include "inject/guard/inner.h"
+#include "inject/guard/memory.h"
+#include "inject/guard/ranges.h"
+#include "inject/guard/signals.h"
+#include "inject/guard/system.h"
+#include "owed.h"
 
 enum { SHARED_MOST = 128 };
 
@@ -31,7 +36,7 @@ static struct {
     size_t shared_count;
     struct object shared[SHARED_MOST];
     struct {                         // beside the ranges, under their lock
-        struct correct_block *block; // NULL: all waits that are owed
+        struct correct_stage *block; // NULL: all waits that are owed
         struct correct_mark mark;
     } owed[USE_RANGES];
 } memory;
@@ -125,7 +130,7 @@ bool correct_memory_ready(void)
         memory.asked = true;
         use_memory_start();
         use_table.since_ns = now_ns();
-        memory.pageable_access = use_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+        memory.pageable_access = door_devices_have(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
         memory.drivers_touch = state.simulated;
         const char *why = memory.pageable_access
                               ? "the GPU reaches all memory by page tables (pageableMemoryAccess)"
@@ -169,7 +174,7 @@ static struct use_range *find_owed(uint64_t low, uint64_t high, bool data_only)
 static void end_range(struct use_range *range, bool deliver)
 {
     const unsigned place = place_of(range);
-    struct correct_block *block = memory.owed[place].block;
+    struct correct_stage *block = memory.owed[place].block;
     const bool late = deliver && block && !correct_mark_failed(memory.owed[place].mark) &&
                       !move_and_fill(range, block->memory) &&
                       !write_memory(range->start, block->memory, range->width);
@@ -178,7 +183,7 @@ static void end_range(struct use_range *range, bool deliver)
         memcpy((void *)(uintptr_t)range->start, block->memory, range->width); // NOLINT
     if (!block)
         return;
-    correct_block_leave(block, memory.owed[place].mark); // the GPU may be yet to write there
+    correct_stage_leave(block, memory.owed[place].mark); // the GPU may be yet to write there
     atomic_fetch_sub(&memory.data, 1);
 }
 
@@ -295,7 +300,7 @@ static bool find_pages(struct use_range *range, uint8_t kind, const struct call 
 }
 
 // With the table's lock.
-static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_block *block,
+static bool close_new(uint64_t start, uint64_t bytes, uint8_t kind, struct correct_stage *block,
                       struct correct_mark mark, const struct call *call)
 {
     if (!has_room() || correct_has_stopped()) // who stops delivers with this lock held, later
@@ -327,10 +332,10 @@ bool correct_can_owe_data(uint64_t to, uint64_t bytes, const struct call *call)
     return ready && find_pages(&range, 0, call);
 }
 
-bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_block *block,
+bool correct_owe_data(uint64_t to, uint64_t bytes, struct correct_stage *block,
                       struct correct_mark mark, const struct call *call)
 {
-    atomic_store(&block->use, BLOCK_OWED);
+    atomic_store(&block->use, STAGE_OWED);
     use_lock();
     const bool good = close_new(to, bytes, 0, block, mark, call);
     if (good)

@@ -6,17 +6,21 @@
 //   - memory that the program shares with the GPU is closed (memory.c);
 //   - a call that could tell whether the GPU has come so far, or whose effects outside of the
 //     context are not known, waits for the marks first. Those that cannot are the ones named here.
+#include "owed.h"
+
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "inject/correct/inner.h"
 #include "inject/correct/memory/back.h"
 #include "inject/correct/memory/pool.h"
-#include "inject/guard/inner.h"
+#include "inject/guard/flight.h"
+#include "inject/guard/ranges.h"
 #include "inject/guard/readers.h"
 #include "inject/uses/clock_reads.h"
+#include "memory.h"
 
 enum { EVENTS_MOST = 1024 };
 
@@ -370,7 +374,7 @@ static void leave_contexts(void)
     for (;;) {
         correct_settle();
         correct_lock();
-        const bool good = !correct_is_owed() && !correct_is_data_owed() && correct_blocks_end();
+        const bool good = !correct_is_owed() && !correct_is_data_owed() && correct_stages_end();
         if (good)
             correct_marks_end();
         memset(owed.events, 0, sizeof(owed.events));
@@ -483,7 +487,7 @@ static void look_for_readers(void)
         correct_off(why);
 }
 
-void correct_before_slowly(struct call *call)
+void correct_owed_before(struct call *call)
 {
     look_for_readers();
     const struct event_copy *copy = &call->detail.copy;
@@ -495,7 +499,7 @@ void correct_before_slowly(struct call *call)
 }
 
 // All functions that work was to call have been called once the whole context has been waited for.
-void correct_after_slowly(struct call *call)
+void correct_owed_after(struct call *call)
 {
     if (call->holds_signals)
         use_system(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&call->signals, 0,

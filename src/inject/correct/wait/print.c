@@ -3,11 +3,13 @@
 // it prints itself: so in a program with such kernels no wait is left out. Code names the function
 // by which they do. Of images with more than MOST_BYTES of code only the first are looked at: those
 // are vendors' libraries.
+#include "print.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "fatbin/fatbin.h"
-#include "inject/correct/correct.h"
+#include "owed.h"
 
 enum { MOST_BYTES = 64 << 20 };
 

@@ -2,16 +2,18 @@
 // Pinned memory that data passes through on its way between the program's pageable memory and the
 // device. Blocks are few, come as they are needed, and are used again; all together they are
 // bounded. All with the layer's lock, but that a signal handler may free one by its `use`.
+#include "staging.h"
+
 #include <string.h>
 #include <unistd.h>
 
-#include "inject/correct/inner.h"
+#include "memory.h"
 
 enum { BLOCKS_MOST = 64, LEAST_BYTES = 64 << 10 };
 #define MOST_BYTES ((size_t)512 << 20)
 
 static struct {
-    struct correct_block blocks[BLOCKS_MOST];
+    struct correct_stage blocks[BLOCKS_MOST];
     size_t bytes;
     uint64_t ages;
     uint64_t made_by; // state.generation
@@ -26,26 +28,26 @@ static size_t class_of(size_t bytes)
     return class;
 }
 
-static bool is_free(struct correct_block *block)
+static bool is_free(struct correct_stage *block)
 {
-    if (atomic_load(&block->use) == BLOCK_LEAVING && correct_mark_reached(block->mark))
-        atomic_store(&block->use, BLOCK_FREE);
-    return atomic_load(&block->use) == BLOCK_FREE;
+    if (atomic_load(&block->use) == STAGE_LEAVING && correct_mark_reached(block->mark))
+        atomic_store(&block->use, STAGE_FREE);
+    return atomic_load(&block->use) == STAGE_FREE;
 }
 
-static struct correct_block *take(struct correct_block *block)
+static struct correct_stage *take(struct correct_stage *block)
 {
-    atomic_store(&block->use, BLOCK_TAKEN);
+    atomic_store(&block->use, STAGE_TAKEN);
     block->age = ++staging.ages;
     return block;
 }
 
 // The smallest that will do, and is not far too large.
-static struct correct_block *find(size_t bytes)
+static struct correct_stage *find(size_t bytes)
 {
-    struct correct_block *best = NULL;
+    struct correct_stage *best = NULL;
     for (unsigned i = 0; i < BLOCKS_MOST; i++) {
-        struct correct_block *block = &staging.blocks[i];
+        struct correct_stage *block = &staging.blocks[i];
         if (is_free(block) && block->bytes >= bytes && block->bytes / 8 < bytes + LEAST_BYTES &&
             (!best || block->bytes < best->bytes))
             best = block;
@@ -53,18 +55,18 @@ static struct correct_block *find(size_t bytes)
     return best;
 }
 
-static void give_back(struct correct_block *block)
+static void give_back(struct correct_stage *block)
 {
     REAL(cuMemFreeHost)(block->memory);
     staging.bytes -= block->bytes;
-    *block = (struct correct_block){0};
+    *block = (struct correct_stage){0};
 }
 
-static struct correct_block *make(size_t bytes)
+static struct correct_stage *make(size_t bytes)
 {
-    struct correct_block *place = NULL;
+    struct correct_stage *place = NULL;
     for (unsigned i = 0; i < BLOCKS_MOST && !place; i++)
-        if (atomic_load(&staging.blocks[i].use) == BLOCK_NONE)
+        if (atomic_load(&staging.blocks[i].use) == STAGE_NONE)
             place = &staging.blocks[i];
     for (unsigned i = 0; i < BLOCKS_MOST && staging.bytes + bytes > MOST_BYTES; i++)
         if (is_free(&staging.blocks[i]))
@@ -76,7 +78,7 @@ static struct correct_block *make(size_t bytes)
         staging.refused = true; // and is for the program, if there is any left
         return NULL;
     }
-    *place = (struct correct_block){.memory = memory, .bytes = bytes};
+    *place = (struct correct_stage){.memory = memory, .bytes = bytes};
     staging.bytes += bytes;
     return place;
 }
@@ -84,12 +86,12 @@ static struct correct_block *make(size_t bytes)
 // Waits for the block that is free first of those that data leaves by. False: there is none.
 static bool wait_for_leaving(size_t bytes)
 {
-    const struct correct_block *oldest = NULL;
+    const struct correct_stage *oldest = NULL;
     struct correct_mark mark = {0};
     correct_lock();
     for (unsigned i = 0; i < BLOCKS_MOST; i++) {
-        const struct correct_block *block = &staging.blocks[i];
-        if (atomic_load(&block->use) == BLOCK_LEAVING && block->bytes >= bytes &&
+        const struct correct_stage *block = &staging.blocks[i];
+        if (atomic_load(&block->use) == STAGE_LEAVING && block->bytes >= bytes &&
             (!oldest || block->age < oldest->age))
             oldest = block;
     }
@@ -100,7 +102,7 @@ static bool wait_for_leaving(size_t bytes)
     return oldest != NULL;
 }
 
-struct correct_block *correct_block_take(size_t bytes)
+struct correct_stage *correct_stage_take(size_t bytes)
 {
     if (staging.made_by != state.generation) { // a child's are its parent's
         memset(&staging, 0, sizeof(staging));
@@ -108,37 +110,37 @@ struct correct_block *correct_block_take(size_t bytes)
     }
     if (bytes > MOST_BYTES / 2)
         return NULL;
-    struct correct_block *block = find(bytes);
+    struct correct_stage *block = find(bytes);
     block = block ? block : make(class_of(bytes));
     return block ? take(block) : NULL;
 }
 
 // Data that is owed makes room first: it may stay there for ever.
-bool correct_block_await(size_t bytes)
+bool correct_stage_await(size_t bytes)
 {
     return bytes <= MOST_BYTES / 2 && (correct_deliver_oldest() || wait_for_leaving(bytes));
 }
 
-void correct_block_leave(struct correct_block *block, struct correct_mark mark)
+void correct_stage_leave(struct correct_stage *block, struct correct_mark mark)
 {
     block->mark = mark;
-    atomic_store(&block->use, BLOCK_LEAVING);
+    atomic_store(&block->use, STAGE_LEAVING);
 }
 
-void correct_block_free(struct correct_block *block)
+void correct_stage_free(struct correct_stage *block)
 {
-    atomic_store(&block->use, BLOCK_FREE);
+    atomic_store(&block->use, STAGE_FREE);
 }
 
-bool correct_blocks_end(void)
+bool correct_stages_end(void)
 {
     if (staging.made_by != state.generation)
         return true;
     for (unsigned i = 0; i < BLOCKS_MOST; i++)
-        if (atomic_load(&staging.blocks[i].use) == BLOCK_TAKEN)
+        if (atomic_load(&staging.blocks[i].use) == STAGE_TAKEN)
             return false;
     for (unsigned i = 0; i < BLOCKS_MOST; i++)
-        if (atomic_load(&staging.blocks[i].use) != BLOCK_NONE)
+        if (atomic_load(&staging.blocks[i].use) != STAGE_NONE)
             give_back(&staging.blocks[i]);
     staging.refused = false;
     return true;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explicit synchronisations that are left out. One that finds nothing pending is made: it costs
 // nothing, and tells of errors.
-#include "inject/correct/inner.h"
+#include "sync.h"
+
+#include "owed.h"
 
 // The row, if the call is to be left out and would wait.
 static const struct plan_row *wanted(const struct call *call)

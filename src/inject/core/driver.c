@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the driver's functions. The next dlsym is found in the loader's tables (util/next.h),
+// because asking by dlsym would ask glint's own.
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "event/event.h"
+#include "inject/util/next.h"
+#include "plan/plan.h"
+
+// --- The table -----------------------------------------------------------------------------------
+
+#define HOOK(name, version, symbol, kind, how) \
+    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how)},
+#define HOOK_BOTH(name, version, symbol, suffix, kind, how)        \
+    {#name, #symbol, version, false, EVENT_CALL_##kind, HOW(how)}, \
+        {#name, #symbol #suffix, version, true, EVENT_CALL_##kind, HOW(how)},
+#define USED(symbol)     {#symbol, #symbol, 0, false, EVENT_CALL_OTHER, HOOK_HIDDEN},
+#define TOLD(name, kind) {#name, #name, 0, false, EVENT_CALL_##kind, HOOK_HIDDEN},
+#define HOW(how)         (how)
+#define ASYNC            HOOK_ASYNC
+#define WAITS            HOOK_WAITS
+#define TIMED            HOOK_TIMED
+#define HIDDEN           HOOK_HIDDEN
+#define UNSURE           HOOK_UNSURE
+const struct hook_row hook_rows[HOOK_ROWS] = {
+#include "hooks.def"
+};
+
+// --- The real functions --------------------------------------------------------------------------
+
+// Cached for good. Any thread writes them, and all threads write the same values.
+static struct {
+    void *_Atomic dlsym, *_Atomic dlvsym;
+    void *_Atomic driver; // handle of libcuda.so.1
+} doors;
+void *_Atomic door_found[HOOK_AND_USED_COUNT]; // not_in_driver: this driver has none
+
+static void *find_next(void *_Atomic *kept, const char *name)
+{
+    void *found = atomic_load_explicit(kept, memory_order_acquire);
+    if (!found) {
+        found = door_next(name);
+        atomic_store_explicit(kept, found, memory_order_release);
+    }
+    return found;
+}
+
+void *door_next_dlsym(void)
+{
+    return find_next(&doors.dlsym, "dlsym");
+}
+
+void *door_next_dlvsym(void)
+{
+    return find_next(&doors.dlvsym, "dlvsym");
+}
+
+void *door_next_symbol(void *handle, const char *name)
+{
+    return ((void *(*)(void *, const char *))door_next_dlsym())(handle, name);
+}
+
+// The library is kept loaded from then on, because addresses in it are kept.
+void *door_driver_handle(void)
+{
+    void *handle = atomic_load_explicit(&doors.driver, memory_order_acquire);
+    if (!handle) {
+        handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (handle)
+            atomic_store_explicit(&doors.driver, handle, memory_order_release);
+        else
+            (void)dlerror(); // the error is glint's: the program must not see it
+    }
+    return handle;
+}
+
+// Stands in for what this driver does not have.
+static CUresult not_in_driver(void)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+// Without a driver, this finds the function of a library that the program has in its place.
+void *door_find_real(enum hook hook)
+{
+    void *const none = (void *)(uintptr_t)not_in_driver;
+    void *real = atomic_load_explicit(&door_found[hook], memory_order_relaxed);
+    if (real)
+        return real == none ? NULL : real;
+    void *handle = door_driver_handle();
+    real = door_next_symbol(handle ? handle : RTLD_NEXT, hook_rows[hook].symbol);
+    if (!real)
+        (void)dlerror(); // the error is glint's
+    if (handle)          // else the program may still load the driver
+        atomic_store_explicit(&door_found[hook], real ? real : none, memory_order_relaxed);
+    return real;
+}
+
+void *door_find(enum hook hook)
+{
+    void *real = door_find_real(hook);
+    return real ? real : (void *)(uintptr_t)not_in_driver;
+}
+
+struct door_driver door_prepare(void)
+{
+    static const char simulated[] = "/lib/glint/sim/"; // a folder of its own
+    struct door_driver about = {0};
+    Dl_info file;
+    for (int i = 0; i < HOOK_AND_USED_COUNT; i++)
+        door_find_real((enum hook)i);
+    if (REAL(cuDriverGetVersion)(&about.version) != CUDA_SUCCESS)
+        about.version = 0;
+    about.simulated = dladdr(door_real(HOOK_cuDriverGetVersion), &file) && file.dli_fname &&
+                      strstr(file.dli_fname, simulated);
+    const void *table = NULL;
+    const CUuuid id = CUDAABI_SIM_ID;
+    if (about.simulated && REAL(cuGetExportTable)(&table, &id) == CUDA_SUCCESS && table &&
+        ((const struct cudaabi_sim *)table)->size_bytes >= sizeof(struct cudaabi_sim)) {
+        about.current = ((const struct cudaabi_sim *)table)->current;
+        about.at = ((const struct cudaabi_sim *)table)->at;
+    }
+    return about;
+}
+
+bool door_is_below(const void *address)
+{
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)address, &found) || !found.dlfo_link_map->l_name)
+        return false;
+    const char *name = found.dlfo_link_map->l_name;
+    return plan_is_below(name, strlen(name));
+}
+
+bool door_devices_have(CUdevice_attribute which)
+{
+    int count = 0, value = 0;
+    bool any = false;
+    if (REAL(cuDeviceGetCount)(&count) != CUDA_SUCCESS)
+        return false;
+    for (int i = 0; i < count; i++)
+        any |= REAL(cuDeviceGetAttribute)(&value, which, i) == CUDA_SUCCESS && value;
+    return any;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers: capabilities that stand on core and guard, such as first uses, probes and corrections.
+// The rooms below never call a layer by name. They announce what happens through struct
+// inject_layer, and each layer sets the callbacks that it needs. To add a capability, copy
+// src/inject/template and add a row to hooks/layers.c.
+#ifndef GLINT_INJECT_CORE_LAYER_H
+#define GLINT_INJECT_CORE_LAYER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct call;
+struct context;
+struct door_driver;
+
+// Callbacks that are not set do nothing; those that return bool then return false. Unless a comment
+// says otherwise, any thread calls them, inside a hook (inject_thread.depth is not 0), and only in
+// processes in which `start` has returned true.
+struct inject_layer {
+    const char *name;
+
+    // The process has met the recorder. Runs alone: other threads wait. Also in each child of fork,
+    // which begins anew. Returns whether the layer takes part in this process.
+    bool (*start)(const struct door_driver *driver);
+    // At the end of the process, while the driver still answers. The last layer comes first.
+    void (*finish)(void);
+    // When libglint.so is unloaded or the process exits, after `finish`. The driver may be gone.
+    void (*ended)(void);
+
+    // Around fork, in every process that may be recorded, whether or not the layer takes part:
+    // before it, and after it in the parent and in the child. The last layer comes first.
+    void (*before_fork)(void);
+    void (*after_fork)(void);
+    void (*forked)(void);
+
+    // Before and after the driver's function of every hooked call that is not nested in another.
+    // `before` may change what the call does (struct call), `after` sees its result and its record
+    // in the ring.
+    void (*before)(struct call *call);
+    void (*after)(struct call *call);
+    // The driver has found no memory. Returns true if the layer has freed some.
+    bool (*free_memory)(void);
+
+    // An object's number is not used again, and its memory may belong to another object.
+    void (*object_ended)(uint64_t object);
+    // The call has destroyed the context, with everything in it.
+    void (*context_gone)(struct context *context, uint64_t call);
+    // A module was unloaded. Its kernels are dropped after this.
+    void (*module_ended)(uint32_t module);
+    // The last handle of a kernel is gone for which the layer keeps something (core/kernels.h).
+    // state.lock is held.
+    void (*kernel_dropped)(void *kept);
+
+    // --- Announced by guard, outside of hooks as well, and the first three in signal handlers too
+    // --
+
+    // Memory is about to be touched, or a thread has touched a closed page of it. Returns whether
+    // the layer had something closed there. When it returns, what the layer had closed there is
+    // open.
+    bool (*touched)(uint64_t low, uint64_t high);
+    // Memory goes: pages from low to high, or a block of malloc's that begins at start.
+    void (*memory_gone)(uint64_t low, uint64_t high);
+    void (*block_gone)(uint64_t start);
+    // Something may read or write the program's memory that a closed page does not make wait
+    // (guard/readers.h). The reason stays valid.
+    void (*reader_found)(const char *why);
+    // A thread is about to load a library, whose code nobody has seen yet.
+    void (*loading)(void);
+    // Guard closes no pages any more, for the reason that guard_given_up returns.
+    void (*gave_up)(void);
+    // The thread reads a clock after a wait that the layer has left out (uses/clock_reads.h).
+    void (*clock_read)(void);
+};
+
+// All layers, NULL behind the last, bottom up: hooks/layers.c.
+extern const struct inject_layer *const inject_layers[];
+
+enum { LAYERS_MOST = 16 };
+
+// The layers that take part, and of these the callbacks that are called most often. Written by
+// layers_start alone.
+struct layer_lists {
+    unsigned count, before_count, after_count, ended_count;
+    const struct inject_layer *layers[LAYERS_MOST];
+    void (*before[LAYERS_MOST])(struct call *call);
+    void (*after[LAYERS_MOST])(struct call *call);
+    void (*object_ended[LAYERS_MOST])(uint64_t object);
+};
+
+// Starts all layers. Returns whether one that takes part has something to finish.
+bool layers_start(const struct door_driver *driver);
+void layers_finish(void);
+void layers_ended(void);
+void layers_before_fork(void);
+void layers_after_fork(void);
+void layers_forked(void);
+
+// Announce to all layers that take part.
+bool layers_free_memory(void);
+void layers_context_gone(struct context *context, uint64_t call);
+void layers_module_ended(uint32_t module);
+void layers_kernel_dropped(void *kept);
+bool layers_touched(uint64_t low, uint64_t high);
+void layers_memory_gone(uint64_t low, uint64_t high);
+void layers_block_gone(uint64_t start);
+void layers_reader_found(const char *why);
+void layers_loading(void);
+void layers_gave_up(void);
+void layers_clock_read(void);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables of modules. They are objects from when the program asks for them, or from when a
+// function of their module is first requested or launched in a context.
+#ifndef GLINT_INJECT_CORE_VARIABLES_H
+#define GLINT_INJECT_CORE_VARIABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cudaabi/cudaabi.h"
+
+struct context;
+
+// A module was loaded from an image in memory or from a file: remembers the names of its variables.
+// preserved: the program keeps the image until it unloads the module, so reading it can wait.
+void variables_note(uint32_t module, const struct context *context, const void *image,
+                    const char *path, bool preserved);
+// Whether variables_tell has anything to do for the module in the context.
+bool variables_wanted(uint32_t module, const struct context *context);
+// A function of the module was requested or is launched in the context, which is current: the
+// module's variables become objects there.
+void variables_tell(uint32_t module, CUfunction function, struct context *context);
+// The driver has given the program this variable: it becomes an object unless it is one.
+void variables_begin(uint32_t module, struct context *context, const char *name,
+                     CUdeviceptr address, size_t bytes);
+void variables_end(uint32_t module);
+
+#endif

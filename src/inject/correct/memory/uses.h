@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the objects that back.h backs a call may use.
+#ifndef GLINT_INJECT_CORRECT_MEMORY_USES_H
+#define GLINT_INJECT_CORRECT_MEMORY_USES_H
+
+#include "inject/core/call.h"
+
+void correct_uses_start(void); // in a new process, alone
+// Before every call's driver function: what the call may use gets its memory.
+void correct_uses_before(struct call *call);
+// A kernel is about to be launched with these parameters.
+void correct_uses_launch(struct call *call, CUfunction function, void **params, void **extra);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes SIGSEGV from the program and hides that from it.
+#ifndef GLINT_INJECT_GUARD_SIGNALS_H
+#define GLINT_INJECT_GUARD_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+// Installs guard's handler. Returns false if SIGSEGV is blocked, or another handler replaced
+// guard's.
+bool use_take_signal(void);
+// Whether guard's handler is still installed.
+bool use_has_signal(void);
+void use_signals_forked(void); // in a new child
+
+// Does what the program's own handler or disposition says.
+void use_pass_signal(int number, siginfo_t *info, void *context);
+
+// What the program calls, through libglint-sync.so: see struct inside in hooks/inside.h.
+int use_sigaction(int number, const struct sigaction *action, struct sigaction *old);
+bool use_signal(int number, sighandler_t handler, int flags, sighandler_t *old);
+int use_mask(int how, const sigset_t *set, sigset_t *old,
+             int (*next)(int, const sigset_t *, sigset_t *));
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks that are there for probes alone.
+#ifndef GLINT_INJECT_HOOKS_PROBED_H
+#define GLINT_INJECT_HOOKS_PROBED_H
+
+#include "inject/core/call.h"
+#include "inject/probe/probe.h"
+
+// Defines a hook that makes no record: if the arguments make sense, glint answers.
+#define PROBED(symbol, params, args, sense, answer)                      \
+    CUresult symbol params                                               \
+    {                                                                    \
+        struct call call;                                                \
+        if (!state_is_on() || !probe_state ||                            \
+            !call_begin(&call, HOOK_##symbol, NO_STREAM, UNWIND_CALLER)) \
+            return REAL(symbol) args;                                    \
+        call_start(&call);                                               \
+        const CUresult result = (sense) ? (answer) : REAL(symbol) args;  \
+        call_stop(&call, result);                                        \
+        return call_end(&call);                                          \
+    }
+
+#endif

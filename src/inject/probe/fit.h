@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches whose blocks may wait for each other, and would not all fit on the GPU with the clone.
+#ifndef GLINT_INJECT_PROBE_FIT_H
+#define GLINT_INJECT_PROBE_FIT_H
+
+#include "kernel.h"
+
+struct probe_shape { // of a launch
+    unsigned grid[3], block[3], shared_bytes;
+    unsigned cluster[3]; // in blocks; zeros: there are no clusters
+    bool partly;         // it may run on some of the multiprocessors only; how many is unknown
+    bool cooperative;
+};
+
+// Whether blocks of the launch may wait for each other, all of them are on the GPU at once with the
+// kernel, and as far as is known would not be with the clone. The context is current. Any thread;
+// asks the driver once for each shape.
+bool probe_fit_is_lost(const struct probe_kernel *kernel, struct probe_clone *clone,
+                       const struct context *context, const struct probe_shape *shape);
+void probe_fit_free(struct probe_clone *clone);
+
+// The note about such launches.
+#define PROBE_FIT_LOST                                                                          \
+    "launches whose blocks are all on the GPU at once are not watched where they would not be " \
+    "with probes"
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PTX of an image of device code, and an image with other PTX in its place.
+#ifndef GLINT_INJECT_PROBE_IMAGE_H
+#define GLINT_INJECT_PROBE_IMAGE_H
+
+#include "fatbin/fatbin.h"
+#include "module.h"
+
+// What is to be loaded in the image's place; the module owns it, with the rewritten texts. NULL:
+// nothing, for module->reason. memory: where the image is, if it is in memory.
+const void *probe_image_rewrite(struct probe_module *module, const void *memory,
+                                const struct fatbin_image *image, const struct context *context,
+                                bool library);
+// The device's compute capability, 90 for 9.0; 0: unknown.
+unsigned probe_gpu_of(CUdevice device);
+
+#endif

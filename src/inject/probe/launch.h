@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that are watched.
+#ifndef GLINT_INJECT_PROBE_LAUNCH_H
+#define GLINT_INJECT_PROBE_LAUNCH_H
+
+#include "kernel.h"
+#include "probe.h"
+
+// One launch, as the hook makes it.
+struct probe_launch {
+    struct shadow_ticket *ticket; // NULL: it is not watched
+    struct probe_kernel *kernel;
+    struct probe_params *params;
+    CUfunction function; // launched instead, with params->pointers
+};
+
+void probe_launch_begin(struct probe_launch *launch, struct call *call, CUfunction function,
+                        void **pointers, void **extra);
+// The driver has refused the clone. result: of the program's kernel, which was launched instead.
+void probe_launch_refused(struct probe_launch *launch, struct call *call, CUresult refused,
+                          CUresult result);
+// A launch in a way of before CUDA 4, or on several devices at once, which is not watched.
+void probe_launch_passed(CUfunction function, uint32_t number);
+
+// At a call's end, behind its record: enqueues the read-back of what was launched, and records
+// results that have come back.
+void probe_call_end(struct call *call);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of probes, and the layer.
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+#include "inject/shadow/shadow.h"
+#include "inject/util/plain_name.h"
+#include "launch.h"
+#include "module.h"
+
+struct probes *probe_state;
+
+// --- What is asked for ---------------------------------------------------------------------------
+
+static uint64_t number_of(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return otherwise;
+    const uint64_t number = strtoull(text, &end, 10);
+    return *end ? otherwise : number;
+}
+
+// False: there is such an expression, and it is none.
+static bool compile(struct probes *probes, const char *expression)
+{
+    char text[300], why[200];
+    if (!expression || !*expression)
+        return true;
+    const int code = regcomp(&probes->kernels, expression, REG_EXTENDED | REG_NOSUB);
+    probes->selects = code == 0;
+    if (!code)
+        return true;
+    regerror(code, &probes->kernels, why, sizeof(why));
+    snprintf(text, sizeof(text), "no kernel has probes: " EVENT_KERNELS_VARIABLE ": %s", why);
+    state_note(EVENT_ERROR, text);
+    return false;
+}
+
+static bool start(const struct door_driver *driver)
+{
+    (void)driver;
+    probe_state = NULL;
+    const uint64_t facts = number_of(EVENT_PROBES_VARIABLE, 0) &
+                           (EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS);
+    if (!facts)
+        return false;
+    struct probes *probes = calloc(1, sizeof(*probes));
+    const uint64_t sample = number_of(EVENT_SAMPLE_VARIABLE, 1);
+    if (!probes) {
+        state_no_memory();
+        return false;
+    }
+    probes->facts = (facts & EVENT_PROBE_OBJECTS ? INSTRUMENT_OBJECTS : 0) |
+                    (facts & EVENT_PROBE_ELEMENTS ? INSTRUMENT_ELEMENTS : 0) |
+                    (facts & EVENT_PROBE_COUNTS ? INSTRUMENT_COUNTS : 0);
+    probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
+    pthread_mutex_init(&probes->lock, NULL);
+    const char *expression = getenv(EVENT_KERNELS_VARIABLE);
+    probes->expression = expression ? probe_copy_text(expression) : NULL;
+    probes->cache = probe_cache_folder();
+    if (compile(probes, expression))
+        probe_state = probes;
+    else
+        free(probes);
+    return probe_state != NULL;
+}
+
+bool probe_wants(const char *kernel)
+{
+    const struct probes *probes = probe_state;
+    char name[1024];
+    if (!probes->selects)
+        return true;
+    return regexec(&probes->kernels, kernel, 0, NULL, 0) == 0 ||
+           (plain_name(kernel, name, sizeof(name)) &&
+            regexec(&probes->kernels, name, 0, NULL, 0) == 0);
+}
+
+bool probe_relax(CUstreamCaptureMode *mode)
+{
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    return atomic_load_explicit(&state.captures, memory_order_relaxed) &&
+           REAL(cuThreadExchangeStreamCaptureMode)(mode) == CUDA_SUCCESS;
+}
+
+void probe_unrelax(bool relaxed, CUstreamCaptureMode *mode)
+{
+    if (relaxed)
+        REAL(cuThreadExchangeStreamCaptureMode)(mode);
+}
+
+// --- The layer -----------------------------------------------------------------------------------
+
+static void kernel_dropped(void *kept)
+{
+    probe_kernel_drop(kept);
+}
+
+// Shadow memory is announced to through this layer, which alone uses it.
+const struct inject_layer probe_layer = {
+    .name = "probes",
+    .start = start,
+    .finish = shadow_finish,
+    .after = probe_call_end,
+    .object_ended = shadow_object_ended,
+    .context_gone = shadow_context_gone,
+    .module_ended = probe_module_end,
+    .kernel_dropped = kernel_dropped,
+};

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of shadow contexts, and glint's own stream, on which it is cleared and filled.
+#ifndef GLINT_INJECT_SHADOW_MEMORY_H
+#define GLINT_INJECT_SHADOW_MEMORY_H
+
+#include "model.h"
+
+// The context's shadow memory, made if there is none; NULL: it cannot be.
+struct shadow *shadow_of(struct context *context);
+// Notes, once, what the driver refused. Nothing more is watched in the context.
+void shadow_fail(struct shadow *shadow, const char *what, CUresult result);
+
+// --- With shadow->lock, and the context current where memory is taken ----------------------------
+
+struct shadow_kernel *shadow_kernel(struct shadow *shadow, uint32_t number,
+                                    const struct instrument_kernel *kernel); // NULL: out of memory
+// Memory that is taken is not cleared. False: no room.
+bool shadow_take(struct shadow *shadow, struct shadow_heap *heap, uint64_t bytes,
+                 struct shadow_block *block);
+void shadow_give(struct shadow_heap *heap, struct shadow_block *block);
+void *shadow_host(struct shadow_block block); // the address of pinned memory
+
+// On glint's stream: clears device memory; copies pinned memory there, which is given back when
+// that is done; copies from the device and records the event behind it.
+bool shadow_own_clear(struct shadow *shadow, struct shadow_block block);
+bool shadow_own_copy(struct shadow *shadow, uint64_t to, struct shadow_block *staging,
+                     uint64_t bytes);
+bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t bytes,
+                      CUevent event);
+// Makes the stream wait for all of that, unless it has happened.
+bool shadow_own_wait(struct shadow *shadow, struct stream *stream);
+
+CUevent shadow_event_take(struct shadow *shadow);
+void shadow_event_give(struct shadow *shadow, CUevent event);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The structures of shadow memory that its files share.
+//
+// A *lane* is device memory for launches that follow one another on one stream. A stream has a lane
+// while something of it is in flight, so there are as many as streams work at once. Launches come
+// back in *batches*: at object level one copy for many launches, at element level one reduction for
+// each. A batch lands in pinned memory, and is recorded in the order of its lane.
+//
+// Lock order: a lane's lock or state.lock, then shadow->lock, then that of the objects
+// (util/ranks.h). A ticket holds its lane's lock between shadow_begin and shadow_launched.
+#ifndef GLINT_INJECT_SHADOW_MODEL_H
+#define GLINT_INJECT_SHADOW_MODEL_H
+
+#include "device/device.h"
+#include "inject/core/driver.h"
+#include "inject/core/objects.h"
+#include "shadow.h"
+
+// --- Memory --------------------------------------------------------------------------------------
+
+struct shadow_block {
+    uint64_t address; // 0: none
+    uint64_t bytes;
+};
+
+// Memory from slabs of the driver. They go with the context only: to free one would wait.
+struct shadow_heap {
+    BASE_ARRAY(struct shadow_block) free; // ascending, no two adjacent
+    uint64_t slab_bytes, limit_bytes;
+    bool pinned; // host memory, else device memory
+};
+
+enum { SHADOW_ALIGN = 256 }; // of blocks, in bytes
+
+struct shadow { // of one context
+    struct context *context;
+    pthread_mutex_t lock;    // protects all below that is not atomic, and what comments name
+    _Atomic bool failed;     // the driver refused: nothing more is watched
+    _Atomic bool dead;       // a kernel failed, and with it the context: nothing in flight arrives
+    _Atomic uint64_t landed; // batches and chunks of maps that have arrived
+    struct shadow_heap device, pinned;
+    CUstream own;      // glint's stream, for what is prepared ahead of the program's launches
+    CUevent own_event; // behind the last work on it
+    bool own_pending;  // own_event is not known to have happened
+    BASE_ARRAY(struct shadow_block) staging;       // pinned, in use until own_event
+    BASE_ARRAY(CUevent) events;                    // spare
+    struct base_map lane_of;                       // number of a stream to struct shadow_lane
+    struct shadow_lane *_Atomic lanes;             // all; never freed
+    struct shadow_table *table;                    // the newest
+    struct shadow_ticket *settled, **settled_last; // launches of which nothing comes back
+    size_t settled_count;
+    struct base_map kernels; // number of a kernel to struct shadow_kernel
+    // Elements:
+    CUfunction reduce[2], reduce_many;     // without and with counts; NULL: not loaded yet
+    uint32_t processors;                   // multiprocessors of the GPU
+    struct base_map objects;               // number to struct shadow_object
+    struct shadow_object *ended;           // whose memory launches in flight may use
+    uint64_t begun;                        // launches so far
+    struct shadow_ticket *oldest, *newest; // of those at element level that were not recorded
+    bool wants_maps;
+    struct shadow_map *maps;        // the first is coming
+    uint64_t coarse;                // objects whose elements are larger than they should be
+    struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
+    bool mallocs_off;               // what kernels allocate is not recorded, or not any more
+};
+
+// What is noted about a kernel at the end.
+struct shadow_kernel {
+    const char *name;
+    uint64_t unwatched;        // launches
+    uint64_t strays, stray_at; // accesses outside of all objects, and the address of one
+    uint64_t heap_lost;        // launches with more accesses to memory of kernels than fitted
+};
+
+// Around calls of the driver that a stream capture of another thread would forbid.
+static inline CUstreamCaptureMode shadow_relax(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+    return mode;
+}
+static inline void shadow_restore(CUstreamCaptureMode mode)
+{
+    REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+}
+
+// --- Tables --------------------------------------------------------------------------------------
+
+// The objects at one moment, as probes look them up. Counted by its holders, under shadow->lock.
+struct shadow_table {
+    uint64_t changes; // of the map of objects
+    uint32_t holders;
+    uint32_t count;
+    struct shadow_block entries; // at object level
+    struct shadow_grain *grains; // by piece, at element level: of its object; NULL: unknown yet
+    struct objects_piece pieces[];
+};
+
+// --- Lanes and batches ---------------------------------------------------------------------------
+
+// How an object is divided into elements.
+struct shadow_grain {
+    uint32_t shift;    // an element has 1 << shift bytes
+    uint32_t piece;    // elements in each of the pieces that are compared
+    uint64_t elements; // of the object
+};
+
+struct shadow_root {
+    uint64_t object;       // 0: none
+    uint64_t address;      // to which it points, if that is no object
+    uint32_t job;          // at element level: the job with its object's sums
+    uint64_t first, bytes; // at object level: of the piece that it points into
+};
+
+struct shadow_job { // of an object that some root points into
+    uint64_t object;
+    struct shadow_grain grain;
+    struct device_job job;
+};
+
+struct shadow_ticket {
+    struct shadow_ticket *next;
+    struct shadow *shadow;
+    struct shadow_lane *lane; // NULL: nothing comes back
+    struct stream *stream;
+    const struct instrument_kernel *kernel;
+    uint32_t kernel_number, facts;
+    uint64_t begun; // shadow->begun at its start; 0: it is not in the list below
+    struct shadow_ticket *older, *newer; // shadow->oldest ... newest, under shadow->lock
+    uint64_t threads;
+    uint64_t call;
+    uint32_t node;              // of a graph launch
+    bool strangers;             // some root points into no object
+    uint32_t doubts;            // known before it is recorded: sum of 1 << enum event_doubt
+    struct shadow_node *memory; // of a node of a graph, and of each of its replays
+    struct shadow_table *table; // held; NULL: none
+    struct shadow_malloc_launch *mallocs; // NULL: it uses no memory that kernels allocate
+    // Bytes from the start of what lands.
+    uint32_t flags_at, frame_at;  // at object level
+    struct device_result *result; // at element level
+    struct shadow_job *jobs;
+    uint32_t job_count;
+    uint32_t root_count;
+    struct shadow_root roots[];
+};
+
+struct shadow_batch {
+    struct shadow_batch *next;
+    CUevent event; // behind its copies; NULL: its results carry a sequence word
+    struct shadow_block landing;
+    struct shadow_ticket *first, **last;
+    BASE_ARRAY(struct shadow_block) leftovers; // device memory that is free once it has landed
+    BASE_ARRAY(struct shadow_block) staging;   // likewise, pinned
+    bool untold;                               // there was no room in the ring for it
+};
+
+// --- Elements ------------------------------------------------------------------------------------
+
+// What is known of an object's elements. Under shadow->lock.
+struct shadow_object {
+    struct shadow_object *next; // in the list of those that have ended
+    uint64_t number, start, bytes;
+    uint64_t base, words;
+    uint32_t first; // index from `base` of the object's first element
+    struct shadow_grain grain;
+    struct shadow_block known; // device memory: any, multi, full
+    uint64_t ended;            // launches that had begun by its end
+    bool sparse;               // the last launch touched few of its elements more than once
+};
+
+// Memory in which launches that follow one another mark elements of one object.
+struct shadow_marks {
+    struct shadow_block bits;   // then struct device_sums
+    struct shadow_block counts; // then struct device_sums and struct device_counts; none: no counts
+};
+
+// All memory for launches that follow one another at element level. Zero between them, but for the
+// table. Under shadow->lock.
+struct shadow_pad {
+    struct shadow_block small;    // laid out by struct shadow_small
+    struct shadow_table *table;   // held
+    struct shadow_block entries;  // struct instrument_table, slots, struct device_entry
+    struct shadow_block touched;  // then moved
+    struct instrument_table says; // as entries begin
+    uint64_t jobs_at;             // address of the struct device_entry
+    bool counts;                  // the entries have counters
+    uint64_t table_words;         // of all objects in it
+    struct base_map marks;        // number of an object to struct shadow_marks
+};
+
+// Where the parts of a pad's small memory lie: bytes from its start.
+struct shadow_small {
+    uint64_t strayed, flags, tallies, bytes;
+};
+enum { SHADOW_DONE_AT = 0, SHADOW_STRAYS_AT = 64 }; // in it, always
+
+struct shadow_lane {
+    struct shadow *shadow;
+    struct shadow_lane *next;
+    uint32_t stream_number; // 0: free. Protected, with `users`, by shadow->lock
+    uint32_t users;         // threads that found it and have not left it
+    pthread_mutex_t lock;   // protects all below
+    struct stream *stream;
+    uint64_t closed_ns; // when the last batch was closed
+    struct shadow_block flags;
+    uint64_t flags_used;
+    struct shadow_table *table; // held; NULL: no frames
+    struct shadow_block frames; // a struct instrument_table for each frame, then the frames
+    uint64_t frame_bytes;       // of each
+    uint32_t frame_count, frames_used;
+    struct shadow_pad pad;        // at element level
+    struct shadow_batch *open;    // launches whose read-back is not enqueued yet
+    struct shadow_batch *reduced; // of the launch that is being made at element level
+    struct shadow_replay *replay; // of the graph that is being launched
+    struct shadow_batch *flying;  // the oldest first
+};
+
+#endif

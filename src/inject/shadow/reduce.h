@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions: the device code (src/device) that sums up what a launch has marked.
+#ifndef GLINT_INJECT_SHADOW_REDUCE_H
+#define GLINT_INJECT_SHADOW_REDUCE_H
+
+#include "model.h"
+
+// Loads the code. With shadow->lock.
+bool shadow_reduce_load(struct shadow *shadow, bool counts);
+// Makes jobs and slots for the objects of the ticket's roots, with marks in the pad. With
+// shadow->lock.
+bool shadow_reduce_roots(struct shadow_pad *pad, struct shadow_ticket *ticket,
+                         const uint64_t *roots, struct instrument_slot *slots);
+// A launch at element level, with its lane locked: fills the context and its slots, and prepares
+// the reduction. The second enqueues that; the lane then owns the ticket.
+bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
+                         const uint64_t *roots, struct instrument_context *context,
+                         struct instrument_slot *slots);
+void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *ticket);
+// Describes the reduction of a launch: its sizes and the layout of its record, whose bytes it
+// returns; and the addresses that it reads and writes. Neither fills in its jobs.
+uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct device_reduction *about);
+void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
+                         struct device_reduction *about);
+// Enqueues a reduction over so many words of all objects together.
+CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
+                               uint64_t words, bool counts, CUstream stream);
+bool shadow_reduce_landed(const struct shadow_batch *batch);
+
+#endif
