@@ -169,7 +169,7 @@ static void dynamic_memory_begins_behind_the_kernels_own(void **state)
 #define KERNEL(body)      ".visible .entry k() { .reg .u32 %r0; .reg .u64 %a0;\n" body "ret; }\n"
 #define OWN(name, bytes)  ".shared .align 4 .b8 " name "[" #bytes "];\n"
 #define WIDE(name, bytes) ".shared .align 128 .b8 " name "[" #bytes "];\n"
-#define CALL_ADDRESS      "P: .callprototype _ (); call %a0, P;\n"
+#define CALLS_ADDRESS     "P: .callprototype _ (); call %a0, P;\n"
 
 static CUresult load(const char *text, char *log, size_t log_bytes, CUmodule *loaded)
 {
@@ -296,20 +296,20 @@ static void calls_by_address_reach_what_has_one(void **state)
 {
     (void)state;
     assert_loads(HEAD FUNCTION("f", OWN("m", 120000) PUT("m")) FUNCTION("g", "")
-                     KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, g;\n" CALL_ADDRESS),
+                     KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, g;\n" CALLS_ADDRESS),
                  120000);
     assert_too_large(HEAD FUNCTION("f", OWN("m", 120000) PUT("m"))
-                         KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, f;\n" CALL_ADDRESS),
+                         KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, f;\n" CALLS_ADDRESS),
                      "240000");
     assert_too_large(HEAD FUNCTION("f", OWN("m", 120000) PUT("m"))
                          FUNCTION("g", "mov.u64 %a0, f;\n")
-                             KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, 0;\n" CALL_ADDRESS),
+                             KERNEL(OWN("a", 120000) PUT("a") "mov.u64 %a0, 0;\n" CALLS_ADDRESS),
                      "240000");
     assert_too_large(
         HEAD FUNCTION("f", OWN("m", 120000) PUT("m")) ".visible .global .u64 table[1] = "
                                                       "{f};\n" KERNEL(OWN("a", 120000) PUT(
                                                           "a") "ld.global.u64 %a0, "
-                                                               "[table];\n" CALL_ADDRESS),
+                                                               "[table];\n" CALLS_ADDRESS),
         "240000");
 }
 

@@ -123,8 +123,9 @@ static bool alive_from(const struct graph *graph, uint32_t block, uint32_t at, u
 
 static uint32_t bytes_of(const struct ptx_reg *reg)
 {
-    return reg->type == PTX_PRED ? 4
-                                 : LANES * decode_lane_bytes((enum ptx_type)reg->type) * reg->vec;
+    return reg->type == PTX_PRED
+               ? 4
+               : LANES * sim_decode_lane_bytes((enum ptx_type)reg->type) * reg->vec;
 }
 
 static bool overlap(const struct ptx_reg *one, slot at, const struct ptx_reg *other, slot where)
@@ -133,8 +134,8 @@ static bool overlap(const struct ptx_reg *one, slot at, const struct ptx_reg *ot
 }
 
 // Lives are in the order of registers, without predicates.
-static const struct life *life_of(const struct code *code, const struct ptx_function *function,
-                                  uint32_t reg)
+static const struct sim_life *life_of(const struct sim_code *code,
+                                      const struct ptx_function *function, uint32_t reg)
 {
     uint32_t index = 0;
     for (uint32_t i = 0; i < reg; i++)
@@ -144,7 +145,7 @@ static const struct life *life_of(const struct code *code, const struct ptx_func
 }
 
 // All registers that the instruction names or that are alive behind it are apart, and live there.
-static void check_place(const struct graph *graph, const struct code *code, const slot *slots,
+static void check_place(const struct graph *graph, const struct sim_code *code, const slot *slots,
                         uint32_t block, uint32_t at, uint64_t seed)
 {
     const struct ptx_function *function = graph->cfg->function;
@@ -163,7 +164,7 @@ static void check_place(const struct graph *graph, const struct code *code, cons
     }
     for (unsigned a = 0; a < count; a++) {
         if (alive[a]->type != PTX_PRED) {
-            const struct life *life = life_of(code, function, alive[a]->id);
+            const struct sim_life *life = life_of(code, function, alive[a]->id);
             assert_int_equal(life->at, slots[alive[a]->id]);
             assert_int_equal(life->bytes, bytes_of(alive[a]));
             assert_in_range(instr->index, life->first, life->last);
@@ -191,9 +192,9 @@ static void check_function(const struct base_buf *text, uint64_t seed)
     graph.cfg = ptx_cfg_build(module->first->function, &arena);
     graph.ssa = ptx_ssa_build(graph.cfg, &arena);
     slot *slots;
-    const struct contraction *contractions = decode_contractions(module, graph.ssa, &arena);
-    struct code code = {0};
-    decode_slots(graph.ssa, contractions, &arena, &arena, &slots, &code);
+    const struct sim_contraction *contractions = sim_decode_contractions(module, graph.ssa, &arena);
+    struct sim_code code = {0};
+    sim_decode_slots(graph.ssa, contractions, &arena, &arena, &slots, &code);
     for (uint32_t i = 0; i < module->first->function->reg_count; i++) {
         const struct ptx_reg *reg = module->first->function->regs[i];
         assert_true(slots[i] + bytes_of(reg) <= code.register_bytes);
@@ -236,8 +237,9 @@ static uint32_t place(const char *text, slot *out, uint32_t count)
     slot *slots;
     const struct ptx_cfg *cfg = ptx_cfg_build(module->first->function, &arena);
     const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &arena);
-    struct code code = {0};
-    decode_slots(ssa, decode_contractions(module, ssa, &arena), &arena, &arena, &slots, &code);
+    struct sim_code code = {0};
+    sim_decode_slots(ssa, sim_decode_contractions(module, ssa, &arena), &arena, &arena, &slots,
+                     &code);
     memcpy(out, slots, count * sizeof(slot));
     base_arena_fini(&arena);
     ptx_module_destroy(module);

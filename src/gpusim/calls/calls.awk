@@ -118,25 +118,25 @@ function parameter(text, type, name, stars, is_const, base) {
     gsub(/const |\*/, "", base)
     base = trim(base)
     if (name ~ /^host_/) # an address, whatever its type says
-        ins = ins "    call_pointer(&call, \"" name "\", (const void *)" name ");\n"
+        ins = ins "    calls_pointer(&call, \"" name "\", (const void *)" name ");\n"
     else if (base == "CUdeviceptr" && stars == 0)
-        ins = ins "    CALL_ADDRESS(call, " name ");\n"
+        ins = ins "    CALLS_ADDRESS(call, " name ");\n"
     else if (stars == 0 || (stars == 1 && (is_const || base ~ /^(void|char)$/ || is_array(name))))
-        ins = ins "    CALL_PUT(call, \"" name "\", " name ");\n"
+        ins = ins "    CALLS_PUT(call, \"" name "\", " name ");\n"
     else if (stars == 1 && base == "CUdeviceptr")
-        outs = outs "        CALL_GIVEN(call, " name ", (const void *)(uintptr_t)*" name ");\n"
+        outs = outs "        CALLS_GIVEN(call, " name ", (const void *)(uintptr_t)*" name ");\n"
     else if (stars == 1 && is_printed(base))
-        outs = outs "        CALL_PUT(call, \"" name "\", (const " base " *)" name ");\n"
+        outs = outs "        CALLS_PUT(call, \"" name "\", (const " base " *)" name ");\n"
     else if (stars == 1 && is_structure(base))
-        ins = ins "    CALL_PUT(call, \"" name "\", (const void *)" name ");\n"
+        ins = ins "    CALLS_PUT(call, \"" name "\", (const void *)" name ");\n"
     else if (stars == 1)
-        outs = outs "        CALL_GIVEN(call, " name ", *" name ");\n"
+        outs = outs "        CALLS_GIVEN(call, " name ", *" name ");\n"
     else if (stars == 2 && base == "char")
-        outs = outs "        CALL_GIVEN(call, " name ", (const char *)*" name ");\n"
+        outs = outs "        CALLS_GIVEN(call, " name ", (const char *)*" name ");\n"
     else if (stars == 2 && base == "void" && name ~ /^(devPtr|dptr|fptr|funcPtr|function|pDevice|pHost|host|ptr|pp|pfn|ppExportTable|cubinOut)$/)
-        outs = outs "        CALL_GIVEN(call, " name ", (const void *)*" name ");\n"
+        outs = outs "        CALLS_GIVEN(call, " name ", (const void *)*" name ");\n"
     else
-        ins = ins "    CALL_PUT(call, \"" name "\", (const void *)" name ");\n"
+        ins = ins "    CALLS_PUT(call, \"" name "\", (const void *)" name ");\n"
 }
 
 # --- Output --------------------------------------------------------------------------------------
@@ -182,31 +182,31 @@ function print_call(name, type, parts, many, i, space) {
     print type space "inner_" name "(" parameters[name] ");"
     print type space "outer_" name "(" parameters[name] ") __asm__(\"" name "\") __attribute__((visibility(\"default\")));"
     print type space "outer_" name "(" parameters[name] ")\n{"
-    print "    const struct call_cancel cancel = call_hold_cancel();"
-    print "    struct call call = {.to = calls_to()};"
+    print "    const struct calls_cancel cancel = calls_hold_cancel();"
+    print "    struct calls_call call = {.to = calls_to()};"
     if (type == "void") {
-        print "    if (call.to) {\n" ins "    call_begin(&call, \"" name "\");\n    }"
+        print "    if (call.to) {\n" ins "    calls_begin(&call, \"" name "\");\n    }"
         print "    inner_" name "(" names ");"
-        print "    if (call.to)\n        call_end(&call, 0);"
-        print "    call_let_cancel(cancel);\n}\n"
+        print "    if (call.to)\n        calls_end(&call, 0);"
+        print "    calls_let_cancel(cancel);\n}\n"
         return
     }
     print "    if (!call.to) {"
     print "        " type space "outcome = inner_" name "(" names ");"
-    print "        call_let_cancel(cancel);\n        return outcome;\n    }"
+    print "        calls_let_cancel(cancel);\n        return outcome;\n    }"
     printf "%s", ins
-    print "    call_begin(&call, \"" name "\");"
+    print "    calls_begin(&call, \"" name "\");"
     print "    " type space "outcome = inner_" name "(" names ");"
     if (type ~ /^(CUresult|cudaError_t|unsigned|char)$/) {
         if (outs != "")
             print "    if (!outcome) {\n" outs "    }"
-        print "    call_end(&call, (int64_t)outcome);"
+        print "    calls_end(&call, (int64_t)outcome);"
     } else {
         if (type == "const char *")
-            print "    CALL_PUT(call, \"returned\", outcome);"
-        print "    call_end(&call, 0);"
+            print "    CALLS_PUT(call, \"returned\", outcome);"
+        print "    calls_end(&call, 0);"
     }
-    print "    call_let_cancel(cancel);\n    return outcome;\n}\n"
+    print "    calls_let_cancel(cancel);\n    return outcome;\n}\n"
 }
 
 END {

@@ -11,35 +11,33 @@
 const CUuuid calls_id = {
     {'g', 'l', 'i', 'n', 't', ' ', 's', 'i', 'm', ' ', 'c', 'a', 'l', 'l', 's', 1}};
 
-_Atomic int calls_state;
+struct calls_found calls_found = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const struct calls *calls_find(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static const struct calls *_Atomic found;
-    if (atomic_load(&calls_state) == CALLS_UNKNOWN) {
-        pthread_mutex_lock(&lock);
-        if (atomic_load(&calls_state) == CALLS_UNKNOWN) {
-            atomic_store(&found, calls_open());
-            atomic_store(&calls_state, atomic_load(&found) ? CALLS_ON : CALLS_OFF);
+    if (atomic_load(&calls_found.state) == CALLS_UNKNOWN) {
+        pthread_mutex_lock(&calls_found.lock);
+        if (atomic_load(&calls_found.state) == CALLS_UNKNOWN) {
+            atomic_store(&calls_found.to, calls_open());
+            atomic_store(&calls_found.state, atomic_load(&calls_found.to) ? CALLS_ON : CALLS_OFF);
         }
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&calls_found.lock);
     }
-    return atomic_load(&calls_state) == CALLS_ON ? atomic_load(&found) : NULL;
+    return atomic_load(&calls_found.state) == CALLS_ON ? atomic_load(&calls_found.to) : NULL;
 }
 
-static const char *text_of(struct call *call)
+static const char *text_of(struct calls_call *call)
 {
     return call->text.failed ? "out-of-memory=1" : call->text.length ? call->text.text : "";
 }
 
-void call_begin(struct call *call, const char *name)
+void calls_begin(struct calls_call *call, const char *name)
 {
     call->to->begin(call, name, text_of(call));
     call->text.length = 0;
 }
 
-void call_end(struct call *call, int64_t result)
+void calls_end(struct calls_call *call, int64_t result)
 {
     call->to->end(call, result, text_of(call));
     base_buf_fini(&call->text);
@@ -47,7 +45,7 @@ void call_end(struct call *call, int64_t result)
 
 // --- Values --------------------------------------------------------------------------------------
 
-static void put_key(struct call *call, const char *key)
+static void put_key(struct calls_call *call, const char *key)
 {
     if (call->text.length)
         base_buf_putc(&call->text, ' ');
@@ -55,35 +53,35 @@ static void put_key(struct call *call, const char *key)
     base_buf_putc(&call->text, '=');
 }
 
-void call_signed(struct call *call, const char *key, long long value)
+void calls_signed(struct calls_call *call, const char *key, long long value)
 {
     put_key(call, key);
     base_buf_i64(&call->text, value);
 }
 
-void call_unsigned(struct call *call, const char *key, unsigned long long value)
+void calls_unsigned(struct calls_call *call, const char *key, unsigned long long value)
 {
     put_key(call, key);
     base_buf_u64(&call->text, value);
 }
 
-void call_float(struct call *call, const char *key, double value)
+void calls_float(struct calls_call *call, const char *key, double value)
 {
     put_key(call, key);
     base_buf_printf(&call->text, "%.17g", value);
 }
 
-void call_pointer(struct call *call, const char *key, const void *value)
+void calls_pointer(struct calls_call *call, const char *key, const void *value)
 {
     put_key(call, key);
     base_buf_printf(&call->text, "0x%llx", (unsigned long long)(uintptr_t)value);
 }
 
-void call_text(struct call *call, const char *key, const char *value)
+void calls_text(struct calls_call *call, const char *key, const char *value)
 {
     enum { LONGEST = 1000 };
     if (!value) {
-        call_pointer(call, key, value);
+        calls_pointer(call, key, value);
         return;
     }
     size_t length = strnlen(value, LONGEST);
@@ -99,7 +97,7 @@ void call_text(struct call *call, const char *key, const char *value)
     base_buf_putc(&call->text, '"');
 }
 
-void call_dim3(struct call *call, const char *key, dim3 value)
+void calls_dim3(struct calls_call *call, const char *key, dim3 value)
 {
     put_key(call, key);
     base_buf_printf(&call->text, "%u,%u,%u", value.x, value.y, value.z);
@@ -119,32 +117,32 @@ static struct dotted dotted(const char *key, const char *member)
     return name;
 }
 
-#define MEMBER(name) CALL_PUT(*call, dotted(key, #name).text, from.name)
+#define MEMBER(name) CALLS_PUT(*call, dotted(key, #name).text, from.name)
 #define ADDRESS(name) \
-    call_pointer(call, dotted(key, #name).text, (const void *)(uintptr_t)from.name)
+    calls_pointer(call, dotted(key, #name).text, (const void *)(uintptr_t)from.name)
 // Functions that take a pointer go on only where it is one.
-#define FROM(type)                      \
-    if (!value) {                       \
-        call_pointer(call, key, value); \
-        return;                         \
-    }                                   \
+#define FROM(type)                       \
+    if (!value) {                        \
+        calls_pointer(call, key, value); \
+        return;                          \
+    }                                    \
     const type from = *value
 
-void call_extent(struct call *call, const char *key, struct cudaExtent from)
+void calls_extent(struct calls_call *call, const char *key, struct cudaExtent from)
 {
     MEMBER(width);
     MEMBER(height);
     MEMBER(depth);
 }
 
-static void put_position(struct call *call, const char *key, struct cudaPos from)
+static void put_position(struct calls_call *call, const char *key, struct cudaPos from)
 {
     MEMBER(x);
     MEMBER(y);
     MEMBER(z);
 }
 
-void call_pitched(struct call *call, const char *key, struct cudaPitchedPtr from)
+void calls_pitched(struct calls_call *call, const char *key, struct cudaPitchedPtr from)
 {
     MEMBER(ptr);
     MEMBER(pitch);
@@ -152,19 +150,19 @@ void call_pitched(struct call *call, const char *key, struct cudaPitchedPtr from
     MEMBER(ysize);
 }
 
-void call_location(struct call *call, const char *key, CUmemLocation from)
+void calls_location(struct calls_call *call, const char *key, CUmemLocation from)
 {
     MEMBER(type);
     MEMBER(id);
 }
 
-void call_location_runtime(struct call *call, const char *key, struct cudaMemLocation from)
+void calls_location_runtime(struct calls_call *call, const char *key, struct cudaMemLocation from)
 {
     MEMBER(type);
     MEMBER(id);
 }
 
-void call_channels(struct call *call, const char *key, struct cudaChannelFormatDesc from)
+void calls_channels(struct calls_call *call, const char *key, struct cudaChannelFormatDesc from)
 {
     MEMBER(x);
     MEMBER(y);
@@ -173,28 +171,29 @@ void call_channels(struct call *call, const char *key, struct cudaChannelFormatD
     MEMBER(f);
 }
 
-void call_memory_handle(struct call *call, const char *key, CUipcMemHandle value)
+void calls_memory_handle(struct calls_call *call, const char *key, CUipcMemHandle value)
 {
     (void)value; // opaque
-    call_text(call, key, "");
+    calls_text(call, key, "");
 }
 
-void call_event_handle(struct call *call, const char *key, CUipcEventHandle value)
+void calls_event_handle(struct calls_call *call, const char *key, CUipcEventHandle value)
 {
     (void)value;
-    call_text(call, key, "");
+    calls_text(call, key, "");
 }
 
-void call_pitched_at(struct call *call, const char *key, const struct cudaPitchedPtr *value)
+void calls_pitched_at(struct calls_call *call, const char *key, const struct cudaPitchedPtr *value)
 {
     FROM(struct cudaPitchedPtr);
-    call_pitched(call, key, from);
+    calls_pitched(call, key, from);
 }
 
-void call_channels_at(struct call *call, const char *key, const struct cudaChannelFormatDesc *value)
+void calls_channels_at(struct calls_call *call, const char *key,
+                       const struct cudaChannelFormatDesc *value)
 {
     FROM(struct cudaChannelFormatDesc);
-    call_channels(call, key, from);
+    calls_channels(call, key, from);
 }
 
 // Both ends of a copy have the same members.
@@ -218,13 +217,13 @@ void call_channels_at(struct call *call, const char *key, const struct cudaChann
         MEMBER(Height);        \
     } while (0)
 
-void call_copy_2d(struct call *call, const char *key, const CUDA_MEMCPY2D *value)
+void calls_copy_2d(struct calls_call *call, const char *key, const CUDA_MEMCPY2D *value)
 {
     FROM(CUDA_MEMCPY2D);
     ENDS();
 }
 
-void call_copy_3d(struct call *call, const char *key, const CUDA_MEMCPY3D *value)
+void calls_copy_3d(struct calls_call *call, const char *key, const CUDA_MEMCPY3D *value)
 {
     FROM(CUDA_MEMCPY3D);
     ENDS();
@@ -237,7 +236,8 @@ void call_copy_3d(struct call *call, const char *key, const CUDA_MEMCPY3D *value
     MEMBER(dstHeight);
 }
 
-void call_copy_3d_runtime(struct call *call, const char *key, const struct cudaMemcpy3DParms *value)
+void calls_copy_3d_runtime(struct calls_call *call, const char *key,
+                           const struct cudaMemcpy3DParms *value)
 {
     FROM(struct cudaMemcpy3DParms);
     MEMBER(srcArray);
@@ -261,7 +261,7 @@ void call_copy_3d_runtime(struct call *call, const char *key, const struct cudaM
         MEMBER(sharedMemBytes); \
     } while (0)
 
-void call_launch(struct call *call, const char *key, const CUlaunchConfig *value)
+void calls_launch(struct calls_call *call, const char *key, const CUlaunchConfig *value)
 {
     FROM(CUlaunchConfig);
     GRID();
@@ -269,7 +269,7 @@ void call_launch(struct call *call, const char *key, const CUlaunchConfig *value
     MEMBER(numAttrs);
 }
 
-void call_launch_runtime(struct call *call, const char *key, const cudaLaunchConfig_t *value)
+void calls_launch_runtime(struct calls_call *call, const char *key, const cudaLaunchConfig_t *value)
 {
     FROM(cudaLaunchConfig_t);
     MEMBER(gridDim);
@@ -279,7 +279,7 @@ void call_launch_runtime(struct call *call, const char *key, const cudaLaunchCon
     MEMBER(numAttrs);
 }
 
-void call_array(struct call *call, const char *key, const CUDA_ARRAY_DESCRIPTOR *value)
+void calls_array(struct calls_call *call, const char *key, const CUDA_ARRAY_DESCRIPTOR *value)
 {
     FROM(CUDA_ARRAY_DESCRIPTOR);
     MEMBER(Width);
@@ -288,7 +288,7 @@ void call_array(struct call *call, const char *key, const CUDA_ARRAY_DESCRIPTOR 
     MEMBER(NumChannels);
 }
 
-void call_array_3d(struct call *call, const char *key, const CUDA_ARRAY3D_DESCRIPTOR *value)
+void calls_array_3d(struct calls_call *call, const char *key, const CUDA_ARRAY3D_DESCRIPTOR *value)
 {
     FROM(CUDA_ARRAY3D_DESCRIPTOR);
     MEMBER(Width);
@@ -299,7 +299,8 @@ void call_array_3d(struct call *call, const char *key, const CUDA_ARRAY3D_DESCRI
     MEMBER(Flags);
 }
 
-void call_kernel_node(struct call *call, const char *key, const CUDA_KERNEL_NODE_PARAMS *value)
+void calls_kernel_node(struct calls_call *call, const char *key,
+                       const CUDA_KERNEL_NODE_PARAMS *value)
 {
     FROM(CUDA_KERNEL_NODE_PARAMS);
     MEMBER(func);
@@ -307,8 +308,8 @@ void call_kernel_node(struct call *call, const char *key, const CUDA_KERNEL_NODE
     MEMBER(kern);
 }
 
-void call_kernel_node_runtime(struct call *call, const char *key,
-                              const struct cudaKernelNodeParams *value)
+void calls_kernel_node_runtime(struct calls_call *call, const char *key,
+                               const struct cudaKernelNodeParams *value)
 {
     FROM(struct cudaKernelNodeParams);
     MEMBER(func);
@@ -327,44 +328,44 @@ void call_kernel_node_runtime(struct call *call, const char *key,
         MEMBER(height);      \
     } while (0)
 
-void call_fill_node(struct call *call, const char *key, const CUDA_MEMSET_NODE_PARAMS *value)
+void calls_fill_node(struct calls_call *call, const char *key, const CUDA_MEMSET_NODE_PARAMS *value)
 {
     FROM(CUDA_MEMSET_NODE_PARAMS);
     FILL();
 }
 
-void call_fill_node_runtime(struct call *call, const char *key,
-                            const struct cudaMemsetParams *value)
+void calls_fill_node_runtime(struct calls_call *call, const char *key,
+                             const struct cudaMemsetParams *value)
 {
     FROM(struct cudaMemsetParams);
     FILL();
 }
 
-void call_allocation_node(struct call *call, const char *key,
-                          const CUDA_MEM_ALLOC_NODE_PARAMS *value)
+void calls_allocation_node(struct calls_call *call, const char *key,
+                           const CUDA_MEM_ALLOC_NODE_PARAMS *value)
 {
     FROM(CUDA_MEM_ALLOC_NODE_PARAMS);
     MEMBER(bytesize);
     ADDRESS(dptr);
 }
 
-void call_allocation_node_runtime(struct call *call, const char *key,
-                                  const struct cudaMemAllocNodeParams *value)
+void calls_allocation_node_runtime(struct calls_call *call, const char *key,
+                                   const struct cudaMemAllocNodeParams *value)
 {
     FROM(struct cudaMemAllocNodeParams);
     MEMBER(bytesize);
     MEMBER(dptr);
 }
 
-void call_host_node(struct call *call, const char *key, const CUDA_HOST_NODE_PARAMS *value)
+void calls_host_node(struct calls_call *call, const char *key, const CUDA_HOST_NODE_PARAMS *value)
 {
     FROM(CUDA_HOST_NODE_PARAMS);
     ADDRESS(fn);
     MEMBER(userData);
 }
 
-void call_host_node_runtime(struct call *call, const char *key,
-                            const struct cudaHostNodeParams *value)
+void calls_host_node_runtime(struct calls_call *call, const char *key,
+                             const struct cudaHostNodeParams *value)
 {
     FROM(struct cudaHostNodeParams);
     ADDRESS(fn);

@@ -11,7 +11,7 @@
 enum { CHUNK_BYTES = 4 << 20, LARGE_BYTES = 1 << 20, GAP_BYTES = DRIVER_ALIGNMENT };
 
 // At the start of each chunk's first page, which blocks do not use.
-struct chunk {
+struct driver_chunk {
     uint64_t generation; // counts how often the chunk was emptied; blocks of older ones are void
     uint32_t used_bytes; // from its start
     uint32_t live;       // blocks in use
@@ -23,10 +23,6 @@ struct free_block {
     uint64_t generation;
 };
 
-// Of each size the free blocks, newest first. Guarded by driver.lock.
-static struct base_map free_blocks;
-static struct chunk *newest;
-
 static void *map_pages(uint64_t size_bytes)
 {
     void *pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
@@ -34,12 +30,12 @@ static void *map_pages(uint64_t size_bytes)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-static struct chunk *chunk_of(uint64_t address)
+static struct driver_chunk *chunk_of(uint64_t address)
 {
-    return (struct chunk *)(uintptr_t)(address & ~(uint64_t)(CHUNK_BYTES - 1));
+    return (struct driver_chunk *)(uintptr_t)(address & ~(uint64_t)(CHUNK_BYTES - 1));
 }
 
-static struct chunk *new_chunk(void)
+static struct driver_chunk *new_chunk(void)
 {
     char *pages = map_pages(2 * (uint64_t)CHUNK_BYTES);
     if (!pages)
@@ -48,14 +44,14 @@ static struct chunk *new_chunk(void)
     if (start > pages)
         munmap(pages, (size_t)(start - pages));
     munmap(start + CHUNK_BYTES, (size_t)(pages + CHUNK_BYTES - start));
-    struct chunk *chunk = (struct chunk *)start;
+    struct driver_chunk *chunk = (struct driver_chunk *)start;
     chunk->used_bytes = 4096;
     return chunk;
 }
 
 static uint64_t reuse(uint64_t block_bytes)
 {
-    uint64_t *list = base_map_get(&free_blocks, block_bytes);
+    uint64_t *list = base_map_get(&driver.free_blocks, block_bytes);
     while (list && *list) {
         struct free_block *block = (struct free_block *)(uintptr_t)*list;
         *list = (uint64_t)(uintptr_t)block->next;
@@ -85,14 +81,14 @@ uint64_t driver_block_take(uint64_t size_bytes)
         return (uint64_t)(uintptr_t)map_pages(block_bytes);
     uint64_t address = reuse(block_bytes);
     if (!address) {
-        if (!newest || newest->used_bytes + block_bytes > CHUNK_BYTES) {
-            struct chunk *chunk = new_chunk();
+        if (!driver.newest_chunk || driver.newest_chunk->used_bytes + block_bytes > CHUNK_BYTES) {
+            struct driver_chunk *chunk = new_chunk();
             if (!chunk)
                 return 0;
-            newest = chunk;
+            driver.newest_chunk = chunk;
         }
-        address = (uint64_t)(uintptr_t)newest + newest->used_bytes;
-        newest->used_bytes += (uint32_t)block_bytes;
+        address = (uint64_t)(uintptr_t)driver.newest_chunk + driver.newest_chunk->used_bytes;
+        driver.newest_chunk->used_bytes += (uint32_t)block_bytes;
     }
     chunk_of(address)->live++;
     return address;
@@ -105,16 +101,16 @@ void driver_block_give(uint64_t address, uint64_t size_bytes)
         munmap((void *)(uintptr_t)address, block_bytes);
         return;
     }
-    struct chunk *chunk = chunk_of(address);
+    struct driver_chunk *chunk = chunk_of(address);
     if (--chunk->live == 0) {
         chunk->generation++;
         chunk->used_bytes = 4096;
         madvise((char *)chunk + 4096, CHUNK_BYTES - 4096, MADV_DONTNEED);
-        newest = chunk;
+        driver.newest_chunk = chunk;
         return;
     }
     struct free_block *block = malloc(sizeof *block);
-    uint64_t *list = base_map_put(&free_blocks, block_bytes, NULL);
+    uint64_t *list = base_map_put(&driver.free_blocks, block_bytes, NULL);
     if (!block || !list) { // the block is lost until its chunk is empty
         free(block);
         return;

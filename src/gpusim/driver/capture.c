@@ -20,12 +20,9 @@ struct driver_capture {
     BASE_ARRAY(struct driver_node *) loose;
 };
 
-// All under way. Guarded by driver.lock.
-static struct driver_capture *captures;
-
 static struct driver_capture *capture_by_id(uint64_t id)
 {
-    for (struct driver_capture *capture = captures; capture; capture = capture->next)
+    for (struct driver_capture *capture = driver.first_capture; capture; capture = capture->next)
         if (capture->id == id)
             return capture;
     return NULL;
@@ -83,7 +80,7 @@ CUresult driver_unsafe_in_capture(void)
         return CUDA_SUCCESS;
     bool forbidden = false;
     driver_lock();
-    for (struct driver_capture *capture = captures; capture; capture = capture->next) {
+    for (struct driver_capture *capture = driver.first_capture; capture; capture = capture->next) {
         bool own = capture->thread == thread->id && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
         bool global = capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
                       thread->capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -204,7 +201,7 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode, struct driver_g
                                            .origin = stream,
                                            .mode = mode,
                                            .thread = driver_thread()->id,
-                                           .next = captures};
+                                           .next = driver.first_capture};
         if (!capture->graph ||
             !set_latest(stream, (struct driver_node *const *)dependencies, count)) {
             result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -213,7 +210,7 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode, struct driver_g
             free(capture);
         } else {
             stream->capture = capture;
-            captures = capture;
+            driver.first_capture = capture;
             driver.captures++;
         }
     }
@@ -277,7 +274,7 @@ static void end(struct driver_capture *capture)
         for (struct driver_stream *at = context->streams; at; at = at->next)
             if (at->capture == capture)
                 leave(at);
-    struct driver_capture **at = &captures;
+    struct driver_capture **at = &driver.first_capture;
     while (*at != capture)
         at = &(*at)->next;
     *at = capture->next;
@@ -311,7 +308,7 @@ void driver_captures_abandon(const struct driver_context *context)
     struct driver_capture *capture;
     do {
         driver_lock();
-        capture = captures;
+        capture = driver.first_capture;
         while (capture && capture->origin->context != context)
             capture = capture->next;
         struct driver_graph *graph = capture ? driver_capture_desert(capture->origin) : NULL;

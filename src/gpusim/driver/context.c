@@ -165,7 +165,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&driver.primary_lock);
+    gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     if (!driver.primary)
         result = driver_context_create(true, driver.primary_flags, &driver.primary);
     else if (!is_alive(driver.primary))
@@ -175,7 +175,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
         driver.primary->retained++;
         *pctx = (CUcontext)driver.primary;
     }
-    pthread_mutex_unlock(&driver.primary_lock);
+    gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return result;
 }
 
@@ -207,12 +207,12 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
     DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
-    pthread_mutex_lock(&driver.primary_lock);
+    gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     if (!driver.primary || !driver.primary->retained)
         result = CUDA_ERROR_INVALID_CONTEXT;
     else if (--driver.primary->retained == 0)
         result = reset_primary();
-    pthread_mutex_unlock(&driver.primary_lock);
+    gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return result;
 }
 
@@ -225,9 +225,9 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    pthread_mutex_lock(&driver.primary_lock);
+    gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     CUresult result = reset_primary();
-    pthread_mutex_unlock(&driver.primary_lock);
+    gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return result;
 }
 
@@ -240,11 +240,11 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    pthread_mutex_lock(&driver.primary_lock);
+    gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     driver.primary_flags = flags;
     if (driver.primary)
         driver.primary->flags = flags;
-    pthread_mutex_unlock(&driver.primary_lock);
+    gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return CUDA_SUCCESS;
 }
 
@@ -258,10 +258,10 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
     DRIVER_BEGIN();
     DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
-    pthread_mutex_lock(&driver.primary_lock);
+    gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     *flags = driver.primary_flags;
     *active = driver.primary && is_alive(driver.primary);
-    pthread_mutex_unlock(&driver.primary_lock);
+    gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return CUDA_SUCCESS;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "cudaabi/cudaabi.h"
+#include "gpusim/locks.h"
 #include "gpusim/machine/sim.h"
 
 struct driver_context;
@@ -80,8 +81,26 @@ struct driver_process {
     _Atomic uint64_t staged_bytes;   // of pageable memory, copied for copies to come
     _Atomic bool graph_memory_loose; // graphs have let go of some since it was last looked for
 
-    struct base_map reported;  // what was said on stderr already
-    _Atomic unsigned captures; // under way; written with the lock
+    // Blocks for small allocations (block.c): those that are free, newest first, by size; and the
+    // chunk that the next new one is cut from.
+    struct base_map free_blocks;
+    struct driver_chunk *newest_chunk;
+
+    // The virtual memory API (vmm.c). The file is never shortened: offsets are used once, and what
+    // is freed is punched out, so that there is no bookkeeping of holes.
+    struct base_intervals reserved, mapped; // ranges of addresses
+    int physical_file;                      // -1 before the first allocation
+    uint64_t physical_bytes;                // used in the file
+
+    _Atomic unsigned captures;            // under way; written with the lock
+    struct driver_capture *first_capture; // all of them
+
+    pthread_mutex_t reported_lock; // of the next; nothing else is locked while it is held
+    struct base_map reported;      // what was printed on stderr already
+
+    pthread_once_t log_once;
+    _Atomic uint64_t threads, logged_threads; // that have called the driver; that have logged calls
+    _Atomic uint64_t launches;                // numbers given to launches
 };
 
 extern struct driver_process driver;
@@ -155,12 +174,12 @@ CUresult driver_code_of_fault(enum sim_fault_kind kind);
 
 static inline void driver_lock(void)
 {
-    pthread_mutex_lock(&driver.lock);
+    gpusim_lock(&driver.lock, GPUSIM_RANK_DRIVER);
 }
 
 static inline void driver_unlock(void)
 {
-    pthread_mutex_unlock(&driver.lock);
+    gpusim_unlock(&driver.lock, GPUSIM_RANK_DRIVER);
 }
 
 // --- Contexts ------------------------------------------------------------------------------------

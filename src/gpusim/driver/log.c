@@ -27,7 +27,7 @@ static void expand_path(const char *path, struct base_buf *out)
 static void in_child(void)
 {
     driver.log = NULL;
-    atomic_store(&calls_state, CALLS_OFF);
+    atomic_store(&calls_found.state, CALLS_OFF);
 }
 
 static void open_log(void)
@@ -50,8 +50,7 @@ static void open_log(void)
 
 CUresult driver_log_open(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_log);
+    pthread_once(&driver.log_once, open_log);
     return driver.log_failed ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;
 }
 
@@ -64,19 +63,18 @@ void driver_log_end(void)
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-static void begin(struct call *call, const char *name, const char *arguments)
+static void begin(struct calls_call *call, const char *name, const char *arguments)
 {
-    static _Atomic uint64_t threads;
     struct driver_thread *own = driver_thread();
     if (!driver.log)
         return;
     if (!own->log_id)
-        own->log_id = atomic_fetch_add(&threads, 1) + 1;
+        own->log_id = atomic_fetch_add(&driver.logged_threads, 1) + 1;
     call->outer = own->call;
     call->number = own->call = log_call(driver.log, call->outer, own->log_id, name, arguments);
 }
 
-static void end(struct call *call, int64_t result, const char *outputs)
+static void end(struct calls_call *call, int64_t result, const char *outputs)
 {
     if (!call->number)
         return;
@@ -114,11 +112,11 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
 
 void driver_log_missing(const char *name, CUresult result)
 {
-    const struct call_cancel cancel = call_hold_cancel();
-    struct call call = {.to = calls_to()};
+    const struct calls_cancel cancel = calls_hold_cancel();
+    struct calls_call call = {.to = calls_to()};
     if (call.to) {
-        call_begin(&call, name);
-        call_end(&call, result);
+        calls_begin(&call, name);
+        calls_end(&call, result);
     }
-    call_let_cancel(cancel);
+    calls_let_cancel(cancel);
 }

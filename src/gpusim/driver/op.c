@@ -80,7 +80,6 @@ static uint64_t handle_of(const struct driver_stream *stream)
 
 static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
 {
-    static _Atomic uint64_t launches;
     const struct driver_thread *own = driver_thread();
     struct sim_launch launch = {
         .kernel = op->launch.function->kernel,
@@ -89,7 +88,7 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
         .dynamic_shared_bytes = op->launch.shared_bytes,
         .params = op->launch.params,
         .cooperative = op->launch.cooperative,
-        .id = atomic_fetch_add(&launches, 1) + 1,
+        .id = atomic_fetch_add(&driver.launches, 1) + 1,
         .call = own->running_for,
         .stream = handle_of(own->running_on),
     };

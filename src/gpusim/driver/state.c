@@ -19,6 +19,9 @@ struct driver_process driver = {
     .primary_lock = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .completed = PTHREAD_COND_INITIALIZER,
+    .reported_lock = PTHREAD_MUTEX_INITIALIZER,
+    .log_once = PTHREAD_ONCE_INIT,
+    .physical_file = -1,
 };
 
 // Initial-exec: the library is loaded at start or early, and every API call comes by here.
@@ -27,10 +30,8 @@ static __thread struct driver_thread this_thread
 
 struct driver_thread *driver_thread(void)
 {
-    if (!this_thread.id) {
-        static _Atomic uint64_t threads;
-        this_thread.id = atomic_fetch_add(&threads, 1) + 1;
-    }
+    if (!this_thread.id)
+        this_thread.id = atomic_fetch_add(&driver.threads, 1) + 1;
     return &this_thread;
 }
 
@@ -61,17 +62,16 @@ void driver_say(const char *format, ...)
 
 void driver_say_once(const char *format, ...)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     char text[1100];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
 
-    pthread_mutex_lock(&lock);
+    gpusim_lock(&driver.reported_lock, GPUSIM_RANK_REPORTED);
     bool added = true;
     base_map_put(&driver.reported, base_hash(text, strlen(text)), &added);
-    pthread_mutex_unlock(&lock);
+    gpusim_unlock(&driver.reported_lock, GPUSIM_RANK_REPORTED);
     if (added)
         say(text);
 }
@@ -93,9 +93,9 @@ CUresult driver_not_there(const char *function)
 int driver_missing(const char *function)
 {
     driver_log_missing(function, CUDA_ERROR_NOT_SUPPORTED);
-    const struct call_cancel cancel = call_hold_cancel();
+    const struct calls_cancel cancel = calls_hold_cancel();
     const int result = driver_not_there(function);
-    call_let_cancel(cancel);
+    calls_let_cancel(cancel);
     return result;
 }
 

@@ -30,14 +30,6 @@ struct mapping {
     unsigned access; // CUmemAccess_flags
 };
 
-// Guarded by driver.lock. The file is never shortened: offsets are used once, and what is freed is
-// punched out, so that there is no bookkeeping of holes.
-static struct {
-    struct base_intervals reserved, mapped;
-    int fd;
-    uint64_t used_bytes;
-} space = {.fd = -1};
-
 static bool is_aligned(uint64_t value)
 {
     return value % DRIVER_GRANULARITY == 0;
@@ -83,7 +75,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
     DRIVER_REJECT(!start, CUDA_ERROR_OUT_OF_MEMORY);
     driver_lock();
     enum base_code code =
-        base_intervals_insert(&space.reserved, (uint64_t)(uintptr_t)start, size, 0, NULL);
+        base_intervals_insert(&driver.reserved, (uint64_t)(uintptr_t)start, size, 0, NULL);
     driver_unlock();
     if (code != BASE_OK) {
         munmap(start, size);
@@ -97,12 +89,12 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
     DRIVER_BEGIN();
     driver_lock();
-    struct base_interval *range = base_intervals_find(&space.reserved, ptr);
+    struct base_interval *range = base_intervals_find(&driver.reserved, ptr);
     struct base_intervals_walk walk;
     bool good = range && range->start == ptr && base_interval_size_bytes(range) == size &&
-                !base_intervals_first_overlap(&space.mapped, ptr, size, &walk);
+                !base_intervals_first_overlap(&driver.mapped, ptr, size, &walk);
     if (good) {
-        base_intervals_remove(&space.reserved, ptr, NULL);
+        base_intervals_remove(&driver.reserved, ptr, NULL);
         munmap((void *)(uintptr_t)ptr, size);
     }
     driver_unlock();
@@ -140,14 +132,15 @@ static CUresult back(struct driver_physical *physical)
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_OUT_OF_MEMORY;
     }
-    if (space.fd < 0)
-        space.fd = memfd_create("glint-memory", MFD_CLOEXEC);
-    DRIVER_REJECT(space.fd < 0, CUDA_ERROR_OPERATING_SYSTEM);
-    physical->fd = space.fd;
-    physical->offset = space.used_bytes;
-    DRIVER_REJECT(ftruncate(space.fd, (off_t)(space.used_bytes + physical->size_bytes)) != 0,
-                  CUDA_ERROR_OUT_OF_MEMORY);
-    space.used_bytes += physical->size_bytes;
+    if (driver.physical_file < 0)
+        driver.physical_file = memfd_create("glint-memory", MFD_CLOEXEC);
+    DRIVER_REJECT(driver.physical_file < 0, CUDA_ERROR_OPERATING_SYSTEM);
+    physical->fd = driver.physical_file;
+    physical->offset = driver.physical_bytes;
+    DRIVER_REJECT(
+        ftruncate(driver.physical_file, (off_t)(driver.physical_bytes + physical->size_bytes)) != 0,
+        CUDA_ERROR_OUT_OF_MEMORY);
+    driver.physical_bytes += physical->size_bytes;
     return CUDA_SUCCESS;
 }
 
@@ -281,7 +274,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
 
 static struct mapping *mapping_at(uint64_t address)
 {
-    struct base_interval *found = base_intervals_find(&space.mapped, address);
+    struct base_interval *found = base_intervals_find(&driver.mapped, address);
     return found ? (struct mapping *)(uintptr_t)found->value : NULL;
 }
 
@@ -302,13 +295,13 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
 static CUresult map(uint64_t address, uint64_t size_bytes, uint64_t offset,
                     struct driver_physical *physical)
 {
-    struct base_interval *range = base_intervals_find(&space.reserved, address);
+    struct base_interval *range = base_intervals_find(&driver.reserved, address);
     DRIVER_REJECT(!range || address + size_bytes - 1 > range->last, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(offset + size_bytes > physical->size_bytes, CUDA_ERROR_INVALID_VALUE);
     struct mapping *mapping = calloc(1, sizeof *mapping);
     DRIVER_REJECT(!mapping, CUDA_ERROR_OUT_OF_MEMORY);
     *mapping = (struct mapping){address, size_bytes, offset, physical, 0};
-    enum base_code code = base_intervals_insert(&space.mapped, address, size_bytes,
+    enum base_code code = base_intervals_insert(&driver.mapped, address, size_bytes,
                                                 (uint64_t)(uintptr_t)mapping, NULL);
     if (code != BASE_OK) {
         free(mapping);
@@ -318,7 +311,7 @@ static CUresult map(uint64_t address, uint64_t size_bytes, uint64_t offset,
                         MAP_SHARED | MAP_FIXED | MAP_NORESERVE, physical->fd,
                         (off_t)(physical->offset + offset));
     if (mapped == MAP_FAILED) {
-        base_intervals_remove(&space.mapped, address, NULL);
+        base_intervals_remove(&driver.mapped, address, NULL);
         free(mapping);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -418,7 +411,7 @@ static CUresult unmap(struct mapping *mapping, unsigned access)
     struct driver_allocation *allocation = driver_memory_find(mapping->address);
     if (allocation)
         driver_memory_remove(allocation);
-    base_intervals_remove(&space.mapped, mapping->address, NULL);
+    base_intervals_remove(&driver.mapped, mapping->address, NULL);
     map_nothing(mapping->address, mapping->size_bytes, MAP_FIXED);
     forget(mapping->physical);
     free(mapping);

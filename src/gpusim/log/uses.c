@@ -7,7 +7,7 @@
 
 enum { PAGE_BYTES = 4096 };
 
-struct page {
+struct use_page {
     uint32_t reads[PAGE_BYTES], writes[PAGE_BYTES];
 };
 
@@ -21,7 +21,7 @@ struct key {
 struct entry {
     struct gpusim_log_use use; // first: what callers hold
     struct key key;
-    struct base_map pages; // by offset over PAGE_BYTES, to a struct page
+    struct base_map pages; // by offset over PAGE_BYTES, to a struct use_page
 };
 
 struct gpusim_log_uses {
@@ -75,19 +75,19 @@ static struct entry *find(struct gpusim_log_uses *uses, const struct gpusim_log_
     return made;
 }
 
-static struct page *page_of(struct entry *entry, uint64_t offset)
+static struct use_page *page_of(struct entry *entry, uint64_t offset)
 {
     bool added;
     uint64_t *place = base_map_put(&entry->pages, offset / PAGE_BYTES, &added);
     if (place && !*place)
-        *place = (uint64_t)(uintptr_t)calloc(1, sizeof(struct page));
-    return place ? (struct page *)(uintptr_t)*place : NULL;
+        *place = (uint64_t)(uintptr_t)calloc(1, sizeof(struct use_page));
+    return place ? (struct use_page *)(uintptr_t)*place : NULL;
 }
 
 static bool count_bytes(struct entry *entry, uint64_t offset, uint32_t bytes, bool reads,
                         bool writes)
 {
-    struct page *page = NULL;
+    struct use_page *page = NULL;
     for (uint64_t at = offset; at < offset + bytes; at++) {
         if (!page || at % PAGE_BYTES == 0)
             page = page_of(entry, at);
@@ -131,7 +131,7 @@ void gpusim_log_use_byte(const struct gpusim_log_use *use, uint64_t offset, uint
 {
     const struct entry *entry = (const struct entry *)use;
     const uint64_t *place = base_map_get(&entry->pages, offset / PAGE_BYTES);
-    const struct page *page = place ? (const struct page *)(uintptr_t)*place : NULL;
+    const struct use_page *page = place ? (const struct use_page *)(uintptr_t)*place : NULL;
     *reads = page ? page->reads[offset % PAGE_BYTES] : 0;
     *writes = page ? page->writes[offset % PAGE_BYTES] : 0;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "format.h"
+#include "gpusim/locks.h"
 
 struct log_file {
     int file;
@@ -102,17 +103,17 @@ static void write_frame(struct log_file *log, struct base_buf *frame)
 
 void log_fail(struct log_file *log, int error)
 {
-    pthread_mutex_lock(&log->lock);
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG);
     if (!log->error)
         log->error = error;
-    pthread_mutex_unlock(&log->lock);
+    gpusim_unlock(&log->lock, GPUSIM_RANK_LOG);
 }
 
 void log_write_frame(struct log_file *log, struct base_buf *frame)
 {
-    pthread_mutex_lock(&log->lock);
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG);
     write_frame(log, frame);
-    pthread_mutex_unlock(&log->lock);
+    gpusim_unlock(&log->lock, GPUSIM_RANK_LOG);
 }
 
 static void write_and_free(struct log_file *log, struct base_buf *frame)
@@ -125,11 +126,11 @@ int log_end(struct log_file *log)
 {
     struct base_buf frame = {0};
     log_begin(&frame, LOG_END);
-    pthread_mutex_lock(&log->lock);
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG);
     write_frame(log, &frame);
     log->ended = true;
     int error = log->error;
-    pthread_mutex_unlock(&log->lock);
+    gpusim_unlock(&log->lock, GPUSIM_RANK_LOG);
     base_buf_fini(&frame);
     return error;
 }
@@ -140,7 +141,7 @@ uint64_t log_call(struct log_file *log, uint64_t inside, uint64_t thread, const 
                   const char *arguments)
 {
     struct base_buf frame = {0};
-    pthread_mutex_lock(&log->lock); // numbers ascend in the file
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG); // numbers ascend in the file
     uint64_t number = ++log->calls;
     log_begin(&frame, LOG_CALL);
     log_put_number(&frame, number);
@@ -149,7 +150,7 @@ uint64_t log_call(struct log_file *log, uint64_t inside, uint64_t thread, const 
     log_put_text(&frame, name);
     log_put_text(&frame, arguments);
     write_frame(log, &frame);
-    pthread_mutex_unlock(&log->lock);
+    gpusim_unlock(&log->lock, GPUSIM_RANK_LOG);
     base_buf_fini(&frame);
     return number;
 }
@@ -229,10 +230,10 @@ void log_launch_end(struct log_file *log, const struct gpusim_log_launch_end *en
 
 uint32_t log_reserve_sites(struct log_file *log, uint32_t count)
 {
-    pthread_mutex_lock(&log->lock);
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG);
     uint32_t first = log->sites + 1;
     log->sites += count;
-    pthread_mutex_unlock(&log->lock);
+    gpusim_unlock(&log->lock, GPUSIM_RANK_LOG);
     return first;
 }
 
@@ -248,10 +249,10 @@ void log_site(struct log_file *log, const struct gpusim_log_site *site, atomic_b
     log_put_text(&frame, site->file);
     log_put_number(&frame, site->line);
     // Set only once it is written, since other workers then write accesses of the site.
-    pthread_mutex_lock(&log->lock);
+    gpusim_lock(&log->lock, GPUSIM_RANK_LOG);
     if (!atomic_load(announced))
         write_frame(log, &frame);
     atomic_store(announced, true);
-    pthread_mutex_unlock(&log->lock);
+    gpusim_unlock(&log->lock, GPUSIM_RANK_LOG);
     base_buf_fini(&frame);
 }

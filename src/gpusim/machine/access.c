@@ -12,15 +12,15 @@
 #include "logging.h"
 
 // The object that an instruction touched last.
-static struct seen *seen_by(const struct warp *warp, const struct uop *op)
+static struct sim_seen *seen_by(const struct sim_warp *warp, const struct sim_uop *op)
 {
     return &warp->seen[op->seen];
 }
 
 // Forgets the objects of the heap where any has been freed since they were found.
-static void forget_ended(const struct warp *warp)
+static void forget_ended(const struct sim_warp *warp)
 {
-    struct worker *worker = warp->block->worker;
+    struct sim_worker *worker = warp->block->worker;
     uint64_t ends = atomic_load(&warp->block->launch->device->heap_ends);
     if (ends != worker->heap_ends)
         memset(worker->heap, 0, sizeof(worker->heap));
@@ -28,21 +28,21 @@ static void forget_ended(const struct warp *warp)
 }
 
 // The object of the heap that an instruction touched last; of no size where it has none.
-static const struct seen *heap_seen_by(const struct warp *warp, const struct uop *op)
+static const struct sim_seen *heap_seen_by(const struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct seen *seen = &warp->block->worker->heap[op->seen];
+    const struct sim_seen *seen = &warp->block->worker->heap[op->seen];
     if (seen->size)
         forget_ended(warp);
     return seen;
 }
 
-static bool is_inside(const struct seen *seen, uint64_t address, uint32_t bytes)
+static bool is_inside(const struct sim_seen *seen, uint64_t address, uint32_t bytes)
 {
     uint64_t at = address - seen->start;
     return at < seen->size && seen->size - at >= bytes;
 }
 
-static void add_elements(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
+static void add_elements(const struct sim_warp *warp, const struct sim_uop *op, uint64_t out[LANES])
 {
     for (int i = 0; i < LANES; i++) {
         int64_t index = op->flags & ADDRESS_WIDE ? ((const int64_t *)source(warp, op->a))[i]
@@ -51,7 +51,8 @@ static void add_elements(const struct warp *warp, const struct uop *op, uint64_t
     }
 }
 
-void access_addresses(const struct warp *warp, const struct uop *op, uint64_t out[LANES])
+void sim_access_addresses(const struct sim_warp *warp, const struct sim_uop *op,
+                          uint64_t out[LANES])
 {
     uint64_t offset = (uint64_t)op->offset;
     if (op->flags & ADDRESS_NONE) {
@@ -88,28 +89,29 @@ static void describe_window(uint64_t address, uint64_t size, const char *of, cha
 }
 
 // A generic address that is nobody's may be nearer to the block's shared memory than to any object.
-static void describe_generic(const struct warp *warp, uint64_t address, char *out, size_t out_bytes)
+static void describe_generic(const struct sim_warp *warp, uint64_t address, char *out,
+                             size_t out_bytes)
 {
-    const struct block *block = warp->block;
-    uint64_t far = objects_describe(block->launch->device, address, out, out_bytes);
+    const struct sim_block *block = warp->block;
+    uint64_t far = sim_objects_describe(block->launch->device, address, out, out_bytes);
     uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
     uint64_t beyond = in_shared < block->shared_bytes ? 0 : in_shared - block->shared_bytes;
     if (block->shared && beyond < far)
         describe_window(in_shared, block->shared_bytes, "block's shared memory", out, out_bytes);
 }
 
-static bool report(struct warp *warp, const struct uop *op, int lane, uint64_t address,
-                   uint32_t bytes, enum access_kind kind)
+static bool report(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t address,
+                   uint32_t bytes, enum sim_access_kind kind)
 {
     char where[280];
     describe_generic(warp, address, where, sizeof(where));
-    warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "invalid %s of %u bytes at 0x%llx: %s",
-               words[kind], bytes, (unsigned long long)address, where);
+    sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "invalid %s of %u bytes at 0x%llx: %s",
+                   words[kind], bytes, (unsigned long long)address, where);
     return false;
 }
 
-static bool misaligned(struct warp *warp, const struct uop *op, int lane, uint64_t address,
-                       uint32_t bytes, enum access_kind kind)
+static bool misaligned(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t address,
+                       uint32_t bytes, enum sim_access_kind kind)
 {
     char where[280];
     if (op->space == PTX_SPACE_SHARED)
@@ -118,29 +120,30 @@ static bool misaligned(struct warp *warp, const struct uop *op, int lane, uint64
         snprintf(where, sizeof(where), "in local memory");
     else
         describe_generic(warp, address, where, sizeof(where));
-    warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
-               "misaligned %s: address 0x%llx is not a multiple of %u: %s", words[kind],
-               (unsigned long long)address, bytes, where);
+    sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
+                   "misaligned %s: address 0x%llx is not a multiple of %u: %s", words[kind],
+                   (unsigned long long)address, bytes, where);
     return false;
 }
 
-static bool constant_written(struct warp *warp, const struct uop *op, int lane, uint64_t address,
-                             uint32_t bytes, enum access_kind kind)
+static bool constant_written(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                             uint64_t address, uint32_t bytes, enum sim_access_kind kind)
 {
     char where[280];
-    objects_describe(warp->block->launch->device, address, where, sizeof(where));
-    warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "%s of %u bytes at 0x%llx, a constant: %s",
-               words[kind], bytes, (unsigned long long)address, where);
+    sim_objects_describe(warp->block->launch->device, address, where, sizeof(where));
+    sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "%s of %u bytes at 0x%llx, a constant: %s",
+                   words[kind], bytes, (unsigned long long)address, where);
     return false;
 }
 
-static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
-                        enum access_kind kind, struct access *access)
+static bool global_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                        enum sim_access_kind kind, struct sim_access *access)
 {
     uint64_t address = access->address[lane];
-    struct seen *seen = seen_by(warp, op);
+    struct sim_seen *seen = seen_by(warp, op);
     if (!is_inside(seen, address, bytes) && !is_inside(heap_seen_by(warp, op), address, bytes)) {
-        const struct gpusim_object *object = objects_find(warp->block->launch->objects, address);
+        const struct gpusim_object *object =
+            sim_objects_find(warp->block->launch->objects, address);
         if (!object || object->kind == GPUSIM_OBJECT_HEAP) {
             // Made or freed since the launch began: by a kernel, or by the host meanwhile.
             struct gpusim_object fresh;
@@ -150,38 +153,38 @@ static bool global_lane(struct warp *warp, const struct uop *op, int lane, uint3
                 return report(warp, op, lane, address, bytes, kind);
             if (fresh.kind == GPUSIM_OBJECT_HEAP)
                 seen = &warp->block->worker->heap[op->seen];
-            *seen = (struct seen){fresh.address, fresh.size_bytes};
+            *seen = (struct sim_seen){fresh.address, fresh.size_bytes};
         } else {
             if (object->size_bytes - (address - object->address) < bytes)
                 return report(warp, op, lane, address, bytes, kind);
             if (object->kind == GPUSIM_OBJECT_CONSTANT && kind != ACCESS_LOAD)
                 return constant_written(warp, op, lane, address, bytes, kind);
-            *seen = (struct seen){object->address, object->size_bytes};
+            *seen = (struct sim_seen){object->address, object->size_bytes};
         }
     }
     access->pointer[lane] = (unsigned char *)(uintptr_t)address;
     return true;
 }
 
-static bool shared_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
-                        enum access_kind kind, struct access *access)
+static bool shared_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                        enum sim_access_kind kind, struct sim_access *access)
 {
-    const struct block *block = warp->block;
+    const struct sim_block *block = warp->block;
     uint64_t address = access->address[lane];
     if (address > block->shared_bytes || block->shared_bytes - address < bytes) {
         char where[160];
         describe_window(address, block->shared_bytes, "block's memory", where, sizeof(where));
-        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                   "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
-                   (unsigned long long)address, where);
+        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                       "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
+                       (unsigned long long)address, where);
         return false;
     }
     access->pointer[lane] = block->shared + address;
     return true;
 }
 
-static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
-                       enum access_kind kind, struct access *access)
+static bool local_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                       enum sim_access_kind kind, struct sim_access *access)
 {
     (void)kind;
     uint32_t stack = warp->block->launch->local_bytes;
@@ -189,9 +192,9 @@ static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32
     if (address > stack || stack - address < bytes) {
         char where[160];
         describe_window(address, stack, "thread's memory", where, sizeof(where));
-        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                   "invalid %s of %u bytes at 0x%llx of local memory: %s", words[kind], bytes,
-                   (unsigned long long)address, where);
+        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                       "invalid %s of %u bytes at 0x%llx of local memory: %s", words[kind], bytes,
+                       (unsigned long long)address, where);
         return false;
     }
     access->pointer[lane] = warp->local + (size_t)lane * stack + address;
@@ -200,15 +203,15 @@ static bool local_lane(struct warp *warp, const struct uop *op, int lane, uint32
 
 // Whether the bytes are of the kernel's parameters, which nobody may change, or of those of the
 // functions that are running.
-static bool in_params(const struct warp *warp, uint64_t address, uint32_t bytes,
-                      enum access_kind kind)
+static bool in_params(const struct sim_warp *warp, uint64_t address, uint32_t bytes,
+                      enum sim_access_kind kind)
 {
-    const struct launch *launch = warp->block->launch;
+    const struct sim_run *launch = warp->block->launch;
     uint64_t at = address - (uint64_t)(uintptr_t)launch->params,
              size = launch->code->own_param_bytes;
     if (launch->params && at < size)
         return kind == ACCESS_LOAD && size - at >= bytes;
-    for (const struct frame *frame = warp->path->frame; frame; frame = frame->caller) {
+    for (const struct sim_frame *frame = warp->path->frame; frame; frame = frame->caller) {
         at = address - (uint64_t)(uintptr_t)frame->params;
         size = (uint64_t)LANES * frame->code->param_bytes;
         if (at < size)
@@ -218,10 +221,10 @@ static bool in_params(const struct warp *warp, uint64_t address, uint32_t bytes,
 }
 
 // A generic address is a host pointer: into the block's shared memory, the lane's stack, or global.
-static bool generic_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
-                         enum access_kind kind, struct access *access)
+static bool generic_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                         enum sim_access_kind kind, struct sim_access *access)
 {
-    const struct block *block = warp->block;
+    const struct sim_block *block = warp->block;
     uint64_t address = access->address[lane];
     uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
     if (in_shared < block->shared_bytes) {
@@ -242,15 +245,15 @@ static bool generic_lane(struct warp *warp, const struct uop *op, int lane, uint
     return global_lane(warp, op, lane, bytes, kind, access);
 }
 
-bool access_lanes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                  struct access *access)
+bool sim_access_lanes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                      enum sim_access_kind kind, struct sim_access *access)
 {
-    access_addresses(warp, op, access->address);
-    return access_given(warp, op, bytes, kind, access);
+    sim_access_addresses(warp, op, access->address);
+    return sim_access_given(warp, op, bytes, kind, access);
 }
 
-static bool in_range(const struct warp *warp, uint64_t start, uint64_t size, uint32_t bytes,
-                     const struct access *access)
+static bool in_range(const struct sim_warp *warp, uint64_t start, uint64_t size, uint32_t bytes,
+                     const struct sim_access *access)
 {
     uint64_t room = size >= bytes ? size - bytes + 1 : 0;
     uint32_t outside = 0;
@@ -261,18 +264,18 @@ static bool in_range(const struct warp *warp, uint64_t start, uint64_t size, uin
 
 // One object for all lanes is the common case, and needs one comparison each. A generic address in
 // an object is global: shared memory, stacks and parameters lie in none.
-static bool in_seen(const struct warp *warp, const struct uop *op, uint32_t bytes,
-                    const struct access *access)
+static bool in_seen(const struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                    const struct sim_access *access)
 {
-    const struct seen *seen = seen_by(warp, op);
+    const struct sim_seen *seen = seen_by(warp, op);
     if (in_range(warp, seen->start, seen->size, bytes, access))
         return true;
     seen = heap_seen_by(warp, op);
     return seen->size && in_range(warp, seen->start, seen->size, bytes, access);
 }
 
-static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                    const struct access *access)
+static bool aligned(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                    enum sim_access_kind kind, const struct sim_access *access)
 {
     uint64_t any = 0;
     for (int i = 0; i < LANES; i++)
@@ -288,13 +291,12 @@ static bool aligned(struct warp *warp, const struct uop *op, uint32_t bytes, enu
     return true;
 }
 
-typedef bool reach_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes,
-                        enum access_kind kind, struct access *access);
+typedef bool reach_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                        enum sim_access_kind kind, struct sim_access *access);
 
-static inline __attribute__((always_inline)) bool each_lane(struct warp *warp, const struct uop *op,
-                                                            uint32_t bytes, enum access_kind kind,
-                                                            struct access *access,
-                                                            reach_lane *reach)
+static inline __attribute__((always_inline)) bool
+each_lane(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+          enum sim_access_kind kind, struct sim_access *access, reach_lane *reach)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         if (!reach(warp, op, __builtin_ctz(left), bytes, kind, access))
@@ -303,8 +305,8 @@ static inline __attribute__((always_inline)) bool each_lane(struct warp *warp, c
     return true;
 }
 
-bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                  struct access *access)
+bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                      enum sim_access_kind kind, struct sim_access *access)
 {
     uint64_t all_bytes = (uint64_t)__builtin_popcount(warp->mask) * bytes;
     bool good = aligned(warp, op, bytes, kind, access);
@@ -346,29 +348,29 @@ bool access_given(struct warp *warp, const struct uop *op, uint32_t bytes, enum 
 static const uint64_t steps_64[2][LANES] = {STEPS(4), STEPS(8)};
 static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
 
-#define DEFINE_SHAPE(bits)                                                               \
-    static inline enum reach shape_##bits(const uint##bits##_t *address, uint32_t bytes) \
-    {                                                                                    \
-        const uint##bits##_t *steps = steps_##bits[bytes == 8];                          \
-        uint##bits##_t first = address[0], apart = 0, gap = 0;                           \
-        for (int i = 0; i < LANES; i++) {                                                \
-            apart |= address[i] ^ first;                                                 \
-            gap |= address[i] ^ (first + steps[i]);                                      \
-        }                                                                                \
-        return !gap ? REACH_ROW : !apart ? REACH_ONE : REACH_EACH;                       \
+#define DEFINE_SHAPE(bits)                                                                   \
+    static inline enum sim_reach shape_##bits(const uint##bits##_t *address, uint32_t bytes) \
+    {                                                                                        \
+        const uint##bits##_t *steps = steps_##bits[bytes == 8];                              \
+        uint##bits##_t first = address[0], apart = 0, gap = 0;                               \
+        for (int i = 0; i < LANES; i++) {                                                    \
+            apart |= address[i] ^ first;                                                     \
+            gap |= address[i] ^ (first + steps[i]);                                          \
+        }                                                                                    \
+        return !gap ? REACH_ROW : !apart ? REACH_ONE : REACH_EACH;                           \
     }
 DEFINE_SHAPE(64)
 DEFINE_SHAPE(32)
 
 // All 32 lanes at global addresses: how they lie where they lie in one row or place, and in the
 // object; else REACH_EACH.
-static inline __attribute__((always_inline)) enum reach
-reach_within(struct warp *warp, const struct uop *op, uint32_t bytes, const struct seen *seen,
-             struct access *access)
+static inline __attribute__((always_inline)) enum sim_reach
+reach_within(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+             const struct sim_seen *seen, struct sim_access *access)
 {
     const uint64_t *base = source(warp, op->a);
     uint64_t at = base[0] + (uint64_t)op->offset;
-    enum reach shape = shape_64(base, bytes);
+    enum sim_reach shape = shape_64(base, bytes);
     uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
     if (shape == REACH_EACH || at & (bytes - 1) || !is_inside(seen, at, span))
         return REACH_EACH;
@@ -379,32 +381,32 @@ reach_within(struct warp *warp, const struct uop *op, uint32_t bytes, const stru
 
 // The same where it was not the object that was seen last. Not inlined below, where it would cost
 // registers.
-static __attribute__((noinline)) enum reach reach_beside(struct warp *warp, const struct uop *op,
-                                                         uint32_t bytes, enum access_kind kind,
-                                                         struct access *access)
+static __attribute__((noinline)) enum sim_reach
+reach_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+             enum sim_access_kind kind, struct sim_access *access)
 {
-    const struct seen *heap = heap_seen_by(warp, op);
-    enum reach shape = heap->size ? reach_within(warp, op, bytes, heap, access) : REACH_EACH;
+    const struct sim_seen *heap = heap_seen_by(warp, op);
+    enum sim_reach shape = heap->size ? reach_within(warp, op, bytes, heap, access) : REACH_EACH;
     if (shape != REACH_EACH)
         return shape;
-    return access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+    return sim_access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
 }
 
-static inline __attribute__((always_inline)) enum reach
-reach_bytes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-            struct access *access)
+static inline __attribute__((always_inline)) enum sim_reach
+reach_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+            enum sim_access_kind kind, struct sim_access *access)
 {
     uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
     if (warp->mask == ALL_LANES && !warp->logged && based == ADDRESS_WIDE &&
         op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
-        enum reach shape = reach_within(warp, op, bytes, seen_by(warp, op), access);
+        enum sim_reach shape = reach_within(warp, op, bytes, seen_by(warp, op), access);
         return shape != REACH_EACH ? shape : reach_beside(warp, op, bytes, kind, access);
     }
     if (warp->mask == ALL_LANES && !warp->logged && !based && op->space == PTX_SPACE_SHARED) {
         const uint32_t *base = source(warp, op->a);
-        const struct block *block = warp->block;
+        const struct sim_block *block = warp->block;
         uint32_t at = base[0] + (uint32_t)op->offset;
-        enum reach shape = shape_32(base, bytes);
+        enum sim_reach shape = shape_32(base, bytes);
         uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
         if (shape != REACH_EACH && !(at & (bytes - 1)) && at < block->shared_bytes &&
             block->shared_bytes - at >= span) {
@@ -413,25 +415,25 @@ reach_bytes(struct warp *warp, const struct uop *op, uint32_t bytes, enum access
             return shape;
         }
     }
-    return access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+    return sim_access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
 }
 
-enum reach access_reach_4(struct warp *warp, const struct uop *op, enum access_kind kind,
-                          struct access *access)
+enum sim_reach sim_access_reach_4(struct sim_warp *warp, const struct sim_uop *op,
+                                  enum sim_access_kind kind, struct sim_access *access)
 {
     return reach_bytes(warp, op, 4, kind, access);
 }
 
-enum reach access_reach_8(struct warp *warp, const struct uop *op, enum access_kind kind,
-                          struct access *access)
+enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *op,
+                                  enum sim_access_kind kind, struct sim_access *access)
 {
     return reach_bytes(warp, op, 8, kind, access);
 }
 
-const unsigned char *access_check(struct warp *warp, const struct uop *op, int lane,
-                                  uint64_t address, uint64_t bytes)
+const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                                      uint64_t address, uint64_t bytes)
 {
-    struct access access;
+    struct sim_access access;
     access.address[lane] = address;
     uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
     if (!generic_lane(warp, op, lane, size, ACCESS_LOAD, &access))

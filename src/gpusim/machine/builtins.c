@@ -11,7 +11,7 @@
 
 enum { LONGEST_TEXT = 4096, HEAP_ALIGN = 16 };
 
-int builtin_find(const char *name)
+int sim_builtin_find(const char *name)
 {
     static const struct {
         const char *name;
@@ -28,10 +28,11 @@ int builtin_find(const char *name)
     return BUILTIN_NONE;
 }
 
-static uint64_t argument(const struct warp *warp, const struct uop *op, int lane, uint32_t index)
+static uint64_t argument(const struct sim_warp *warp, const struct sim_uop *op, int lane,
+                         uint32_t index)
 {
-    const struct call_plan *plan = op->extra;
-    const struct frame *frame = warp->path->frame;
+    const struct sim_call_plan *plan = op->extra;
+    const struct sim_frame *frame = warp->path->frame;
     uint64_t value = 0;
     if (index < plan->argument_count) {
         uint32_t bytes = plan->arguments[index].size_bytes;
@@ -43,10 +44,10 @@ static uint64_t argument(const struct warp *warp, const struct uop *op, int lane
     return value;
 }
 
-static void give_result(struct warp *warp, const struct uop *op, int lane, uint64_t value)
+static void give_result(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t value)
 {
-    const struct call_plan *plan = op->extra;
-    struct frame *frame = warp->path->frame;
+    const struct sim_call_plan *plan = op->extra;
+    struct sim_frame *frame = warp->path->frame;
     if (plan->result_bytes)
         memcpy(frame->params + (size_t)lane * frame->code->param_bytes + plan->result_offset,
                &value, plan->result_bytes < 8 ? plan->result_bytes : 8);
@@ -54,7 +55,7 @@ static void give_result(struct warp *warp, const struct uop *op, int lane, uint6
 
 // A string in device memory, checked byte by byte up to its end; false where it runs out of its
 // object.
-static bool read_string(struct warp *warp, const struct uop *op, int lane, uint64_t address,
+static bool read_string(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t address,
                         char *out, size_t out_bytes)
 {
     size_t used = 0;
@@ -63,7 +64,7 @@ static bool read_string(struct warp *warp, const struct uop *op, int lane, uint6
             out[used] = '\0';
             return true;
         }
-        const unsigned char *from = access_check(warp, op, lane, address + used, 1);
+        const unsigned char *from = sim_access_check(warp, op, lane, address + used, 1);
         if (!from)
             return false;
         out[used] = (char)*from;
@@ -77,11 +78,11 @@ struct arguments {
     uint64_t base, used;
 };
 
-static bool next_value(struct warp *warp, const struct uop *op, int lane, struct arguments *from,
-                       unsigned bytes, uint64_t *value)
+static bool next_value(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                       struct arguments *from, unsigned bytes, uint64_t *value)
 {
     from->used = (from->used + bytes - 1) / bytes * bytes;
-    const unsigned char *at = access_check(warp, op, lane, from->base + from->used, bytes);
+    const unsigned char *at = sim_access_check(warp, op, lane, from->base + from->used, bytes);
     if (!at)
         return false;
     *value = 0;
@@ -91,8 +92,8 @@ static bool next_value(struct warp *warp, const struct uop *op, int lane, struct
 }
 
 // One conversion, spec from % to its letter.
-static bool print_one(struct warp *warp, const struct uop *op, int lane, struct arguments *from,
-                      const char *spec, size_t length, struct base_buf *out)
+static bool print_one(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                      struct arguments *from, const char *spec, size_t length, struct base_buf *out)
 {
     char format[64], text[LONGEST_TEXT];
     uint64_t value;
@@ -144,8 +145,8 @@ static bool print_one(struct warp *warp, const struct uop *op, int lane, struct 
 }
 
 // *values counts what was converted: that is what vprintf returns.
-static bool print_lane(struct warp *warp, const struct uop *op, int lane, struct base_buf *out,
-                       uint32_t *values)
+static bool print_lane(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                       struct base_buf *out, uint32_t *values)
 {
     char format[LONGEST_TEXT];
     struct arguments from = {argument(warp, op, lane, 1), 0};
@@ -172,7 +173,7 @@ static bool print_lane(struct warp *warp, const struct uop *op, int lane, struct
     return true;
 }
 
-static enum step run_printf(struct warp *warp, const struct uop *op)
+static enum sim_step run_printf(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_device *device = warp->block->launch->device;
     struct base_buf text = {0};
@@ -184,30 +185,31 @@ static enum step run_printf(struct warp *warp, const struct uop *op)
             give_result(warp, op, lane, values);
         }
     }
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     base_buf_add(&device->output, text.text ? text.text : "", text.length);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     base_buf_fini(&text);
     return good ? STEP_NEXT : STEP_STOP;
 }
 
 // --- assert --------------------------------------------------------------------------------------
 
-static enum step run_assert(struct warp *warp, const struct uop *op)
+static enum sim_step run_assert(struct sim_warp *warp, const struct sim_uop *op)
 {
     int lane = __builtin_ctz(warp->mask);
     char what[200], file[200];
     if (!read_string(warp, op, lane, argument(warp, op, lane, 0), what, sizeof(what)) ||
         !read_string(warp, op, lane, argument(warp, op, lane, 1), file, sizeof(file)))
         return STEP_STOP;
-    return warp_fault(warp, op, SIM_FAULT_ASSERT, lane, "%s:%u: assertion `%s' failed", file,
-                      (unsigned)argument(warp, op, lane, 2), what);
+    return sim_warp_fault(warp, op, SIM_FAULT_ASSERT, lane, "%s:%u: assertion `%s' failed", file,
+                          (unsigned)argument(warp, op, lane, 2), what);
 }
 
 // --- malloc and free -----------------------------------------------------------------------------
 
 // Not less than malloc's; 0: it is none.
-static uint64_t alignment(const struct warp *warp, const struct uop *op, int lane, bool aligned)
+static uint64_t alignment(const struct sim_warp *warp, const struct sim_uop *op, int lane,
+                          bool aligned)
 {
     const uint64_t asked = aligned ? argument(warp, op, lane, 1) : HEAP_ALIGN;
     if (!asked || asked & (asked - 1))
@@ -215,7 +217,7 @@ static uint64_t alignment(const struct warp *warp, const struct uop *op, int lan
     return asked < HEAP_ALIGN ? HEAP_ALIGN : asked;
 }
 
-static enum step run_malloc(struct warp *warp, const struct uop *op, bool aligned)
+static enum sim_step run_malloc(struct sim_warp *warp, const struct sim_uop *op, bool aligned)
 {
     struct sim_device *device = warp->block->launch->device;
     for (int lane = 0; lane < LANES; lane++) {
@@ -224,12 +226,12 @@ static enum step run_malloc(struct warp *warp, const struct uop *op, bool aligne
         const uint64_t bytes = argument(warp, op, lane, 0);
         const uint64_t align = alignment(warp, op, lane, aligned);
         void *memory = NULL;
-        pthread_mutex_lock(&device->lock);
+        gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
         bool room =
             align && bytes <= device->heap_bytes && device->heap_used <= device->heap_bytes - bytes;
         if (room)
             device->heap_used += bytes;
-        pthread_mutex_unlock(&device->lock);
+        gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
         if (room && bytes && posix_memalign(&memory, align, bytes) == 0 &&
             sim_object_add(device, (uint64_t)(uintptr_t)memory, bytes, GPUSIM_OBJECT_HEAP, "malloc",
                            NULL) != BASE_OK) {
@@ -241,7 +243,7 @@ static enum step run_malloc(struct warp *warp, const struct uop *op, bool aligne
     return STEP_NEXT;
 }
 
-static enum step run_free(struct warp *warp, const struct uop *op)
+static enum sim_step run_free(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_device *device = warp->block->launch->device;
     for (int lane = 0; lane < LANES; lane++) {
@@ -253,13 +255,13 @@ static enum step run_free(struct warp *warp, const struct uop *op)
             continue;
         if (!sim_object_find(device, address, &object) || object.address != address ||
             object.kind != GPUSIM_OBJECT_HEAP)
-            return warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                              "free of 0x%llx, which malloc did not return",
-                              (unsigned long long)address);
+            return sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                                  "free of 0x%llx, which malloc did not return",
+                                  (unsigned long long)address);
         sim_object_remove(device, address);
-        pthread_mutex_lock(&device->lock);
+        gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
         device->heap_used -= object.size_bytes;
-        pthread_mutex_unlock(&device->lock);
+        gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
         free((void *)(uintptr_t)address);
     }
     return STEP_NEXT;
@@ -267,18 +269,19 @@ static enum step run_free(struct warp *warp, const struct uop *op)
 
 void sim_device_clear_heap(struct sim_device *device)
 {
-    for (struct gpusim_object object = {0}; objects_next(device, GPUSIM_OBJECT_HEAP, &object);) {
+    for (struct gpusim_object object = {0};
+         sim_objects_next(device, GPUSIM_OBJECT_HEAP, &object);) {
         sim_object_remove(device, object.address);
         free((void *)(uintptr_t)object.address);
     }
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     device->heap_used = 0;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 }
 
-enum step builtin_run(struct warp *warp, const struct uop *op, int builtin)
+enum sim_step sim_builtin_run(struct sim_warp *warp, const struct sim_uop *op, int builtin)
 {
-    switch ((enum builtin)builtin) {
+    switch ((enum sim_builtin)builtin) {
     case BUILTIN_PRINTF: return run_printf(warp, op);
     case BUILTIN_ASSERT: return run_assert(warp, op);
     case BUILTIN_MALLOC: return run_malloc(warp, op, false);

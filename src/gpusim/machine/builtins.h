@@ -6,7 +6,7 @@
 
 #include "machine.h"
 
-enum builtin {
+enum sim_builtin {
     BUILTIN_NONE = 0,
     BUILTIN_PRINTF,
     BUILTIN_ASSERT,
@@ -16,7 +16,7 @@ enum builtin {
 };
 
 // 0 where the name is none.
-int builtin_find(const char *name);
-enum step builtin_run(struct warp *warp, const struct uop *op, int builtin);
+int sim_builtin_find(const char *name);
+enum sim_step sim_builtin_run(struct sim_warp *warp, const struct sim_uop *op, int builtin);
 
 #endif

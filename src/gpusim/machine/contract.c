@@ -23,7 +23,7 @@ struct contractor {
     const struct ptx_ssa *ssa;
     uint32_t *part;      // by instruction index
     uint32_t *set_count; // by register id: how many instructions set it
-    struct contraction *out;
+    struct sim_contraction *out;
 };
 
 static bool is_arithmetic(const struct ptx_instr *instr)
@@ -208,10 +208,10 @@ static void contract(struct contractor *contractor, const struct ptx_instr *prod
         product_of(contractor, user, place, &negations);
         bool subtracts = ptx_op(user) == PTX_OP_SUB;
         contractor->out[user->index] =
-            (struct contraction){.product = product,
-                                 .addend = 3 - place,
-                                 .negate_product = (negations & 1) ^ (subtracts && place == 2),
-                                 .negate_addend = subtracts && place == 1};
+            (struct sim_contraction){.product = product,
+                                     .addend = 3 - place,
+                                     .negate_product = (negations & 1) ^ (subtracts && place == 2),
+                                     .negate_addend = subtracts && place == 1};
     }
 }
 
@@ -237,8 +237,9 @@ static void contract_sums(struct contractor *contractor, uint32_t most_uses)
     }
 }
 
-const struct contraction *decode_contractions(const struct ptx_module *module,
-                                              const struct ptx_ssa *ssa, struct base_arena *arena)
+const struct sim_contraction *sim_decode_contractions(const struct ptx_module *module,
+                                                      const struct ptx_ssa *ssa,
+                                                      struct base_arena *arena)
 {
     const struct ptx_cfg *cfg = ssa->cfg;
     struct contractor contractor = {.cfg = cfg, .ssa = ssa};
@@ -249,7 +250,7 @@ const struct contraction *decode_contractions(const struct ptx_module *module,
                 count = cfg->blocks[b].instrs[k]->index + (size_t)1;
         }
     }
-    contractor.out = base_new_array(arena, struct contraction, count);
+    contractor.out = base_new_array(arena, struct sim_contraction, count);
     contractor.part = base_new_array(arena, uint32_t, count);
     contractor.set_count = base_new_array(arena, uint32_t, (size_t)cfg->function->reg_count + 1);
     if (strstr(module->target, "debug") || !find_parts(&contractor))

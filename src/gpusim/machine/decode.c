@@ -10,31 +10,31 @@
 
 #include "logging.h"
 
-_Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
-                             const char *why)
+_Noreturn void sim_decode_refuse(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                 const char *why)
 {
-    const struct code *code = decoder->code;
+    const struct sim_code *code = decoder->code;
     const char *file = instr->loc ? ptx_file_path(code->module, instr->loc->file) : NULL;
     base_fail(decoder->error, BASE_UNSUPPORTED, "%s in %s, PTX line %u%s%s: %s", instr->form->text,
               code->name, instr->stmt.line, file ? ", " : "", file ? file : "", why);
     longjmp(*decoder->arena->escape, 1);
 }
 
-_Noreturn void decode_refuse_name(struct decoder *decoder, const struct ptx_instr *instr,
-                                  const char *name, const char *why)
+_Noreturn void sim_decode_refuse_name(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                      const char *name, const char *why)
 {
     char text[256];
     snprintf(text, sizeof(text), "%.160s, %s", name, why);
-    decode_refuse(decoder, instr, text);
+    sim_decode_refuse(decoder, instr, text);
 }
 
-unsigned decode_lane_bytes(enum ptx_type type)
+unsigned sim_decode_lane_bytes(enum ptx_type type)
 {
     unsigned bits = ptx_type_info(type)->bits;
     return bits > 64 ? WIDEST : bits > 32 ? WIDE : NARROW;
 }
 
-slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes)
+slot sim_decode_constant(struct sim_decoder *decoder, uint64_t bits, unsigned lane_bytes)
 {
     if (lane_bytes == NARROW)
         bits = (uint32_t)bits;
@@ -56,36 +56,37 @@ slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes
     return at | POOL;
 }
 
-slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
-                     const struct ptx_operand *operand)
+slot sim_decode_register(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         const struct ptx_operand *operand)
 {
     if (operand->kind != PTX_OPERAND_REG)
-        decode_refuse(decoder, instr, "expected a register");
+        sim_decode_refuse(decoder, instr, "expected a register");
     slot at = decoder->slots[operand->reg->id];
     unsigned component = operand->select == PTX_MOD_Y || operand->select == PTX_MOD_G   ? 1
                          : operand->select == PTX_MOD_Z || operand->select == PTX_MOD_B ? 2
                          : operand->select == PTX_MOD_W || operand->select == PTX_MOD_A ? 3
                                                                                         : 0;
-    return at + component * LANES * decode_lane_bytes((enum ptx_type)operand->reg->type);
+    return at + component * LANES * sim_decode_lane_bytes((enum ptx_type)operand->reg->type);
 }
 
-slot decode_target(struct decoder *decoder, const struct ptx_instr *instr,
-                   const struct ptx_operand *operand)
+slot sim_decode_target(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       const struct ptx_operand *operand)
 {
-    return operand->kind == PTX_OPERAND_SINK ? NO_SLOT : decode_register(decoder, instr, operand);
+    return operand->kind == PTX_OPERAND_SINK ? NO_SLOT
+                                             : sim_decode_register(decoder, instr, operand);
 }
 
-slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
-                      const struct ptx_operand *operand, bool *negated)
+slot sim_decode_predicate(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          const struct ptx_operand *operand, bool *negated)
 {
     *negated = operand->flags & PTX_OPERAND_NOT;
     if (operand->kind == PTX_OPERAND_INT)
-        return decode_constant(decoder, operand->bits ? UINT32_MAX : 0, NARROW);
-    return decode_register(decoder, instr, operand);
+        return sim_decode_constant(decoder, operand->bits ? UINT32_MAX : 0, NARROW);
+    return sim_decode_register(decoder, instr, operand);
 }
 
-bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
-                     const struct ptx_var *var, uint64_t *value)
+bool sim_decode_variable(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         const struct ptx_var *var, uint64_t *value)
 {
     for (uint32_t i = 0; var->space == PTX_SPACE_SHARED && i < decoder->code->shared_count; i++) {
         if (decoder->code->shared[i].var == var) {
@@ -99,19 +100,19 @@ bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
     if (map) {
         const uint64_t *known = base_map_get(map, (uintptr_t)var);
         if (!known)
-            decode_refuse(decoder, instr, "a variable that is not laid out");
+            sim_decode_refuse(decoder, instr, "a variable that is not laid out");
         *value = *known - 1;
         return false;
     }
     // NOLINTNEXTLINE(*NullDereference): a decoder is there while it decodes
-    const struct variable *variable = module_variable(decoder->module, var->name);
+    const struct sim_variable *variable = sim_module_variable(decoder->module, var->name);
     if (!variable)
-        decode_refuse_name(decoder, instr, var->name, "a variable that no module defines");
+        sim_decode_refuse_name(decoder, instr, var->name, "a variable that no module defines");
     *value = variable->address;
     return true;
 }
 
-int64_t decode_var_offset(const struct ptx_operand *operand)
+int64_t sim_decode_var_offset(const struct ptx_operand *operand)
 {
     const struct ptx_var *var = operand->var;
     return operand->flags & PTX_OPERAND_INDEXED
@@ -119,7 +120,7 @@ int64_t decode_var_offset(const struct ptx_operand *operand)
                : operand->offset;
 }
 
-bool decode_kernel_param(const struct decoder *decoder, const struct ptx_operand *operand)
+bool sim_decode_kernel_param(const struct sim_decoder *decoder, const struct ptx_operand *operand)
 {
     const struct ptx_operand *base =
         operand->kind == PTX_OPERAND_ADDRESS ? &operand->elements[0] : operand;
@@ -148,56 +149,57 @@ static uint64_t float_constant(const struct ptx_operand *operand, enum ptx_type 
     return operand->kind == PTX_OPERAND_F32 ? (uint32_t)operand->bits : low;
 }
 
-slot decode_typed(struct decoder *decoder, const struct ptx_instr *instr,
-                  const struct ptx_operand *operand, enum ptx_type type)
+slot sim_decode_typed(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      const struct ptx_operand *operand, enum ptx_type type)
 {
-    unsigned bytes = decode_lane_bytes(type);
+    unsigned bytes = sim_decode_lane_bytes(type);
     uint64_t value;
     switch ((enum ptx_operand_kind)operand->kind) {
-    case PTX_OPERAND_REG: return decode_register(decoder, instr, operand);
+    case PTX_OPERAND_REG: return sim_decode_register(decoder, instr, operand);
     case PTX_OPERAND_INT:
         value = operand->bits;
         if (ptx_type_info(type)->bits == 16)
             value &= 0xFFFF;
         // An integer literal where a floating-point value is expected is that value's number.
-        return decode_constant(decoder, value, bytes);
+        return sim_decode_constant(decoder, value, bytes);
     case PTX_OPERAND_F32:
-    case PTX_OPERAND_F64: return decode_constant(decoder, float_constant(operand, type), bytes);
+    case PTX_OPERAND_F64: return sim_decode_constant(decoder, float_constant(operand, type), bytes);
     case PTX_OPERAND_VAR:
-        if (!decode_variable(decoder, instr, operand->var, &value))
-            decode_refuse(decoder, instr, "the address of a local variable can only be moved");
-        return decode_constant(decoder, value + (uint64_t)decode_var_offset(operand), bytes);
+        if (!sim_decode_variable(decoder, instr, operand->var, &value))
+            sim_decode_refuse(decoder, instr, "the address of a local variable can only be moved");
+        return sim_decode_constant(decoder, value + (uint64_t)sim_decode_var_offset(operand),
+                                   bytes);
     case PTX_OPERAND_FUNCTION: {
-        const struct code *code = module_code(decoder->module, operand->function->name);
+        const struct sim_code *code = sim_module_code(decoder->module, operand->function->name);
         if (!code)
-            decode_refuse_name(decoder, instr, operand->function->name,
-                               "a function that no module defines");
-        return decode_constant(decoder, code->identity, bytes);
+            sim_decode_refuse_name(decoder, instr, operand->function->name,
+                                   "a function that no module defines");
+        return sim_decode_constant(decoder, code->identity, bytes);
     }
-    default: decode_refuse(decoder, instr, "an operand of this kind");
+    default: sim_decode_refuse(decoder, instr, "an operand of this kind");
     }
 }
 
 // array[register + number]: both count elements.
-static void decode_element(struct decoder *decoder, const struct ptx_instr *instr,
-                           const struct ptx_operand *operand, struct uop *op)
+static void decode_element(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           const struct ptx_operand *operand, struct sim_uop *op)
 {
     const struct ptx_var *array = operand->elements[0].var;
     const struct ptx_operand *index = &operand->elements[1];
     uint64_t start;
     if (array->space == PTX_SPACE_PARAM || index->kind != PTX_OPERAND_REG)
-        decode_refuse(decoder, instr, "a parameter indexed by a register");
-    bool constant = decode_variable(decoder, instr, array, &start);
+        sim_decode_refuse(decoder, instr, "a parameter indexed by a register");
+    bool constant = sim_decode_variable(decoder, instr, array, &start);
     op->rejoin = ptx_type_bytes((enum ptx_type)array->type) * array->vec;
     op->offset = (int64_t)start + operand->offset * op->rejoin;
-    op->a = decode_register(decoder, instr, index);
+    op->a = sim_decode_register(decoder, instr, index);
     op->flags |= ADDRESS_NONE | ADDRESS_INDEXED | (constant ? 0 : ADDRESS_FRAME);
-    if (decode_lane_bytes((enum ptx_type)index->reg->type) == WIDE)
+    if (sim_decode_lane_bytes((enum ptx_type)index->reg->type) == WIDE)
         op->flags |= ADDRESS_WIDE;
 }
 
-void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
-                    const struct ptx_operand *operand, struct uop *op)
+void sim_decode_address(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        const struct ptx_operand *operand, struct sim_uop *op)
 {
     const struct ptx_operand *base = operand;
     op->offset = 0;
@@ -212,8 +214,8 @@ void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
     op->a = NO_SLOT;
     switch ((enum ptx_operand_kind)base->kind) {
     case PTX_OPERAND_REG:
-        op->a = decode_register(decoder, instr, base);
-        if (decode_lane_bytes((enum ptx_type)base->reg->type) == WIDE)
+        op->a = sim_decode_register(decoder, instr, base);
+        if (sim_decode_lane_bytes((enum ptx_type)base->reg->type) == WIDE)
             op->flags |= ADDRESS_WIDE;
         return;
     case PTX_OPERAND_INT:
@@ -222,14 +224,14 @@ void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
         return;
     case PTX_OPERAND_VAR: {
         uint64_t value;
-        bool constant = decode_variable(decoder, instr, base->var, &value);
-        op->offset += (int64_t)value + decode_var_offset(base);
+        bool constant = sim_decode_variable(decoder, instr, base->var, &value);
+        op->offset += (int64_t)value + sim_decode_var_offset(base);
         op->flags |= ADDRESS_NONE;
         if (!constant)
             op->flags |= base->var->space == PTX_SPACE_LOCAL ? ADDRESS_FRAME : ADDRESS_PARAM;
         return;
     }
-    default: decode_refuse(decoder, instr, "an address of this form");
+    default: sim_decode_refuse(decoder, instr, "an address of this form");
     }
 }
 
@@ -245,7 +247,7 @@ static uint32_t natural_align(const struct ptx_var *var)
     return var->align ? var->align : ptx_type_bytes((enum ptx_type)var->type) * var->vec;
 }
 
-static void place(struct decoder *decoder, struct base_map *map, const struct ptx_var *var,
+static void place(struct sim_decoder *decoder, struct base_map *map, const struct ptx_var *var,
                   uint32_t *used)
 {
     *used = aligned(*used, natural_align(var));
@@ -257,25 +259,27 @@ static void place(struct decoder *decoder, struct base_map *map, const struct pt
 }
 
 // A parameter in register space, which has been placed.
-static struct passed in_register(struct decoder *decoder, const struct ptx_var *var)
+static struct sim_passed in_register(struct sim_decoder *decoder, const struct ptx_var *var)
 {
     enum ptx_type type = (enum ptx_type)var->type;
-    return (struct passed){.reg = decoder->slots[var->reg->id],
-                           .offset = (uint32_t)*base_map_get(&decoder->params, (uintptr_t)var) - 1,
-                           .bytes = (uint8_t)ptx_type_bytes(type),
-                           .lane_bytes = (uint8_t)decode_lane_bytes(type)};
+    return (struct sim_passed){.reg = decoder->slots[var->reg->id],
+                               .offset =
+                                   (uint32_t)*base_map_get(&decoder->params, (uintptr_t)var) - 1,
+                               .bytes = (uint8_t)ptx_type_bytes(type),
+                               .lane_bytes = (uint8_t)sim_decode_lane_bytes(type)};
 }
 
 // A kernel's parameters are one packed buffer, the launch's; a device function's stand in its
 // frame, with the results and, as a kernel's too, the local parameters through which it calls
 // others. Of these, compilers make new ones for each call, in a scope of its own: scopes that
 // follow each other share their place.
-static void place_params(struct decoder *decoder, struct code *code)
+static void place_params(struct sim_decoder *decoder, struct sim_code *code)
 {
     struct ptx_function *function = code->function;
     struct sim_param *params =
         base_new_array(decoder->arena, struct sim_param, function->param_count);
-    struct passed *given = base_new_array(decoder->arena, struct passed, function->param_count);
+    struct sim_passed *given =
+        base_new_array(decoder->arena, struct sim_passed, function->param_count);
     uint32_t used = 0;
     for (uint32_t i = 0; i < function->param_count; i++) {
         place(decoder, &decoder->params, function->params[i], &used);
@@ -319,20 +323,21 @@ static void place_params(struct decoder *decoder, struct code *code)
 
 // --- Ops -----------------------------------------------------------------------------------------
 
-static enum step run_nothing(struct warp *warp, const struct uop *op)
+static enum sim_step run_nothing(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)warp;
     (void)op;
     return STEP_NEXT;
 }
 
-static enum step run_off_the_end(struct warp *warp, const struct uop *op)
+static enum sim_step run_off_the_end(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)op;
-    return warp_return(warp);
+    return sim_warp_return(warp);
 }
 
-static void decode_guard(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static void decode_guard(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         struct sim_uop *op)
 {
     if (instr->guard)
         op->guard =
@@ -347,33 +352,36 @@ static bool is_hint(enum ptx_op op)
            op == PTX_OP_GRIDDEPCONTROL;
 }
 
-static void decode_instr(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static void decode_instr(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         struct sim_uop *op)
 {
     op->instr = instr;
     op->seen = (uint8_t)(op - decoder->code->ops);
     op->d = op->a = op->b = op->c = op->e = NO_SLOT;
     decode_guard(decoder, instr, op);
-    const struct contraction *contraction = &decoder->contractions[instr->index];
+    const struct sim_contraction *contraction = &decoder->contractions[instr->index];
     if (is_hint(ptx_op(instr)) || contraction->product == instr) {
         op->run = run_nothing;
         return;
     }
     if (contraction->product) {
-        if (!choose_float_contracted(decoder, instr, contraction, op))
-            choose_half_contracted(decoder, instr, contraction, op);
+        if (!sim_choose_float_contracted(decoder, instr, contraction, op))
+            sim_choose_half_contracted(decoder, instr, contraction, op);
         return;
     }
-    static bool (*const families[])(struct decoder *, const struct ptx_instr *, struct uop *) = {
-        choose_wide,    choose_stack,  choose_control, choose_memory,  choose_move,
-        choose_integer, choose_float,  choose_half,    choose_convert, choose_compare,
-        choose_atomic,  choose_warp,   choose_texture, choose_surface, choose_video,
-        choose_async,   choose_matrix,
+    static bool (*const families[])(struct sim_decoder *, const struct ptx_instr *,
+                                    struct sim_uop *) = {
+        sim_choose_wide,    sim_choose_stack,   sim_choose_control, sim_choose_memory,
+        sim_choose_move,    sim_choose_integer, sim_choose_float,   sim_choose_half,
+        sim_choose_convert, sim_choose_compare, sim_choose_atomic,  sim_choose_warp,
+        sim_choose_texture, sim_choose_surface, sim_choose_video,   sim_choose_async,
+        sim_choose_matrix,
     };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         if (families[i](decoder, instr, op))
             return;
     }
-    decode_refuse(decoder, instr, "the simulated GPU does not execute this instruction");
+    sim_decode_refuse(decoder, instr, "the simulated GPU does not execute this instruction");
 }
 
 // Whether lanes may go different ways at the block's end, be it to one and the same place.
@@ -411,9 +419,9 @@ static uint32_t ops_of(const struct ptx_block *block)
     return count;
 }
 
-static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
+static void decode_body(struct sim_decoder *decoder, const struct ptx_cfg *cfg)
 {
-    struct code *code = decoder->code;
+    struct sim_code *code = decoder->code;
     bool *joins = base_new_array(&decoder->scratch, bool, cfg->block_count);
     uint32_t *start = base_new_array(&decoder->scratch, uint32_t, (size_t)cfg->block_count + 1);
     mark_joins(cfg, joins);
@@ -423,13 +431,13 @@ static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
         count += joins[b] + ops_of(&cfg->blocks[b]);
     }
     start[cfg->block_count] = count;
-    code->ops = base_new_array(decoder->arena, struct uop, (size_t)count + 1);
+    code->ops = base_new_array(decoder->arena, struct sim_uop, (size_t)count + 1);
     code->op_count = count + 1;
     for (uint32_t b = 0; b < cfg->block_count; b++) {
         const struct ptx_block *block = &cfg->blocks[b];
-        struct uop *op = &code->ops[start[b]];
+        struct sim_uop *op = &code->ops[start[b]];
         if (joins[b])
-            (op++)->run = warp_arrive;
+            (op++)->run = sim_warp_arrive;
         for (uint32_t i = 0; i < block->instr_count; i++, op++) {
             // What cannot be reached need not be executable.
             if (block->order == PTX_NO_BLOCK) {
@@ -439,7 +447,7 @@ static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
             decode_instr(decoder, block->instrs[i], op);
             if (meet_behind(block->instrs[i])) {
                 op->rejoin = (uint32_t)(op + 1 - code->ops);
-                (++op)->run = warp_arrive;
+                (++op)->run = sim_warp_arrive;
             }
             if (ptx_flags(block->instrs[i]) & PTX_FLAG_BRANCH) {
                 op->rejoin = block->ipdom == PTX_NO_BLOCK ? PC_RETURN : start[block->ipdom];
@@ -458,9 +466,10 @@ static void decode_body(struct decoder *decoder, const struct ptx_cfg *cfg)
     code->ops[count].run = run_off_the_end;
 }
 
-enum base_code code_decode(struct sim_module *module, struct code *code, struct base_error *error)
+enum base_code sim_code_decode(struct sim_module *module, struct sim_code *code,
+                               struct base_error *error)
 {
-    struct decoder *decoder = calloc(1, sizeof(*decoder));
+    struct sim_decoder *decoder = calloc(1, sizeof(*decoder));
     BASE_RETURN_IF(!decoder, error, BASE_NO_MEMORY, "out of memory decoding %s", code->name);
     jmp_buf escape;
     struct base_arena *arena = &module->arena;
@@ -476,8 +485,9 @@ enum base_code code_decode(struct sim_module *module, struct code *code, struct 
     if (setjmp(escape) == 0) {
         const struct ptx_cfg *cfg = ptx_cfg_build(code->function, &decoder->scratch);
         const struct ptx_ssa *ssa = ptx_ssa_build(cfg, &decoder->scratch);
-        decoder->contractions = decode_contractions(code->module, ssa, &decoder->scratch);
-        decode_slots(ssa, decoder->contractions, &decoder->scratch, arena, &decoder->slots, code);
+        decoder->contractions = sim_decode_contractions(code->module, ssa, &decoder->scratch);
+        sim_decode_slots(ssa, decoder->contractions, &decoder->scratch, arena, &decoder->slots,
+                         code);
         place_params(decoder, code);
         decode_body(decoder, cfg);
         code->pool = base_alloc(arena, decoder->pool.count + 64);

@@ -9,14 +9,14 @@
 // Width of a lane in a slot.
 enum { NARROW = 4, WIDE = 8, WIDEST = 16 };
 
-struct decoder {
+struct sim_decoder {
     struct sim_module *module;
-    struct code *code;
+    struct sim_code *code;
     struct base_arena *arena;
     struct base_arena scratch; // until the function is decoded
     struct base_error *error;
-    slot *slots;                            // by register id
-    const struct contraction *contractions; // by instruction index
+    slot *slots;                                // by register id
+    const struct sim_contraction *contractions; // by instruction index
     BASE_ARRAY(unsigned char) pool;
     struct base_map constants; // bits and width to slot
     struct base_map params;    // struct ptx_var to 1 + its offset among the frame's parameters
@@ -26,7 +26,7 @@ struct decoder {
 };
 
 // A sum that is computed as one fma with a product before it in its block.
-struct contraction {
+struct sim_contraction {
     const struct ptx_instr *product; // NULL: none; the instruction itself: a product that only sums
                                      // need, which compute it
     uint8_t addend;                  // the operand that is added to it
@@ -34,45 +34,46 @@ struct contraction {
 };
 
 // By instruction index, in the arena.
-const struct contraction *decode_contractions(const struct ptx_module *module,
-                                              const struct ptx_ssa *ssa, struct base_arena *arena);
+const struct sim_contraction *sim_decode_contractions(const struct ptx_module *module,
+                                                      const struct ptx_ssa *ssa,
+                                                      struct base_arena *arena);
 // Places the function's registers: fills code->register_bytes, slot_bytes, lives and last_place.
 // Lives are in the arena `keeps`, the slots, by register id, in the other. Memory that runs out
 // leaves by their escape.
-void decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
-                  struct base_arena *arena, struct base_arena *keeps, slot **out,
-                  struct code *code);
+void sim_decode_slots(const struct ptx_ssa *ssa, const struct sim_contraction *contractions,
+                      struct base_arena *arena, struct base_arena *keeps, slot **out,
+                      struct sim_code *code);
 // The slot of a register operand; refuses anything else.
-slot decode_register(struct decoder *decoder, const struct ptx_instr *instr,
-                     const struct ptx_operand *operand);
+slot sim_decode_register(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         const struct ptx_operand *operand);
 // The slot of a source: a register, or a constant as the type sees it.
-slot decode_typed(struct decoder *decoder, const struct ptx_instr *instr,
-                  const struct ptx_operand *operand, enum ptx_type type);
-slot decode_constant(struct decoder *decoder, uint64_t bits, unsigned lane_bytes);
+slot sim_decode_typed(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      const struct ptx_operand *operand, enum ptx_type type);
+slot sim_decode_constant(struct sim_decoder *decoder, uint64_t bits, unsigned lane_bytes);
 // The destination, perhaps a sink: NO_SLOT then.
-slot decode_target(struct decoder *decoder, const struct ptx_instr *instr,
-                   const struct ptx_operand *operand);
+slot sim_decode_target(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       const struct ptx_operand *operand);
 // Fills an op that reads a special register into op->d, of op->bytes a lane; false: it is not
 // there.
-bool decode_special(const struct ptx_operand *operand, struct uop *op);
+bool sim_decode_special(const struct ptx_operand *operand, struct sim_uop *op);
 // The predicate operand with its negation folded away is not possible: gives slot, and whether
 // negated.
-slot decode_predicate(struct decoder *decoder, const struct ptx_instr *instr,
-                      const struct ptx_operand *operand, bool *negated);
+slot sim_decode_predicate(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          const struct ptx_operand *operand, bool *negated);
 // Bytes of a lane in a register of that type.
-unsigned decode_lane_bytes(enum ptx_type type);
+unsigned sim_decode_lane_bytes(enum ptx_type type);
 // The address in [ ]: sets a, offset and ADDRESS_* in flags.
-void decode_address(struct decoder *decoder, const struct ptx_instr *instr,
-                    const struct ptx_operand *operand, struct uop *op);
+void sim_decode_address(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        const struct ptx_operand *operand, struct sim_uop *op);
 // Bytes behind the start of the operand's variable: a[3] counts elements.
-int64_t decode_var_offset(const struct ptx_operand *operand);
+int64_t sim_decode_var_offset(const struct ptx_operand *operand);
 // A variable's value as an address: true where it is a constant, else it is relative to the frame.
-bool decode_variable(struct decoder *decoder, const struct ptx_instr *instr,
-                     const struct ptx_var *var, uint64_t *value);
+bool sim_decode_variable(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         const struct ptx_var *var, uint64_t *value);
 
 // Whether the operand is a parameter that the kernel is launched with, or an address in it. Those
 // lie in the launch's buffer, all others of .param space in frames.
-bool decode_kernel_param(const struct decoder *decoder, const struct ptx_operand *operand);
+bool sim_decode_kernel_param(const struct sim_decoder *decoder, const struct ptx_operand *operand);
 
 enum {
     ADDRESS_WIDE = 1,     // the base is a 64-bit register
@@ -82,10 +83,10 @@ enum {
     ADDRESS_INDEXED = 16, // with ADDRESS_NONE: the register counts elements of op->rejoin bytes
 };
 
-_Noreturn void decode_refuse(struct decoder *decoder, const struct ptx_instr *instr,
-                             const char *why);
+_Noreturn void sim_decode_refuse(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                 const char *why);
 // The same, of something by its name: "NAME, why".
-_Noreturn void decode_refuse_name(struct decoder *decoder, const struct ptx_instr *instr,
-                                  const char *name, const char *why);
+_Noreturn void sim_decode_refuse_name(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                      const char *name, const char *why);
 
 #endif

@@ -15,7 +15,7 @@ struct room {
     uint32_t bytes;
 };
 
-bool frame_take_room(struct worker *worker, struct frame *frame)
+bool sim_frame_take_room(struct sim_worker *worker, struct sim_frame *frame)
 {
     uint32_t bytes = frame->code->register_bytes;
     struct room **place = &worker->rooms;
@@ -31,7 +31,7 @@ bool frame_take_room(struct worker *worker, struct frame *frame)
     return room != NULL;
 }
 
-void frame_give_room(struct worker *worker, struct frame *frame)
+void sim_frame_give_room(struct sim_worker *worker, struct sim_frame *frame)
 {
     struct room *room = (struct room *)(void *)frame->registers;
     if (room && frame->register_room) {
@@ -44,7 +44,7 @@ void frame_give_room(struct worker *worker, struct frame *frame)
     frame->register_room = 0;
 }
 
-void worker_clear(struct worker *worker)
+void sim_worker_clear(struct sim_worker *worker)
 {
     while (worker->rooms) {
         struct room *next = worker->rooms->next;
@@ -53,14 +53,14 @@ void worker_clear(struct worker *worker)
     }
     for (size_t i = 0; i < sizeof(worker->alive) / sizeof(worker->alive[0]); i++) {
         free(worker->alive[i].units);
-        worker->alive[i] = (struct alive){0};
+        worker->alive[i] = (struct sim_alive){0};
     }
 }
 
 // --- Frames --------------------------------------------------------------------------------------
 
 // Where the stack of a function begins that the running lanes call from the frame.
-static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
+static uint32_t stack_end(const struct sim_warp *warp, const struct sim_frame *frame)
 {
     uint32_t most = 0;
     for (int i = 0; frame->code->allocates && i < LANES; i++) {
@@ -70,37 +70,38 @@ static uint32_t stack_end(const struct warp *warp, const struct frame *frame)
     return frame->local_offset + ((frame->code->local_bytes + most + 15u) & ~15u);
 }
 
-size_t frame_room_bytes(const struct code *code)
+size_t sim_frame_room_bytes(const struct sim_code *code)
 {
     return (size_t)LANES * code->param_bytes + (code->allocates ? LANES * sizeof(uint32_t) : 0);
 }
 
-struct frame *frame_new(struct warp *warp, const struct code *code, struct frame *caller)
+struct sim_frame *sim_frame_new(struct sim_warp *warp, const struct sim_code *code,
+                                struct sim_frame *caller)
 {
-    struct frame *frame = warp->spare;
-    if (frame && frame->room_bytes >= frame_room_bytes(code) &&
+    struct sim_frame *frame = warp->spare;
+    if (frame && frame->room_bytes >= sim_frame_room_bytes(code) &&
         (!frame->registers || frame->register_room >= code->register_bytes)) {
         warp->spare = frame->next;
     } else {
-        frame = calloc(1, sizeof(*frame) + frame_room_bytes(code));
+        frame = calloc(1, sizeof(*frame) + sim_frame_room_bytes(code));
         if (!frame)
             return NULL;
-        frame->room_bytes = frame_room_bytes(code);
+        frame->room_bytes = sim_frame_room_bytes(code);
     }
-    *frame = (struct frame){.code = code,
-                            .caller = caller,
-                            .room_bytes = frame->room_bytes,
-                            .registers = frame->registers,
-                            .register_room = frame->register_room,
-                            .params = (unsigned char *)(frame + 1)};
-    if (!frame->registers && !frame_take_room(warp->block->worker, frame)) {
+    *frame = (struct sim_frame){.code = code,
+                                .caller = caller,
+                                .room_bytes = frame->room_bytes,
+                                .registers = frame->registers,
+                                .register_room = frame->register_room,
+                                .params = (unsigned char *)(frame + 1)};
+    if (!frame->registers && !sim_frame_take_room(warp->block->worker, frame)) {
         free(frame);
         return NULL;
     }
     if (code->allocates)
         frame->allocated = (uint32_t *)(void *)(frame->params + (size_t)LANES * code->param_bytes);
     memset(frame->registers, 0, code->register_bytes);
-    memset(frame->params, 0, frame_room_bytes(code));
+    memset(frame->params, 0, sim_frame_room_bytes(code));
     frame->local_offset = caller ? stack_end(warp, caller) : 0;
     frame->next = warp->frames;
     if (warp->frames)
@@ -109,7 +110,7 @@ struct frame *frame_new(struct warp *warp, const struct code *code, struct frame
     return frame;
 }
 
-void frame_end(struct warp *warp, struct frame *frame)
+void sim_frame_end(struct sim_warp *warp, struct sim_frame *frame)
 {
     *(frame->before ? &frame->before->next : &warp->frames) = frame->next;
     if (frame->next)
@@ -120,7 +121,7 @@ void frame_end(struct warp *warp, struct frame *frame)
     warp->spare = frame;
 }
 
-void frame_free(struct frame *frame)
+void sim_frame_free(struct sim_frame *frame)
 {
     free(frame->registers);
     free(frame);
@@ -128,13 +129,14 @@ void frame_free(struct frame *frame)
 
 // --- Parameters that are registers ---------------------------------------------------------------
 
-static unsigned char *place_of(const struct frame *frame, const struct passed *passed, int lane)
+static unsigned char *place_of(const struct sim_frame *frame, const struct sim_passed *passed,
+                               int lane)
 {
     return frame->params + (size_t)lane * frame->code->param_bytes + passed->offset;
 }
 
-void frame_store_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                        uint32_t lanes)
+void sim_frame_store_params(struct sim_frame *frame, const struct sim_passed *passed,
+                            uint32_t count, uint32_t lanes)
 {
     for (uint32_t i = 0; i < count; i++, passed++) {
         const unsigned char *from = passed->reg & POOL ? frame->code->pool + (passed->reg & ~POOL)
@@ -147,8 +149,8 @@ void frame_store_params(struct frame *frame, const struct passed *passed, uint32
     }
 }
 
-void frame_load_params(struct frame *frame, const struct passed *passed, uint32_t count,
-                       uint32_t lanes)
+void sim_frame_load_params(struct sim_frame *frame, const struct sim_passed *passed, uint32_t count,
+                           uint32_t lanes)
 {
     for (uint32_t i = 0; i < count; i++, passed++) {
         for (uint32_t left = lanes; left; left &= left - 1) {
@@ -162,26 +164,28 @@ void frame_load_params(struct frame *frame, const struct passed *passed, uint32_
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-enum step frame_call(struct warp *warp, const struct uop *op, const struct code *code)
+enum sim_step sim_frame_call(struct sim_warp *warp, const struct sim_uop *op,
+                             const struct sim_code *code)
 {
-    struct path *path = warp->path;
-    struct frame *caller = path->frame;
-    struct launch *launch = warp->block->launch;
+    struct sim_path *path = warp->path;
+    struct sim_frame *caller = path->frame;
+    struct sim_run *launch = warp->block->launch;
     uint32_t stack = stack_end(warp, caller);
     // A call takes some of the stack even where the function has no variables there.
     if (stack + code->local_bytes > launch->local_bytes ||
         caller->depth > launch->local_bytes / LEAST_FRAME)
-        return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
-                          "the stack of %u bytes is used up calling %s", launch->local_bytes,
-                          code->name);
-    struct frame *frame = frame_new(warp, code, caller);
+        return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(warp->mask),
+                              "the stack of %u bytes is used up calling %s", launch->local_bytes,
+                              code->name);
+    struct sim_frame *frame = sim_frame_new(warp, code, caller);
     if (!frame)
-        return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s", code->name);
+        return sim_warp_fault(warp, op, SIM_FAULT_NO_MEMORY, 0, "out of memory calling %s",
+                              code->name);
     frame->depth = caller->depth + 1;
     frame->lanes = warp->mask;
     frame->call = op;
-    const struct call_plan *plan = op->extra;
-    frame_store_params(caller, plan->given, plan->given_count, warp->mask);
+    const struct sim_call_plan *plan = op->extra;
+    sim_frame_store_params(caller, plan->given, plan->given_count, warp->mask);
     for (uint32_t i = 0; i < plan->argument_count && i < code->param_count; i++) {
         for (int lane = 0; lane < LANES; lane++) {
             if (warp->mask >> lane & 1)
@@ -191,20 +195,20 @@ enum step frame_call(struct warp *warp, const struct uop *op, const struct code 
                        code->params[i].size_bytes);
         }
     }
-    frame_load_params(frame, code->given, code->given_count, warp->mask);
+    sim_frame_load_params(frame, code->given, code->given_count, warp->mask);
     frame->return_pc = path->pc + 1;
     path->frame = frame;
     path->pc = 0;
     return STEP_JUMP;
 }
 
-void frame_leave(struct warp *warp)
+void sim_frame_leave(struct sim_warp *warp)
 {
-    struct path *path = warp->path;
-    struct frame *frame = path->frame, *caller = frame->caller;
+    struct sim_path *path = warp->path;
+    struct sim_frame *frame = path->frame, *caller = frame->caller;
     uint32_t lanes = warp->mask;
-    const struct call_plan *plan = frame->call->extra;
-    frame_store_params(frame, &frame->code->result, frame->code->result.bytes != 0, lanes);
+    const struct sim_call_plan *plan = frame->call->extra;
+    sim_frame_store_params(frame, &frame->code->result, frame->code->result.bytes != 0, lanes);
     if (plan->result_bytes) {
         for (int lane = 0; lane < LANES; lane++) {
             if (lanes >> lane & 1)
@@ -215,11 +219,11 @@ void frame_leave(struct warp *warp)
                        plan->result_bytes);
         }
     }
-    frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
+    sim_frame_load_params(caller, &plan->taken, plan->taken.bytes != 0, lanes);
     path->frame = caller;
     path->pc = frame->return_pc;
     // Other lanes may be in it still, on paths of their own.
     frame->lanes &= ~lanes;
     if (!frame->lanes)
-        frame_end(warp, frame);
+        sim_frame_end(warp, frame);
 }

@@ -35,18 +35,18 @@ enum {
 
 // --- Blocks --------------------------------------------------------------------------------------
 
-static void free_block(struct block *block)
+static void free_block(struct sim_block *block)
 {
     for (uint32_t i = 0; i < block->warp_count; i++)
-        warp_fini(&block->warps[i]);
+        sim_warp_fini(&block->warps[i]);
     free(block->warps);
     free(block->shared);
     free(block);
 }
 
-static struct block *make_block(struct launch *launch, struct worker *worker)
+static struct sim_block *make_block(struct sim_run *launch, struct sim_worker *worker)
 {
-    struct block *block = calloc(1, sizeof(*block));
+    struct sim_block *block = calloc(1, sizeof(*block));
     if (!block)
         return NULL;
     block->launch = launch;
@@ -59,7 +59,7 @@ static struct block *make_block(struct launch *launch, struct worker *worker)
     block->warps = malloc(launch->warps_per_block * sizeof(*block->warps));
     bool good = block->warps && (shared || !launch->shared_bytes);
     for (uint32_t i = 0; good && i < launch->warps_per_block; i++) {
-        good = warp_init(&block->warps[i], block, i);
+        good = sim_warp_init(&block->warps[i], block, i);
         block->warp_count++;
     }
     if (good)
@@ -68,15 +68,15 @@ static struct block *make_block(struct launch *launch, struct worker *worker)
     return NULL;
 }
 
-static void pack_block(struct block *block)
+static void pack_block(struct sim_block *block)
 {
     for (uint32_t i = 0; i < block->warp_count; i++)
-        warp_pack(&block->warps[i]);
+        sim_warp_pack(&block->warps[i]);
 }
 
-static bool start_block(struct block *block, uint64_t number)
+static bool start_block(struct sim_block *block, uint64_t number)
 {
-    const struct launch *launch = block->launch;
+    const struct sim_run *launch = block->launch;
     const uint32_t *grid = launch->request->grid;
     block->number = number;
     block->index[0] = (uint32_t)(number % grid[0]);
@@ -88,16 +88,16 @@ static bool start_block(struct block *block, uint64_t number)
     if (block->shared)
         memset(block->shared, 0, block->shared_bytes);
     for (uint32_t i = 0; i < block->warp_count; i++) {
-        if (!warp_start(&block->warps[i]))
+        if (!sim_warp_start(&block->warps[i]))
             return false;
     }
     return true;
 }
 
-static void count_work(const struct block *block, struct sim_work *work)
+static void count_work(const struct sim_block *block, struct sim_work *work)
 {
     for (uint32_t i = 0; i < block->warp_count; i++) {
-        const struct warp *warp = &block->warps[i];
+        const struct sim_warp *warp = &block->warps[i];
         work->warp_instructions += warp->warp_instructions;
         work->thread_instructions += warp->thread_instructions;
         work->global_bytes += warp->global_bytes;
@@ -105,26 +105,27 @@ static void count_work(const struct block *block, struct sim_work *work)
     }
 }
 
-static void no_progress(struct block *block)
+static void no_progress(struct sim_block *block)
 {
     for (uint32_t i = 0; i < block->warp_count; i++) {
-        struct warp *warp = &block->warps[i];
+        struct sim_warp *warp = &block->warps[i];
         for (uint32_t p = 0; p < warp->path_count; p++) {
-            struct path *path = warp_path(warp, p);
+            struct sim_path *path = warp_path(warp, p);
             if (path->state != PATH_BARRIER && path->state != PATH_TOGETHER)
                 continue;
-            const struct uop *op = &path->frame->code->ops[path->pc];
+            const struct sim_uop *op = &path->frame->code->ops[path->pc];
             warp->path = path;
             if (path->state == PATH_BARRIER) {
-                const struct barrier *barrier = &block->barriers[path->barrier];
-                warp_fault(
+                const struct sim_barrier *barrier = &block->barriers[path->barrier];
+                sim_warp_fault(
                     warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
                     "waits at barrier %u, where %u of %u threads came and the others never will",
                     path->barrier, barrier->arrived + barrier->absent,
                     barrier->expected ? barrier->expected : block->live_threads);
             } else {
-                warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
-                           "waits for lanes 0x%08x of its warp, which never come", path->members);
+                sim_warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                               "waits for lanes 0x%08x of its warp, which never come",
+                               path->members);
             }
             return;
         }
@@ -133,7 +134,7 @@ static void no_progress(struct block *block)
 
 // Runs the block for a turn, which is over before if one warp alone runs for `alone`, and adds what
 // it took to *spent. True where it is done, or the launch has failed.
-static bool run_block(struct block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
+static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
 {
     uint64_t end = *spent + turn, together = *spent; // when more than one ran
     block->gave_way = false;
@@ -144,7 +145,7 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t alone, uint64
             if (!block->warps[i].live)
                 continue;
             uint64_t before = block->warps[i].warp_instructions;
-            if (!warp_run(&block->warps[i], block->warp_turn))
+            if (!sim_warp_run(&block->warps[i], block->warp_turn))
                 return true;
             *spent += block->warps[i].warp_instructions - before;
             ran += block->warps[i].warp_instructions != before;
@@ -163,15 +164,15 @@ static bool run_block(struct block *block, uint64_t turn, uint64_t alone, uint64
     return true;
 }
 
-static void fail_for_memory(struct launch *launch)
+static void fail_for_memory(struct sim_run *launch)
 {
-    pthread_mutex_lock(&launch->lock);
+    gpusim_lock(&launch->lock, GPUSIM_RANK_RUN);
     if (launch->fault.kind == SIM_FAULT_NONE) {
         launch->fault.kind = SIM_FAULT_NO_MEMORY;
         snprintf(launch->fault.text, sizeof(launch->fault.text),
                  "kernel %s: out of memory for a block", launch->code->name);
     }
-    pthread_mutex_unlock(&launch->lock);
+    gpusim_unlock(&launch->lock, GPUSIM_RANK_RUN);
     atomic_store(&launch->stop, true);
 }
 
@@ -179,12 +180,12 @@ static void fail_for_memory(struct launch *launch)
 
 // Blocks that one worker has begun and not ended, which run in turn.
 struct resident {
-    struct block **blocks;
+    struct sim_block **blocks;
     size_t count, room;
     size_t expected; // at once
     size_t usual; // beyond these, they are packed, and another one begins after ever longer waits
     uint64_t spent, since, patience; // instructions; when the last block began; until the next one
-    struct block *spare;
+    struct sim_block *spare;
 };
 
 // Whether blocks are packed while others run.
@@ -198,7 +199,7 @@ static bool make_room(struct resident *resident)
     if (resident->count < resident->room)
         return true;
     size_t room = resident->room ? 2 * resident->room : 64;
-    struct block **blocks = realloc(resident->blocks, room * sizeof(struct block *));
+    struct sim_block **blocks = realloc(resident->blocks, room * sizeof(struct sim_block *));
     if (!blocks)
         return false;
     resident->blocks = blocks;
@@ -206,14 +207,14 @@ static bool make_room(struct resident *resident)
     return true;
 }
 
-static bool take_block(struct launch *launch, struct worker *worker, struct resident *resident)
+static bool take_block(struct sim_run *launch, struct sim_worker *worker, struct resident *resident)
 {
     if (atomic_load(&launch->stop))
         return false;
     uint64_t number = atomic_fetch_add(&launch->next_block, 1);
     if (number >= launch->block_total)
         return false;
-    struct block *block = resident->spare;
+    struct sim_block *block = resident->spare;
     if (block)
         resident->spare = block->next;
     else
@@ -232,9 +233,9 @@ static bool take_block(struct launch *launch, struct worker *worker, struct resi
 
 static void end_block(struct resident *resident, size_t index)
 {
-    struct block *block = resident->blocks[index];
+    struct sim_block *block = resident->blocks[index];
     for (uint32_t i = 0; i < block->warp_count; i++)
-        warp_stop(&block->warps[i]);
+        sim_warp_stop(&block->warps[i]);
     if (packs(resident))
         pack_block(block); // others need the room
     block->next = resident->spare;
@@ -243,7 +244,7 @@ static void end_block(struct resident *resident, size_t index)
 }
 
 // What has not ended waits or takes long: another block may be what it waits for.
-static bool wants_another(const struct launch *launch, struct resident *resident)
+static bool wants_another(const struct sim_run *launch, struct resident *resident)
 {
     if (launch->request->cooperative)
         return true;
@@ -256,14 +257,14 @@ static bool wants_another(const struct launch *launch, struct resident *resident
 }
 
 // All blocks of a cooperative launch wait for each other: each worker begins its share at once.
-static void take_share(struct launch *launch, struct worker *worker, struct resident *resident)
+static void take_share(struct sim_run *launch, struct sim_worker *worker, struct resident *resident)
 {
     resident->expected = (size_t)(launch->block_total / (launch->device->worker_count + 1));
     while (resident->count < resident->expected && take_block(launch, worker, resident))
         ;
 }
 
-static void work_on(struct launch *launch, struct worker *worker)
+static void work_on(struct sim_run *launch, struct sim_worker *worker)
 {
     uint64_t share = RESIDENT_BYTES / (launch->device->worker_count + 1);
     struct resident resident = {.usual = (size_t)(share / launch->block_bytes),
@@ -275,7 +276,7 @@ static void work_on(struct launch *launch, struct worker *worker)
         take_share(launch, worker, &resident);
     while (resident.count || take_block(launch, worker, &resident)) {
         for (size_t i = 0; i < resident.count;) {
-            struct block *block = resident.blocks[i];
+            struct sim_block *block = resident.blocks[i];
             uint64_t turn = !launch->request->cooperative ? BLOCK_TURN
                             : packs(&resident)            ? PACKED_TURN
                                                           : TOGETHER_TURN;
@@ -292,26 +293,26 @@ static void work_on(struct launch *launch, struct worker *worker)
             take_block(launch, worker, &resident);
     }
     while (resident.spare) {
-        struct block *next = resident.spare->next;
+        struct sim_block *next = resident.spare->next;
         count_work(resident.spare, &work);
         free_block(resident.spare);
         resident.spare = next;
     }
     free(resident.blocks);
-    worker_clear(worker);
-    pthread_mutex_lock(&launch->lock);
+    sim_worker_clear(worker);
+    gpusim_lock(&launch->lock, GPUSIM_RANK_RUN);
     launch->work.warp_instructions += work.warp_instructions;
     launch->work.thread_instructions += work.thread_instructions;
     launch->work.global_bytes += work.global_bytes;
     launch->work.shared_bytes += work.shared_bytes;
-    pthread_mutex_unlock(&launch->lock);
+    gpusim_unlock(&launch->lock, GPUSIM_RANK_RUN);
     sim_log_flush(worker);
 }
 
 // A launch that has blocks left, with device->lock held.
-static struct launch *find_launch(struct sim_device *device)
+static struct sim_run *find_launch(struct sim_device *device)
 {
-    for (struct launch *launch = device->launches; launch; launch = launch->next) {
+    for (struct sim_run *launch = device->launches; launch; launch = launch->next) {
         if (atomic_load(&launch->next_block) < launch->block_total && !atomic_load(&launch->stop))
             return launch;
     }
@@ -329,23 +330,23 @@ bool sim_is_worker(void)
 static void *worker_main(void *user)
 {
     struct sim_device *device = user;
-    struct worker worker = {0};
+    struct sim_worker worker = {0};
     is_worker = true;
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     while (!device->stopping) {
-        struct launch *launch = find_launch(device);
+        struct sim_run *launch = find_launch(device);
         if (!launch) {
             pthread_cond_wait(&device->work, &device->lock);
             continue;
         }
         launch->helpers++;
-        pthread_mutex_unlock(&device->lock);
+        gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
         work_on(launch, &worker);
-        pthread_mutex_lock(&device->lock);
+        gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
         launch->helpers--;
         pthread_cond_broadcast(&launch->finished);
     }
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return NULL;
 }
 
@@ -366,7 +367,7 @@ static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *ker
     bool allocates = false;
     uint32_t bytes = kernel->info.local_bytes;
     for (size_t i = 0; i < module->code_count; i++) {
-        const struct code *code = module->codes[i];
+        const struct sim_code *code = module->codes[i];
         if (!kernel->code->reaches[i])
             continue;
         allocates |= code->allocates;
@@ -375,14 +376,14 @@ static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *ker
     }
     if (!allocates && !kernel->code->endless)
         return bytes;
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     uint32_t asked = (uint32_t)device->stack_bytes;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return kernel->info.local_bytes + asked;
 }
 
 // Where the lanes of each warp of a block are in it.
-static bool place_threads(struct launch *launch)
+static bool place_threads(struct sim_run *launch)
 {
     const uint32_t *size = launch->request->block;
     launch->tids = malloc(launch->warps_per_block * sizeof(*launch->tids));
@@ -398,10 +399,10 @@ static bool place_threads(struct launch *launch)
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
                         struct sim_work *work, struct sim_fault *fault)
 {
-    struct launch launch = {.device = device,
-                            .request = request,
-                            .code = request->kernel->code,
-                            .params = request->params};
+    struct sim_run launch = {.device = device,
+                             .request = request,
+                             .code = request->kernel->code,
+                             .params = request->params};
     uint32_t workspace[8] = {0};
     launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
     launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
@@ -410,9 +411,9 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
                               ? request->kernel->shared_bytes + request->dynamic_shared_bytes
                               : request->kernel->code->placed_shared_bytes;
     launch.local_bytes = stack_of(device, request->kernel);
-    launch.block_bytes =
-        sizeof(struct block) + launch.shared_bytes + launch.warps_per_block * warp_bytes(&launch);
-    launch.objects = objects_get(device);
+    launch.block_bytes = sizeof(struct sim_block) + launch.shared_bytes +
+                         launch.warps_per_block * sim_warp_bytes(&launch);
+    launch.objects = sim_objects_get(device);
     if (request->cooperative &&
         sim_object_add(device, (uint64_t)(uintptr_t)workspace, sizeof(workspace),
                        GPUSIM_OBJECT_DEVICE, "grid barrier", NULL) == BASE_OK)
@@ -423,34 +424,34 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
         fail_for_memory(&launch);
     sim_log_launch(device->log, request);
 
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     launch.next = device->launches;
     // It is taken off the list again below, before this returns.
     // cppcheck-suppress autoVariables
     device->launches = &launch;
     if (launch.block_total > 1)
         pthread_cond_broadcast(&device->work);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 
-    struct worker *worker = calloc(1, sizeof(*worker));
+    struct sim_worker *worker = calloc(1, sizeof(*worker));
     if (worker)
         work_on(&launch, worker);
     else
         fail_for_memory(&launch);
     free(worker);
 
-    pthread_mutex_lock(&device->lock);
-    struct launch **place = &device->launches;
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
+    struct sim_run **place = &device->launches;
     while (*place != &launch)
         place = &(*place)->next;
     *place = launch.next;
     while (launch.helpers)
         pthread_cond_wait(&launch.finished, &device->lock);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 
     if (launch.grid_sync)
         sim_object_remove(device, launch.grid_sync);
-    objects_put(launch.objects);
+    sim_objects_put(launch.objects);
     free(launch.tids);
     pthread_mutex_destroy(&launch.lock);
     pthread_cond_destroy(&launch.finished);
@@ -514,10 +515,10 @@ void sim_device_destroy(struct sim_device *device)
 {
     if (!device)
         return;
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     device->stopping = true;
     pthread_cond_broadcast(&device->work);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     for (unsigned i = 0; i < device->worker_count; i++)
         pthread_join(device->threads[i], NULL);
     struct base_intervals_walk walk;
@@ -530,7 +531,7 @@ void sim_device_destroy(struct sim_device *device)
     }
     base_intervals_fini(device->live);
     base_map_fini(&device->textures);
-    objects_put(device->snapshot);
+    sim_objects_put(device->snapshot);
     base_buf_fini(&device->output);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->work);
@@ -546,25 +547,25 @@ const struct sim_preset *sim_device_preset(const struct sim_device *device)
 
 void sim_device_set_heap(struct sim_device *device, uint64_t bytes)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     device->heap_bytes = bytes;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 }
 
 void sim_device_set_stack(struct sim_device *device, uint64_t bytes)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     device->stack_bytes = bytes < LEAST_STACK  ? LEAST_STACK
                           : bytes > MOST_STACK ? MOST_STACK
                                                : bytes;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 }
 
 void sim_device_take_output(struct sim_device *device, struct base_buf *out)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     if (device->output.length)
         base_buf_add(out, device->output.text, device->output.length);
     device->output.length = 0;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 }

@@ -17,7 +17,7 @@
 enum { FRAME_BYTES = 1 << 16 };
 
 // What decoded code needs to be logged.
-struct code_log {
+struct sim_code_log {
     uint32_t first_site;
     sim_handler **handlers; // of each instruction, the one that does the work
     atomic_bool *announced;
@@ -36,9 +36,9 @@ struct pending {
     unsigned char *values, *after;     // of all lanes; owned by the first
 };
 
-struct log_writer {
+struct sim_log_writer {
     struct log_file *log;
-    const struct launch *launch;
+    const struct sim_run *launch;
     struct base_buf frame;
     BASE_ARRAY(struct pending) pending;
     uint64_t block; // of the last record in the frame
@@ -78,22 +78,22 @@ void sim_log_launch_end(struct log_file *log, const struct sim_launch *launch,
 
 // --- Keeping -------------------------------------------------------------------------------------
 
-static struct log_writer *writer_of(struct warp *warp)
+static struct sim_log_writer *writer_of(struct sim_warp *warp)
 {
-    const struct launch *launch = warp->block->launch;
-    struct worker *worker = warp->block->worker;
+    const struct sim_run *launch = warp->block->launch;
+    struct sim_worker *worker = warp->block->worker;
     if (!worker->log) {
         worker->log = calloc(1, sizeof(*worker->log));
         if (worker->log)
-            *worker->log = (struct log_writer){.log = launch->device->log, .launch = launch};
+            *worker->log = (struct sim_log_writer){.log = launch->device->log, .launch = launch};
     }
     return worker->log;
 }
 
 // NULL where memory ran out: the log then takes nothing more.
-static struct pending *new_pending(struct warp *warp, uint32_t bytes)
+static struct pending *new_pending(struct sim_warp *warp, uint32_t bytes)
 {
-    struct log_writer *writer = writer_of(warp);
+    struct sim_log_writer *writer = writer_of(warp);
     unsigned char *values = malloc((size_t)2 * LANES * bytes);
     struct pending *made = writer && values ? base_array_push(&writer->pending) : NULL;
     if (!made) {
@@ -107,7 +107,7 @@ static struct pending *new_pending(struct warp *warp, uint32_t bytes)
     return made;
 }
 
-static enum gpusim_log_access_kind kind_of(const struct uop *op, enum access_kind kind)
+static enum gpusim_log_access_kind kind_of(const struct sim_uop *op, enum sim_access_kind kind)
 {
     enum ptx_op opcode = op->instr ? ptx_op(op->instr) : PTX_OP_ATOM;
     if (kind == ACCESS_ATOMIC)
@@ -117,7 +117,7 @@ static enum gpusim_log_access_kind kind_of(const struct uop *op, enum access_kin
 }
 
 // What a plain store is about to write: the sources of its vector, as memory will hold them.
-static void store_values(const struct warp *warp, const struct uop *op, int lane,
+static void store_values(const struct sim_warp *warp, const struct sim_uop *op, int lane,
                          unsigned char *out)
 {
     unsigned width = op->mode & 2 ? 8 : 4; // as ops_memory.c marks wide registers
@@ -127,8 +127,8 @@ static void store_values(const struct warp *warp, const struct uop *op, int lane
     }
 }
 
-void sim_log_access(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                    struct access *access)
+void sim_log_access(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                    enum sim_access_kind kind, struct sim_access *access)
 {
     struct pending *pending = new_pending(warp, bytes);
     if (!pending)
@@ -158,10 +158,10 @@ void sim_log_access(struct warp *warp, const struct uop *op, uint32_t bytes, enu
     }
 }
 
-void sim_log_lane(struct warp *warp, int lane, enum gpusim_log_space space, const void *place,
-                  uint32_t bytes, enum access_kind kind)
+void sim_log_lane(struct sim_warp *warp, int lane, enum gpusim_log_space space, const void *place,
+                  uint32_t bytes, enum sim_access_kind kind)
 {
-    struct log_writer *writer = writer_of(warp);
+    struct sim_log_writer *writer = writer_of(warp);
     struct pending *pending = NULL;
     // The lane's first goes with the first of the lanes before it, and so on.
     for (size_t i = 0; writer && i < writer->pending.count && !pending; i++) {
@@ -184,10 +184,10 @@ void sim_log_lane(struct warp *warp, int lane, enum gpusim_log_space space, cons
         memcpy(pending->values + (size_t)lane * bytes, place, bytes);
 }
 
-void sim_log_atomic(struct warp *warp, int lane, uint32_t offset, uint32_t bytes,
+void sim_log_atomic(struct sim_warp *warp, int lane, uint32_t offset, uint32_t bytes,
                     const void *before, const void *after)
 {
-    struct log_writer *writer = writer_of(warp);
+    struct sim_log_writer *writer = writer_of(warp);
     if (!writer || !writer->pending.count)
         return;
     struct pending *pending = &writer->pending.items[writer->pending.count - 1];
@@ -205,14 +205,15 @@ struct where {
     struct gpusim_object object; // id 0: none
 };
 
-static bool find_object(struct log_writer *writer, uint64_t address, struct gpusim_object *object)
+static bool find_object(struct sim_log_writer *writer, uint64_t address,
+                        struct gpusim_object *object)
 {
     if (address - writer->found.address < writer->found.size_bytes) {
         *object = writer->found;
         return true;
     }
     // What malloc() in a kernel made may end in the same launch, and another be made there.
-    const struct gpusim_object *known = objects_find(writer->launch->objects, address);
+    const struct gpusim_object *known = sim_objects_find(writer->launch->objects, address);
     if (!known || known->kind == GPUSIM_OBJECT_HEAP)
         return sim_object_find(writer->launch->device, address, object);
     *object = writer->found = *known;
@@ -220,13 +221,13 @@ static bool find_object(struct log_writer *writer, uint64_t address, struct gpus
 }
 
 // Whether a generic address is of parameters, and how far into them.
-static bool in_params(const struct warp *warp, const unsigned char *place, uint64_t *offset)
+static bool in_params(const struct sim_warp *warp, const unsigned char *place, uint64_t *offset)
 {
-    const struct launch *launch = warp->block->launch;
+    const struct sim_run *launch = warp->block->launch;
     *offset = (uint64_t)(place - launch->params);
     if (launch->params && *offset < launch->code->own_param_bytes)
         return true;
-    for (const struct frame *frame = warp->frames; frame; frame = frame->next) {
+    for (const struct sim_frame *frame = warp->frames; frame; frame = frame->next) {
         uint64_t at = (uint64_t)(place - frame->params);
         if (at < (uint64_t)LANES * frame->code->param_bytes) {
             *offset = at % frame->code->param_bytes;
@@ -236,10 +237,10 @@ static bool in_params(const struct warp *warp, const unsigned char *place, uint6
     return false;
 }
 
-static struct where locate(struct log_writer *writer, const struct warp *warp,
+static struct where locate(struct sim_log_writer *writer, const struct sim_warp *warp,
                            const struct pending *pending, int lane)
 {
-    const struct block *block = warp->block;
+    const struct sim_block *block = warp->block;
     const unsigned char *place = pending->place[lane];
     struct where where = {.space = pending->space, .address = pending->address[lane]};
     uint64_t in_shared = (uint64_t)(place - block->shared);
@@ -321,7 +322,7 @@ static bool is_affine(const struct where where[LANES], uint32_t mask)
     return true;
 }
 
-static void put_record(struct log_writer *writer, const struct warp *warp, uint32_t site,
+static void put_record(struct sim_log_writer *writer, const struct sim_warp *warp, uint32_t site,
                        const struct pending *pending, const struct where where[LANES],
                        uint32_t mask, bool continued)
 {
@@ -365,14 +366,14 @@ static void put_record(struct log_writer *writer, const struct warp *warp, uint3
 }
 
 // Writes the frame and begins another.
-static void flush(struct log_writer *writer)
+static void flush(struct sim_log_writer *writer)
 {
     if (writer->frame.length)
         log_write_frame(writer->log, &writer->frame);
     writer->frame.length = 0;
 }
 
-static void put_pending(struct log_writer *writer, const struct warp *warp, uint32_t site,
+static void put_pending(struct sim_log_writer *writer, const struct sim_warp *warp, uint32_t site,
                         struct pending *pending, bool continued)
 {
     struct where where[LANES];
@@ -399,7 +400,7 @@ static void put_pending(struct log_writer *writer, const struct warp *warp, uint
     }
 }
 
-static void announce(struct log_file *log, const struct code *code, const struct uop *op,
+static void announce(struct log_file *log, const struct sim_code *code, const struct sim_uop *op,
                      uint32_t index)
 {
     atomic_bool *announced = &code->log->announced[index];
@@ -419,12 +420,12 @@ static void announce(struct log_file *log, const struct code *code, const struct
 
 // --- Running -------------------------------------------------------------------------------------
 
-static enum step run_logged(struct warp *warp, const struct uop *op)
+static enum sim_step run_logged(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct code *code = warp->path->frame->code;
+    const struct sim_code *code = warp->path->frame->code;
     uint32_t index = (uint32_t)(op - code->ops);
-    enum step step = code->log->handlers[index](warp, op);
-    struct log_writer *writer = warp->block->worker->log;
+    enum sim_step step = code->log->handlers[index](warp, op);
+    struct sim_log_writer *writer = warp->block->worker->log;
     if (!writer || !writer->pending.count)
         return step;
     // An instruction that failed did nothing.
@@ -443,9 +444,9 @@ static enum step run_logged(struct warp *warp, const struct uop *op)
     return step;
 }
 
-void sim_log_code(struct log_file *log, struct code *code, struct base_arena *arena)
+void sim_log_code(struct log_file *log, struct sim_code *code, struct base_arena *arena)
 {
-    code->log = base_new(arena, struct code_log);
+    code->log = base_new(arena, struct sim_code_log);
     code->log->handlers = base_new_array(arena, sim_handler *, code->op_count);
     code->log->announced = base_new_array(arena, atomic_bool, code->op_count);
     code->log->first_site = log_reserve_sites(log, code->op_count);
@@ -456,9 +457,9 @@ void sim_log_code(struct log_file *log, struct code *code, struct base_arena *ar
     }
 }
 
-void sim_log_flush(struct worker *worker)
+void sim_log_flush(struct sim_worker *worker)
 {
-    struct log_writer *writer = worker->log;
+    struct sim_log_writer *writer = worker->log;
     if (!writer)
         return;
     flush(writer);

@@ -9,17 +9,17 @@
 
 // --- Look-ups ------------------------------------------------------------------------------------
 
-struct code *module_code(const struct sim_module *module, const char *name)
+struct sim_code *sim_module_code(const struct sim_module *module, const char *name)
 {
     struct base_str key = base_str(name);
     const uint64_t *found = base_map_get_str(&module->code_names, key);
     return found ? module->codes[*found] : NULL;
 }
 
-const struct variable *module_variable(const struct sim_module *module, const char *name)
+const struct sim_variable *sim_module_variable(const struct sim_module *module, const char *name)
 {
     const uint64_t *found = base_map_get_str(&module->variable_names, base_str(name));
-    const struct variable *variable = found ? &module->variables[*found] : NULL;
+    const struct sim_variable *variable = found ? &module->variables[*found] : NULL;
     return variable && !(variable->var->linkage & PTX_LINK_EXTERN) ? variable : NULL;
 }
 
@@ -55,7 +55,7 @@ const char *sim_kernel_refusal(const struct sim_kernel *kernel)
 bool sim_module_global(const struct sim_module *module, const char *name, uint64_t *address,
                        uint64_t *size_bytes, bool *managed)
 {
-    const struct variable *variable = module_variable(module, name);
+    const struct sim_variable *variable = sim_module_variable(module, name);
     if (!variable)
         return false;
     *address = variable->address;
@@ -85,7 +85,7 @@ static void gather_variable(struct sim_module *module, const struct ptx_var *var
         *place = module->variable_count;
         base_array_grow((base_array_items *)&module->variables, &module->variable_count,
                         &module->variable_capacity, sizeof(*module->variables), &module->arena);
-        module->variables[*place] = (struct variable){.name = var->name, .var = var};
+        module->variables[*place] = (struct sim_variable){.name = var->name, .var = var};
     } else if (module->variables[*place].var->linkage & PTX_LINK_EXTERN ||
                (var->init && !module->variables[*place].var->init)) {
         module->variables[*place].var = var;
@@ -113,7 +113,7 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
 {
     uint64_t used = 0;
     for (size_t i = 0; i < module->variable_count; i++) {
-        struct variable *variable = &module->variables[i];
+        struct sim_variable *variable = &module->variables[i];
         const struct ptx_var *var = variable->var;
         if (var->linkage & PTX_LINK_EXTERN)
             continue; // nobody defines it; whoever names it is refused
@@ -135,7 +135,7 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
         return base_fail(error, BASE_NO_MEMORY, "out of memory for a module's variables");
     }
     for (size_t i = 0; i < module->variable_count; i++) {
-        struct variable *variable = &module->variables[i];
+        struct sim_variable *variable = &module->variables[i];
         variable->address += (uint64_t)(uintptr_t)module->data;
         if (!variable->size_bytes)
             continue;
@@ -160,8 +160,8 @@ static enum base_code put_value(const struct sim_module *module, const struct pt
     uint64_t bits = init->bits;
     if (init->kind == PTX_INIT_VAR || init->kind == PTX_INIT_FUNCTION) {
         const char *name = init->kind == PTX_INIT_VAR ? init->var->name : init->function->name;
-        const struct variable *variable = module_variable(module, name);
-        const struct code *code = module_code(module, name);
+        const struct sim_variable *variable = sim_module_variable(module, name);
+        const struct sim_code *code = sim_module_code(module, name);
         BASE_RETURN_IF(!variable && !code, error, BASE_NOT_FOUND,
                        "the initial value of %s names %s, which no module defines", var->name,
                        name);
@@ -192,8 +192,8 @@ static enum base_code put_value(const struct sim_module *module, const struct pt
 }
 
 // Braces give the place: a closing one goes on behind the whole row that it closes.
-static enum base_code initialise(const struct sim_module *module, const struct variable *variable,
-                                 struct base_error *error)
+static enum base_code initialise(const struct sim_module *module,
+                                 const struct sim_variable *variable, struct base_error *error)
 {
     const struct ptx_var *var = variable->var;
     unsigned bytes = ptx_type_bytes((enum ptx_type)var->type);
@@ -237,7 +237,7 @@ static enum base_code initialise(const struct sim_module *module, const struct v
 static void add_code(struct sim_module *module, struct ptx_module *text,
                      struct ptx_function *function)
 {
-    struct code *code = base_new(&module->arena, struct code);
+    struct sim_code *code = base_new(&module->arena, struct sim_code);
     code->name = function->name;
     code->function = function;
     code->module = text;
@@ -256,7 +256,8 @@ static void add_code(struct sim_module *module, struct ptx_module *text,
     module->codes[*place] = code;
 }
 
-static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel, struct code *code)
+static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel,
+                            struct sim_code *code)
 {
     const struct ptx_attr *most = ptx_function_attr(code->function, ".maxntid");
     const struct ptx_attr *exactly = ptx_function_attr(code->function, ".reqntid");
@@ -296,7 +297,7 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
 }
 
 // Blocks of a cluster run together and see each other's shared memory: one block is the most here.
-static enum base_code refuse_clusters(const struct code *code, struct base_error *error)
+static enum base_code refuse_clusters(const struct sim_code *code, struct base_error *error)
 {
     const struct ptx_attr *size = ptx_function_attr(code->function, ".reqnctapercluster");
     uint64_t blocks = 1;
@@ -311,7 +312,7 @@ static enum base_code refuse_clusters(const struct code *code, struct base_error
 }
 
 // A kernel runs only where all that it may reach can be executed.
-static void refuse_callers(struct sim_module *module, struct code *kernel)
+static void refuse_callers(struct sim_module *module, struct sim_code *kernel)
 {
     for (size_t i = 0; i < module->code_count && !kernel->refused; i++) {
         const char *why = module->codes[i]->refused;
@@ -333,11 +334,11 @@ static enum base_code decode_all(struct sim_module *module, struct base_error *e
     struct base_error first = {0};
     size_t kernels = 0, refused = 0;
     for (size_t i = 0; i < module->code_count; i++) {
-        struct code *code = module->codes[i];
+        struct sim_code *code = module->codes[i];
         struct base_error why = {0};
         enum base_code result = refuse_clusters(code, &why);
         if (result == BASE_OK)
-            result = code_decode(module, code, &why);
+            result = sim_code_decode(module, code, &why);
         module->arena.escape = escape;
         if (result == BASE_UNSUPPORTED) {
             char text[1000];
@@ -385,7 +386,7 @@ static enum base_code load(struct sim_module *module, const struct sim_ptx *text
     for (size_t i = 0; i < module->variable_count && result == BASE_OK; i++)
         result = initialise(module, &module->variables[i], error);
     if (result == BASE_OK)
-        result = module_place_shared(module, error);
+        result = sim_module_place_shared(module, error);
     if (result != BASE_OK)
         return result;
     uint32_t kernels = 0;

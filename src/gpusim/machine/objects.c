@@ -15,18 +15,18 @@ enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint6
 {
     struct gpusim_object *object = malloc(sizeof(*object));
     BASE_RETURN_IF(!object, error, BASE_NO_MEMORY, "out of memory for an object");
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     *object = (struct gpusim_object){++device->next_object, address, size_bytes, kind, name};
     struct base_interval *conflict = NULL;
     enum base_code code = base_intervals_insert(device->live, address, size_bytes,
                                                 (uint64_t)(uintptr_t)object, &conflict);
     if (code == BASE_OK && device->snapshot) {
-        objects_put(device->snapshot);
+        sim_objects_put(device->snapshot);
         device->snapshot = NULL;
     }
     if (code == BASE_OK)
         log_object(device->log, object);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     if (code != BASE_OK) {
         free(object);
         return base_fail(error, code, "an object of %llu bytes at 0x%llx cannot be added",
@@ -37,7 +37,7 @@ enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint6
 
 bool sim_object_remove(struct sim_device *device, uint64_t address)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     struct base_interval *found = base_intervals_find(device->live, address);
     bool starts = found && found->start == address;
     if (starts) {
@@ -50,41 +50,41 @@ bool sim_object_remove(struct sim_device *device, uint64_t address)
         log_object_end(device->log, object->id);
         free(object);
         if (device->snapshot)
-            objects_put(device->snapshot);
+            sim_objects_put(device->snapshot);
         device->snapshot = NULL;
     }
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return starts;
 }
 
 bool sim_object_find(struct sim_device *device, uint64_t address, struct gpusim_object *object)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     struct base_interval *found = base_intervals_find(device->live, address);
     if (found)
         *object = *(struct gpusim_object *)(uintptr_t)found->value;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return found != NULL;
 }
 
-bool objects_next(struct sim_device *device, enum gpusim_object_kind kind,
-                  struct gpusim_object *object)
+bool sim_objects_next(struct sim_device *device, enum gpusim_object_kind kind,
+                      struct gpusim_object *object)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     struct base_interval *at = base_intervals_after(device->live, object->address);
     while (at && ((struct gpusim_object *)(uintptr_t)at->value)->kind != kind)
         at = base_intervals_after(device->live, at->start);
     if (at)
         *object = *(struct gpusim_object *)(uintptr_t)at->value;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return at != NULL;
 }
 
 // With device->lock held.
-static struct objects *make_snapshot(struct sim_device *device)
+static struct sim_objects *make_snapshot(struct sim_device *device)
 {
     size_t count = base_intervals_count(device->live);
-    struct objects *objects = malloc(sizeof(*objects) + count * sizeof(objects->items[0]));
+    struct sim_objects *objects = malloc(sizeof(*objects) + count * sizeof(objects->items[0]));
     if (!objects)
         return NULL;
     atomic_init(&objects->references, 1);
@@ -96,25 +96,25 @@ static struct objects *make_snapshot(struct sim_device *device)
     return objects;
 }
 
-struct objects *objects_get(struct sim_device *device)
+struct sim_objects *sim_objects_get(struct sim_device *device)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     if (!device->snapshot)
         device->snapshot = make_snapshot(device);
-    struct objects *objects = device->snapshot;
+    struct sim_objects *objects = device->snapshot;
     if (objects)
         atomic_fetch_add(&objects->references, 1);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return objects;
 }
 
-void objects_put(struct objects *objects)
+void sim_objects_put(struct sim_objects *objects)
 {
     if (objects && atomic_fetch_sub(&objects->references, 1) == 1)
         free(objects);
 }
 
-const struct gpusim_object *objects_find(const struct objects *objects, uint64_t address)
+const struct gpusim_object *sim_objects_find(const struct sim_objects *objects, uint64_t address)
 {
     size_t low = 0, high = objects->count;
     while (low < high) {
@@ -132,33 +132,34 @@ const struct gpusim_object *objects_find(const struct objects *objects, uint64_t
 
 enum base_code sim_texture_add(struct sim_device *device, const struct sim_texture *texture)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     uint64_t *place = base_map_put(&device->textures, (uintptr_t)texture, NULL);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return place ? BASE_OK : BASE_NO_MEMORY;
 }
 
 void sim_texture_remove(struct sim_device *device, const struct sim_texture *texture)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     base_map_remove(&device->textures, (uintptr_t)texture);
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 }
 
-bool objects_is_texture(struct sim_device *device, const struct sim_texture *texture)
+bool sim_objects_is_texture(struct sim_device *device, const struct sim_texture *texture)
 {
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     bool is = base_map_get(&device->textures, (uintptr_t)texture) != NULL;
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return is;
 }
 
 enum { NEAR_NULL = 4096 };
 
-uint64_t objects_describe(struct sim_device *device, uint64_t address, char *out, size_t out_bytes)
+uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char *out,
+                              size_t out_bytes)
 {
     uint64_t far = 0;
-    pthread_mutex_lock(&device->lock);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     const struct gpusim_object *freed = NULL;
     unsigned many = sizeof(device->freed) / sizeof(device->freed[0]);
     for (unsigned i = 0; i < many && i < device->freed_next; i++) {
@@ -199,6 +200,6 @@ uint64_t objects_describe(struct sim_device *device, uint64_t address, char *out
         far = UINT64_MAX;
         snprintf(out, out_bytes, "there is no live object");
     }
-    pthread_mutex_unlock(&device->lock);
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     return far;
 }

@@ -42,17 +42,17 @@ typedef uint64_t __attribute__((may_alias)) lane_u64;
 typedef int64_t __attribute__((may_alias)) lane_s64;
 typedef double __attribute__((may_alias)) lane_f64;
 
-#define UNARY(name, to, from, result)                                \
-    static enum step name(struct warp *warp, const struct uop *op)   \
-    {                                                                \
-        lane_##to *out = target(warp, op->d);                        \
-        const lane_##from *in_a = source(warp, op->a);               \
-        OVER_LANES(lane_##to, out, lane_##from a = in_a[i], result); \
-        return STEP_NEXT;                                            \
+#define UNARY(name, to, from, result)                                          \
+    static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                          \
+        lane_##to *out = target(warp, op->d);                                  \
+        const lane_##from *in_a = source(warp, op->a);                         \
+        OVER_LANES(lane_##to, out, lane_##from a = in_a[i], result);           \
+        return STEP_NEXT;                                                      \
     }
 
 #define BINARY(name, to, from_a, from_b, result)                                                  \
-    static enum step name(struct warp *warp, const struct uop *op)                                \
+    static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op)                    \
     {                                                                                             \
         lane_##to *out = target(warp, op->d);                                                     \
         const lane_##from_a *in_a = source(warp, op->a);                                          \
@@ -62,7 +62,7 @@ typedef double __attribute__((may_alias)) lane_f64;
     }
 
 #define TERNARY(name, to, from_a, from_b, from_c, result)                                \
-    static enum step name(struct warp *warp, const struct uop *op)                       \
+    static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op)           \
     {                                                                                    \
         lane_##to *out = target(warp, op->d);                                            \
         const lane_##from_a *in_a = source(warp, op->a);                                 \
@@ -74,7 +74,7 @@ typedef double __attribute__((may_alias)) lane_f64;
     }
 
 #define QUATERNARY(name, to, from_a, from_b, from_c, from_e, result)                     \
-    static enum step name(struct warp *warp, const struct uop *op)                       \
+    static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op)           \
     {                                                                                    \
         lane_##to *out = target(warp, op->d);                                            \
         const lane_##from_a *in_a = source(warp, op->a);                                 \
@@ -87,7 +87,7 @@ typedef double __attribute__((may_alias)) lane_f64;
     }
 
 // Handlers by integer type, for tables.
-enum integer { INT_U16, INT_S16, INT_U32, INT_S32, INT_U64, INT_S64, INTEGERS };
+enum sim_integer { INT_U16, INT_S16, INT_U32, INT_S32, INT_U64, INT_S64, INTEGERS };
 
 static inline int integer_of(enum ptx_type type)
 {
@@ -107,24 +107,24 @@ static inline int integer_of(enum ptx_type type)
 
 // Fills destination and up to four sources, all of the form's first type, from the operands in
 // order.
-static inline void fill_simple(struct decoder *decoder, const struct ptx_instr *instr,
-                               struct uop *op, enum ptx_type type)
+static inline void fill_simple(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                               struct sim_uop *op, enum ptx_type type)
 {
     slot *const places[] = {&op->a, &op->b, &op->c, &op->e};
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     for (uint8_t i = 1; i < instr->operand_count && i <= 4; i++)
-        *places[i - 1] = decode_typed(decoder, instr, &instr->operands[i], type);
+        *places[i - 1] = sim_decode_typed(decoder, instr, &instr->operands[i], type);
 }
 
-static inline void fill_contracted(struct decoder *decoder, const struct ptx_instr *sum,
-                                   const struct contraction *contraction, struct uop *op)
+static inline void fill_contracted(struct sim_decoder *decoder, const struct ptx_instr *sum,
+                                   const struct sim_contraction *contraction, struct sim_uop *op)
 {
     const struct ptx_operand *product = contraction->product->operands;
     enum ptx_type type = (enum ptx_type)sum->form->types[0];
-    op->d = decode_register(decoder, sum, &sum->operands[0]);
-    op->a = decode_typed(decoder, sum, &product[1], type);
-    op->b = decode_typed(decoder, sum, &product[2], type);
-    op->c = decode_typed(decoder, sum, &sum->operands[contraction->addend], type);
+    op->d = sim_decode_register(decoder, sum, &sum->operands[0]);
+    op->a = sim_decode_typed(decoder, sum, &product[1], type);
+    op->b = sim_decode_typed(decoder, sum, &product[2], type);
+    op->c = sim_decode_typed(decoder, sum, &sum->operands[contraction->addend], type);
 }
 
 #endif

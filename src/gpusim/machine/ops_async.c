@@ -13,16 +13,16 @@
 
 enum { COUNT_BITS = 20, BYTES_BITS = 21, PHASE_BITS = 3, MOST_COUNT = (1 << COUNT_BITS) - 1 };
 
-struct state {
+struct mbarrier_state {
     uint32_t expected, pending; // arrivals
     int32_t bytes;              // to come; below 0 where they came before they were announced
     uint32_t phase;
 };
 
-static struct state unpack(uint64_t word)
+static struct mbarrier_state unpack(uint64_t word)
 {
     uint64_t bytes = word >> 2 * COUNT_BITS & ((1u << BYTES_BITS) - 1);
-    return (struct state){
+    return (struct mbarrier_state){
         .expected = (uint32_t)(word & MOST_COUNT),
         .pending = (uint32_t)(word >> COUNT_BITS & MOST_COUNT),
         .bytes = (int32_t)(bytes << (32 - BYTES_BITS)) >> (32 - BYTES_BITS),
@@ -30,7 +30,7 @@ static struct state unpack(uint64_t word)
     };
 }
 
-static uint64_t pack(struct state state)
+static uint64_t pack(struct mbarrier_state state)
 {
     uint64_t bytes = (uint32_t)state.bytes & ((1u << BYTES_BITS) - 1);
     uint64_t phase = state.phase & ((1u << PHASE_BITS) - 1);
@@ -38,7 +38,7 @@ static uint64_t pack(struct state state)
            phase << (2 * COUNT_BITS + BYTES_BITS);
 }
 
-static uint64_t complete_if_done(struct state state)
+static uint64_t complete_if_done(struct mbarrier_state state)
 {
     if (!state.pending && !state.bytes) {
         state.pending = state.expected;
@@ -48,17 +48,17 @@ static uint64_t complete_if_done(struct state state)
 }
 
 // Announces or takes away bytes; false where they are more than a barrier counts.
-static bool add_bytes(struct state *state, int64_t bytes)
+static bool add_bytes(struct mbarrier_state *state, int64_t bytes)
 {
     int64_t sum = state->bytes + bytes;
     state->bytes = (int32_t)sum;
     return sum >= -MOST_COUNT && sum <= MOST_COUNT;
 }
 
-static enum step too_many(struct warp *warp, const struct uop *op, int lane)
+static enum sim_step too_many(struct sim_warp *warp, const struct sim_uop *op, int lane)
 {
-    return warp_fault(warp, op, SIM_FAULT_INSTRUCTION, lane,
-                      "an mbarrier that waits for more than %d bytes", MOST_COUNT);
+    return sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, lane,
+                          "an mbarrier that waits for more than %d bytes", MOST_COUNT);
 }
 
 static uint64_t load_word(const unsigned char *at)
@@ -77,52 +77,53 @@ static void store_word(unsigned char *at, uint64_t word)
 
 enum { DROPS = 1, EXPECTS = 2, INCREASES = 4 }; // of arrive, in op->mode
 
-static enum step init(struct warp *warp, const struct uop *op)
+static enum sim_step init(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
+    struct sim_access access;
     const lane_u32 *counts = source(warp, op->b);
-    if (!access_lanes(warp, op, 8, ACCESS_STORE, &access))
+    if (!sim_access_lanes(warp, op, 8, ACCESS_STORE, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         if (!counts[i] || counts[i] > MOST_COUNT)
-            return warp_fault(warp, op, SIM_FAULT_INSTRUCTION, i,
-                              "an mbarrier for %u arrivals: 1 to %d are possible", counts[i],
-                              MOST_COUNT);
+            return sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, i,
+                                  "an mbarrier for %u arrivals: 1 to %d are possible", counts[i],
+                                  MOST_COUNT);
         store_word(access.pointer[i],
-                   pack((struct state){.expected = counts[i], .pending = counts[i]}));
+                   pack((struct mbarrier_state){.expected = counts[i], .pending = counts[i]}));
     }
     return STEP_NEXT;
 }
 
-static enum step invalidate(struct warp *warp, const struct uop *op)
+static enum sim_step invalidate(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, 8, ACCESS_STORE, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, 8, ACCESS_STORE, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1)
         store_word(access.pointer[__builtin_ctz(left)], 0);
     return STEP_NEXT;
 }
 
-static enum step arrive(struct warp *warp, const struct uop *op)
+static enum sim_step arrive(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
+    struct sim_access access;
     const lane_u32 *operand = op->b == NO_SLOT ? NULL : source(warp, op->b);
-    if (!access_lanes(warp, op, 8, ACCESS_ATOMIC, &access))
+    if (!sim_access_lanes(warp, op, 8, ACCESS_ATOMIC, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint64_t before = load_word(access.pointer[i]);
-        struct state state = unpack(before);
+        struct mbarrier_state state = unpack(before);
         uint32_t count = operand && !(op->mode & EXPECTS) ? operand[i] : 1;
         if (operand && op->mode & EXPECTS && !add_bytes(&state, operand[i]))
             return too_many(warp, op, i);
         if (op->mode & INCREASES)
             state.pending += count;
         if (count > state.pending || (op->mode & DROPS && count > state.expected))
-            return warp_fault(warp, op, SIM_FAULT_INSTRUCTION, i,
-                              "%u arrivals at an mbarrier that waits for %u", count, state.pending);
+            return sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, i,
+                                  "%u arrivals at an mbarrier that waits for %u", count,
+                                  state.pending);
         state.pending -= count;
         state.expected -= op->mode & DROPS ? count : 0;
         store_word(access.pointer[i], complete_if_done(state));
@@ -133,15 +134,15 @@ static enum step arrive(struct warp *warp, const struct uop *op)
 }
 
 // expect_tx, and with a negative sign in op->mode complete_tx.
-static enum step transact(struct warp *warp, const struct uop *op)
+static enum sim_step transact(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
+    struct sim_access access;
     const lane_u32 *bytes = source(warp, op->b);
-    if (!access_lanes(warp, op, 8, ACCESS_ATOMIC, &access))
+    if (!sim_access_lanes(warp, op, 8, ACCESS_ATOMIC, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        struct state state = unpack(load_word(access.pointer[i]));
+        struct mbarrier_state state = unpack(load_word(access.pointer[i]));
         if (!add_bytes(&state, op->mode ? -(int64_t)bytes[i] : bytes[i]))
             return too_many(warp, op, i);
         store_word(access.pointer[i], op->mode ? complete_if_done(state) : pack(state));
@@ -150,11 +151,11 @@ static enum step transact(struct warp *warp, const struct uop *op)
 }
 
 // test_wait and try_wait, neither of which waits here.
-static enum step test(struct warp *warp, const struct uop *op)
+static enum sim_step test(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
+    struct sim_access access;
     uint32_t done = 0;
-    if (!access_lanes(warp, op, 8, ACCESS_LOAD, &access))
+    if (!sim_access_lanes(warp, op, 8, ACCESS_LOAD, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -171,7 +172,7 @@ static enum step test(struct warp *warp, const struct uop *op)
     return STEP_STOP;
 }
 
-static enum step pending_count(struct warp *warp, const struct uop *op)
+static enum sim_step pending_count(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_u64 *words = source(warp, op->a);
     lane_u32 *out = target(warp, op->d);
@@ -179,26 +180,27 @@ static enum step pending_count(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step nothing(struct warp *warp, const struct uop *op)
+static enum sim_step nothing(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)warp;
     (void)op;
     return STEP_NEXT;
 }
 
-static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_barrier(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           struct sim_uop *op)
 {
     const struct ptx_operand *operands = instr->operands;
     uint8_t count = instr->operand_count, at = 0;
     switch (ptx_op(instr)) {
     case PTX_OP_MBARRIER_INIT:
-        op->b = decode_typed(decoder, instr, &operands[1], PTX_U32);
+        op->b = sim_decode_typed(decoder, instr, &operands[1], PTX_U32);
         op->run = init;
         break;
     case PTX_OP_MBARRIER_INVAL: op->run = invalidate; break;
     case PTX_OP_MBARRIER_EXPECT_TX:
     case PTX_OP_MBARRIER_COMPLETE_TX:
-        op->b = decode_typed(decoder, instr, &operands[1], PTX_U32);
+        op->b = sim_decode_typed(decoder, instr, &operands[1], PTX_U32);
         op->mode = ptx_op(instr) == PTX_OP_MBARRIER_COMPLETE_TX;
         op->run = transact;
         break;
@@ -207,11 +209,11 @@ static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *inst
         // The state that it gives may be left out where the barrier is in a cluster.
         at = operands[0].kind != PTX_OPERAND_ADDRESS;
         if (at)
-            op->d = decode_target(decoder, instr, &operands[0]);
+            op->d = sim_decode_target(decoder, instr, &operands[0]);
         op->mode = ptx_op(instr) == PTX_OP_MBARRIER_ARRIVE_DROP ? DROPS : 0;
         op->mode |= strstr(instr->form->text, ".expect_tx") ? EXPECTS : 0;
         if (count > at + 1)
-            op->b = decode_typed(decoder, instr, &operands[at + 1], PTX_U32);
+            op->b = sim_decode_typed(decoder, instr, &operands[at + 1], PTX_U32);
         else if (op->mode & EXPECTS)
             return false;
         op->run = arrive;
@@ -219,9 +221,9 @@ static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *inst
     case PTX_OP_MBARRIER_TEST_WAIT:
     case PTX_OP_MBARRIER_TRY_WAIT:
         at = 1;
-        op->d = decode_target(decoder, instr, &operands[0]);
+        op->d = sim_decode_target(decoder, instr, &operands[0]);
         op->mode = ptx_form_has(instr->form, PTX_MOD_PARITY);
-        op->b = decode_typed(decoder, instr, &operands[2], op->mode ? PTX_U32 : PTX_B64);
+        op->b = sim_decode_typed(decoder, instr, &operands[2], op->mode ? PTX_U32 : PTX_B64);
         op->run = test;
         break;
     case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
@@ -231,40 +233,41 @@ static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *inst
     default: return false;
     }
     op->space = instr->form->space;
-    decode_address(decoder, instr, &operands[at], op);
+    sim_decode_address(decoder, instr, &operands[at], op);
     return true;
 }
 
 // --- Bulk copies ---------------------------------------------------------------------------------
 
 struct bulk {
-    struct uop to, from, barrier, reduction; // the first three as far as access_lanes looks
+    struct sim_uop to, from, barrier, reduction; // the first three as far as sim_access_lanes looks
     bool has_barrier, reduces;
 };
 
-static bool place(struct warp *warp, const struct uop *op, uint32_t bytes, enum access_kind kind,
-                  int lane, unsigned char **out)
+static bool place(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                  enum sim_access_kind kind, int lane, unsigned char **out)
 {
-    struct access access;
-    if (!access_lanes(warp, op, bytes, kind, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, bytes, kind, &access))
         return false;
     if (access.address[lane] % 16) {
-        warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane, "address 0x%llx is not a multiple of 16",
-                   (unsigned long long)access.address[lane]);
+        sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
+                       "address 0x%llx is not a multiple of 16",
+                       (unsigned long long)access.address[lane]);
         return false;
     }
     *out = access.pointer[lane];
     return true;
 }
 
-static bool copy_lane(struct warp *warp, const struct uop *op, int lane, uint32_t bytes)
+static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes)
 {
     const struct bulk *bulk = op->extra;
     unsigned char *to, *from;
-    struct access barrier;
+    struct sim_access barrier;
     if (bytes % 16) {
-        warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
-                   "a bulk copy of %u bytes, not a multiple of 16", bytes);
+        sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
+                       "a bulk copy of %u bytes, not a multiple of 16", bytes);
         return false;
     }
     if (bytes) {
@@ -273,15 +276,16 @@ static bool copy_lane(struct warp *warp, const struct uop *op, int lane, uint32_
             !place(warp, &bulk->from, bytes, ACCESS_LOAD, lane, &from))
             return false;
         if (bulk->reduces)
-            atomic_reduce(&bulk->reduction, to, from, bytes, bulk->to.space == PTX_SPACE_GLOBAL);
+            sim_atomic_reduce(&bulk->reduction, to, from, bytes,
+                              bulk->to.space == PTX_SPACE_GLOBAL);
         else
             memmove(to, from, bytes);
     }
     if (!bulk->has_barrier)
         return true;
-    if (!access_lanes(warp, &bulk->barrier, 8, ACCESS_ATOMIC, &barrier))
+    if (!sim_access_lanes(warp, &bulk->barrier, 8, ACCESS_ATOMIC, &barrier))
         return false;
-    struct state state = unpack(load_word(barrier.pointer[lane]));
+    struct mbarrier_state state = unpack(load_word(barrier.pointer[lane]));
     if (!add_bytes(&state, -(int64_t)bytes)) {
         too_many(warp, op, lane);
         return false;
@@ -290,22 +294,22 @@ static bool copy_lane(struct warp *warp, const struct uop *op, int lane, uint32_
     return true;
 }
 
-static enum step copy_bulk(struct warp *warp, const struct uop *op)
+static enum sim_step copy_bulk(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_u32 *sizes = source(warp, op->b);
     uint32_t all = warp->mask;
     bool good = true;
     for (uint32_t left = all; left && good; left &= left - 1) {
         int i = __builtin_ctz(left);
-        warp_set_mask(warp, 1u << i);
+        sim_warp_set_mask(warp, 1u << i);
         good = copy_lane(warp, op, i, sizes[i]);
     }
-    warp_set_mask(warp, all);
+    sim_warp_set_mask(warp, all);
     return good ? STEP_NEXT : STEP_STOP;
 }
 
-// The reductions that atomic_reduce knows, of those that there are.
-static bool choose_reduction(const struct ptx_form *form, struct uop *op)
+// The reductions that sim_atomic_reduce knows, of those that there are.
+static bool choose_reduction(const struct ptx_form *form, struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)form->types[0];
     bool is_float = ptx_type_info(type)->kind == PTX_CLASS_FLOAT;
@@ -318,7 +322,8 @@ static bool choose_reduction(const struct ptx_form *form, struct uop *op)
     return op->bytes == 2 ? is_float : op->bytes == 4 || op->bytes == 8;
 }
 
-static bool choose_bulk(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_bulk(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     const struct ptx_operand *operands = instr->operands;
@@ -336,25 +341,26 @@ static bool choose_bulk(struct decoder *decoder, const struct ptx_instr *instr, 
     bulk->to.space = form->space;
     bulk->from.space = form->space2;
     bulk->barrier.space = PTX_SPACE_SHARED;
-    decode_address(decoder, instr, &operands[0], &bulk->to);
-    decode_address(decoder, instr, &operands[1], &bulk->from);
+    sim_decode_address(decoder, instr, &operands[0], &bulk->to);
+    sim_decode_address(decoder, instr, &operands[1], &bulk->from);
     if (bulk->has_barrier)
-        decode_address(decoder, instr, &operands[3], &bulk->barrier);
-    op->b = decode_typed(decoder, instr, &operands[2], PTX_U32);
+        sim_decode_address(decoder, instr, &operands[3], &bulk->barrier);
+    op->b = sim_decode_typed(decoder, instr, &operands[2], PTX_U32);
     op->extra = bulk;
     op->run = copy_bulk;
     return true;
 }
 
 // A cache policy: there are no caches, so all are the same.
-static enum step create_policy(struct warp *warp, const struct uop *op)
+static enum sim_step create_policy(struct sim_warp *warp, const struct sim_uop *op)
 {
     lane_u64 *out = target(warp, op->d);
     OVER_LANES(lane_u64, out, (void)0, 0);
     return STEP_NEXT;
 }
 
-bool choose_async(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_async(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      struct sim_uop *op)
 {
     switch (ptx_op(instr)) {
     case PTX_OP_CP_ASYNC_BULK:
@@ -363,12 +369,12 @@ bool choose_async(struct decoder *decoder, const struct ptx_instr *instr, struct
     case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
     case PTX_OP_CP_ASYNC_BULK_PREFETCH: op->run = nothing; return true;
     case PTX_OP_CREATEPOLICY:
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
         op->run = create_policy;
-        return decode_lane_bytes((enum ptx_type)instr->operands[0].reg->type) == WIDE;
+        return sim_decode_lane_bytes((enum ptx_type)instr->operands[0].reg->type) == WIDE;
     case PTX_OP_MBARRIER_PENDING_COUNT:
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_B64);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_B64);
         op->run = pending_count;
         return true;
     default: return choose_barrier(decoder, instr, op);

@@ -21,7 +21,7 @@ static uint32_t combine_order(enum ptx_type type, bool larger, uint32_t a, uint3
 }
 
 // What the word becomes.
-static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint64_t other,
+static uint64_t combine(const struct sim_uop *op, uint64_t old, uint64_t value, uint64_t other,
                         bool flushes)
 {
     enum ptx_type type = (enum ptx_type)op->mode;
@@ -66,7 +66,7 @@ static uint64_t combine(const struct uop *op, uint64_t old, uint64_t value, uint
 }
 
 // Replaces the word by what it becomes, and returns what it was.
-static uint64_t replace(const struct uop *op, unsigned char *at, uint64_t value, uint64_t other,
+static uint64_t replace(const struct sim_uop *op, unsigned char *at, uint64_t value, uint64_t other,
                         bool flushes)
 {
 #define SWAP(type)                                                                           \
@@ -86,8 +86,8 @@ static uint64_t replace(const struct uop *op, unsigned char *at, uint64_t value,
 #undef SWAP
 }
 
-void atomic_reduce(const struct uop *op, unsigned char *to, const unsigned char *from,
-                   uint32_t bytes, bool flushes)
+void sim_atomic_reduce(const struct sim_uop *op, unsigned char *to, const unsigned char *from,
+                       uint32_t bytes, bool flushes)
 {
     for (uint32_t at = 0; at < bytes; at += op->bytes) {
         uint64_t value = 0;
@@ -96,16 +96,16 @@ void atomic_reduce(const struct uop *op, unsigned char *to, const unsigned char 
     }
 }
 
-static uint64_t lane_value(const struct warp *warp, slot at, int lane, unsigned bytes)
+static uint64_t lane_value(const struct sim_warp *warp, slot at, int lane, unsigned bytes)
 {
     return bytes == 8 ? ((const lane_u64 *)source(warp, at))[lane]
                       : ((const lane_u32 *)source(warp, at))[lane];
 }
 
-static enum step atomic(struct warp *warp, const struct uop *op)
+static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_ATOMIC, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_ATOMIC, &access))
         return STEP_STOP;
     bool logged = warp->block->launch->device->log;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
@@ -133,7 +133,8 @@ static enum step atomic(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_atomic(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     bool returns = ptx_op(instr) == PTX_OP_ATOM;
@@ -149,7 +150,7 @@ bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struc
         (floats && form->operation != PTX_MOD_ADD && !(half && orders)))
         return false;
     op->space = form->space;
-    decode_address(decoder, instr, &instr->operands[at], op);
+    sim_decode_address(decoder, instr, &instr->operands[at], op);
     op->mode = (uint8_t)type;
     op->target = form->operation;
     op->bytes = (uint8_t)(info->bits / 8);
@@ -160,20 +161,20 @@ bool choose_atomic(struct decoder *decoder, const struct ptx_instr *instr, struc
             return false;
         slot *list = base_new_array(decoder->arena, slot, 2u * form->vec);
         for (unsigned k = 0; k < form->vec; k++) {
-            list[k] = decode_typed(decoder, instr, &values->elements[k], type);
+            list[k] = sim_decode_typed(decoder, instr, &values->elements[k], type);
             list[form->vec + k] =
                 returns && instr->operands[0].kind == PTX_OPERAND_VECTOR
-                    ? decode_target(decoder, instr, &instr->operands[0].elements[k])
+                    ? sim_decode_target(decoder, instr, &instr->operands[0].elements[k])
                     : NO_SLOT;
         }
         op->list = list;
     } else {
-        op->b = decode_typed(decoder, instr, &instr->operands[at + 1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[at + 1], type);
         if (form->operation == PTX_MOD_CAS && instr->operand_count < at + 3)
             return false;
         if (form->operation == PTX_MOD_CAS)
-            op->c = decode_typed(decoder, instr, &instr->operands[at + 2], type);
-        op->d = returns ? decode_target(decoder, instr, &instr->operands[0]) : NO_SLOT;
+            op->c = sim_decode_typed(decoder, instr, &instr->operands[at + 2], type);
+        op->d = returns ? sim_decode_target(decoder, instr, &instr->operands[0]) : NO_SLOT;
     }
     op->run = atomic;
     return true;

@@ -25,7 +25,7 @@
     }
 
 // The shape of values, in op->bytes.
-enum shape {
+enum result_shape {
     SHAPE_U32,
     SHAPE_S32,
     SHAPE_U64,
@@ -38,11 +38,11 @@ enum shape {
     SHAPE_BF16
 };
 
-static uint32_t compare(const struct warp *warp, const struct uop *op)
+static uint32_t compare(const struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = 0;
     enum num_cmp cmp = (enum num_cmp)op->mode;
-    switch ((enum shape)op->bytes) {
+    switch ((enum result_shape)op->bytes) {
     case SHAPE_U16:
     case SHAPE_U32: BY_RELATION(u32) break;
     case SHAPE_S32: BY_RELATION(s32) break;
@@ -62,7 +62,7 @@ static uint32_t compare(const struct warp *warp, const struct uop *op)
 // How a third predicate is combined, in op->count.
 enum combination { ALONE, WITH_AND, WITH_OR, WITH_XOR };
 
-static uint32_t combined(const struct warp *warp, const struct uop *op, uint32_t bits)
+static uint32_t combined(const struct sim_warp *warp, const struct sim_uop *op, uint32_t bits)
 {
     if (op->count == ALONE)
         return bits;
@@ -72,7 +72,7 @@ static uint32_t combined(const struct warp *warp, const struct uop *op, uint32_t
     return op->count == WITH_AND ? bits & with : op->count == WITH_OR ? bits | with : bits ^ with;
 }
 
-static enum step setp(struct warp *warp, const struct uop *op)
+static enum sim_step setp(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = compare(warp, op);
     uint32_t second = combined(warp, op, ~bits);
@@ -81,13 +81,13 @@ static enum step setp(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-#define SETP_FAST(name, type, test)                                \
-    static enum step name(struct warp *warp, const struct uop *op) \
-    {                                                              \
-        uint32_t bits = 0;                                         \
-        MASK_LOOP(type, test);                                     \
-        set_predicate(warp, op->d, bits);                          \
-        return STEP_NEXT;                                          \
+#define SETP_FAST(name, type, test)                                            \
+    static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                          \
+        uint32_t bits = 0;                                                     \
+        MASK_LOOP(type, test);                                                 \
+        set_predicate(warp, op->d, bits);                                      \
+        return STEP_NEXT;                                                      \
     }
 
 SETP_FAST(setp_lt_s32, s32, a < b)
@@ -98,7 +98,7 @@ SETP_FAST(setp_eq_32, u32, a == b)
 SETP_FAST(setp_ne_32, u32, a != b)
 
 // Results of set: all ones or 1.0, by op->offset.
-static enum step set_32(struct warp *warp, const struct uop *op)
+static enum sim_step set_32(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = combined(warp, op, compare(warp, op)), yes = (uint32_t)op->offset;
     lane_u32 *out = target(warp, op->d);
@@ -106,7 +106,7 @@ static enum step set_32(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step selp_32(struct warp *warp, const struct uop *op)
+static enum sim_step selp_32(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = predicate(warp, op->c) ^ (op->mode ? UINT32_MAX : 0);
     lane_u32 *out = target(warp, op->d);
@@ -115,7 +115,7 @@ static enum step selp_32(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step selp_64(struct warp *warp, const struct uop *op)
+static enum sim_step selp_64(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = predicate(warp, op->c) ^ (op->mode ? UINT32_MAX : 0);
     lane_u64 *out = target(warp, op->d);
@@ -127,7 +127,7 @@ static enum step selp_64(struct warp *warp, const struct uop *op)
 // --- Pairs ---------------------------------------------------------------------------------------
 
 // The comparison of the low or the high halves of a pair, in the shape of a single half.
-static uint32_t compare_half(const struct warp *warp, const struct uop *op, unsigned shift)
+static uint32_t compare_half(const struct sim_warp *warp, const struct sim_uop *op, unsigned shift)
 {
     uint32_t bits = 0;
     enum num_cmp cmp = (enum num_cmp)op->mode;
@@ -140,7 +140,7 @@ static uint32_t compare_half(const struct warp *warp, const struct uop *op, unsi
 }
 
 // p is of the low halves, q of the high ones.
-static enum step setp_x2(struct warp *warp, const struct uop *op)
+static enum sim_step setp_x2(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t low = combined(warp, op, compare_half(warp, op, 0));
     uint32_t high = combined(warp, op, compare_half(warp, op, 16));
@@ -149,7 +149,7 @@ static enum step setp_x2(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step set_x2(struct warp *warp, const struct uop *op)
+static enum sim_step set_x2(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t low = combined(warp, op, compare_half(warp, op, 0));
     uint32_t high = combined(warp, op, compare_half(warp, op, 16));
@@ -208,20 +208,20 @@ static bool relation_of(const struct ptx_form *form, uint8_t *mode)
     return false;
 }
 
-static bool fill_comparison(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
-                            enum ptx_type type)
+static bool fill_comparison(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            struct sim_uop *op, enum ptx_type type)
 {
     const struct ptx_form *form = instr->form;
     if (!shape_of(type, &op->bytes) || !relation_of(form, &op->mode))
         return false;
     op->flags = ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0;
-    op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-    op->b = decode_typed(decoder, instr, &instr->operands[2], type);
+    op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+    op->b = sim_decode_typed(decoder, instr, &instr->operands[2], type);
     op->count = ALONE;
     op->space = 0;
     if (instr->operand_count > 3) {
         bool negated;
-        op->c = decode_predicate(decoder, instr, &instr->operands[3], &negated);
+        op->c = sim_decode_predicate(decoder, instr, &instr->operands[3], &negated);
         op->space = negated;
         op->count = (uint8_t)(form->operation == PTX_MOD_AND  ? WITH_AND
                               : form->operation == PTX_MOD_OR ? WITH_OR
@@ -230,17 +230,18 @@ static bool fill_comparison(struct decoder *decoder, const struct ptx_instr *ins
     return true;
 }
 
-static bool choose_setp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_setp(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)instr->form->types[0];
     const struct ptx_operand *to = &instr->operands[0];
     if (!fill_comparison(decoder, instr, op, type))
         return false;
     if (to->kind == PTX_OPERAND_PAIR) {
-        op->d = decode_target(decoder, instr, &to->elements[0]);
-        op->e = decode_target(decoder, instr, &to->elements[1]);
+        op->d = sim_decode_target(decoder, instr, &to->elements[0]);
+        op->e = sim_decode_target(decoder, instr, &to->elements[1]);
     } else {
-        op->d = decode_target(decoder, instr, to);
+        op->d = sim_decode_target(decoder, instr, to);
     }
     op->run = ptx_type_info(type)->packed > 1 ? setp_x2 : setp;
     bool plain = op->count == ALONE && op->e == NO_SLOT;
@@ -257,12 +258,13 @@ static bool choose_setp(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
-static bool choose_set(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_set(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0], of = (enum ptx_type)form->types[1];
     if (form->type_count < 2 || !fill_comparison(decoder, instr, op, of) ||
-        decode_lane_bytes(type) != NARROW)
+        sim_decode_lane_bytes(type) != NARROW)
         return false;
     // Pairs give pairs: of 1.0 and 0.0, or of ones and zeros.
     bool pairs = ptx_type_info(of)->packed > 1;
@@ -271,26 +273,27 @@ static bool choose_set(struct decoder *decoder, const struct ptx_instr *instr, s
                  : type == PTX_BF16 || type == PTX_BF16X2   ? 0x3F80
                  : pairs || ptx_type_info(type)->bits == 16 ? 0xFFFF
                                                             : 0xFFFFFFFF;
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     op->run = pairs ? set_x2 : set_32;
     return pairs ? ptx_type_info(type)->bits == 32 && type != PTX_F32
                  : ptx_type_info(type)->packed <= 1;
 }
 
-bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_compare(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
-    unsigned lane = decode_lane_bytes(type);
+    unsigned lane = sim_decode_lane_bytes(type);
     switch (ptx_op(instr)) {
     case PTX_OP_SETP: return choose_setp(decoder, instr, op);
     case PTX_OP_SET: return choose_set(decoder, instr, op);
     case PTX_OP_SELP: {
         bool negated;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], type);
-        op->c = decode_predicate(decoder, instr, &instr->operands[3], &negated);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], type);
+        op->c = sim_decode_predicate(decoder, instr, &instr->operands[3], &negated);
         op->mode = negated;
         op->run = lane == WIDE ? selp_64 : selp_32;
         return lane <= WIDE;
@@ -298,10 +301,11 @@ bool choose_compare(struct decoder *decoder, const struct ptx_instr *instr, stru
     case PTX_OP_SLCT: {
         bool by_float = form->types[1] == PTX_F32;
         op->flags = ptx_form_has(form, PTX_MOD_FTZ) ? NUM_FTZ : 0;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], type);
-        op->c = decode_typed(decoder, instr, &instr->operands[3], (enum ptx_type)form->types[1]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], type);
+        op->c =
+            sim_decode_typed(decoder, instr, &instr->operands[3], (enum ptx_type)form->types[1]);
         op->run = lane == WIDE ? (by_float ? slct_64_f32 : slct_64_s32)
                                : (by_float ? slct_32_f32 : slct_32_s32);
         return true;

@@ -5,29 +5,29 @@
 #include "builtins.h"
 #include "ops.h"
 
-static enum step branch(struct warp *warp, const struct uop *op)
+static enum sim_step branch(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)op;
     warp->path->pc = op->target;
     return STEP_JUMP;
 }
 
-static enum step branch_if(struct warp *warp, const struct uop *op)
+static enum sim_step branch_if(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = predicate(warp, op->a);
-    return warp_branch(warp, op, warp->path->mask & (op->mode ? ~bits : bits), op->target,
-                       warp->path->pc + 1);
+    return sim_warp_branch(warp, op, warp->path->mask & (op->mode ? ~bits : bits), op->target,
+                           warp->path->pc + 1);
 }
 
 // brx.idx: lanes with one index after the other, as branches of their own; before them those whose
 // guard says to go on.
-static enum step branch_indexed(struct warp *warp, const struct uop *op)
+static enum sim_step branch_indexed(struct sim_warp *warp, const struct sim_uop *op)
 {
     if (op->b != NO_SLOT) {
         uint32_t bits = predicate(warp, op->b);
         uint32_t stay = warp->path->mask & (op->mode ? bits : ~bits);
         if (stay)
-            return warp_branch(warp, op, stay, warp->path->pc + 1, warp->path->pc);
+            return sim_warp_branch(warp, op, stay, warp->path->pc + 1, warp->path->pc);
     }
     const lane_u32 *in = source(warp, op->a);
     int first = __builtin_ctz(warp->mask);
@@ -36,37 +36,37 @@ static enum step branch_indexed(struct warp *warp, const struct uop *op)
         same |= (uint32_t)(in[i] == index) << i;
     same &= warp->mask;
     if (index >= (uint64_t)op->offset)
-        return warp_fault(warp, op, SIM_FAULT_PC, first, "index %u of a table of %lld branches",
-                          index, (long long)op->offset);
+        return sim_warp_fault(warp, op, SIM_FAULT_PC, first, "index %u of a table of %lld branches",
+                              index, (long long)op->offset);
     // Those with another index look at the same instruction again.
-    return warp_branch(warp, op, same, op->list[index], warp->path->pc);
+    return sim_warp_branch(warp, op, same, op->list[index], warp->path->pc);
 }
 
-static enum step run_return(struct warp *warp, const struct uop *op)
+static enum sim_step run_return(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)op;
-    return warp_return(warp);
+    return sim_warp_return(warp);
 }
 
-static enum step run_exit(struct warp *warp, const struct uop *op)
+static enum sim_step run_exit(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)op;
-    return warp_exit_lanes(warp, warp->mask);
+    return sim_warp_exit_lanes(warp, warp->mask);
 }
 
-static enum step run_trap(struct warp *warp, const struct uop *op)
+static enum sim_step run_trap(struct sim_warp *warp, const struct sim_uop *op)
 {
-    return warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "trap");
+    return sim_warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "trap");
 }
 
 // Nobody debugs: it ends the kernel as a trap does.
-static enum step run_breakpoint(struct warp *warp, const struct uop *op)
+static enum sim_step run_breakpoint(struct sim_warp *warp, const struct sim_uop *op)
 {
-    return warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "brkpt");
+    return sim_warp_fault(warp, op, SIM_FAULT_TRAP, __builtin_ctz(warp->mask), "brkpt");
 }
 
 // A sleeping path lets others run.
-static enum step give_way(struct warp *warp, const struct uop *op)
+static enum sim_step give_way(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)op;
     warp->path->pc++;
@@ -76,25 +76,25 @@ static enum step give_way(struct warp *warp, const struct uop *op)
 
 // --- Calls ---------------------------------------------------------------------------------------
 
-static enum step call_direct(struct warp *warp, const struct uop *op)
+static enum sim_step call_direct(struct sim_warp *warp, const struct sim_uop *op)
 {
-    return warp_call_some(warp, op, warp->mask, warp->path->pc + 1,
-                          ((const struct call_plan *)op->extra)->code);
+    return sim_warp_call_some(warp, op, warp->mask, warp->path->pc + 1,
+                              ((const struct sim_call_plan *)op->extra)->code);
 }
 
-static enum step call_builtin(struct warp *warp, const struct uop *op)
+static enum sim_step call_builtin(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct call_plan *plan = op->extra;
-    struct frame *frame = warp->path->frame;
-    frame_store_params(frame, plan->given, plan->given_count, warp->mask);
-    enum step step = builtin_run(warp, op, plan->builtin);
+    const struct sim_call_plan *plan = op->extra;
+    struct sim_frame *frame = warp->path->frame;
+    sim_frame_store_params(frame, plan->given, plan->given_count, warp->mask);
+    enum sim_step step = sim_builtin_run(warp, op, plan->builtin);
     if (step == STEP_NEXT)
-        frame_load_params(frame, &plan->taken, plan->taken.bytes != 0, warp->mask);
+        sim_frame_load_params(frame, &plan->taken, plan->taken.bytes != 0, warp->mask);
     return step;
 }
 
 // By address: lanes that call the same function go together, the others wait for their turn.
-static enum step call_indirect(struct warp *warp, const struct uop *op)
+static enum sim_step call_indirect(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_u64 *in = source(warp, op->a);
     int first = __builtin_ctz(warp->mask);
@@ -104,13 +104,14 @@ static enum step call_indirect(struct warp *warp, const struct uop *op)
         same |= (uint32_t)(in[i] == address) << i;
     same &= warp->mask;
     const struct sim_module *module = warp->block->launch->request->kernel->module;
-    const struct code *code = NULL;
+    const struct sim_code *code = NULL;
     for (size_t i = 0; i < module->code_count && !code; i++)
         code = module->codes[i]->identity == address ? module->codes[i] : NULL;
     if (!code)
-        return warp_fault(warp, op, SIM_FAULT_ADDRESS, first,
-                          "a call to 0x%llx, where no function is", (unsigned long long)address);
-    return warp_call_some(warp, op, same, warp->path->pc, code);
+        return sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, first,
+                              "a call to 0x%llx, where no function is",
+                              (unsigned long long)address);
+    return sim_warp_call_some(warp, op, same, warp->path->pc, code);
 }
 
 // The parameters and result of the function that is called, or of its prototype.
@@ -129,24 +130,24 @@ static const struct ptx_function *signature_of(const struct ptx_call *call)
 }
 
 // A place among the caller's parameters for a register or number that stands for `formal`.
-static struct passed pass(struct decoder *decoder, const struct ptx_instr *instr,
-                          const struct ptx_operand *operand, const struct ptx_var *formal,
-                          bool is_result)
+static struct sim_passed pass(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                              const struct ptx_operand *operand, const struct ptx_var *formal,
+                              bool is_result)
 {
-    struct code *code = decoder->code;
+    struct sim_code *code = decoder->code;
     enum ptx_type type = (enum ptx_type)formal->type;
     unsigned bytes = ptx_type_bytes(type);
     if (formal->dim_count || formal->vec > 1 || type == PTX_PRED)
-        decode_refuse(decoder, instr, "a call that passes a register as an array or predicate");
+        sim_decode_refuse(decoder, instr, "a call that passes a register as an array or predicate");
     unsigned lane_bytes = operand->kind == PTX_OPERAND_REG
-                              ? decode_lane_bytes((enum ptx_type)operand->reg->type)
-                              : decode_lane_bytes(type);
+                              ? sim_decode_lane_bytes((enum ptx_type)operand->reg->type)
+                              : sim_decode_lane_bytes(type);
     if (lane_bytes < bytes || (operand->kind == PTX_OPERAND_REG &&
                                (operand->reg->type == PTX_PRED || operand->reg->vec > 1)))
-        decode_refuse(decoder, instr, "a call that passes a register of another size");
-    struct passed passed = {
-        .reg = is_result ? decode_register(decoder, instr, operand)
-                         : decode_typed(decoder, instr, operand, type),
+        sim_decode_refuse(decoder, instr, "a call that passes a register of another size");
+    struct sim_passed passed = {
+        .reg = is_result ? sim_decode_register(decoder, instr, operand)
+                         : sim_decode_typed(decoder, instr, operand, type),
         .offset = decoder->passed_to,
         .bytes = (uint8_t)bytes,
         .lane_bytes = (uint8_t)lane_bytes,
@@ -157,28 +158,28 @@ static struct passed pass(struct decoder *decoder, const struct ptx_instr *instr
     return passed;
 }
 
-static void plan_arguments(struct decoder *decoder, const struct ptx_instr *instr,
-                           const struct ptx_call *call, struct call_plan *plan)
+static void plan_arguments(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           const struct ptx_call *call, struct sim_call_plan *plan)
 {
     uint32_t count = call->arguments ? call->arguments->count : 0;
     const struct ptx_function *signature = signature_of(call);
     struct sim_param *arguments = base_new_array(decoder->arena, struct sim_param, count);
-    struct passed *given = base_new_array(decoder->arena, struct passed, count);
+    struct sim_passed *given = base_new_array(decoder->arena, struct sim_passed, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct ptx_operand *argument = &call->arguments->elements[i];
         if (argument->kind == PTX_OPERAND_VAR) {
             uint64_t at;
-            if (decode_kernel_param(decoder, argument))
-                decode_refuse(decoder, instr, "a call that passes on a kernel's parameter");
-            decode_variable(decoder, instr, argument->var, &at);
+            if (sim_decode_kernel_param(decoder, argument))
+                sim_decode_refuse(decoder, instr, "a call that passes on a kernel's parameter");
+            sim_decode_variable(decoder, instr, argument->var, &at);
             arguments[i] = (struct sim_param){(uint32_t)at, (uint32_t)argument->var->size_bytes};
             continue;
         }
         if (!signature || i >= signature->param_count)
-            decode_refuse(decoder, instr, "a call whose parameters are not known");
-        // decode_refuse does not return.
+            sim_decode_refuse(decoder, instr, "a call whose parameters are not known");
+        // sim_decode_refuse does not return.
         // cppcheck-suppress nullPointerRedundantCheck
-        struct passed passed = pass(decoder, instr, argument, signature->params[i], false);
+        struct sim_passed passed = pass(decoder, instr, argument, signature->params[i], false);
         arguments[i] = (struct sim_param){passed.offset, passed.bytes};
         given[plan->given_count++] = passed;
     }
@@ -187,71 +188,72 @@ static void plan_arguments(struct decoder *decoder, const struct ptx_instr *inst
     plan->given = given;
 }
 
-static void plan_result(struct decoder *decoder, const struct ptx_instr *instr,
-                        const struct ptx_call *call, struct call_plan *plan)
+static void plan_result(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        const struct ptx_call *call, struct sim_call_plan *plan)
 {
     const struct ptx_function *signature = signature_of(call);
     if (!call->returns || !call->returns->count)
         return;
     const struct ptx_operand *result = &call->returns->elements[0];
     if (call->returns->count > 1)
-        decode_refuse(decoder, instr, "a call with several results");
+        sim_decode_refuse(decoder, instr, "a call with several results");
     if (result->kind == PTX_OPERAND_SINK)
         return;
     if (result->kind == PTX_OPERAND_VAR) {
         uint64_t at;
-        if (decode_kernel_param(decoder, result))
-            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
-        decode_variable(decoder, instr, result->var, &at);
+        if (sim_decode_kernel_param(decoder, result))
+            sim_decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
+        sim_decode_variable(decoder, instr, result->var, &at);
         plan->result_offset = (uint32_t)at;
         plan->result_bytes = (uint32_t)result->var->size_bytes;
         return;
     }
     if (!signature || !signature->return_count)
-        decode_refuse(decoder, instr, "a call whose result is not known");
+        sim_decode_refuse(decoder, instr, "a call whose result is not known");
     // cppcheck-suppress nullPointerRedundantCheck
     plan->taken = pass(decoder, instr, result, signature->returns[0], true);
     plan->result_offset = plan->taken.offset;
     plan->result_bytes = plan->taken.bytes;
 }
 
-static bool choose_call(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_call(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     struct ptx_call call;
     if (!ptx_call_parts(instr, &call))
         return false;
-    struct call_plan *plan = base_new(decoder->arena, struct call_plan);
+    struct sim_call_plan *plan = base_new(decoder->arena, struct sim_call_plan);
     decoder->passed_to = decoder->passed_from;
     plan_arguments(decoder, instr, &call, plan);
     plan_result(decoder, instr, &call, plan);
     op->extra = plan;
     if (call.target->kind == PTX_OPERAND_FUNCTION) {
         const char *name = call.target->function->name;
-        plan->code = module_code(decoder->module, name);
-        plan->builtin = plan->code ? 0 : builtin_find(name);
+        plan->code = sim_module_code(decoder->module, name);
+        plan->builtin = plan->code ? 0 : sim_builtin_find(name);
         if (!plan->code && !plan->builtin)
-            decode_refuse_name(decoder, instr, name, "a function that no module defines");
+            sim_decode_refuse_name(decoder, instr, name, "a function that no module defines");
         op->run = plan->code ? call_direct : call_builtin;
         return true;
     }
-    op->a = decode_register(decoder, instr, call.target);
+    op->a = sim_decode_register(decoder, instr, call.target);
     op->run = call_indirect;
     return true;
 }
 
 // --- Barriers ------------------------------------------------------------------------------------
 
-static void release_barrier(struct block *block, unsigned id)
+static void release_barrier(struct sim_block *block, unsigned id)
 {
-    struct barrier *barrier = &block->barriers[id];
+    struct sim_barrier *barrier = &block->barriers[id];
     if (barrier->expected ? barrier->arrived + barrier->absent < barrier->expected
                           : barrier->arrived < block->live_threads)
         return;
     for (uint32_t w = 0; w < block->warp_count; w++) {
-        struct warp *warp = &block->warps[w];
+        struct sim_warp *warp = &block->warps[w];
         warp->came[id] = 0;
         for (uint32_t p = 0; p < warp->path_count; p++) {
-            struct path *path = warp_path(warp, p);
+            struct sim_path *path = warp_path(warp, p);
             if (path->state != PATH_BARRIER || path->barrier != id)
                 continue;
             path->state = PATH_READY;
@@ -267,7 +269,7 @@ static void release_barrier(struct block *block, unsigned id)
 
 // A barrier's count is one of whole warps: where all lanes of a warp that live have come, those
 // that ended and those that never were are counted with them.
-static void count_absent(struct warp *warp, unsigned id)
+static void count_absent(struct sim_warp *warp, unsigned id)
 {
     uint32_t came = warp->came[id];
     if (!came || (warp->live & ~came))
@@ -276,7 +278,7 @@ static void count_absent(struct warp *warp, unsigned id)
     warp->came[id] = 0; // it may come once more, by bar.arrive
 }
 
-void warp_left_barrier(struct warp *warp, unsigned id)
+void sim_warp_left_barrier(struct sim_warp *warp, unsigned id)
 {
     count_absent(warp, id);
     release_barrier(warp->block, id);
@@ -284,9 +286,9 @@ void warp_left_barrier(struct warp *warp, unsigned id)
 
 enum { BARRIER_ARRIVE = 1, BARRIER_RED = 2, RED_AND = 4, RED_OR = 8, RED_POPC = 16, RED_NOT = 32 };
 
-static enum step barrier_result(struct warp *warp, const struct uop *op)
+static enum sim_step barrier_result(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct path *path = warp->path;
+    struct sim_path *path = warp->path;
     path->released = false;
     if (op->mode & RED_POPC) {
         lane_u32 *out = target(warp, op->d);
@@ -299,21 +301,21 @@ static enum step barrier_result(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step run_barrier(struct warp *warp, const struct uop *op)
+static enum sim_step run_barrier(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct path *path = warp->path;
-    struct block *block = warp->block;
+    struct sim_path *path = warp->path;
+    struct sim_block *block = warp->block;
     if (path->released)
         return barrier_result(warp, op);
     int first = __builtin_ctz(warp->mask);
     uint32_t id = ((const lane_u32 *)source(warp, op->a))[first];
     uint32_t threads = op->b == NO_SLOT ? 0 : ((const lane_u32 *)source(warp, op->b))[first];
     if (id >= BARRIERS)
-        return warp_fault(warp, op, SIM_FAULT_INSTRUCTION, first, "barrier %u: there are %d", id,
-                          BARRIERS);
-    struct barrier *barrier = &block->barriers[id];
+        return sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, first, "barrier %u: there are %d",
+                              id, BARRIERS);
+    struct sim_barrier *barrier = &block->barriers[id];
     if (!barrier->arrived)
-        *barrier = (struct barrier){.expected = threads, .all = 1};
+        *barrier = (struct sim_barrier){.expected = threads, .all = 1};
     barrier->arrived += (uint32_t)__builtin_popcount(warp->mask);
     if (barrier->expected) {
         warp->came[id] |= warp->mask;
@@ -330,7 +332,7 @@ static enum step run_barrier(struct warp *warp, const struct uop *op)
         release_barrier(block, id);
         return STEP_NEXT;
     }
-    if (!warp_part(warp, op))
+    if (!sim_warp_part(warp, op))
         return STEP_STOP;
     path->state = PATH_BARRIER;
     path->barrier = (uint8_t)id;
@@ -339,7 +341,8 @@ static enum step run_barrier(struct warp *warp, const struct uop *op)
     return STEP_STOP;
 }
 
-static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_barrier(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           struct sim_uop *op)
 {
     uint8_t at = 0;
     switch (ptx_op(instr)) {
@@ -360,9 +363,9 @@ static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *inst
         op->mode |= ptx_form_has(instr->form, PTX_MOD_POPC)  ? RED_POPC
                     : ptx_form_has(instr->form, PTX_MOD_AND) ? RED_AND
                                                              : RED_OR;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->c =
-            decode_predicate(decoder, instr, &instr->operands[instr->operand_count - 1], &negated);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->c = sim_decode_predicate(decoder, instr, &instr->operands[instr->operand_count - 1],
+                                     &negated);
         op->mode |= negated ? RED_NOT : 0;
         at = 1;
         break;
@@ -370,14 +373,15 @@ static bool choose_barrier(struct decoder *decoder, const struct ptx_instr *inst
     default: return false;
     }
     uint8_t last = op->mode & BARRIER_RED ? instr->operand_count - 1 : instr->operand_count;
-    op->a = decode_typed(decoder, instr, &instr->operands[at], PTX_U32);
+    op->a = sim_decode_typed(decoder, instr, &instr->operands[at], PTX_U32);
     if (at + 1 < last)
-        op->b = decode_typed(decoder, instr, &instr->operands[at + 1], PTX_U32);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[at + 1], PTX_U32);
     op->run = run_barrier;
     return true;
 }
 
-bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_control(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     switch (ptx_op(instr)) {
     case PTX_OP_BRA:
@@ -395,7 +399,7 @@ bool choose_control(struct decoder *decoder, const struct ptx_instr *instr, stru
             op->mode = instr->guard_negated;
             op->guard = 0;
         }
-        op->a = decode_typed(decoder, instr, &instr->operands[0], PTX_U32);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[0], PTX_U32);
         op->run = branch_indexed;
         return true;
     case PTX_OP_RET: op->run = run_return; return true;

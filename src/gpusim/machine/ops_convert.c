@@ -125,7 +125,7 @@ static uint64_t convert_value(const struct conversion *cvt, uint64_t value)
 
 enum { FROM_WIDE = 1, TO_WIDE = 2, TO_HALF = 4 };
 
-static enum step convert(struct warp *warp, const struct uop *op)
+static enum sim_step convert(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct conversion *cvt = op->extra;
     const void *in = source(warp, op->a);
@@ -145,7 +145,7 @@ static enum step convert(struct warp *warp, const struct uop *op)
 
 // --- Pairs: two f32 into one packed value, and 8-bit pairs ---------------------------------------
 
-static enum step convert_pair(struct warp *warp, const struct uop *op)
+static enum sim_step convert_pair(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct conversion *cvt = op->extra;
     const lane_f32 *high = source(warp, op->a), *low = source(warp, op->b);
@@ -165,7 +165,7 @@ static enum step convert_pair(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step convert_small(struct warp *warp, const struct uop *op)
+static enum sim_step convert_small(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct conversion *cvt = op->extra;
     const lane_u32 *in = source(warp, op->a);
@@ -180,16 +180,16 @@ static enum step convert_small(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_packed(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
-                          const struct conversion *cvt)
+static bool choose_packed(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          struct sim_uop *op, const struct conversion *cvt)
 {
     bool small_to = cvt->to == PTX_E4M3X2 || cvt->to == PTX_E5M2X2;
     bool small_from = cvt->from == PTX_E4M3X2 || cvt->from == PTX_E5M2X2;
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->a = decode_typed(decoder, instr, &instr->operands[1], (enum ptx_type)cvt->from);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->a = sim_decode_typed(decoder, instr, &instr->operands[1], (enum ptx_type)cvt->from);
     if (cvt->from == PTX_F32 && instr->operand_count == 3 &&
         (cvt->to == PTX_F16X2 || cvt->to == PTX_BF16X2 || small_to)) {
-        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_F32);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_F32);
         op->run = convert_pair;
         return true;
     }
@@ -200,7 +200,7 @@ static bool choose_packed(struct decoder *decoder, const struct ptx_instr *instr
     return false;
 }
 
-static sim_handler *frequent(const struct conversion *cvt, const struct uop *op)
+static sim_handler *frequent(const struct conversion *cvt, const struct sim_uop *op)
 {
     enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
     bool plain = !cvt->flags && !cvt->saturate && cvt->round == NUM_RN;
@@ -225,7 +225,7 @@ static sim_handler *frequent(const struct conversion *cvt, const struct uop *op)
 }
 
 // cvt.pack: two integers, clamped, above what is kept of a third operand.
-static enum step convert_pack(struct warp *warp, const struct uop *op)
+static enum sim_step convert_pack(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_s32 *high = source(warp, op->a), *low = source(warp, op->b);
     const lane_u32 *above = op->c == NO_SLOT ? NULL : source(warp, op->c);
@@ -237,7 +237,8 @@ static enum step convert_pack(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_pack(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_pack(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     enum ptx_type to = (enum ptx_type)form->types[0];
@@ -245,11 +246,11 @@ static bool choose_pack(struct decoder *decoder, const struct ptx_instr *instr, 
     if (form->type_count < 2 || form->types[1] != PTX_S32 || bits > 16 || is_float(to) ||
         (instr->operand_count == 3) != (bits == 16) || !ptx_form_has(form, PTX_MOD_SAT))
         return false;
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_S32);
-    op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_S32);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_S32);
+    op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_S32);
     if (instr->operand_count > 3)
-        op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
+        op->c = sim_decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
     op->bytes = (uint8_t)bits;
     op->mode = is_signed(to);
     op->run = convert_pack;
@@ -258,30 +259,31 @@ static bool choose_pack(struct decoder *decoder, const struct ptx_instr *instr, 
 
 // A special register is read into a register of its own, and converted from there.
 struct from_special {
-    struct uop read, convert;
+    struct sim_uop read, convert;
 };
 
-static enum step convert_special(struct warp *warp, const struct uop *op)
+static enum sim_step convert_special(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct from_special *special = op->extra;
     special->read.run(warp, &special->read);
     return special->convert.run(warp, &special->convert);
 }
 
-static struct from_special *read_special(struct decoder *decoder, const struct ptx_instr *instr)
+static struct from_special *read_special(struct sim_decoder *decoder, const struct ptx_instr *instr)
 {
     const struct ptx_operand *operand = &instr->operands[1];
     struct from_special *special = base_new(decoder->arena, struct from_special);
-    unsigned bytes = decode_lane_bytes((enum ptx_type)instr->form->types[1]);
+    unsigned bytes = sim_decode_lane_bytes((enum ptx_type)instr->form->types[1]);
     special->read.d = decoder->code->register_bytes;
     special->read.bytes = (uint8_t)bytes;
-    if (!decode_special(operand, &special->read))
-        decode_refuse(decoder, instr, "a special register that is not there");
+    if (!sim_decode_special(operand, &special->read))
+        sim_decode_refuse(decoder, instr, "a special register that is not there");
     decoder->code->register_bytes += LANES * bytes;
     return special;
 }
 
-bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_convert(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     if (ptx_op(instr) == PTX_OP_CVT_PACK)
@@ -312,7 +314,7 @@ bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, stru
     cvt->to_integral = form->round == PTX_MOD_RNI || form->round == PTX_MOD_RZI ||
                        form->round == PTX_MOD_RMI || form->round == PTX_MOD_RPI;
     if (to == PTX_TF32 && cvt->flags & NUM_FINITE)
-        decode_refuse(decoder, instr, "what NaN becomes is not known");
+        sim_decode_refuse(decoder, instr, "what NaN becomes is not known");
     op->extra = cvt;
     if (ptx_type_info(from)->packed > 1 || ptx_type_info(to)->packed > 1)
         return choose_packed(decoder, instr, op, cvt);
@@ -325,17 +327,17 @@ bool choose_convert(struct decoder *decoder, const struct ptx_instr *instr, stru
         (ptx_type_info(to)->bits == 8 && is_float(to)))
         return false;
     const struct ptx_operand *target_operand = &instr->operands[0];
-    op->d = decode_register(decoder, instr, target_operand);
+    op->d = sim_decode_register(decoder, instr, target_operand);
     struct from_special *special = NULL;
     if (instr->operands[1].kind == PTX_OPERAND_SREG) {
         special = read_special(decoder, instr);
         op->a = special->read.d;
     } else {
-        op->a = decode_typed(decoder, instr, &instr->operands[1], from);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], from);
     }
     if (instr->operands[1].kind == PTX_OPERAND_REG
-            ? decode_lane_bytes((enum ptx_type)instr->operands[1].reg->type) == WIDE
-            : decode_lane_bytes(from) == WIDE)
+            ? sim_decode_lane_bytes((enum ptx_type)instr->operands[1].reg->type) == WIDE
+            : sim_decode_lane_bytes(from) == WIDE)
         op->mode |= FROM_WIDE;
     const struct ptx_type_info *reg = ptx_type_info((enum ptx_type)target_operand->reg->type);
     if (reg->bits == 64)

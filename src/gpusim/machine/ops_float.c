@@ -76,7 +76,7 @@ UNARY(rsqrt_approx_f64, f64, f64,
 BINARY(div_approx_f32, f32, f32, f32, num_div_approx_f32(a, b, FLAGS))
 BINARY(div_full_f32, f32, f32, f32, num_div_full_f32(a, b, FLAGS))
 
-static enum step testp_f32(struct warp *warp, const struct uop *op)
+static enum sim_step testp_f32(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_f32 *in = source(warp, op->a);
     uint32_t bits = 0;
@@ -86,7 +86,7 @@ static enum step testp_f32(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step testp_f64(struct warp *warp, const struct uop *op)
+static enum sim_step testp_f64(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_f64 *in = source(warp, op->a);
     uint32_t bits = 0;
@@ -96,7 +96,7 @@ static enum step testp_f64(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_testp(const struct ptx_instr *instr, struct uop *op, bool wide)
+static bool choose_testp(const struct ptx_instr *instr, struct sim_uop *op, bool wide)
 {
     const struct ptx_form *form = instr->form;
     op->mode = (uint8_t)(ptx_form_has(form, PTX_MOD_FINITE)       ? NUM_CLASS_FINITE
@@ -109,7 +109,7 @@ static bool choose_testp(const struct ptx_instr *instr, struct uop *op, bool wid
     return true;
 }
 
-static bool choose_approximation(const struct ptx_instr *instr, struct uop *op, bool wide)
+static bool choose_approximation(const struct ptx_instr *instr, struct sim_uop *op, bool wide)
 {
     switch (ptx_op(instr)) {
     case PTX_OP_RCP: op->run = wide ? rcp_approx_f64 : rcp_approx_f32; return true;
@@ -125,7 +125,7 @@ static bool choose_approximation(const struct ptx_instr *instr, struct uop *op, 
     }
 }
 
-static void set_mode_and_flags(const struct ptx_form *form, struct uop *op)
+static void set_mode_and_flags(const struct ptx_form *form, struct sim_uop *op)
 {
     op->mode = (uint8_t)(form->round == PTX_MOD_RZ   ? NUM_RZ
                          : form->round == PTX_MOD_RM ? NUM_RM
@@ -144,8 +144,8 @@ static void set_mode_and_flags(const struct ptx_form *form, struct uop *op)
              : ftz ? name##_f32_ftz                    \
                    : name##_f32_any))
 
-bool choose_float_contracted(struct decoder *decoder, const struct ptx_instr *instr,
-                             const struct contraction *contraction, struct uop *op)
+bool sim_choose_float_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                 const struct sim_contraction *contraction, struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)instr->form->types[0];
     if (type != PTX_F32 && type != PTX_F64)
@@ -161,7 +161,8 @@ bool choose_float_contracted(struct decoder *decoder, const struct ptx_instr *in
     return true;
 }
 
-bool choose_float(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_float(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0];

@@ -93,8 +93,8 @@ static uint8_t flags_of(const struct ptx_form *form)
                      (ptx_form_has(form, PTX_MOD_XORSIGN) ? NUM_XORSIGN : 0));
 }
 
-bool choose_half_contracted(struct decoder *decoder, const struct ptx_instr *instr,
-                            const struct contraction *contraction, struct uop *op)
+bool sim_choose_half_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                const struct sim_contraction *contraction, struct sim_uop *op)
 {
     static sim_handler *const rows[] = ROW(contracted);
     int row = row_of((enum ptx_type)instr->form->types[0]);
@@ -109,7 +109,7 @@ bool choose_half_contracted(struct decoder *decoder, const struct ptx_instr *ins
     return true;
 }
 
-bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_half(struct sim_decoder *decoder, const struct ptx_instr *instr, struct sim_uop *op)
 {
     static sim_handler *const adds[] = ROW(add), *const subs[] = ROW(sub), *const muls[] = ROW(mul);
     static sim_handler *const mins[] = ROW(min), *const maxs[] = ROW(max), *const fmas[] = ROW(fma);
@@ -125,7 +125,7 @@ bool choose_half(struct decoder *decoder, const struct ptx_instr *instr, struct 
     if (instr->operand_count > 4 || (oob && ptx_op(instr) != PTX_OP_FMA))
         return false;
     if (form->round && form->round != PTX_MOD_RN)
-        decode_refuse(decoder, instr, "a rounding other than to nearest, of 16 bits");
+        sim_decode_refuse(decoder, instr, "a rounding other than to nearest, of 16 bits");
     switch (ptx_op(instr)) {
     case PTX_OP_ADD: op->run = adds[row]; break;
     case PTX_OP_SUB: op->run = subs[row]; break;

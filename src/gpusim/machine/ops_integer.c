@@ -143,7 +143,7 @@ TERNARY(fns, u32, u32, u32, s32, num_fns(a, b, c))
 TERNARY(dp4a, u32, u32, u32, u32, num_dp4a(a, op->mode & 1, b, op->mode & 2, c))
 TERNARY(dp2a, u32, u32, u32, u32, num_dp2a(a, op->mode & 1, b, op->mode & 2, op->mode & 4, c))
 
-static enum step lop3(struct warp *warp, const struct uop *op)
+static enum sim_step lop3(struct sim_warp *warp, const struct sim_uop *op)
 {
     lane_u32 *out = target(warp, op->d);
     const lane_u32 *in_a = source(warp, op->a), *in_b = source(warp, op->b);
@@ -155,7 +155,7 @@ static enum step lop3(struct warp *warp, const struct uop *op)
 // lop3.and and lop3.or: d | p, where p is whether d is not 0, combined with a predicate in op->e.
 enum { LOP3_AND = 1, LOP3_NOT = 2 }; // in op->flags
 
-static enum step lop3_predicate(struct warp *warp, const struct uop *op)
+static enum sim_step lop3_predicate(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_u32 *in_a = source(warp, op->a), *in_b = source(warp, op->b);
     const lane_u32 *in_c = source(warp, op->c);
@@ -173,21 +173,21 @@ static enum step lop3_predicate(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_lop3_predicate(struct decoder *decoder, const struct ptx_instr *instr,
-                                  struct uop *op)
+static bool choose_lop3_predicate(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                  struct sim_uop *op)
 {
     const struct ptx_operand *to = &instr->operands[0];
     bool negated;
     if (to->kind != PTX_OPERAND_PAIR || instr->operand_count != 6 ||
         instr->operands[4].kind != PTX_OPERAND_INT)
         return false;
-    op->d = decode_target(decoder, instr, &to->elements[0]);
-    op->offset = decode_target(decoder, instr, &to->elements[1]);
-    op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_B32);
-    op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_B32);
-    op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
+    op->d = sim_decode_target(decoder, instr, &to->elements[0]);
+    op->offset = sim_decode_target(decoder, instr, &to->elements[1]);
+    op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_B32);
+    op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_B32);
+    op->c = sim_decode_typed(decoder, instr, &instr->operands[3], PTX_B32);
     op->mode = (uint8_t)instr->operands[4].bits;
-    op->e = decode_predicate(decoder, instr, &instr->operands[5], &negated);
+    op->e = sim_decode_predicate(decoder, instr, &instr->operands[5], &negated);
     op->flags = (uint8_t)((ptx_form_has(instr->form, PTX_MOD_AND) ? LOP3_AND : 0) |
                           (negated ? LOP3_NOT : 0));
     op->run = lop3_predicate;
@@ -202,7 +202,8 @@ BINARY(max_u16x2, u32, u32, u32, num_max_u16x2(a, b))
 BINARY(min_s16x2, u32, u32, u32, num_min_s16x2(a, b, op->mode))
 BINARY(max_s16x2, u32, u32, u32, num_max_s16x2(a, b, op->mode))
 
-static bool choose_pairs(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_pairs(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)instr->form->types[0];
     bool is_signed = type == PTX_S16X2;
@@ -223,35 +224,35 @@ static bool choose_pairs(struct decoder *decoder, const struct ptx_instr *instr,
 
 enum { NOT_A = 1, NOT_B = 2 }; // in op->flags
 
-static uint32_t operand_a(const struct warp *warp, const struct uop *op)
+static uint32_t operand_a(const struct sim_warp *warp, const struct sim_uop *op)
 {
     return predicate(warp, op->a) ^ (op->flags & NOT_A ? UINT32_MAX : 0);
 }
 
-static uint32_t operand_b(const struct warp *warp, const struct uop *op)
+static uint32_t operand_b(const struct sim_warp *warp, const struct sim_uop *op)
 {
     return predicate(warp, op->b) ^ (op->flags & NOT_B ? UINT32_MAX : 0);
 }
 
-static enum step pred_and(struct warp *warp, const struct uop *op)
+static enum sim_step pred_and(struct sim_warp *warp, const struct sim_uop *op)
 {
     set_predicate(warp, op->d, operand_a(warp, op) & operand_b(warp, op));
     return STEP_NEXT;
 }
 
-static enum step pred_or(struct warp *warp, const struct uop *op)
+static enum sim_step pred_or(struct sim_warp *warp, const struct sim_uop *op)
 {
     set_predicate(warp, op->d, operand_a(warp, op) | operand_b(warp, op));
     return STEP_NEXT;
 }
 
-static enum step pred_xor(struct warp *warp, const struct uop *op)
+static enum sim_step pred_xor(struct sim_warp *warp, const struct sim_uop *op)
 {
     set_predicate(warp, op->d, operand_a(warp, op) ^ operand_b(warp, op));
     return STEP_NEXT;
 }
 
-static enum step pred_not(struct warp *warp, const struct uop *op)
+static enum sim_step pred_not(struct sim_warp *warp, const struct sim_uop *op)
 {
     set_predicate(warp, op->d, ~operand_a(warp, op));
     return STEP_NEXT;
@@ -262,7 +263,7 @@ static enum step pred_not(struct warp *warp, const struct uop *op)
 enum { CARRY_IN = 1, CARRY_OUT = 2, CARRY_HI = 4, CARRY_SUB = 8, CARRY_SIGNED = 16 };
 
 #define CARRY_CHAIN(name, type, product_hi, product_hi_s, add, sub)                          \
-    static enum step name(struct warp *warp, const struct uop *op)                           \
+    static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op)               \
     {                                                                                        \
         lane_##type *out = target(warp, op->d);                                              \
         const lane_##type *in_a = source(warp, op->a), *in_b = source(warp, op->b);          \
@@ -292,7 +293,8 @@ CARRY_CHAIN(carry_32, u32, num_mul_hi_u32(a, b), num_mul_hi_s32((int32_t)a, (int
 CARRY_CHAIN(carry_64, u64, num_mul_hi_u64(a, b), num_mul_hi_s64((int64_t)a, (int64_t)b),
             num_addc_u64, num_subc_u64)
 
-static bool choose_carry(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_carry(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         struct sim_uop *op)
 {
     enum ptx_op kind = ptx_op(instr);
     bool with_carry = kind == PTX_OP_ADDC || kind == PTX_OP_SUBC || kind == PTX_OP_MADC;
@@ -341,7 +343,8 @@ static bool choose_shape(const struct ptx_instr *instr, int type, sim_handler **
     return *run != NULL;
 }
 
-static bool choose_bits(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_bits(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     bool wide = ptx_type_info((enum ptx_type)form->types[0])->bits == 64;
@@ -400,19 +403,19 @@ static bool choose_bits(struct decoder *decoder, const struct ptx_instr *instr, 
     default: return false;
     }
     slot *const places[] = {&op->a, &op->b, &op->c, &op->e};
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     uint8_t sources = ptx_op(instr) == PTX_OP_LOP3 ? 4 : instr->operand_count;
     for (uint8_t i = 1; i < sources; i++) {
         // Positions, lengths and shift amounts are 32 bits beside 64-bit data.
         char cell = ptx_op_cell(ptx_op(instr), i).type;
         *places[i - 1] =
-            decode_typed(decoder, instr, &instr->operands[i], cell == 'u' ? PTX_U32 : type);
+            sim_decode_typed(decoder, instr, &instr->operands[i], cell == 'u' ? PTX_U32 : type);
     }
     return true;
 }
 
-static bool choose_predicate_logic(struct decoder *decoder, const struct ptx_instr *instr,
-                                   struct uop *op)
+static bool choose_predicate_logic(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                   struct sim_uop *op)
 {
     bool negated;
     switch (ptx_op(instr)) {
@@ -422,17 +425,18 @@ static bool choose_predicate_logic(struct decoder *decoder, const struct ptx_ins
     case PTX_OP_NOT: op->run = pred_not; break;
     default: return false;
     }
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->a = decode_predicate(decoder, instr, &instr->operands[1], &negated);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->a = sim_decode_predicate(decoder, instr, &instr->operands[1], &negated);
     op->flags = negated ? NOT_A : 0;
     if (instr->operand_count > 2) {
-        op->b = decode_predicate(decoder, instr, &instr->operands[2], &negated);
+        op->b = sim_decode_predicate(decoder, instr, &instr->operands[2], &negated);
         op->flags |= negated ? NOT_B : 0;
     }
     return true;
 }
 
-bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_integer(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     static sim_handler *const adds[] = SAME(add), *const subs[] = SAME(sub),
                               *const ands[] = SAME(and);
@@ -484,10 +488,11 @@ bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, stru
             return true;
         if (!choose_shape(instr, kind, &op->run))
             return false;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], type);
-        op->c = decode_typed(decoder, instr, &instr->operands[3],
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], type);
+        op->c =
+            sim_decode_typed(decoder, instr, &instr->operands[3],
                              ptx_form_has(form, PTX_MOD_WIDE) && kind >= INT_U32 ? PTX_U64 : type);
         return true;
     case PTX_OP_MUL24:
@@ -514,9 +519,9 @@ bool choose_integer(struct decoder *decoder, const struct ptx_instr *instr, stru
     case PTX_OP_SHL:
     case PTX_OP_SHR:
         op->run = ptx_op(instr) == PTX_OP_SHL ? shls[kind] : shrs[kind];
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
         return true;
     default: return choose_bits(decoder, instr, op);
     }

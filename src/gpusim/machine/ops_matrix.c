@@ -41,12 +41,12 @@ struct fragment {
     bool inner_is_row;      // else the inner index counts columns
 };
 
-struct shape {
+struct matrix_shape {
     uint16_t m, n, k;
 };
 
 struct product {
-    struct shape shape;
+    struct matrix_shape shape;
     struct fragment d, a, b, c;
     enum num_round round;
     uint16_t step; // of k that the hardware takes at once
@@ -81,14 +81,15 @@ static bool is_wide(const struct fragment *fragment)
 
 typedef uint64_t cells[MOST_SIDE][MOST_CELLS];
 
-static uint64_t read_register(const struct warp *warp, const struct fragment *fragment, unsigned at,
-                              unsigned lane)
+static uint64_t read_register(const struct sim_warp *warp, const struct fragment *fragment,
+                              unsigned at, unsigned lane)
 {
     const void *in = source(warp, fragment->slots[at]);
     return is_wide(fragment) ? ((const lane_u64 *)in)[lane] : ((const lane_u32 *)in)[lane];
 }
 
-static void gather_registers(const struct warp *warp, const struct fragment *fragment, cells out)
+static void gather_registers(const struct sim_warp *warp, const struct fragment *fragment,
+                             cells out)
 {
     for (unsigned cell = 0; cell < fragment->cell_count; cell++) {
         for (unsigned lane = 0; lane < LANES; lane++) {
@@ -99,7 +100,7 @@ static void gather_registers(const struct warp *warp, const struct fragment *fra
 }
 
 // C by elements instead of cells.
-static void gather_elements(const struct warp *warp, const struct fragment *fragment, cells out)
+static void gather_elements(const struct sim_warp *warp, const struct fragment *fragment, cells out)
 {
     for (unsigned cell = 0; cell < fragment->cell_count; cell++) {
         for (unsigned lane = 0; lane < LANES; lane++) {
@@ -117,7 +118,7 @@ static void gather_elements(const struct warp *warp, const struct fragment *frag
     }
 }
 
-static void write_register(struct warp *warp, const struct fragment *fragment, unsigned at,
+static void write_register(struct sim_warp *warp, const struct fragment *fragment, unsigned at,
                            unsigned lane, uint64_t value)
 {
     slot to = fragment->slots[at];
@@ -129,7 +130,7 @@ static void write_register(struct warp *warp, const struct fragment *fragment, u
         ((lane_u32 *)target(warp, to))[lane] = (uint32_t)value;
 }
 
-static void scatter_elements(struct warp *warp, const struct fragment *fragment, cells in)
+static void scatter_elements(struct sim_warp *warp, const struct fragment *fragment, cells in)
 {
     for (unsigned cell = 0; cell < fragment->cell_count; cell++) {
         for (unsigned lane = 0; lane < LANES; lane++) {
@@ -241,9 +242,9 @@ static uint64_t element(const struct product *product, const union terms *a, con
     }
 }
 
-static enum step multiply(struct warp *warp, const struct uop *op)
+static enum sim_step multiply(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
     const struct product *product = op->extra;
     unsigned m = product->shape.m, n = product->shape.n;
@@ -263,7 +264,7 @@ static enum step multiply(struct warp *warp, const struct uop *op)
         }
     }
     scatter_elements(warp, &product->d, c);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
 // --- Fragments in memory -------------------------------------------------------------------------
@@ -276,11 +277,12 @@ struct transfer {
     uint32_t piece_bytes; // read or written at once
 };
 
-static void start_transfer(const struct warp *warp, const struct uop *op, struct transfer *transfer)
+static void start_transfer(const struct sim_warp *warp, const struct sim_uop *op,
+                           struct transfer *transfer)
 {
     const struct memory_matrix *matrix = transfer->matrix = op->extra;
     unsigned span = matrix->fragment.span;
-    access_addresses(warp, op, transfer->base);
+    sim_access_addresses(warp, op, transfer->base);
     const lane_u32 *strides = source(warp, op->b);
     for (int i = 0; i < LANES; i++)
         transfer->stride[i] = strides[i];
@@ -289,8 +291,9 @@ static void start_transfer(const struct warp *warp, const struct uop *op, struct
     transfer->piece_bytes = transfer->bits * span / transfer->pieces / 8;
 }
 
-static bool reach_piece(struct warp *warp, const struct uop *op, const struct transfer *transfer,
-                        unsigned cell, unsigned piece, struct access *access)
+static bool reach_piece(struct sim_warp *warp, const struct sim_uop *op,
+                        const struct transfer *transfer, unsigned cell, unsigned piece,
+                        struct sim_access *access)
 {
     const struct fragment *fragment = &transfer->matrix->fragment;
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -301,13 +304,13 @@ static bool reach_piece(struct warp *warp, const struct uop *op, const struct tr
                                                        : inner * stride + place.outer;
         access->address[lane] = transfer->base[lane] + index * transfer->bits / 8;
     }
-    enum access_kind kind = ptx_op(op->instr) == PTX_OP_WMMA_LOAD ? ACCESS_LOAD : ACCESS_STORE;
-    return access_given(warp, op, transfer->piece_bytes, kind, access);
+    enum sim_access_kind kind = ptx_op(op->instr) == PTX_OP_WMMA_LOAD ? ACCESS_LOAD : ACCESS_STORE;
+    return sim_access_given(warp, op, transfer->piece_bytes, kind, access);
 }
 
-static enum step load_fragment(struct warp *warp, const struct uop *op)
+static enum sim_step load_fragment(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
     struct transfer transfer;
     start_transfer(warp, op, &transfer);
@@ -317,7 +320,7 @@ static enum step load_fragment(struct warp *warp, const struct uop *op)
     for (unsigned cell = 0; cell < fragment->cell_count; cell++) {
         unsigned char data[LANES][MOST_CELL_BYTES];
         for (unsigned piece = 0; piece < transfer.pieces; piece++) {
-            struct access access;
+            struct sim_access access;
             if (!reach_piece(warp, op, &transfer, cell, piece, &access))
                 return STEP_STOP;
             for (uint32_t left = warp->mask; left; left &= left - 1) {
@@ -337,12 +340,12 @@ static enum step load_fragment(struct warp *warp, const struct uop *op)
             }
         }
     }
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static enum step store_fragment(struct warp *warp, const struct uop *op)
+static enum sim_step store_fragment(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
     struct transfer transfer;
     start_transfer(warp, op, &transfer);
@@ -358,7 +361,7 @@ static enum step store_fragment(struct warp *warp, const struct uop *op)
             }
         }
         for (unsigned piece = 0; piece < transfer.pieces; piece++) {
-            struct access access;
+            struct sim_access access;
             if (!reach_piece(warp, op, &transfer, cell, piece, &access))
                 return STEP_STOP;
             for (uint32_t left = warp->mask; left; left &= left - 1) {
@@ -368,13 +371,13 @@ static enum step store_fragment(struct warp *warp, const struct uop *op)
             }
         }
     }
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
 // --- Choice --------------------------------------------------------------------------------------
 
 // .m16n8k16 and so on, from the spelling: the tables do not name every shape.
-static bool find_shape(const struct ptx_form *form, struct shape *shape)
+static bool find_shape(const struct ptx_form *form, struct matrix_shape *shape)
 {
     for (const char *at = strstr(form->text, ".m"); at; at = strstr(at + 1, ".m")) {
         unsigned numbers[3] = {0};
@@ -386,8 +389,8 @@ static bool find_shape(const struct ptx_form *form, struct shape *shape)
                 numbers[i] = numbers[i] * 10 + (unsigned)(*next - '0');
         }
         if (i == 3 && (*next == '.' || !*next)) {
-            *shape =
-                (struct shape){(uint16_t)numbers[0], (uint16_t)numbers[1], (uint16_t)numbers[2]};
+            *shape = (struct matrix_shape){(uint16_t)numbers[0], (uint16_t)numbers[1],
+                                           (uint16_t)numbers[2]};
             return true;
         }
     }
@@ -395,9 +398,10 @@ static bool find_shape(const struct ptx_form *form, struct shape *shape)
 }
 
 // role: 'a', 'b', 'c' or 'd'.
-static bool decode_fragment(struct decoder *decoder, const struct ptx_instr *instr,
-                            const struct ptx_operand *operand, char role, const struct shape *shape,
-                            enum ptx_type type, struct fragment *fragment)
+static bool decode_fragment(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            const struct ptx_operand *operand, char role,
+                            const struct matrix_shape *shape, enum ptx_type type,
+                            struct fragment *fragment)
 {
     bool result = role == 'c' || role == 'd';
     unsigned bits = ptx_type_info(type)->bits, registers;
@@ -417,13 +421,13 @@ static bool decode_fragment(struct decoder *decoder, const struct ptx_instr *ins
     fragment->pair = outer > 8 && (role != 'b' || shape->n == MOST_SIDE) ? 2 : 1;
     fragment->cell_count = (uint8_t)(fragment->outer_blocks * fragment->inner_blocks);
     fragment->cell_registers = result && bits > 16 ? 2 : 1;
-    fragment->slots = matrix_registers(
+    fragment->slots = sim_matrix_registers(
         decoder, instr, operand, ptx_op(instr) == PTX_OP_WMMA_LOAD || role == 'd', &registers);
     fragment->register_count = (uint8_t)registers;
     bool copies = type == PTX_F16 && !result && ptx_op(instr) != PTX_OP_MMA;
     unsigned wanted =
         copies ? WMMA_REGISTERS : (unsigned)fragment->cell_count * fragment->cell_registers;
-    return registers == wanted && matrix_fits(operand, decode_lane_bytes(type));
+    return registers == wanted && sim_matrix_fits(operand, sim_decode_lane_bytes(type));
 }
 
 static bool is_factor(enum ptx_type type)
@@ -464,12 +468,13 @@ static enum num_round rounding(const struct ptx_form *form)
                                        : NUM_RN;
 }
 
-static bool choose_product(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_product(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     bool is_wmma = ptx_op(instr) == PTX_OP_WMMA_MMA;
     struct product *product = base_new_array(decoder->arena, struct product, 1);
-    struct shape *shape = &product->shape;
+    struct matrix_shape *shape = &product->shape;
     enum ptx_type d = (enum ptx_type)form->types[0], a = PTX_F16, b = PTX_F16, c;
     // No sparse or scaled operands, nor packed ones of other GPUs.
     if (instr->operand_count != 4 || !find_shape(form, shape) || strstr(form->text, ".kind::") ||
@@ -506,12 +511,13 @@ static bool choose_product(struct decoder *decoder, const struct ptx_instr *inst
     return true;
 }
 
-static bool choose_transfer(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_transfer(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     bool is_load = ptx_op(instr) == PTX_OP_WMMA_LOAD, is_row = ptx_form_has(form, PTX_MOD_ROW);
     struct memory_matrix *matrix = base_new_array(decoder->arena, struct memory_matrix, 1);
-    struct shape shape;
+    struct matrix_shape shape;
     char role = !is_load                                       ? 'd'
                 : strncmp(form->text, "wmma.load.a.", 12) == 0 ? 'a'
                 : strncmp(form->text, "wmma.load.b.", 12) == 0 ? 'b'
@@ -529,30 +535,31 @@ static bool choose_transfer(struct decoder *decoder, const struct ptx_instr *ins
     matrix->inner_first = is_row != fragment->inner_is_row;
     if (!matrix->inner_first && ptx_type_info(type)->bits < 8)
         return false;
-    decode_address(decoder, instr, &instr->operands[is_load ? 1 : 0], op);
+    sim_decode_address(decoder, instr, &instr->operands[is_load ? 1 : 0], op);
     unsigned inner = factor ? shape.k : fragment->inner_is_row ? shape.m : shape.n;
     unsigned outer = fragment->inner_is_row ? shape.n : shape.m;
     op->b = instr->operand_count > 2
-                ? decode_typed(decoder, instr, &instr->operands[2], PTX_U32)
-                : decode_constant(decoder, matrix->inner_first ? inner : outer, NARROW);
+                ? sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32)
+                : sim_decode_constant(decoder, matrix->inner_first ? inner : outer, NARROW);
     op->extra = matrix;
     op->run = is_load ? load_fragment : store_fragment;
     return true;
 }
 
-bool choose_matrix(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_matrix(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     op->space = instr->form->space;
     switch (ptx_op(instr)) {
     case PTX_OP_MMA:
     case PTX_OP_WMMA_MMA:
-        return matrix_is_quads(instr->form) ? matrix_choose_quads(decoder, instr, op)
-                                            : choose_product(decoder, instr, op);
+        return sim_matrix_is_quads(instr->form) ? sim_matrix_choose_quads(decoder, instr, op)
+                                                : choose_product(decoder, instr, op);
     case PTX_OP_WMMA_LOAD:
     case PTX_OP_WMMA_STORE: return choose_transfer(decoder, instr, op);
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
-    case PTX_OP_MOVMATRIX: return matrix_choose_rows(decoder, instr, op);
+    case PTX_OP_MOVMATRIX: return sim_matrix_choose_rows(decoder, instr, op);
     default: return false;
     }
 }

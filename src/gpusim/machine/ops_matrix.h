@@ -7,17 +7,20 @@
 
 // The slots of the registers in { }, or of a single one, in the decoder's arena; refuses anything
 // else. Targets may be sinks.
-const slot *matrix_registers(struct decoder *decoder, const struct ptx_instr *instr,
-                             const struct ptx_operand *operand, bool is_target, unsigned *count);
+const slot *sim_matrix_registers(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                 const struct ptx_operand *operand, bool is_target,
+                                 unsigned *count);
 
 // Whether each of these registers holds so many bytes of a lane (NARROW or WIDE).
-bool matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes);
+bool sim_matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes);
 
-// choose_matrix for ldmatrix, stmatrix and movmatrix; op->space is set.
-bool matrix_choose_rows(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+// sim_choose_matrix for ldmatrix, stmatrix and movmatrix; op->space is set.
+bool sim_matrix_choose_rows(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            struct sim_uop *op);
 
-// mma of m8n8k4 with f16 factors, and choose_matrix for it.
-bool matrix_is_quads(const struct ptx_form *form);
-bool matrix_choose_quads(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op);
+// mma of m8n8k4 with f16 factors, and sim_choose_matrix for it.
+bool sim_matrix_is_quads(const struct ptx_form *form);
+bool sim_matrix_choose_quads(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                             struct sim_uop *op);
 
 #endif

@@ -24,7 +24,7 @@ struct quad_product {
 };
 
 // Where an element is: the `at`th of those that a lane holds.
-struct spot {
+struct quad_spot {
     unsigned lane, at;
 };
 
@@ -33,32 +33,33 @@ static unsigned lane_of(unsigned pair, unsigned in_quad, unsigned outer)
     return 4 * pair + in_quad + (outer < HALF_SIDE ? 0 : LANES / 2);
 }
 
-static struct spot factor_spot(unsigned pair, unsigned outer, unsigned inner, bool inner_held)
+static struct quad_spot factor_spot(unsigned pair, unsigned outer, unsigned inner, bool inner_held)
 {
     unsigned in_half = outer % HALF_SIDE;
-    return inner_held ? (struct spot){lane_of(pair, in_half, outer), inner}
-                      : (struct spot){lane_of(pair, inner, outer), in_half};
+    return inner_held ? (struct quad_spot){lane_of(pair, in_half, outer), inner}
+                      : (struct quad_spot){lane_of(pair, inner, outer), in_half};
 }
 
-static struct spot sum_spot(unsigned pair, unsigned row, unsigned column, bool is_f16)
+static struct quad_spot sum_spot(unsigned pair, unsigned row, unsigned column, bool is_f16)
 {
     if (is_f16)
-        return (struct spot){lane_of(pair, row % HALF_SIDE, row), column};
-    return (struct spot){lane_of(pair, (row & 1) | (column & 2), row), (row & 2) | (column & 5)};
+        return (struct quad_spot){lane_of(pair, row % HALF_SIDE, row), column};
+    return (struct quad_spot){lane_of(pair, (row & 1) | (column & 2), row),
+                              (row & 2) | (column & 5)};
 }
 
-static uint16_t half_at(const struct warp *warp, const slot *slots, struct spot spot)
+static uint16_t half_at(const struct sim_warp *warp, const slot *slots, struct quad_spot spot)
 {
     const lane_u32 *in = source(warp, slots[spot.at / 2]);
     return (uint16_t)(in[spot.lane] >> 16 * (spot.at % 2));
 }
 
-static void gather_factor(const struct warp *warp, const slot *slots, bool inner_held,
+static void gather_factor(const struct sim_warp *warp, const slot *slots, bool inner_held,
                           unsigned pair, float out[SIDE][DEPTH])
 {
     for (unsigned outer = 0; outer < SIDE; outer++) {
         for (unsigned inner = 0; inner < DEPTH; inner++) {
-            struct spot spot = factor_spot(pair, outer, inner, inner_held);
+            struct quad_spot spot = factor_spot(pair, outer, inner, inner_held);
             out[outer][inner] = num_f32_from_f16(half_at(warp, slots, spot));
         }
     }
@@ -75,9 +76,9 @@ static uint32_t element(const struct quad_product *product, const float *a, cons
 }
 
 // All operands are read before the first result is written: registers may be named twice.
-static enum step multiply_quads(struct warp *warp, const struct uop *op)
+static enum sim_step multiply_quads(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
     const struct quad_product *product = op->extra;
     uint32_t out[SIDE][LANES] = {{0}};
@@ -87,8 +88,8 @@ static enum step multiply_quads(struct warp *warp, const struct uop *op)
         gather_factor(warp, product->b, product->b_inner, pair, b);
         for (unsigned row = 0; row < SIDE; row++) {
             for (unsigned column = 0; column < SIDE; column++) {
-                struct spot from = sum_spot(pair, row, column, product->c_is_f16);
-                struct spot to = sum_spot(pair, row, column, product->d_is_f16);
+                struct quad_spot from = sum_spot(pair, row, column, product->c_is_f16);
+                struct quad_spot to = sum_spot(pair, row, column, product->d_is_f16);
                 uint32_t c = product->c_is_f16
                                  ? half_at(warp, product->c, from)
                                  : ((const lane_u32 *)source(warp, product->c[from.at]))[from.lane];
@@ -109,32 +110,33 @@ static enum step multiply_quads(struct warp *warp, const struct uop *op)
             to[lane] = out[i][lane];
         }
     }
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
 // --- Choice --------------------------------------------------------------------------------------
 
 // NULL: there are more or fewer registers than wanted, or not of 32 bits.
-static const slot *narrow_registers(struct decoder *decoder, const struct ptx_instr *instr,
+static const slot *narrow_registers(struct sim_decoder *decoder, const struct ptx_instr *instr,
                                     const struct ptx_operand *operand, bool is_target,
                                     unsigned wanted)
 {
     unsigned count;
-    const slot *slots = matrix_registers(decoder, instr, operand, is_target, &count);
-    return count == wanted && matrix_fits(operand, NARROW) ? slots : NULL;
+    const slot *slots = sim_matrix_registers(decoder, instr, operand, is_target, &count);
+    return count == wanted && sim_matrix_fits(operand, NARROW) ? slots : NULL;
 }
 
 // Layouts and types follow.
 static const char spelling[] = "mma.sync.aligned.m8n8k4.";
 enum { SPELLING_LENGTH = sizeof spelling - 1 };
 
-bool matrix_is_quads(const struct ptx_form *form)
+bool sim_matrix_is_quads(const struct ptx_form *form)
 {
     return strncmp(form->text, spelling, SPELLING_LENGTH) == 0 && form->type_count == 4 &&
            form->types[1] == PTX_F16 && form->types[2] == PTX_F16;
 }
 
-bool matrix_choose_quads(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_matrix_choose_quads(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                             struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     struct quad_product *product = base_new_array(decoder->arena, struct quad_product, 1);

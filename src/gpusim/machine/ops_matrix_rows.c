@@ -19,7 +19,7 @@ static uint16_t *half_of(rows matrix, unsigned first_row, unsigned lane, unsigne
     return flipped ? &matrix[first_row + inner][outer] : &matrix[first_row + outer][inner];
 }
 
-static void halves_to_register(struct warp *warp, slot to, rows in, unsigned first_row,
+static void halves_to_register(struct sim_warp *warp, slot to, rows in, unsigned first_row,
                                bool flipped)
 {
     if (to == NO_SLOT)
@@ -32,8 +32,8 @@ static void halves_to_register(struct warp *warp, slot to, rows in, unsigned fir
     }
 }
 
-static void halves_from_register(const struct warp *warp, slot from, rows out, unsigned first_row,
-                                 bool flipped)
+static void halves_from_register(const struct sim_warp *warp, slot from, rows out,
+                                 unsigned first_row, bool flipped)
 {
     const lane_u32 *in = source(warp, from);
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -43,22 +43,22 @@ static void halves_from_register(const struct warp *warp, slot from, rows out, u
 }
 
 // Only the lanes that give a row's address reach memory. False: the launch failed.
-static bool reach_rows(struct warp *warp, const struct uop *op, enum access_kind kind,
-                       struct access *access, uint32_t *lanes)
+static bool reach_rows(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
+                       struct sim_access *access, uint32_t *lanes)
 {
     uint32_t all = warp->mask;
     *lanes = all & (uint32_t)((UINT64_C(1) << 8 * op->count) - 1);
-    warp_set_mask(warp, *lanes);
-    bool good = !*lanes || access_lanes(warp, op, sizeof(uint16_t[8]), kind, access);
-    warp_set_mask(warp, all);
+    sim_warp_set_mask(warp, *lanes);
+    bool good = !*lanes || sim_access_lanes(warp, op, sizeof(uint16_t[8]), kind, access);
+    sim_warp_set_mask(warp, all);
     return good;
 }
 
-static enum step load_rows(struct warp *warp, const struct uop *op)
+static enum sim_step load_rows(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
-    struct access access;
+    struct sim_access access;
     uint32_t lanes;
     rows in = {{0}};
     if (!reach_rows(warp, op, ACCESS_LOAD, &access, &lanes))
@@ -69,14 +69,14 @@ static enum step load_rows(struct warp *warp, const struct uop *op)
     }
     for (unsigned i = 0; i < op->count; i++)
         halves_to_register(warp, op->list[i], in, 8 * i, op->mode);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static enum step store_rows(struct warp *warp, const struct uop *op)
+static enum sim_step store_rows(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
-    struct access access;
+    struct sim_access access;
     uint32_t lanes;
     rows out;
     for (unsigned i = 0; i < op->count; i++)
@@ -87,57 +87,58 @@ static enum step store_rows(struct warp *warp, const struct uop *op)
         int i = __builtin_ctz(left);
         memcpy(access.pointer[i], out[i], sizeof(out[i]));
     }
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static enum step transpose(struct warp *warp, const struct uop *op)
+static enum sim_step transpose(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, ALL_LANES))
+    if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
     rows matrix;
     halves_from_register(warp, op->a, matrix, 0, false);
     halves_to_register(warp, op->d, matrix, 0, true);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
 // --- Choice --------------------------------------------------------------------------------------
 
-const slot *matrix_registers(struct decoder *decoder, const struct ptx_instr *instr,
-                             const struct ptx_operand *operand, bool is_target, unsigned *count)
+const slot *sim_matrix_registers(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                 const struct ptx_operand *operand, bool is_target, unsigned *count)
 {
     bool vector = operand->kind == PTX_OPERAND_VECTOR;
     *count = vector ? operand->count : 1;
     slot *list = base_new_array(decoder->arena, slot, *count);
     for (unsigned i = 0; i < *count; i++) {
         const struct ptx_operand *item = vector ? &operand->elements[i] : operand;
-        list[i] =
-            is_target ? decode_target(decoder, instr, item) : decode_register(decoder, instr, item);
+        list[i] = is_target ? sim_decode_target(decoder, instr, item)
+                            : sim_decode_register(decoder, instr, item);
         if (item->kind == PTX_OPERAND_REG && (item->reg->type == PTX_PRED || item->reg->vec > 1))
-            decode_refuse(decoder, instr, "a fragment in registers of this kind");
+            sim_decode_refuse(decoder, instr, "a fragment in registers of this kind");
     }
     return list;
 }
 
-bool matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes)
+bool sim_matrix_fits(const struct ptx_operand *operand, unsigned lane_bytes)
 {
     bool vector = operand->kind == PTX_OPERAND_VECTOR;
     for (unsigned i = 0; i < (vector ? operand->count : 1); i++) {
         const struct ptx_operand *item = vector ? &operand->elements[i] : operand;
         if (item->kind == PTX_OPERAND_REG &&
-            decode_lane_bytes((enum ptx_type)item->reg->type) != lane_bytes)
+            sim_decode_lane_bytes((enum ptx_type)item->reg->type) != lane_bytes)
             return false;
     }
     return true;
 }
 
-bool matrix_choose_rows(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_matrix_choose_rows(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     if (ptx_op(instr) == PTX_OP_MOVMATRIX) {
         if (!ptx_form_has(form, PTX_MOD_TRANS) || form->types[0] != PTX_B16)
             return false;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_register(decoder, instr, &instr->operands[1]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_register(decoder, instr, &instr->operands[1]);
         op->run = transpose;
         return true;
     }
@@ -147,10 +148,11 @@ bool matrix_choose_rows(struct decoder *decoder, const struct ptx_instr *instr, 
                                                               : 1;
     if (!ptx_form_has(form, PTX_MOD_M8N8) || form->types[0] != PTX_B16)
         return false;
-    op->list = matrix_registers(decoder, instr, &instr->operands[is_load ? 0 : 1], is_load, &count);
+    op->list =
+        sim_matrix_registers(decoder, instr, &instr->operands[is_load ? 0 : 1], is_load, &count);
     if (count != wanted)
         return false;
-    decode_address(decoder, instr, &instr->operands[is_load ? 1 : 0], op);
+    sim_decode_address(decoder, instr, &instr->operands[is_load ? 1 : 0], op);
     op->count = (uint8_t)count;
     op->mode = ptx_form_has(form, PTX_MOD_TRANS);
     op->run = is_load ? load_rows : store_rows;

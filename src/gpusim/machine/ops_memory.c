@@ -33,7 +33,7 @@ static inline uint64_t read_value(const unsigned char *from, unsigned bytes, boo
     }
 }
 
-static void put_lane(struct warp *warp, slot to, int lane, uint64_t value, uint8_t mode)
+static void put_lane(struct sim_warp *warp, slot to, int lane, uint64_t value, uint8_t mode)
 {
     if (to == NO_SLOT)
         return;
@@ -43,10 +43,10 @@ static void put_lane(struct warp *warp, slot to, int lane, uint64_t value, uint8
         ((lane_u32 *)target(warp, to))[lane] = mode & CUT16 ? (uint16_t)value : (uint32_t)value;
 }
 
-static enum step load(struct warp *warp, const struct uop *op)
+static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access))
         return STEP_STOP;
     for (unsigned k = 0; k < op->count; k++) {
         slot to = op->count > 1 ? op->list[k] : op->d;
@@ -62,57 +62,57 @@ static enum step load(struct warp *warp, const struct uop *op)
 }
 
 // The most frequent shapes: one register of 32 or 64 bits.
-#define LOAD(bits, bytes)                                                            \
-    static enum step load_##bits(struct warp *warp, const struct uop *op)            \
-    {                                                                                \
-        struct access access;                                                        \
-        lane_u##bits *out = target(warp, op->d);                                     \
-        switch (access_reach_##bytes(warp, op, ACCESS_LOAD, &access)) {              \
-        case REACH_NOTHING: return STEP_STOP;                                        \
-        case REACH_ROW: memcpy(out, access.pointer[0], sizeof(*out) * LANES); break; \
-        case REACH_ONE: {                                                            \
-            lane_u##bits value = *(const lane_u##bits *)access.pointer[0];           \
-            for (int i = 0; i < LANES; i++)                                          \
-                out[i] = value;                                                      \
-            break;                                                                   \
-        }                                                                            \
-        default:                                                                     \
-            for (uint32_t left = warp->mask; left; left &= left - 1) {               \
-                int i = __builtin_ctz(left);                                         \
-                out[i] = *(const lane_u##bits *)access.pointer[i];                   \
-            }                                                                        \
-        }                                                                            \
-        return STEP_NEXT;                                                            \
+#define LOAD(bits, bytes)                                                             \
+    static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                                 \
+        struct sim_access access;                                                     \
+        lane_u##bits *out = target(warp, op->d);                                      \
+        switch (sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access)) {           \
+        case REACH_NOTHING: return STEP_STOP;                                         \
+        case REACH_ROW: memcpy(out, access.pointer[0], sizeof(*out) * LANES); break;  \
+        case REACH_ONE: {                                                             \
+            lane_u##bits value = *(const lane_u##bits *)access.pointer[0];            \
+            for (int i = 0; i < LANES; i++)                                           \
+                out[i] = value;                                                       \
+            break;                                                                    \
+        }                                                                             \
+        default:                                                                      \
+            for (uint32_t left = warp->mask; left; left &= left - 1) {                \
+                int i = __builtin_ctz(left);                                          \
+                out[i] = *(const lane_u##bits *)access.pointer[i];                    \
+            }                                                                         \
+        }                                                                             \
+        return STEP_NEXT;                                                             \
     }
 LOAD(32, 4)
 LOAD(64, 8)
 
 // Vectors of such.
-#define LOAD_VECTOR(bits)                                                                   \
-    static enum step load_vector_##bits(struct warp *warp, const struct uop *op)            \
-    {                                                                                       \
-        struct access access;                                                               \
-        if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access)) \
-            return STEP_STOP;                                                               \
-        for (unsigned k = 0; k < op->count; k++) {                                          \
-            lane_u##bits *out = op->list[k] == NO_SLOT ? NULL : target(warp, op->list[k]);  \
-            for (uint32_t left = out ? warp->mask : 0; left; left &= left - 1) {            \
-                int i = __builtin_ctz(left);                                                \
-                out[i] = ((const lane_u##bits *)access.pointer[i])[k];                      \
-            }                                                                               \
-        }                                                                                   \
-        return STEP_NEXT;                                                                   \
+#define LOAD_VECTOR(bits)                                                                       \
+    static enum sim_step load_vector_##bits(struct sim_warp *warp, const struct sim_uop *op)    \
+    {                                                                                           \
+        struct sim_access access;                                                               \
+        if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access)) \
+            return STEP_STOP;                                                                   \
+        for (unsigned k = 0; k < op->count; k++) {                                              \
+            lane_u##bits *out = op->list[k] == NO_SLOT ? NULL : target(warp, op->list[k]);      \
+            for (uint32_t left = out ? warp->mask : 0; left; left &= left - 1) {                \
+                int i = __builtin_ctz(left);                                                    \
+                out[i] = ((const lane_u##bits *)access.pointer[i])[k];                          \
+            }                                                                                   \
+        }                                                                                       \
+        return STEP_NEXT;                                                                       \
     }
 LOAD_VECTOR(32)
 LOAD_VECTOR(64)
 
 // Of lanes that store to one place, the last one wins.
 #define STORE(bits, bytes)                                                             \
-    static enum step store_##bits(struct warp *warp, const struct uop *op)             \
+    static enum sim_step store_##bits(struct sim_warp *warp, const struct sim_uop *op) \
     {                                                                                  \
-        struct access access;                                                          \
+        struct sim_access access;                                                      \
         const lane_u##bits *from = source(warp, op->b);                                \
-        switch (access_reach_##bytes(warp, op, ACCESS_STORE, &access)) {               \
+        switch (sim_access_reach_##bytes(warp, op, ACCESS_STORE, &access)) {           \
         case REACH_NOTHING: return STEP_STOP;                                          \
         case REACH_ROW: memcpy(access.pointer[0], from, sizeof(*from) * LANES); break; \
         case REACH_ONE: *(lane_u##bits *)access.pointer[0] = from[LANES - 1]; break;   \
@@ -127,10 +127,10 @@ LOAD_VECTOR(64)
 STORE(32, 4)
 STORE(64, 8)
 
-static enum step store(struct warp *warp, const struct uop *op)
+static enum sim_step store(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_STORE, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_STORE, &access))
         return STEP_STOP;
     for (unsigned k = 0; k < op->count; k++) {
         slot from = op->count > 1 ? op->list[k] : op->b;
@@ -154,7 +154,7 @@ static enum step store(struct warp *warp, const struct uop *op)
 
 // --- Order ---------------------------------------------------------------------------------------
 
-static enum step fence(struct warp *warp, const struct uop *op)
+static enum sim_step fence(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)warp;
     (void)op;
@@ -162,14 +162,14 @@ static enum step fence(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step load_acquire(struct warp *warp, const struct uop *op)
+static enum sim_step load_acquire(struct sim_warp *warp, const struct sim_uop *op)
 {
-    enum step step = load(warp, op);
+    enum sim_step step = load(warp, op);
     atomic_thread_fence(memory_order_acquire);
     return step;
 }
 
-static enum step store_release(struct warp *warp, const struct uop *op)
+static enum sim_step store_release(struct sim_warp *warp, const struct sim_uop *op)
 {
     atomic_thread_fence(memory_order_release);
     return store(warp, op);
@@ -178,7 +178,7 @@ static enum step store_release(struct warp *warp, const struct uop *op)
 // --- Parameters ----------------------------------------------------------------------------------
 
 // A kernel's: the same for all lanes.
-static enum step load_kernel_param(struct warp *warp, const struct uop *op)
+static enum sim_step load_kernel_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     const unsigned char *from = warp->block->launch->params + op->offset;
     for (unsigned k = 0; k < op->count; k++) {
@@ -198,9 +198,9 @@ static enum step load_kernel_param(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step load_frame_param(struct warp *warp, const struct uop *op)
+static enum sim_step load_frame_param(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct frame *frame = warp->path->frame;
+    const struct sim_frame *frame = warp->path->frame;
     for (unsigned k = 0; k < op->count; k++) {
         slot to = op->count > 1 ? op->list[k] : op->d;
         for (int i = 0; i < LANES; i++) {
@@ -213,9 +213,9 @@ static enum step load_frame_param(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step store_frame_param(struct warp *warp, const struct uop *op)
+static enum sim_step store_frame_param(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct frame *frame = warp->path->frame;
+    const struct sim_frame *frame = warp->path->frame;
     for (unsigned k = 0; k < op->count; k++) {
         slot from = op->count > 1 ? op->list[k] : op->b;
         const unsigned char *lanes = source(warp, from);
@@ -232,29 +232,29 @@ static enum step store_frame_param(struct warp *warp, const struct uop *op)
 
 // --- Asynchronous copies -------------------------------------------------------------------------
 
-static enum step copy_async(struct warp *warp, const struct uop *op)
+static enum sim_step copy_async(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access to, from;
-    struct uop source_op = *op;
+    struct sim_access to, from;
+    struct sim_uop source_op = *op;
     source_op.a = op->b;
     source_op.offset = (int64_t)(intptr_t)op->extra;
     source_op.space = PTX_SPACE_GLOBAL;
     source_op.flags = op->mode;
     const lane_u32 *sizes = op->c == NO_SLOT ? NULL : source(warp, op->c);
-    if (!access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
+    if (!sim_access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
         return STEP_STOP;
     // What is not read is filled with zeros; lanes that read nothing may have any address.
     uint32_t all = warp->mask, reading = all, bytes[LANES];
     if (op->e != NO_SLOT) // a predicate that says to ignore the source
         reading &= ~predicate(warp, op->e);
-    access_addresses(warp, &source_op, from.address);
+    sim_access_addresses(warp, &source_op, from.address);
     for (int i = 0; i < LANES; i++) {
         bytes[i] = !(reading >> i & 1) ? 0 : sizes && sizes[i] < op->bytes ? sizes[i] : op->bytes;
-        // cppcheck-suppress uninitvar // access_addresses fills them all
+        // cppcheck-suppress uninitvar // sim_access_addresses fills them all
         if (bytes[i] && from.address[i] % op->bytes)
-            return warp_fault(warp, op, SIM_FAULT_MISALIGNED, i,
-                              "address 0x%llx is not a multiple of %u",
-                              (unsigned long long)from.address[i], op->bytes);
+            return sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, i,
+                                  "address 0x%llx is not a multiple of %u",
+                                  (unsigned long long)from.address[i], op->bytes);
         if (!bytes[i])
             reading &= ~(1u << i);
     }
@@ -264,10 +264,10 @@ static enum step copy_async(struct warp *warp, const struct uop *op)
         same = 0;
         for (int i = 0; i < LANES; i++)
             same |= (uint32_t)(left >> i & 1 && bytes[i] == size) << i;
-        warp_set_mask(warp, same);
-        good = access_given(warp, &source_op, size, ACCESS_LOAD, &from);
+        sim_warp_set_mask(warp, same);
+        good = sim_access_given(warp, &source_op, size, ACCESS_LOAD, &from);
     }
-    warp_set_mask(warp, all);
+    sim_warp_set_mask(warp, all);
     if (!good)
         return STEP_STOP;
     for (int i = 0; i < LANES; i++) {
@@ -280,7 +280,7 @@ static enum step copy_async(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step nothing(struct warp *warp, const struct uop *op)
+static enum sim_step nothing(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)warp;
     (void)op;
@@ -289,8 +289,8 @@ static enum step nothing(struct warp *warp, const struct uop *op)
 
 // --- Choice --------------------------------------------------------------------------------------
 
-static void fill_data(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
-                      const struct ptx_operand *data, bool is_load)
+static void fill_data(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      struct sim_uop *op, const struct ptx_operand *data, bool is_load)
 {
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
@@ -298,27 +298,27 @@ static void fill_data(struct decoder *decoder, const struct ptx_instr *instr, st
     op->bytes = (uint8_t)ptx_type_bytes(type);
     op->count = form->vec;
     if (info->bits > 64)
-        decode_refuse(decoder, instr, "an access of 128-bit registers");
+        sim_decode_refuse(decoder, instr, "an access of 128-bit registers");
     if (info->kind == PTX_CLASS_SIGNED)
         op->mode |= SIGNED;
     const struct ptx_operand *first = data->kind == PTX_OPERAND_VECTOR ? &data->elements[0] : data;
     if (data->kind == PTX_OPERAND_VECTOR && data->count != form->vec)
-        decode_refuse(decoder, instr, "a vector of another length");
+        sim_decode_refuse(decoder, instr, "a vector of another length");
     slot *list = base_new_array(decoder->arena, slot, op->count);
-    unsigned width = decode_lane_bytes(type);
+    unsigned width = sim_decode_lane_bytes(type);
     for (unsigned k = 0; k < op->count; k++) {
         const struct ptx_operand *element =
             data->kind == PTX_OPERAND_VECTOR ? &data->elements[k] : first;
         if (element->kind == PTX_OPERAND_REG) {
-            width = decode_lane_bytes((enum ptx_type)element->reg->type);
+            width = sim_decode_lane_bytes((enum ptx_type)element->reg->type);
             if (ptx_type_info((enum ptx_type)element->reg->type)->bits == 16)
                 op->mode |= CUT16;
         }
         if (data->kind == PTX_OPERAND_REG && data->reg->vec > 1)
-            list[k] = decode_register(decoder, instr, data) + k * LANES * width;
+            list[k] = sim_decode_register(decoder, instr, data) + k * LANES * width;
         else
-            list[k] = is_load ? decode_target(decoder, instr, element)
-                              : decode_typed(decoder, instr, element, type);
+            list[k] = is_load ? sim_decode_target(decoder, instr, element)
+                              : sim_decode_typed(decoder, instr, element, type);
     }
     if (width == WIDE)
         op->mode |= TO_WIDE;
@@ -326,21 +326,22 @@ static void fill_data(struct decoder *decoder, const struct ptx_instr *instr, st
     *(is_load ? &op->d : &op->b) = list[0];
 }
 
-static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_load(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
-    decode_address(decoder, instr, &instr->operands[1], op);
+    sim_decode_address(decoder, instr, &instr->operands[1], op);
     fill_data(decoder, instr, op, &instr->operands[0], true);
     if (op->space == PTX_SPACE_PARAM) {
         if (!(op->flags & ADDRESS_PARAM)) {
             // An address in a register is a generic one: see ops_stack.c.
             if (!(op->flags & ADDRESS_WIDE))
-                decode_refuse(decoder, instr, "a parameter at an address in a 32-bit register");
+                sim_decode_refuse(decoder, instr, "a parameter at an address in a 32-bit register");
             op->space = 0;
             op->run = load;
             return true;
         }
-        op->run = decode_kernel_param(decoder, &instr->operands[1]) ? load_kernel_param
-                                                                    : load_frame_param;
+        op->run = sim_decode_kernel_param(decoder, &instr->operands[1]) ? load_kernel_param
+                                                                        : load_frame_param;
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;
@@ -355,7 +356,7 @@ static bool choose_load(struct decoder *decoder, const struct ptx_instr *instr, 
     return true;
 }
 
-static sim_handler *choose_store(const struct ptx_instr *instr, const struct uop *op)
+static sim_handler *choose_store(const struct ptx_instr *instr, const struct sim_uop *op)
 {
     bool wide = op->mode & TO_WIDE;
     if (instr->form->sem == PTX_MOD_RELEASE)
@@ -367,34 +368,36 @@ static sim_handler *choose_store(const struct ptx_instr *instr, const struct uop
 }
 
 // The fourth operand of cp.async: how many bytes to read, or a predicate that says to read none.
-static void decode_size(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static void decode_size(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_operand *operand = &instr->operands[3];
     if (operand->kind == PTX_OPERAND_REG && operand->reg->type == PTX_PRED)
-        op->e = decode_register(decoder, instr, operand);
+        op->e = sim_decode_register(decoder, instr, operand);
     else
-        op->c = decode_typed(decoder, instr, operand, PTX_U32);
+        op->c = sim_decode_typed(decoder, instr, operand, PTX_U32);
 }
 
-bool choose_memory(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_memory(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     op->space = instr->form->space;
     switch (ptx_op(instr)) {
     case PTX_OP_LD:
     case PTX_OP_LDU: return choose_load(decoder, instr, op);
     case PTX_OP_ST:
-        decode_address(decoder, instr, &instr->operands[0], op);
+        sim_decode_address(decoder, instr, &instr->operands[0], op);
         fill_data(decoder, instr, op, &instr->operands[1], false);
         if (op->space == PTX_SPACE_PARAM && !(op->flags & ADDRESS_PARAM))
-            decode_refuse(decoder, instr, "a parameter at an address in a register");
-        if (decode_kernel_param(decoder, &instr->operands[0]))
-            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
+            sim_decode_refuse(decoder, instr, "a parameter at an address in a register");
+        if (sim_decode_kernel_param(decoder, &instr->operands[0]))
+            sim_decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
         op->run = op->space == PTX_SPACE_PARAM ? store_frame_param : choose_store(instr, op);
         return true;
     case PTX_OP_CP_ASYNC: {
-        struct uop from = *op;
-        decode_address(decoder, instr, &instr->operands[1], &from);
-        decode_address(decoder, instr, &instr->operands[0], op);
+        struct sim_uop from = *op;
+        sim_decode_address(decoder, instr, &instr->operands[1], &from);
+        sim_decode_address(decoder, instr, &instr->operands[0], op);
         op->b = from.a;
         op->extra = (const void *)(intptr_t)from.offset;
         op->mode = from.flags;

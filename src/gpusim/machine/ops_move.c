@@ -9,20 +9,20 @@
 UNARY(move_32, u32, u32, a)
 UNARY(move_64, u64, u64, a)
 
-static enum step move_predicate(struct warp *warp, const struct uop *op)
+static enum sim_step move_predicate(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint32_t bits = predicate(warp, op->a);
     set_predicate(warp, op->d, op->mode ? ~bits : bits);
     return STEP_NEXT;
 }
 
-static void spread_32(struct warp *warp, slot to, uint32_t value)
+static void spread_32(struct sim_warp *warp, slot to, uint32_t value)
 {
     lane_u32 *out = target(warp, to);
     OVER_LANES(lane_u32, out, (void)0, value);
 }
 
-static void spread(struct warp *warp, const struct uop *op, uint64_t value)
+static void spread(struct sim_warp *warp, const struct sim_uop *op, uint64_t value)
 {
     if (op->bytes == WIDE) {
         lane_u64 *out = target(warp, op->d);
@@ -33,7 +33,7 @@ static void spread(struct warp *warp, const struct uop *op, uint64_t value)
 }
 
 // The address of a .local variable: relative to the frame.
-static enum step move_local(struct warp *warp, const struct uop *op)
+static enum sim_step move_local(struct sim_warp *warp, const struct sim_uop *op)
 {
     spread(warp, op, (uint64_t)op->offset + warp->path->frame->local_offset);
     return STEP_NEXT;
@@ -48,7 +48,7 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static enum step move_tid(struct warp *warp, const struct uop *op)
+static enum sim_step move_tid(struct sim_warp *warp, const struct sim_uop *op)
 {
     lane_u32 *out = target(warp, op->d);
     const uint32_t *tid = warp->tid[op->mode];
@@ -56,7 +56,7 @@ static enum step move_tid(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step move_lane(struct warp *warp, const struct uop *op)
+static enum sim_step move_lane(struct sim_warp *warp, const struct sim_uop *op)
 {
     lane_u32 *out = target(warp, op->d);
     switch ((enum ptx_sreg)op->mode) {
@@ -71,10 +71,10 @@ static enum step move_lane(struct warp *warp, const struct uop *op)
 }
 
 // What is the same for all lanes.
-static enum step move_uniform(struct warp *warp, const struct uop *op)
+static enum sim_step move_uniform(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct block *block = warp->block;
-    const struct launch *launch = block->launch;
+    const struct sim_block *block = warp->block;
+    const struct sim_run *launch = block->launch;
     uint64_t value = 0;
     switch ((enum ptx_sreg)op->mode) {
     case PTX_SREG_ID_NTID: value = launch->request->block[op->count]; break;
@@ -110,7 +110,7 @@ static enum step move_uniform(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-bool decode_special(const struct ptx_operand *operand, struct uop *op)
+bool sim_decode_special(const struct ptx_operand *operand, struct sim_uop *op)
 {
     unsigned component = operand->select == PTX_MOD_Y   ? 1
                          : operand->select == PTX_MOD_Z ? 2
@@ -155,7 +155,7 @@ bool decode_special(const struct ptx_operand *operand, struct uop *op)
 
 // --- Packing -------------------------------------------------------------------------------------
 
-static enum step unpack(struct warp *warp, const struct uop *op)
+static enum sim_step unpack(struct sim_warp *warp, const struct sim_uop *op)
 {
     unsigned part = op->bytes * 8u;
     for (unsigned k = 0; k < op->count; k++) {
@@ -173,7 +173,7 @@ static enum step unpack(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step pack(struct warp *warp, const struct uop *op)
+static enum sim_step pack(struct sim_warp *warp, const struct sim_uop *op)
 {
     unsigned part = op->bytes * 8u;
     uint64_t keep = part == 32 ? UINT32_MAX : (1u << part) - 1;
@@ -191,7 +191,8 @@ static enum step pack(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_packing(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_packing(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           struct sim_uop *op)
 {
     bool unpacks = instr->operands[0].kind == PTX_OPERAND_VECTOR;
     const struct ptx_operand *vector = &instr->operands[unpacks ? 0 : 1];
@@ -206,14 +207,14 @@ static bool choose_packing(struct decoder *decoder, const struct ptx_instr *inst
         return false;
     slot *list = base_new_array(decoder->arena, slot, vector->count);
     for (uint16_t k = 0; k < vector->count; k++)
-        list[k] = unpacks ? decode_target(decoder, instr, &vector->elements[k])
-                          : decode_typed(decoder, instr, &vector->elements[k], PTX_B32);
+        list[k] = unpacks ? sim_decode_target(decoder, instr, &vector->elements[k])
+                          : sim_decode_typed(decoder, instr, &vector->elements[k], PTX_B32);
     op->list = list;
     if (unpacks)
-        op->a =
-            decode_typed(decoder, instr, &instr->operands[1], (enum ptx_type)instr->form->types[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1],
+                                 (enum ptx_type)instr->form->types[0]);
     else
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     op->run = unpacks ? unpack : pack;
     return true;
 }
@@ -221,9 +222,9 @@ static bool choose_packing(struct decoder *decoder, const struct ptx_instr *inst
 // --- Address spaces ------------------------------------------------------------------------------
 
 // Generic addresses are host pointers; shared and local ones count from the space's start.
-static enum step convert_address(struct warp *warp, const struct uop *op)
+static enum sim_step convert_address(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct launch *launch = warp->block->launch;
+    const struct sim_run *launch = warp->block->launch;
     for (int i = 0; i < LANES; i++) {
         if (!(warp->mask >> i & 1))
             continue;
@@ -242,10 +243,10 @@ static enum step convert_address(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step is_space(struct warp *warp, const struct uop *op)
+static enum sim_step is_space(struct sim_warp *warp, const struct sim_uop *op)
 {
     const lane_u64 *in = source(warp, op->a);
-    const struct block *block = warp->block;
+    const struct sim_block *block = warp->block;
     uint32_t bits = 0;
     for (int i = 0; i < LANES; i++) {
         bool shared = in[i] - (uint64_t)(uintptr_t)block->shared < block->shared_bytes;
@@ -265,41 +266,42 @@ static enum step is_space(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_mov(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_mov(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)instr->form->types[0];
     const struct ptx_operand *from = &instr->operands[1];
     if (instr->operands[0].kind == PTX_OPERAND_VECTOR || from->kind == PTX_OPERAND_VECTOR)
         return choose_packing(decoder, instr, op);
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->bytes = (uint8_t)decode_lane_bytes((enum ptx_type)instr->operands[0].reg->type);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->bytes = (uint8_t)sim_decode_lane_bytes((enum ptx_type)instr->operands[0].reg->type);
     if (type == PTX_PRED) {
         bool negated;
-        op->a = decode_predicate(decoder, instr, from, &negated);
+        op->a = sim_decode_predicate(decoder, instr, from, &negated);
         op->mode = negated;
         op->run = move_predicate;
         return true;
     }
     if (from->kind == PTX_OPERAND_SREG)
-        return decode_special(from, op);
+        return sim_decode_special(from, op);
     if (from->kind == PTX_OPERAND_VAR &&
         (from->var->space == PTX_SPACE_LOCAL || from->var->space == PTX_SPACE_PARAM)) {
         uint64_t value;
-        decode_variable(decoder, instr, from->var, &value);
+        sim_decode_variable(decoder, instr, from->var, &value);
         if (from->var->space == PTX_SPACE_PARAM)
-            decode_refuse(decoder, instr, "the address of a parameter");
-        op->offset = (int64_t)value + decode_var_offset(from);
+            sim_decode_refuse(decoder, instr, "the address of a parameter");
+        op->offset = (int64_t)value + sim_decode_var_offset(from);
         op->run = move_local;
         return true;
     }
     if (op->bytes > WIDE)
         return false;
-    op->a = decode_typed(decoder, instr, from, type);
+    op->a = sim_decode_typed(decoder, instr, from, type);
     op->run = op->bytes == WIDE ? move_64 : move_32;
     return true;
 }
 
-bool choose_move(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_move(struct sim_decoder *decoder, const struct ptx_instr *instr, struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     op->space = form->space;
@@ -309,22 +311,23 @@ bool choose_move(struct decoder *decoder, const struct ptx_instr *instr, struct 
         op->flags =
             (uint8_t)(ptx_type_info((enum ptx_type)form->types[0])->bits == 64 ? WIDE : NARROW);
         op->mode = ptx_form_has(form, PTX_MOD_TO);
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
         if (instr->operands[1].kind == PTX_OPERAND_VAR &&
             (instr->operands[1].var->space == PTX_SPACE_LOCAL ||
              instr->operands[1].var->space == PTX_SPACE_PARAM))
-            decode_refuse(decoder, instr,
-                          "the generic address of a local variable or parameter by name");
-        op->a = decode_typed(decoder, instr, &instr->operands[1], (enum ptx_type)form->types[0]);
+            sim_decode_refuse(decoder, instr,
+                              "the generic address of a local variable or parameter by name");
+        op->a =
+            sim_decode_typed(decoder, instr, &instr->operands[1], (enum ptx_type)form->types[0]);
         if (form->space == PTX_SPACE_PARAM)
-            decode_refuse(decoder, instr, "the generic address of a parameter");
+            sim_decode_refuse(decoder, instr, "the generic address of a parameter");
         op->run = form->space == PTX_SPACE_GLOBAL || form->space == PTX_SPACE_CONST
                       ? (op->flags == WIDE ? move_64 : move_32)
                       : convert_address;
         return true;
     case PTX_OP_ISSPACEP:
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_U64);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_U64);
         op->run = is_space;
         return true;
     default: return false;

@@ -4,7 +4,7 @@
 // pointer, the same in .param and in generic space.
 #include "ops.h"
 
-static void put(struct warp *warp, const struct uop *op, int lane, uint64_t value)
+static void put(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t value)
 {
     if (op->bytes == WIDE)
         ((lane_u64 *)target(warp, op->d))[lane] = value;
@@ -12,7 +12,7 @@ static void put(struct warp *warp, const struct uop *op, int lane, uint64_t valu
         ((lane_u32 *)target(warp, op->d))[lane] = (uint32_t)value;
 }
 
-static uint64_t get(const struct warp *warp, const struct uop *op, int lane)
+static uint64_t get(const struct sim_warp *warp, const struct sim_uop *op, int lane)
 {
     return op->bytes == WIDE ? ((const lane_u64 *)source(warp, op->a))[lane]
                              : ((const lane_u32 *)source(warp, op->a))[lane];
@@ -21,12 +21,12 @@ static uint64_t get(const struct warp *warp, const struct uop *op, int lane)
 // --- The stack -----------------------------------------------------------------------------------
 
 // Where the lane's free part of the stack begins, as an address in .local space.
-static uint64_t top(const struct frame *frame, int lane)
+static uint64_t top(const struct sim_frame *frame, int lane)
 {
     return (uint64_t)frame->local_offset + frame->code->local_bytes + frame->allocated[lane];
 }
 
-static enum step save(struct warp *warp, const struct uop *op)
+static enum sim_step save(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -35,24 +35,24 @@ static enum step save(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step restore(struct warp *warp, const struct uop *op)
+static enum sim_step restore(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct frame *frame = warp->path->frame;
+    struct sim_frame *frame = warp->path->frame;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint64_t to = get(warp, op, i), bottom = top(frame, i) - frame->allocated[i];
         if (to < bottom || to > top(frame, i))
-            return warp_fault(warp, op, SIM_FAULT_STACK, i,
-                              "0x%llx is not what stacksave gave in this function",
-                              (unsigned long long)to);
+            return sim_warp_fault(warp, op, SIM_FAULT_STACK, i,
+                                  "0x%llx is not what stacksave gave in this function",
+                                  (unsigned long long)to);
         frame->allocated[i] = (uint32_t)(to - bottom);
     }
     return STEP_NEXT;
 }
 
-static enum step allocate(struct warp *warp, const struct uop *op)
+static enum sim_step allocate(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct frame *frame = warp->path->frame;
+    struct sim_frame *frame = warp->path->frame;
     uint32_t stack = warp->block->launch->local_bytes;
     uint64_t align = (uint64_t)op->offset;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
@@ -60,38 +60,38 @@ static enum step allocate(struct warp *warp, const struct uop *op)
         uint64_t bytes = get(warp, op, i), from = top(frame, i);
         uint64_t at = (from + align - 1) / align * align;
         if (at > stack || stack - at < bytes)
-            return warp_fault(warp, op, SIM_FAULT_STACK, i,
-                              "the stack of %u bytes is used up by alloca of %llu", stack,
-                              (unsigned long long)bytes);
+            return sim_warp_fault(warp, op, SIM_FAULT_STACK, i,
+                                  "the stack of %u bytes is used up by alloca of %llu", stack,
+                                  (unsigned long long)bytes);
         frame->allocated[i] += (uint32_t)(at + bytes - from);
         put(warp, op, i, at);
     }
     return STEP_NEXT;
 }
 
-static bool choose_allocation(struct decoder *decoder, const struct ptx_instr *instr,
-                              struct uop *op)
+static bool choose_allocation(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                              struct sim_uop *op)
 {
     enum ptx_type type = (enum ptx_type)instr->form->types[0];
     if (instr->form->type_count != 1)
         return false;
-    op->bytes = (uint8_t)decode_lane_bytes(type);
+    op->bytes = (uint8_t)sim_decode_lane_bytes(type);
     if (op->bytes > WIDE)
         return false;
     decoder->code->allocates = true;
     switch (ptx_op(instr)) {
     case PTX_OP_STACKSAVE:
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
         op->run = save;
         return true;
     case PTX_OP_STACKRESTORE:
-        op->a = decode_typed(decoder, instr, &instr->operands[0], type);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[0], type);
         op->run = restore;
         return true;
     default: break;
     }
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->a = decode_typed(decoder, instr, &instr->operands[1], type);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
     op->offset = 8;
     if (instr->operand_count > 2) {
         if (instr->operands[2].kind != PTX_OPERAND_INT || !instr->operands[2].bits ||
@@ -106,7 +106,7 @@ static bool choose_allocation(struct decoder *decoder, const struct ptx_instr *i
 // --- Addresses by name ---------------------------------------------------------------------------
 
 // cvta.local of a variable: a host pointer into the lane's stack.
-static enum step generic_local(struct warp *warp, const struct uop *op)
+static enum sim_step generic_local(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint64_t at =
         (uint64_t)(uintptr_t)warp->local + (uint64_t)op->offset + warp->path->frame->local_offset;
@@ -117,7 +117,7 @@ static enum step generic_local(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step address_kernel_param(struct warp *warp, const struct uop *op)
+static enum sim_step address_kernel_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     uint64_t at = (uint64_t)(uintptr_t)warp->block->launch->params + (uint64_t)op->offset;
     for (uint32_t left = warp->mask; left; left &= left - 1)
@@ -125,9 +125,9 @@ static enum step address_kernel_param(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step address_frame_param(struct warp *warp, const struct uop *op)
+static enum sim_step address_frame_param(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct frame *frame = warp->path->frame;
+    const struct sim_frame *frame = warp->path->frame;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         put(warp, op, i,
@@ -137,7 +137,7 @@ static enum step address_frame_param(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step copy_64(struct warp *warp, const struct uop *op)
+static enum sim_step copy_64(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -146,17 +146,18 @@ static enum step copy_64(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static bool choose_name(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_name(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_operand *to = &instr->operands[0], *from = &instr->operands[1];
     bool converts = ptx_op(instr) == PTX_OP_CVTA;
     if (to->kind != PTX_OPERAND_REG || to->reg->vec > 1)
         return false;
-    op->bytes = (uint8_t)decode_lane_bytes((enum ptx_type)to->reg->type);
+    op->bytes = (uint8_t)sim_decode_lane_bytes((enum ptx_type)to->reg->type);
     if (converts && instr->form->space == PTX_SPACE_PARAM && from->kind == PTX_OPERAND_REG &&
-        op->bytes == WIDE && decode_lane_bytes((enum ptx_type)from->reg->type) == WIDE) {
-        op->d = decode_register(decoder, instr, to);
-        op->a = decode_register(decoder, instr, from);
+        op->bytes == WIDE && sim_decode_lane_bytes((enum ptx_type)from->reg->type) == WIDE) {
+        op->d = sim_decode_register(decoder, instr, to);
+        op->a = sim_decode_register(decoder, instr, from);
         op->run = copy_64;
         return true;
     }
@@ -164,23 +165,24 @@ static bool choose_name(struct decoder *decoder, const struct ptx_instr *instr, 
         (from->var->space != PTX_SPACE_LOCAL && from->var->space != PTX_SPACE_PARAM))
         return false;
     bool param = from->var->space == PTX_SPACE_PARAM;
-    // mov of a .local variable's address is choose_move's.
+    // mov of a .local variable's address is sim_choose_move's.
     if (!converts && !param)
         return false;
     if (op->bytes != WIDE || ptx_form_has(instr->form, PTX_MOD_TO) ||
         (converts && instr->form->space != from->var->space))
         return false;
     uint64_t value;
-    decode_variable(decoder, instr, from->var, &value);
-    op->d = decode_register(decoder, instr, to);
-    op->offset = (int64_t)value + decode_var_offset(from);
-    op->run = !param                               ? generic_local
-              : decode_kernel_param(decoder, from) ? address_kernel_param
-                                                   : address_frame_param;
+    sim_decode_variable(decoder, instr, from->var, &value);
+    op->d = sim_decode_register(decoder, instr, to);
+    op->offset = (int64_t)value + sim_decode_var_offset(from);
+    op->run = !param                                   ? generic_local
+              : sim_decode_kernel_param(decoder, from) ? address_kernel_param
+                                                       : address_frame_param;
     return true;
 }
 
-bool choose_stack(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_stack(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      struct sim_uop *op)
 {
     switch (ptx_op(instr)) {
     case PTX_OP_STACKSAVE:

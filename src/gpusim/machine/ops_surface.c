@@ -12,22 +12,23 @@ enum { SURFACE_TRAP, SURFACE_CLAMP, SURFACE_ZERO };
 
 // What an instruction has beyond the handle.
 struct element {
-    struct texture_place place;
+    struct sim_texture_place place;
     slot data[4];
-    uint8_t count;      // of data
-    uint8_t bytes;      // of each
-    uint8_t outside;    // SURFACE_TRAP and so on
-    bool formatted;     // x counts texels
-    struct uop combine; // of a reduction: as atomic_reduce takes it
+    uint8_t count;          // of data
+    uint8_t bytes;          // of each
+    uint8_t outside;        // SURFACE_TRAP and so on
+    bool formatted;         // x counts texels
+    struct sim_uop combine; // of a reduction: as sim_atomic_reduce takes it
 };
 
 // The place of `bytes` bytes. NULL: outside, and the mode says to do nothing; or the launch has
 // failed.
-static unsigned char *place_of(struct warp *warp, const struct uop *op, int lane,
-                               const struct sim_texture *to, uint32_t bytes, enum access_kind kind)
+static unsigned char *place_of(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                               const struct sim_texture *to, uint32_t bytes,
+                               enum sim_access_kind kind)
 {
     const struct element *element = op->extra;
-    const struct texture_place *place = &element->place;
+    const struct sim_texture_place *place = &element->place;
     unsigned first = place->layered;
     int64_t at[3] = {0, 0, 0};
     for (unsigned d = 0; d + first < place->count && d < 3; d++)
@@ -48,9 +49,9 @@ static unsigned char *place_of(struct warp *warp, const struct uop *op, int lane
             continue;
         }
         if (element->outside == SURFACE_TRAP)
-            warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                       "surface coordinate %lld is outside a surface of %lld", (long long)at[d],
-                       (long long)sizes[d]);
+            sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                           "surface coordinate %lld is outside a surface of %lld", (long long)at[d],
+                           (long long)sizes[d]);
         return NULL;
     }
     unsigned char *found = (unsigned char *)to->data + at[0] + (uint64_t)at[1] * to->pitch_bytes +
@@ -60,17 +61,17 @@ static unsigned char *place_of(struct warp *warp, const struct uop *op, int lane
     return found;
 }
 
-static bool has_failed(const struct warp *warp)
+static bool has_failed(const struct sim_warp *warp)
 {
     return atomic_load(&warp->block->launch->stop);
 }
 
-static enum step load(struct warp *warp, const struct uop *op)
+static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct element *element = op->extra;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const struct sim_texture *surface = texture_of(warp, op, i, true);
+        const struct sim_texture *surface = sim_texture_of(warp, op, i, true);
         const unsigned char *from =
             surface ? place_of(warp, op, i, surface, (uint32_t)element->bytes * element->count,
                                ACCESS_LOAD)
@@ -93,7 +94,7 @@ static enum step load(struct warp *warp, const struct uop *op)
 }
 
 // A lane's value: registers of up to 32 bits take 4 bytes.
-static const unsigned char *value_of(const struct warp *warp, const struct element *element,
+static const unsigned char *value_of(const struct sim_warp *warp, const struct element *element,
                                      unsigned k, int lane)
 {
     return (const unsigned char *)source(warp, element->data[k]) +
@@ -114,12 +115,12 @@ static uint32_t channel_of(const struct sim_texture *surface, uint32_t value)
     return (uint32_t)(number > most ? most : number < least ? least : number);
 }
 
-static enum step store(struct warp *warp, const struct uop *op)
+static enum sim_step store(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct element *element = op->extra;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const struct sim_texture *surface = texture_of(warp, op, i, true);
+        const struct sim_texture *surface = sim_texture_of(warp, op, i, true);
         if (!surface)
             return STEP_STOP;
         uint32_t bytes = element->formatted ? surface->channel_bits / 8u : element->bytes;
@@ -139,30 +140,31 @@ static enum step store(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step reduce(struct warp *warp, const struct uop *op)
+static enum sim_step reduce(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct element *element = op->extra;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const struct sim_texture *surface = texture_of(warp, op, i, true);
+        const struct sim_texture *surface = sim_texture_of(warp, op, i, true);
         unsigned char *to =
             surface ? place_of(warp, op, i, surface, element->bytes, ACCESS_ATOMIC) : NULL;
         if (!to && has_failed(warp))
             return STEP_STOP;
         if (!to)
             continue;
-        struct uop combine = element->combine;
+        struct sim_uop combine = element->combine;
         if (element->formatted && surface->texel == SIM_TEXEL_SIGNED)
             combine.mode = PTX_S32;
         if ((uintptr_t)to % element->bytes)
-            return warp_fault(warp, op, SIM_FAULT_MISALIGNED, i,
-                              "surface coordinate x is not a multiple of %u", element->bytes);
-        atomic_reduce(&combine, to, value_of(warp, element, 0, i), element->bytes, true);
+            return sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, i,
+                                  "surface coordinate x is not a multiple of %u", element->bytes);
+        sim_atomic_reduce(&combine, to, value_of(warp, element, 0, i), element->bytes, true);
     }
     return STEP_NEXT;
 }
 
-static bool choose_element(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_element(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     bool loads = ptx_op(instr) == PTX_OP_SULD, reduces = ptx_op(instr) == PTX_OP_SURED;
@@ -178,19 +180,20 @@ static bool choose_element(struct decoder *decoder, const struct ptx_instr *inst
                                  : ptx_form_has(form, PTX_MOD_ZERO) ? SURFACE_ZERO
                                                                     : SURFACE_TRAP);
     if (element->count > 4 || (element->formatted && (loads || element->bytes != 4)) ||
-        !texture_decode_place(decoder, instr, &instr->operands[loads ? 1 : 0], op, &element->place))
+        !sim_texture_decode_place(decoder, instr, &instr->operands[loads ? 1 : 0], op,
+                                  &element->place))
         return false;
     for (unsigned k = 0; k < element->count; k++) {
         const struct ptx_operand *part =
             data->kind == PTX_OPERAND_VECTOR && k < data->count ? &data->elements[k] : data;
-        element->data[k] =
-            loads ? decode_target(decoder, instr, part) : decode_typed(decoder, instr, part, type);
+        element->data[k] = loads ? sim_decode_target(decoder, instr, part)
+                                 : sim_decode_typed(decoder, instr, part, type);
     }
     if (reduces) {
         // Words of bits are unsigned where it matters, and what the surface says in .p.
-        element->combine = (struct uop){.target = form->operation,
-                                        .mode = (uint8_t)(type == PTX_B32 ? PTX_U32 : type),
-                                        .bytes = element->bytes};
+        element->combine = (struct sim_uop){.target = form->operation,
+                                            .mode = (uint8_t)(type == PTX_B32 ? PTX_U32 : type),
+                                            .bytes = element->bytes};
         if (!form->operation || element->count != 1 || element->bytes < 4)
             return false;
     }
@@ -199,10 +202,11 @@ static bool choose_element(struct decoder *decoder, const struct ptx_instr *inst
     return true;
 }
 
-bool choose_surface(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_surface(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     switch (ptx_op(instr)) {
-    case PTX_OP_SUQ: return choose_texture_query(decoder, instr, op);
+    case PTX_OP_SUQ: return sim_choose_texture_query(decoder, instr, op);
     case PTX_OP_SULD:
     case PTX_OP_SUST:
     case PTX_OP_SURED: return choose_element(decoder, instr, op);

@@ -77,8 +77,8 @@ static void read_channels(const struct sim_texture *texture, const unsigned char
 }
 
 // Where a lane looks: coordinates as the instruction has them, a layer, and an offset in texels.
-struct spot {
-    struct warp *warp;
+struct texel_spot {
+    struct sim_warp *warp;
     int lane;
     float at[3];
     int64_t layer;
@@ -86,8 +86,8 @@ struct spot {
 };
 
 // One texel at whole coordinates; layer counts slices of a layered texture or faces of a cube.
-static void fetch(const struct spot *by, const struct sim_texture *texture, int64_t x, int64_t y,
-                  int64_t z, struct texel *texel)
+static void fetch(const struct texel_spot *by, const struct sim_texture *texture, int64_t x,
+                  int64_t y, int64_t z, struct texel *texel)
 {
     bool inside = address_index(&x, texture->width, texture->address_mode[0]);
     if (texture->dimensions > 1)
@@ -120,7 +120,8 @@ static float weight(float fraction)
 }
 
 // Coordinates in texels; those behind the texture's dimensions are 0.
-static void position_of(const struct sim_texture *texture, const struct spot *spot, float out[3])
+static void position_of(const struct sim_texture *texture, const struct texel_spot *spot,
+                        float out[3])
 {
     const uint32_t sizes[3] = {texture->width, texture->height, texture->depth};
     for (unsigned d = 0; d < 3; d++) {
@@ -130,7 +131,8 @@ static void position_of(const struct sim_texture *texture, const struct spot *sp
     }
 }
 
-static void sample(const struct sim_texture *texture, const struct spot *spot, struct texel *texel)
+static void sample(const struct sim_texture *texture, const struct texel_spot *spot,
+                   struct texel *texel)
 {
     float position[3];
     unsigned dimensions = texture->dimensions < 3 ? texture->dimensions : 3;
@@ -169,8 +171,8 @@ static void sample(const struct sim_texture *texture, const struct spot *spot, s
 }
 
 // Of the levels of a mipmap the nearest, or a mixture of the two around it.
-static void sample_level(const struct sim_texture *texture, const struct spot *spot, float level,
-                         struct texel *texel)
+static void sample_level(const struct sim_texture *texture, const struct texel_spot *spot,
+                         float level, struct texel *texel)
 {
     if (!texture->level_count) {
         sample(texture, spot, texel);
@@ -235,36 +237,36 @@ static bool is_inside(const struct sim_texture *texture, const int64_t at[3], in
 
 // --- The object behind a handle ------------------------------------------------------------------
 
-static bool has_memory(const struct launch *launch, const struct sim_texture *texture)
+static bool has_memory(const struct sim_run *launch, const struct sim_texture *texture)
 {
     uint64_t rows = texture->height ? texture->height : 1,
              slices = texture->depth ? texture->depth : 1;
     uint64_t bytes = (slices - 1) * texture->slice_bytes + (rows - 1) * texture->pitch_bytes +
                      (uint64_t)texture->width * texture->channels * texture->channel_bits / 8;
     uint64_t start = (uint64_t)(uintptr_t)texture->data;
-    const struct gpusim_object *object = objects_find(launch->objects, start);
+    const struct gpusim_object *object = sim_objects_find(launch->objects, start);
     return object && object->size_bytes - (start - object->address) >= bytes;
 }
 
-const struct sim_texture *texture_of(struct warp *warp, const struct uop *op, int lane,
-                                     bool surface)
+const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                                         bool surface)
 {
     uint64_t handle = ((const lane_u64 *)source(warp, op->a))[lane];
-    struct worker *worker = warp->block->worker;
-    const struct launch *launch = warp->block->launch;
+    struct sim_worker *worker = warp->block->worker;
+    const struct sim_run *launch = warp->block->launch;
     const struct sim_texture *texture = (const struct sim_texture *)(uintptr_t)handle;
     // Objects do not end while a kernel runs: one that was found stays.
     if (handle && handle == worker->texture && texture->is_surface == surface)
         return texture;
-    if (!objects_is_texture(launch->device, texture) || texture->is_surface != surface) {
-        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "0x%llx is no %s object",
-                   (unsigned long long)handle, surface ? "surface" : "texture");
+    if (!sim_objects_is_texture(launch->device, texture) || texture->is_surface != surface) {
+        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "0x%llx is no %s object",
+                       (unsigned long long)handle, surface ? "surface" : "texture");
         return NULL;
     }
     if (!has_memory(launch, texture)) {
-        warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
-                   "the memory of the %s object 0x%llx was freed", surface ? "surface" : "texture",
-                   (unsigned long long)handle);
+        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                       "the memory of the %s object 0x%llx was freed",
+                       surface ? "surface" : "texture", (unsigned long long)handle);
         return NULL;
     }
     worker->texture = handle;
@@ -275,7 +277,7 @@ const struct sim_texture *texture_of(struct warp *warp, const struct uop *op, in
 
 // What an instruction has beyond the handle.
 struct sampling {
-    struct texture_place place;
+    struct sim_texture_place place;
     slot to[4];
     slot resident;    // a predicate, or NO_SLOT
     slot level;       // or NO_SLOT
@@ -288,17 +290,17 @@ struct sampling {
     uint8_t component;
 };
 
-static float float_of(const struct warp *warp, slot at, int lane)
+static float float_of(const struct sim_warp *warp, slot at, int lane)
 {
     return num_from_bits_f32(((const lane_u32 *)source(warp, at))[lane]);
 }
 
-static void find_spot(struct warp *warp, const struct sampling *sampling,
-                      const struct sim_texture *texture, int lane, struct spot *spot)
+static void find_spot(struct sim_warp *warp, const struct sampling *sampling,
+                      const struct sim_texture *texture, int lane, struct texel_spot *spot)
 {
-    const struct texture_place *place = &sampling->place;
+    const struct sim_texture_place *place = &sampling->place;
     unsigned first = place->layered;
-    *spot = (struct spot){.warp = warp, .lane = lane};
+    *spot = (struct texel_spot){.warp = warp, .lane = lane};
     if (first)
         spot->layer = ((const lane_s32 *)source(warp, place->at[0]))[lane];
     for (unsigned d = 0; d + first < place->count && d < 3; d++)
@@ -319,7 +321,7 @@ static void find_spot(struct warp *warp, const struct sampling *sampling,
 }
 
 // How many texels a step on the screen takes, as a level.
-static float level_of_slopes(const struct warp *warp, const struct sampling *sampling,
+static float level_of_slopes(const struct sim_warp *warp, const struct sampling *sampling,
                              const struct sim_texture *texture, int lane)
 {
     const uint32_t sizes[3] = {texture->width, texture->height, texture->depth};
@@ -337,7 +339,7 @@ static float level_of_slopes(const struct warp *warp, const struct sampling *sam
     return log2f(longest);
 }
 
-static void give(struct warp *warp, const struct sampling *sampling, int lane,
+static void give(struct sim_warp *warp, const struct sampling *sampling, int lane,
                  const struct texel *texel)
 {
     for (unsigned c = 0; c < 4; c++) {
@@ -351,17 +353,17 @@ static void give(struct warp *warp, const struct sampling *sampling, int lane,
     }
 }
 
-static enum step texture(struct warp *warp, const struct uop *op)
+static enum sim_step texture(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct sampling *sampling = op->extra;
-    const struct texture_place *place = &sampling->place;
+    const struct sim_texture_place *place = &sampling->place;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const struct sim_texture *from = texture_of(warp, op, i, false);
+        const struct sim_texture *from = sim_texture_of(warp, op, i, false);
         if (!from)
             return STEP_STOP;
         struct texel texel;
-        struct spot spot;
+        struct texel_spot spot;
         find_spot(warp, sampling, from, i, &spot);
         if (sampling->whole) {
             int64_t at[3] = {0, 0, 0};
@@ -387,16 +389,16 @@ static enum step texture(struct warp *warp, const struct uop *op)
 
 // tld4: one channel of the four texels that a linear filter would mix, counterclockwise from the
 // one at the lower left.
-static enum step gather(struct warp *warp, const struct uop *op)
+static enum sim_step gather(struct sim_warp *warp, const struct sim_uop *op)
 {
     static const uint8_t right[4] = {0, 1, 1, 0}, down[4] = {1, 1, 0, 0};
     const struct sampling *sampling = op->extra;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const struct sim_texture *from = texture_of(warp, op, i, false);
+        const struct sim_texture *from = sim_texture_of(warp, op, i, false);
         if (!from)
             return STEP_STOP;
-        struct spot spot;
+        struct texel_spot spot;
         struct texel four = {0};
         float position[3];
         find_spot(warp, sampling, from, i, &spot);
@@ -433,11 +435,11 @@ static uint32_t extent_of(const struct sim_texture *of, unsigned which)
                                         : 0;
 }
 
-static enum step query(struct warp *warp, const struct uop *op)
+static enum sim_step query(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        const struct sim_texture *of = texture_of(warp, op, i, op->flags);
+        const struct sim_texture *of = sim_texture_of(warp, op, i, op->flags);
         if (!of)
             return STEP_STOP;
         uint32_t level = op->b == NO_SLOT ? 0 : ((const lane_u32 *)source(warp, op->b))[i];
@@ -449,7 +451,8 @@ static enum step query(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-bool choose_texture_query(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_texture_query(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                              struct sim_uop *op)
 {
     const char *text = instr->form->text;
     const struct ptx_operand *of = &instr->operands[1];
@@ -464,21 +467,21 @@ bool choose_texture_query(struct decoder *decoder, const struct ptx_instr *instr
     else if (strstr(text, ".depth"))
         op->mode = DEPTH;
     else
-        decode_refuse(decoder, instr, "GPUs do not answer this of an object either");
+        sim_decode_refuse(decoder, instr, "GPUs do not answer this of an object either");
     op->flags = ptx_op(instr) == PTX_OP_SUQ;
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->a = decode_typed(decoder, instr, &of->elements[0], PTX_U64);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->a = sim_decode_typed(decoder, instr, &of->elements[0], PTX_U64);
     if (level)
-        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
     op->run = query;
     return true;
 }
 
 // --- Choice --------------------------------------------------------------------------------------
 
-bool texture_decode_place(struct decoder *decoder, const struct ptx_instr *instr,
-                          const struct ptx_operand *operand, struct uop *op,
-                          struct texture_place *place)
+bool sim_texture_decode_place(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                              const struct ptx_operand *operand, struct sim_uop *op,
+                              struct sim_texture_place *place)
 {
     const struct ptx_form *form = instr->form;
     if (operand->kind != PTX_OPERAND_ADDRESS || operand->count != 2)
@@ -488,16 +491,17 @@ bool texture_decode_place(struct decoder *decoder, const struct ptx_instr *instr
     place->count = (uint8_t)(vector ? where->count : 1);
     if (place->count > 4)
         return false;
-    op->a = decode_typed(decoder, instr, &operand->elements[0], PTX_U64);
+    op->a = sim_decode_typed(decoder, instr, &operand->elements[0], PTX_U64);
     for (unsigned k = 0; k < place->count; k++)
-        place->at[k] = decode_typed(decoder, instr, vector ? &where->elements[k] : where, PTX_B32);
+        place->at[k] =
+            sim_decode_typed(decoder, instr, vector ? &where->elements[k] : where, PTX_B32);
     place->layered = ptx_form_has(form, PTX_MOD_DIM_A1D) || ptx_form_has(form, PTX_MOD_DIM_A2D) ||
                      ptx_form_has(form, PTX_MOD_DIM_ACUBE);
     return true;
 }
 
 // {results}, perhaps with | and a predicate.
-static bool decode_results(struct decoder *decoder, const struct ptx_instr *instr,
+static bool decode_results(struct sim_decoder *decoder, const struct ptx_instr *instr,
                            struct sampling *sampling)
 {
     const struct ptx_form *form = instr->form;
@@ -505,7 +509,7 @@ static bool decode_results(struct decoder *decoder, const struct ptx_instr *inst
     enum ptx_type type = (enum ptx_type)form->types[0];
     sampling->resident = NO_SLOT;
     if (to->kind == PTX_OPERAND_PAIR) {
-        sampling->resident = decode_target(decoder, instr, &to->elements[1]);
+        sampling->resident = sim_decode_target(decoder, instr, &to->elements[1]);
         to = &to->elements[0];
     }
     sampling->packs = type == PTX_F16X2;
@@ -514,41 +518,42 @@ static bool decode_results(struct decoder *decoder, const struct ptx_instr *inst
         ptx_type_info(type)->bits != 32)
         return false;
     for (unsigned c = 0; c < 4; c++)
-        sampling->to[c] = c < count ? decode_target(decoder, instr, &to->elements[c]) : NO_SLOT;
+        sampling->to[c] = c < count ? sim_decode_target(decoder, instr, &to->elements[c]) : NO_SLOT;
     return true;
 }
 
-static bool decode_three(struct decoder *decoder, const struct ptx_instr *instr,
+static bool decode_three(struct sim_decoder *decoder, const struct ptx_instr *instr,
                          const struct ptx_operand *vector, enum ptx_type type, slot out[3])
 {
     if (vector->kind != PTX_OPERAND_VECTOR)
         return false;
     for (unsigned d = 0; d < 3; d++)
-        out[d] =
-            d < vector->count ? decode_typed(decoder, instr, &vector->elements[d], type) : NO_SLOT;
+        out[d] = d < vector->count ? sim_decode_typed(decoder, instr, &vector->elements[d], type)
+                                   : NO_SLOT;
     return true;
 }
 
-static bool choose_sampling(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_sampling(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     struct sampling *sampling = base_new(decoder->arena, struct sampling);
     uint8_t at = 2;
     if (form->type_count != 2 || instr->operand_count < 2 || ptx_form_has(form, PTX_MOD_DIM_2DMS) ||
         strstr(form->text, ".a2dms") || !decode_results(decoder, instr, sampling) ||
-        !texture_decode_place(decoder, instr, &instr->operands[1], op, &sampling->place))
+        !sim_texture_decode_place(decoder, instr, &instr->operands[1], op, &sampling->place))
         return false;
     sampling->whole = form->types[1] == PTX_S32;
     sampling->level = NO_SLOT;
     if (ptx_form_has(form, PTX_MOD_LEVEL)) {
         if (sampling->whole)
-            decode_refuse(decoder, instr, "a level with whole coordinates");
+            sim_decode_refuse(decoder, instr, "a level with whole coordinates");
         if (at == instr->operand_count)
             return false;
-        sampling->level = decode_typed(decoder, instr, &instr->operands[at++], PTX_F32);
+        sampling->level = sim_decode_typed(decoder, instr, &instr->operands[at++], PTX_F32);
     } else if (ptx_form_has(form, PTX_MOD_GRAD)) {
         if (sampling->whole || strstr(form->text, "cube") || instr->operand_count < at + 2)
-            decode_refuse(decoder, instr, "gradients of this geometry or type");
+            sim_decode_refuse(decoder, instr, "gradients of this geometry or type");
         sampling->has_slope = true;
         for (unsigned over = 0; over < 2; over++) {
             if (!decode_three(decoder, instr, &instr->operands[at++], PTX_F32,
@@ -558,29 +563,30 @@ static bool choose_sampling(struct decoder *decoder, const struct ptx_instr *ins
     }
     if (at < instr->operand_count) {
         if (!decode_three(decoder, instr, &instr->operands[at++], PTX_S32, sampling->offset))
-            decode_refuse(decoder, instr, "a comparison of depth");
+            sim_decode_refuse(decoder, instr, "a comparison of depth");
         sampling->offset_sign = 8;
     }
     if (at != instr->operand_count)
-        decode_refuse(decoder, instr, "a comparison of depth");
+        sim_decode_refuse(decoder, instr, "a comparison of depth");
     op->extra = sampling;
     op->run = texture;
     return true;
 }
 
-static bool choose_gather(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_gather(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     struct sampling *sampling = base_new(decoder->arena, struct sampling);
     if (form->type_count != 2 || form->types[1] != PTX_F32 || instr->operand_count < 2 ||
         !decode_results(decoder, instr, sampling) || sampling->packs ||
-        !texture_decode_place(decoder, instr, &instr->operands[1], op, &sampling->place))
+        !sim_texture_decode_place(decoder, instr, &instr->operands[1], op, &sampling->place))
         return false;
     if (instr->operand_count > 3)
-        decode_refuse(decoder, instr, "a comparison of depth");
+        sim_decode_refuse(decoder, instr, "a comparison of depth");
     if (instr->operand_count == 3) {
         if (!decode_three(decoder, instr, &instr->operands[2], PTX_S32, sampling->offset))
-            decode_refuse(decoder, instr, "a comparison of depth");
+            sim_decode_refuse(decoder, instr, "a comparison of depth");
         sampling->offset_sign = 32;
     }
     sampling->level = NO_SLOT;
@@ -593,12 +599,13 @@ static bool choose_gather(struct decoder *decoder, const struct ptx_instr *instr
     return true;
 }
 
-bool choose_texture(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_texture(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     switch (ptx_op(instr)) {
     case PTX_OP_TEX: return choose_sampling(decoder, instr, op);
     case PTX_OP_TLD4: return choose_gather(decoder, instr, op);
-    case PTX_OP_TXQ: return choose_texture_query(decoder, instr, op);
+    case PTX_OP_TXQ: return sim_choose_texture_query(decoder, instr, op);
     default: return false;
     }
 }

@@ -6,7 +6,7 @@
 #include "gpusim/numbers/video.h"
 #include "ops.h"
 
-static enum step video_scalar(struct warp *warp, const struct uop *op)
+static enum sim_step video_scalar(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct num_video *form = op->extra;
     const lane_u32 *a = source(warp, op->a), *b = source(warp, op->b), *c = source(warp, op->c);
@@ -15,7 +15,7 @@ static enum step video_scalar(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step video_lanes(struct warp *warp, const struct uop *op)
+static enum sim_step video_lanes(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct num_video *form = op->extra;
     const lane_u32 *a = source(warp, op->a), *b = source(warp, op->b), *c = source(warp, op->c);
@@ -24,7 +24,7 @@ static enum step video_lanes(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step video_mad(struct warp *warp, const struct uop *op)
+static enum sim_step video_mad(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct num_vmad *form = op->extra;
     const lane_u32 *a = source(warp, op->a), *b = source(warp, op->b), *c = source(warp, op->c);
@@ -50,19 +50,19 @@ static bool part_of(const struct ptx_operand *operand, uint8_t *part)
 }
 
 // A selector picks lanes here, never components of a vector.
-static slot source_of(struct decoder *decoder, const struct ptx_instr *instr,
+static slot source_of(struct sim_decoder *decoder, const struct ptx_instr *instr,
                       const struct ptx_operand *operand)
 {
     struct ptx_operand whole = *operand;
     whole.select = 0;
-    return decode_typed(decoder, instr, &whole, PTX_B32);
+    return sim_decode_typed(decoder, instr, &whole, PTX_B32);
 }
 
-static slot target_of(struct decoder *decoder, const struct ptx_instr *instr)
+static slot target_of(struct sim_decoder *decoder, const struct ptx_instr *instr)
 {
     struct ptx_operand whole = instr->operands[0];
     whole.select = 0;
-    return decode_register(decoder, instr, &whole);
+    return sim_decode_register(decoder, instr, &whole);
 }
 
 static bool type_of(enum ptx_type type, bool *is_signed)
@@ -157,13 +157,13 @@ static bool mad_is_exact(const struct num_vmad *mad, bool d_signed)
            mad->b == NUM_PART_ALL;
 }
 
-static _Noreturn void refuse_video(struct decoder *decoder, const struct ptx_instr *instr)
+static _Noreturn void refuse_video(struct sim_decoder *decoder, const struct ptx_instr *instr)
 {
-    decode_refuse(decoder, instr, "a video instruction whose result is not known exactly");
+    sim_decode_refuse(decoder, instr, "a video instruction whose result is not known exactly");
 }
 
-static bool choose_scalar(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
-                          struct num_video *video)
+static bool choose_scalar(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          struct sim_uop *op, struct num_video *video)
 {
     const struct ptx_operand *operands = instr->operands;
     if (!part_of(&operands[0], &video->d) || !part_of(&operands[1], &video->a) ||
@@ -176,13 +176,14 @@ static bool choose_scalar(struct decoder *decoder, const struct ptx_instr *instr
         return false;
     if (!scalar_is_exact(video))
         refuse_video(decoder, instr);
-    op->c = third ? source_of(decoder, instr, &operands[3]) : decode_constant(decoder, 0, NARROW);
+    op->c =
+        third ? source_of(decoder, instr, &operands[3]) : sim_decode_constant(decoder, 0, NARROW);
     op->run = video_scalar;
     return true;
 }
 
-static bool choose_lanes(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op,
-                         struct num_video *video)
+static bool choose_lanes(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                         struct sim_uop *op, struct num_video *video)
 {
     const struct ptx_operand *operands = instr->operands;
     bool pair = video->lanes == 2;
@@ -196,7 +197,8 @@ static bool choose_lanes(struct decoder *decoder, const struct ptx_instr *instr,
     return true;
 }
 
-static bool choose_mad(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_mad(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     const struct ptx_operand *operands = instr->operands;
@@ -252,7 +254,8 @@ static const struct row *row_of(enum ptx_op op)
     return NULL;
 }
 
-bool choose_video(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_video(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                      struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     if (ptx_op(instr) == PTX_OP_VMAD)

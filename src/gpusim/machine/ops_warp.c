@@ -5,7 +5,7 @@
 
 // Whom the lanes that execute wait for: all that their member masks name; without masks, those that
 // are active.
-static uint32_t members(const struct warp *warp, slot at)
+static uint32_t members(const struct sim_warp *warp, slot at)
 {
     if (at == NO_SLOT)
         return warp->mask;
@@ -24,7 +24,7 @@ struct group {
 };
 
 // Takes the next group out of *left.
-static struct group next_group(const struct warp *warp, slot at, uint32_t *left)
+static struct group next_group(const struct sim_warp *warp, slot at, uint32_t *left)
 {
     struct group group = {*left, *left};
     if (at != NO_SLOT) {
@@ -47,9 +47,9 @@ static void give(uint32_t *to, uint32_t lanes, uint32_t value)
 
 enum shuffle { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX };
 
-static enum step shuffle(struct warp *warp, const struct uop *op)
+static enum sim_step shuffle(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, members(warp, op->e)))
+    if (!sim_warp_together(warp, op, members(warp, op->e)))
         return STEP_STOP;
     const lane_u32 *in = source(warp, op->a), *by = source(warp, op->b),
                    *limits = source(warp, op->c);
@@ -90,14 +90,14 @@ static enum step shuffle(struct warp *warp, const struct uop *op)
     }
     if (op->target)
         set_predicate(warp, op->target - 1, good);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
 enum vote { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 
-static enum step vote(struct warp *warp, const struct uop *op)
+static enum sim_step vote(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, members(warp, op->b)))
+    if (!sim_warp_together(warp, op, members(warp, op->b)))
         return STEP_STOP;
     uint32_t given = predicate(warp, op->a), yes = 0, ballots[LANES] = {0};
     given = op->flags ? ~given : given;
@@ -116,10 +116,10 @@ static enum step vote(struct warp *warp, const struct uop *op)
     } else {
         set_predicate(warp, op->d, yes);
     }
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static enum step active_mask(struct warp *warp, const struct uop *op)
+static enum sim_step active_mask(struct sim_warp *warp, const struct sim_uop *op)
 {
     lane_u32 *out = target(warp, op->d);
     uint32_t mask = warp->mask;
@@ -127,9 +127,9 @@ static enum step active_mask(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step elect(struct warp *warp, const struct uop *op)
+static enum sim_step elect(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, members(warp, op->a)))
+    if (!sim_warp_together(warp, op, members(warp, op->a)))
         return STEP_STOP;
     uint32_t chosen = 0, leaders[LANES] = {0};
     for (uint32_t left = warp->mask; left;) {
@@ -144,12 +144,12 @@ static enum step elect(struct warp *warp, const struct uop *op)
     }
     if (op->target)
         set_predicate(warp, op->target - 1, chosen);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static enum step match(struct warp *warp, const struct uop *op)
+static enum sim_step match(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, members(warp, op->b)))
+    if (!sim_warp_together(warp, op, members(warp, op->b)))
         return STEP_STOP;
     const void *in = source(warp, op->a);
     uint32_t agreed = 0, result[LANES] = {0};
@@ -175,10 +175,10 @@ static enum step match(struct warp *warp, const struct uop *op)
     }
     if (op->target)
         set_predicate(warp, op->target - 1, agreed);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static uint32_t total_of(const struct uop *op, const lane_u32 *in, uint32_t here)
+static uint32_t total_of(const struct sim_uop *op, const lane_u32 *in, uint32_t here)
 {
     uint32_t total = in[__builtin_ctz(here)];
     for (uint32_t left = here & (here - 1); left; left &= left - 1) {
@@ -196,9 +196,9 @@ static uint32_t total_of(const struct uop *op, const lane_u32 *in, uint32_t here
     return total;
 }
 
-static enum step reduce(struct warp *warp, const struct uop *op)
+static enum sim_step reduce(struct sim_warp *warp, const struct sim_uop *op)
 {
-    if (!warp_together(warp, op, members(warp, op->b)))
+    if (!sim_warp_together(warp, op, members(warp, op->b)))
         return STEP_STOP;
     uint32_t totals[LANES] = {0};
     for (uint32_t left = warp->mask; left;) {
@@ -207,40 +207,41 @@ static enum step reduce(struct warp *warp, const struct uop *op)
     }
     lane_u32 *out = target(warp, op->d);
     OVER_LANES(lane_u32, out, (void)0, totals[i]);
-    return warp_apart(warp);
+    return sim_warp_apart(warp);
 }
 
-static enum step warp_barrier(struct warp *warp, const struct uop *op)
+static enum sim_step warp_barrier(struct sim_warp *warp, const struct sim_uop *op)
 {
-    return warp_together(warp, op, members(warp, op->a)) ? warp_apart(warp) : STEP_STOP;
+    return sim_warp_together(warp, op, members(warp, op->a)) ? sim_warp_apart(warp) : STEP_STOP;
 }
 
 // d or d|p
-static void decode_pair(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static void decode_pair(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                        struct sim_uop *op)
 {
     const struct ptx_operand *to = &instr->operands[0];
     op->target = 0;
     if (to->kind == PTX_OPERAND_PAIR) {
-        slot second = decode_target(decoder, instr, &to->elements[1]);
-        op->d = decode_target(decoder, instr, &to->elements[0]);
+        slot second = sim_decode_target(decoder, instr, &to->elements[1]);
+        op->d = sim_decode_target(decoder, instr, &to->elements[0]);
         op->target = second == NO_SLOT ? 0 : second + 1;
     } else {
-        op->d = decode_target(decoder, instr, to);
+        op->d = sim_decode_target(decoder, instr, to);
     }
 }
 
-bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_warp(struct sim_decoder *decoder, const struct ptx_instr *instr, struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
     switch (ptx_op(instr)) {
     case PTX_OP_SHFL:
         decode_pair(decoder, instr, op);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_B32);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
-        op->c = decode_typed(decoder, instr, &instr->operands[3], PTX_U32);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_B32);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
+        op->c = sim_decode_typed(decoder, instr, &instr->operands[3], PTX_U32);
         if (instr->operand_count > 4)
-            op->e = decode_typed(decoder, instr, &instr->operands[4], PTX_U32);
+            op->e = sim_decode_typed(decoder, instr, &instr->operands[4], PTX_U32);
         op->mode = (uint8_t)(ptx_form_has(form, PTX_MOD_UP)     ? SHUFFLE_UP
                              : ptx_form_has(form, PTX_MOD_DOWN) ? SHUFFLE_DOWN
                              : ptx_form_has(form, PTX_MOD_BFLY) ? SHUFFLE_BFLY
@@ -249,11 +250,11 @@ bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct 
         return true;
     case PTX_OP_VOTE: {
         bool negated;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_predicate(decoder, instr, &instr->operands[1], &negated);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_predicate(decoder, instr, &instr->operands[1], &negated);
         op->flags = negated;
         if (instr->operand_count > 2)
-            op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
+            op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
         op->mode = (uint8_t)(ptx_form_has(form, PTX_MOD_ALL)   ? VOTE_ALL
                              : ptx_form_has(form, PTX_MOD_ANY) ? VOTE_ANY
                              : ptx_form_has(form, PTX_MOD_UNI) ? VOTE_UNI
@@ -262,34 +263,34 @@ bool choose_warp(struct decoder *decoder, const struct ptx_instr *instr, struct 
         return true;
     }
     case PTX_OP_ACTIVEMASK:
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
         op->run = active_mask;
         return true;
     case PTX_OP_ELECT:
         decode_pair(decoder, instr, op);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], PTX_U32);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_U32);
         op->run = elect;
         return true;
     case PTX_OP_MATCH:
         decode_pair(decoder, instr, op);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
-        op->bytes = (uint8_t)decode_lane_bytes(type);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
+        op->bytes = (uint8_t)sim_decode_lane_bytes(type);
         op->mode = ptx_form_has(form, PTX_MOD_ALL);
         op->run = match;
         return true;
     case PTX_OP_REDUX:
         if (type != PTX_U32 && type != PTX_S32 && type != PTX_B32)
             return false;
-        op->d = decode_register(decoder, instr, &instr->operands[0]);
-        op->a = decode_typed(decoder, instr, &instr->operands[1], type);
-        op->b = decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
+        op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[1], type);
+        op->b = sim_decode_typed(decoder, instr, &instr->operands[2], PTX_U32);
         op->target = form->operation;
         op->flags = type == PTX_S32;
         op->run = reduce;
         return true;
     case PTX_OP_BAR_WARP_SYNC:
-        op->a = decode_typed(decoder, instr, &instr->operands[0], PTX_U32);
+        op->a = sim_decode_typed(decoder, instr, &instr->operands[0], PTX_U32);
         op->run = warp_barrier;
         return true;
     default: return false;

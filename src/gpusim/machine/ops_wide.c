@@ -12,12 +12,12 @@ static unsigned char *lane_of(unsigned char *lanes, int lane)
     return lanes + (size_t)lane * WIDEST;
 }
 
-static const unsigned char *value_of(const struct warp *warp, slot at, int lane)
+static const unsigned char *value_of(const struct sim_warp *warp, slot at, int lane)
 {
     return (const unsigned char *)source(warp, at) + (size_t)lane * WIDEST;
 }
 
-static enum step move(struct warp *warp, const struct uop *op)
+static enum sim_step move(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -26,7 +26,7 @@ static enum step move(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step pack(struct warp *warp, const struct uop *op)
+static enum sim_step pack(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -38,7 +38,7 @@ static enum step pack(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step unpack(struct warp *warp, const struct uop *op)
+static enum sim_step unpack(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -51,10 +51,10 @@ static enum step unpack(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step load(struct warp *warp, const struct uop *op)
+static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, WIDEST, ACCESS_LOAD, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, WIDEST, ACCESS_LOAD, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -63,10 +63,10 @@ static enum step load(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step store(struct warp *warp, const struct uop *op)
+static enum sim_step store(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, WIDEST, ACCESS_STORE, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, WIDEST, ACCESS_STORE, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -76,16 +76,16 @@ static enum step store(struct warp *warp, const struct uop *op)
 }
 
 // A parameter, of the kernel or of the running function; op->mode says which.
-static unsigned char *param_of(const struct warp *warp, const struct uop *op, int lane)
+static unsigned char *param_of(const struct sim_warp *warp, const struct sim_uop *op, int lane)
 {
-    const struct frame *frame = warp->path->frame;
+    const struct sim_frame *frame = warp->path->frame;
     const unsigned char *params = op->mode
                                       ? warp->block->launch->params
                                       : frame->params + (size_t)lane * frame->code->param_bytes;
     return (unsigned char *)(uintptr_t)params + op->offset;
 }
 
-static enum step load_param(struct warp *warp, const struct uop *op)
+static enum sim_step load_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -94,7 +94,7 @@ static enum step load_param(struct warp *warp, const struct uop *op)
     return STEP_NEXT;
 }
 
-static enum step store_param(struct warp *warp, const struct uop *op)
+static enum sim_step store_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -116,10 +116,10 @@ swap_if(wide_word *at, wide_word expected, wide_word now)
     return __sync_val_compare_and_swap(at, expected, now);
 }
 
-static enum step atomic(struct warp *warp, const struct uop *op)
+static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct access access;
-    if (!access_lanes(warp, op, WIDEST, ACCESS_ATOMIC, &access))
+    struct sim_access access;
+    if (!sim_access_lanes(warp, op, WIDEST, ACCESS_ATOMIC, &access))
         return STEP_STOP;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -152,10 +152,11 @@ static enum step atomic(struct warp *warp, const struct uop *op)
 static bool is_wide(const struct ptx_operand *operand)
 {
     return operand->kind == PTX_OPERAND_REG && operand->reg->vec == 1 &&
-           decode_lane_bytes((enum ptx_type)operand->reg->type) == WIDEST;
+           sim_decode_lane_bytes((enum ptx_type)operand->reg->type) == WIDEST;
 }
 
-static bool choose_packing(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_packing(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                           struct sim_uop *op)
 {
     bool unpacks = instr->operands[0].kind == PTX_OPERAND_VECTOR;
     const struct ptx_operand *vector = &instr->operands[unpacks ? 0 : 1];
@@ -170,43 +171,47 @@ static bool choose_packing(struct decoder *decoder, const struct ptx_instr *inst
         if (part->kind == PTX_OPERAND_REG &&
             ptx_type_info((enum ptx_type)part->reg->type)->bits != op->bytes * 8u)
             return false;
-        list[k] = unpacks ? decode_target(decoder, instr, part)
-                          : decode_typed(decoder, instr, part, op->bytes == 8 ? PTX_B64 : PTX_B32);
+        list[k] = unpacks
+                      ? sim_decode_target(decoder, instr, part)
+                      : sim_decode_typed(decoder, instr, part, op->bytes == 8 ? PTX_B64 : PTX_B32);
     }
     op->list = list;
-    *(unpacks ? &op->a : &op->d) = decode_register(decoder, instr, whole);
+    *(unpacks ? &op->a : &op->d) = sim_decode_register(decoder, instr, whole);
     op->run = unpacks ? unpack : pack;
     return true;
 }
 
-static bool choose_mov(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_mov(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op)
 {
     if (instr->operands[0].kind == PTX_OPERAND_VECTOR ||
         instr->operands[1].kind == PTX_OPERAND_VECTOR)
         return choose_packing(decoder, instr, op);
     if (!is_wide(&instr->operands[0]) || !is_wide(&instr->operands[1]))
         return false;
-    op->d = decode_register(decoder, instr, &instr->operands[0]);
-    op->a = decode_register(decoder, instr, &instr->operands[1]);
+    op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
+    op->a = sim_decode_register(decoder, instr, &instr->operands[1]);
     op->run = move;
     return true;
 }
 
-static bool choose_access(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_access(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                          struct sim_uop *op)
 {
     bool loads = ptx_op(instr) != PTX_OP_ST;
     const struct ptx_operand *data = &instr->operands[loads ? 0 : 1];
     const struct ptx_operand *address = &instr->operands[loads ? 1 : 0];
     if (!is_wide(data) || instr->form->vec != 1)
         return false;
-    decode_address(decoder, instr, address, op);
-    *(loads ? &op->d : &op->b) = decode_register(decoder, instr, data);
+    sim_decode_address(decoder, instr, address, op);
+    *(loads ? &op->d : &op->b) = sim_decode_register(decoder, instr, data);
     if (op->space == PTX_SPACE_PARAM) {
         if (!(op->flags & ADDRESS_PARAM))
-            decode_refuse(decoder, instr, "128 bits of a parameter at an address in a register");
-        op->mode = decode_kernel_param(decoder, address);
+            sim_decode_refuse(decoder, instr,
+                              "128 bits of a parameter at an address in a register");
+        op->mode = sim_decode_kernel_param(decoder, address);
         if (op->mode && !loads)
-            decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
+            sim_decode_refuse(decoder, instr, "a kernel's parameters cannot be written");
         op->run = loads ? load_param : store_param;
     } else {
         op->run = loads ? load : store;
@@ -214,23 +219,24 @@ static bool choose_access(struct decoder *decoder, const struct ptx_instr *instr
     return true;
 }
 
-static bool choose_exchange(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+static bool choose_exchange(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                            struct sim_uop *op)
 {
     bool compares = instr->form->operation == PTX_MOD_CAS;
     if ((!compares && instr->form->operation != PTX_MOD_EXCH) ||
         instr->operand_count < (compares ? 4 : 3) || !is_wide(&instr->operands[2]) ||
         (compares && !is_wide(&instr->operands[3])))
         return false;
-    decode_address(decoder, instr, &instr->operands[1], op);
-    op->d = decode_target(decoder, instr, &instr->operands[0]);
-    op->b = decode_register(decoder, instr, &instr->operands[2]);
+    sim_decode_address(decoder, instr, &instr->operands[1], op);
+    op->d = sim_decode_target(decoder, instr, &instr->operands[0]);
+    op->b = sim_decode_register(decoder, instr, &instr->operands[2]);
     if (compares)
-        op->c = decode_register(decoder, instr, &instr->operands[3]);
+        op->c = sim_decode_register(decoder, instr, &instr->operands[3]);
     op->run = atomic;
     return true;
 }
 
-bool choose_wide(struct decoder *decoder, const struct ptx_instr *instr, struct uop *op)
+bool sim_choose_wide(struct sim_decoder *decoder, const struct ptx_instr *instr, struct sim_uop *op)
 {
     if (instr->form->type_count != 1 || instr->form->types[0] != PTX_B128)
         return false;

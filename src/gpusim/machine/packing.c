@@ -18,13 +18,13 @@ enum unit_kind { UNIT_DEAD, UNIT_UNIFORM, UNIT_WHOLE };
 
 // --- What is alive -------------------------------------------------------------------------------
 
-static uint32_t unit_count(const struct code *code)
+static uint32_t unit_count(const struct sim_code *code)
 {
     return code->slot_bytes / UNIT;
 }
 
 // The place in the text of an instruction, or of the first one behind a join.
-static uint32_t place_of(const struct code *code, uint32_t pc)
+static uint32_t place_of(const struct sim_code *code, uint32_t pc)
 {
     while (pc < code->op_count && !code->ops[pc].instr)
         pc++;
@@ -32,22 +32,24 @@ static uint32_t place_of(const struct code *code, uint32_t pc)
 }
 
 // A byte for each unit: whether something in it is alive there. NULL: no memory.
-static const unsigned char *units_at(struct worker *worker, const struct code *code, uint32_t place)
+static const unsigned char *units_at(struct sim_worker *worker, const struct sim_code *code,
+                                     uint32_t place)
 {
-    struct alive *known = &worker->alive[place % ALIVE_PLACES];
+    struct sim_alive *known = &worker->alive[place % ALIVE_PLACES];
     if (known->units && known->code == code && known->place == place)
         return known->units;
     free(known->units);
-    *known = (struct alive){code, place, calloc(unit_count(code) + 1, 1)};
+    *known = (struct sim_alive){code, place, calloc(unit_count(code) + 1, 1)};
     for (uint32_t i = 0; known->units && i < code->life_count; i++) {
-        const struct life *life = &code->lives[i];
+        const struct sim_life *life = &code->lives[i];
         if (life->first <= place && place <= life->last)
             memset(known->units + life->at / UNIT, 1, life->bytes / UNIT);
     }
     return known->units;
 }
 
-static bool mark(struct worker *worker, const struct code *code, uint32_t pc, unsigned char *marks)
+static bool mark(struct sim_worker *worker, const struct sim_code *code, uint32_t pc,
+                 unsigned char *marks)
 {
     const unsigned char *units = units_at(worker, code, place_of(code, pc));
     for (uint32_t i = 0; units && i < unit_count(code); i++)
@@ -57,13 +59,13 @@ static bool mark(struct worker *worker, const struct code *code, uint32_t pc, un
 
 // Wherever lanes stand in the frame: in paths, at joins, and in calls from it, before whose return
 // the result is still to come.
-static bool mark_frame(struct warp *warp, const struct frame *frame, unsigned char *marks)
+static bool mark_frame(struct sim_warp *warp, const struct sim_frame *frame, unsigned char *marks)
 {
-    struct worker *worker = warp->block->worker;
-    const struct code *code = frame->code;
+    struct sim_worker *worker = warp->block->worker;
+    const struct sim_code *code = frame->code;
     bool good = true;
     for (uint32_t i = 0; good && i < warp->path_count; i++) {
-        const struct path *path = warp_path(warp, i);
+        const struct sim_path *path = warp_path(warp, i);
         if (path->state != PATH_FREE && path->frame == frame)
             good = mark(worker, code, path->pc, marks);
     }
@@ -71,7 +73,7 @@ static bool mark_frame(struct warp *warp, const struct frame *frame, unsigned ch
         if (warp->joins[i].used && warp->joins[i].frame == frame)
             good = mark(worker, code, warp->joins[i].pc, marks);
     }
-    for (const struct frame *called = warp->frames; good && called; called = called->next) {
+    for (const struct sim_frame *called = warp->frames; good && called; called = called->next) {
         if (called->caller == frame)
             good = mark(worker, code, called->return_pc - 1, marks) &&
                    mark(worker, code, called->return_pc, marks);
@@ -81,9 +83,9 @@ static bool mark_frame(struct warp *warp, const struct frame *frame, unsigned ch
 
 // --- Packing -------------------------------------------------------------------------------------
 
-static bool pack_frame(struct warp *warp, struct frame *frame)
+static bool pack_frame(struct sim_warp *warp, struct sim_frame *frame)
 {
-    const struct code *code = frame->code;
+    const struct sim_code *code = frame->code;
     uint32_t units = unit_count(code), rest = code->register_bytes - code->slot_bytes;
     unsigned char *kinds = calloc(units + 1, 1);
     if (!kinds || !mark_frame(warp, frame, kinds)) {
@@ -106,16 +108,16 @@ static bool pack_frame(struct warp *warp, struct frame *frame)
         }
         memcpy(to, frame->registers + code->slot_bytes, rest);
         frame->packed = packed;
-        frame_give_room(warp->block->worker, frame);
+        sim_frame_give_room(warp->block->worker, frame);
     }
     free(kinds);
     return packed;
 }
 
-static bool unpack_frame(struct warp *warp, struct frame *frame)
+static bool unpack_frame(struct sim_warp *warp, struct sim_frame *frame)
 {
-    const struct code *code = frame->code;
-    if (!frame_take_room(warp->block->worker, frame))
+    const struct sim_code *code = frame->code;
+    if (!sim_frame_take_room(warp->block->worker, frame))
         return false;
     uint32_t units = unit_count(code);
     const unsigned char *from = frame->packed + units;
@@ -136,19 +138,19 @@ static bool unpack_frame(struct warp *warp, struct frame *frame)
     return true;
 }
 
-void warp_pack(struct warp *warp)
+void sim_warp_pack(struct sim_warp *warp)
 {
-    for (struct frame *frame = warp->frames; frame; frame = frame->next) {
+    for (struct sim_frame *frame = warp->frames; frame; frame = frame->next) {
         if (!frame->packed && pack_frame(warp, frame))
             warp->packed = true;
     }
-    for (struct frame *frame = warp->spare; frame; frame = frame->next)
-        frame_give_room(warp->block->worker, frame);
+    for (struct sim_frame *frame = warp->spare; frame; frame = frame->next)
+        sim_frame_give_room(warp->block->worker, frame);
 }
 
-bool warp_unpack(struct warp *warp)
+bool sim_warp_unpack(struct sim_warp *warp)
 {
-    for (struct frame *frame = warp->frames; frame; frame = frame->next) {
+    for (struct sim_frame *frame = warp->frames; frame; frame = frame->next) {
         if (frame->packed && !unpack_frame(warp, frame))
             return false;
     }

@@ -27,7 +27,7 @@ struct uses {
 // Variables, each with its offset, one behind the other. It is found to be too large only when it
 // is whole: offsets mean nothing then.
 struct layout {
-    BASE_ARRAY(struct shared_var) vars;
+    BASE_ARRAY(struct sim_shared_var) vars;
     uint64_t used;
     uint32_t dynamic_align;
 };
@@ -190,7 +190,7 @@ static bool goes_in_circles(const struct sim_module *module, const struct uses *
 
 // --- Where it lies -------------------------------------------------------------------------------
 
-static const struct shared_var *find(const struct layout *layout, const struct ptx_var *var)
+static const struct sim_shared_var *find(const struct layout *layout, const struct ptx_var *var)
 {
     for (size_t i = 0; i < layout->vars.count; i++) {
         if (layout->vars.items[i].var == var)
@@ -209,7 +209,7 @@ static void place(struct sim_module *module, struct layout *layout, const struct
     if (find(layout, var))
         return;
     uint64_t at = rounded(layout->used, align_of(var));
-    *base_array_add(&layout->vars, &module->arena) = (struct shared_var){var, (uint32_t)at};
+    *base_array_add(&layout->vars, &module->arena) = (struct sim_shared_var){var, (uint32_t)at};
     // Less than it says where that is too large anyway, so that no sum of sizes comes near 2^64.
     layout->used = at + (var->size_bytes < UINT32_MAX ? var->size_bytes : UINT32_MAX);
 }
@@ -221,15 +221,16 @@ static void place_all(struct sim_module *module, struct layout *layout, const st
 }
 
 // Gives a function's own variables their offsets; dynamic ones all begin at one place.
-static void assign(struct sim_module *module, struct code *code, const struct uses *uses,
+static void assign(struct sim_module *module, struct sim_code *code, const struct uses *uses,
                    const struct layout *layout)
 {
-    code->shared = base_new_array(&module->arena, struct shared_var, uses->vars.count);
+    code->shared = base_new_array(&module->arena, struct sim_shared_var, uses->vars.count);
     code->shared_count = (uint32_t)uses->vars.count;
     for (size_t i = 0; i < uses->vars.count; i++) {
         const struct ptx_var *var = uses->vars.items[i];
-        const struct shared_var *placed = is_dynamic(var) ? NULL : find(layout, var);
-        code->shared[i] = (struct shared_var){var, placed ? placed->offset : code->dynamic_shared};
+        const struct sim_shared_var *placed = is_dynamic(var) ? NULL : find(layout, var);
+        code->shared[i] =
+            (struct sim_shared_var){var, placed ? placed->offset : code->dynamic_shared};
     }
 }
 
@@ -274,13 +275,14 @@ static struct layout layout_alone(struct sim_module *module, const struct uses *
     return alone;
 }
 
-struct plan {
+struct shared_plan {
     struct layout layout;
     bool shares_dynamic; // with functions
 };
 
 static void plan_kernel(struct sim_module *module, const struct uses *uses, size_t kernel,
-                        const struct layout *alone, const struct layout *common, struct plan *plan)
+                        const struct layout *alone, const struct layout *common,
+                        struct shared_plan *plan)
 {
     const bool *reached = module->codes[kernel]->reaches;
     bool reaches_common = false;
@@ -294,11 +296,11 @@ static void plan_kernel(struct sim_module *module, const struct uses *uses, size
         plan->layout = *common;
         // A copy, since it grows.
         plan->layout.vars.items =
-            base_new_array(&module->arena, struct shared_var, common->vars.count + 1);
+            base_new_array(&module->arena, struct sim_shared_var, common->vars.count + 1);
         plan->layout.vars.capacity = common->vars.count + 1;
         if (common->vars.count)
             memcpy(plan->layout.vars.items, common->vars.items,
-                   common->vars.count * sizeof(struct shared_var));
+                   common->vars.count * sizeof(struct sim_shared_var));
         place_all(module, &plan->layout, &uses[kernel]);
     } else {
         plan->layout = *alone;
@@ -309,11 +311,11 @@ static void plan_kernel(struct sim_module *module, const struct uses *uses, size
         (uint32_t)rounded(plan->layout.used, align > DYNAMIC_ALIGN ? align : DYNAMIC_ALIGN);
 }
 
-enum base_code module_place_shared(struct sim_module *module, struct base_error *error)
+enum base_code sim_module_place_shared(struct sim_module *module, struct base_error *error)
 {
     size_t count = module->code_count;
     struct uses *uses = base_new_array(&module->arena, struct uses, count);
-    struct plan *plans = base_new_array(&module->arena, struct plan, count);
+    struct shared_plan *plans = base_new_array(&module->arena, struct shared_plan, count);
     size_t *pending = base_new_array(&module->arena, size_t, count);
     size_t *callers = base_new_array(&module->arena, size_t, count);
     struct layout *alone = base_new_array(&module->arena, struct layout, count);
@@ -322,7 +324,7 @@ enum base_code module_place_shared(struct sim_module *module, struct base_error 
         note_body(module, uses, i);
     note_tables(module, uses);
     for (size_t i = 0; i < count; i++) {
-        struct code *code = module->codes[i];
+        struct sim_code *code = module->codes[i];
         if (!code->function->is_entry)
             continue;
         bool *reached = base_new_array(&module->arena, bool, count);
@@ -351,7 +353,7 @@ enum base_code module_place_shared(struct sim_module *module, struct base_error 
             dynamic = module->codes[i]->dynamic_shared;
     }
     for (size_t i = 0; i < count; i++) {
-        struct code *code = module->codes[i];
+        struct sim_code *code = module->codes[i];
         if (!code->function->is_entry || plans[i].shares_dynamic)
             code->dynamic_shared = dynamic;
         assign(module, code, &uses[i], code->function->is_entry ? &plans[i].layout : &common);

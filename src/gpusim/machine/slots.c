@@ -18,7 +18,7 @@ struct slots {
     const struct ptx_function *function;
     const struct ptx_cfg *cfg;
     const struct ptx_ssa *ssa;
-    const struct contraction *contractions;
+    const struct sim_contraction *contractions;
     struct base_arena *arena;
     size_t words;                 // of a set of registers
     uint64_t *before, *after;     // by block: which are alive where it starts and ends
@@ -34,7 +34,7 @@ static unsigned class_of(const struct ptx_reg *reg)
 {
     if (reg->type == PTX_PRED)
         return 2;
-    uint32_t bytes = LANES * decode_lane_bytes((enum ptx_type)reg->type) * reg->vec;
+    uint32_t bytes = LANES * sim_decode_lane_bytes((enum ptx_type)reg->type) * reg->vec;
     return 32 - (unsigned)__builtin_clz(bytes - 1);
 }
 
@@ -155,7 +155,7 @@ static void keep_passed(struct slots *slots, struct ptx_var *const *vars, uint32
 }
 
 // Hands out slots place by place.
-static void hand_out(struct slots *slots, uint32_t places, slot *out, struct code *code)
+static void hand_out(struct slots *slots, uint32_t places, slot *out, struct sim_code *code)
 {
     const struct ptx_function *function = slots->function;
     uint32_t used = 0, small = 0; // bytes; predicates, which come last
@@ -199,24 +199,25 @@ static void hand_out(struct slots *slots, uint32_t places, slot *out, struct cod
 
 // The lives of all but predicates. Whoever is never alive but named lives everywhere.
 static void note_lives(const struct slots *slots, const slot *out, struct base_arena *keeps,
-                       struct code *code)
+                       struct sim_code *code)
 {
     const struct ptx_function *function = slots->function;
-    struct life *lives = base_new_array(keeps, struct life, function->reg_count);
+    struct sim_life *lives = base_new_array(keeps, struct sim_life, function->reg_count);
     for (uint32_t i = 0; i < function->reg_count; i++) {
         unsigned kind = class_of(function->regs[i]);
         if (kind == 2)
             continue;
         bool known = slots->first[i];
         lives[code->life_count++] =
-            (struct life){out[i], 1u << kind, known ? slots->first[i] - 1 : 0,
-                          known ? slots->last[i] - 1 : UINT32_MAX};
+            (struct sim_life){out[i], 1u << kind, known ? slots->first[i] - 1 : 0,
+                              known ? slots->last[i] - 1 : UINT32_MAX};
     }
     code->lives = lives;
 }
 
-void decode_slots(const struct ptx_ssa *ssa, const struct contraction *contractions,
-                  struct base_arena *arena, struct base_arena *keeps, slot **out, struct code *code)
+void sim_decode_slots(const struct ptx_ssa *ssa, const struct sim_contraction *contractions,
+                      struct base_arena *arena, struct base_arena *keeps, slot **out,
+                      struct sim_code *code)
 {
     const struct ptx_cfg *cfg = ssa->cfg;
     const struct ptx_function *function = cfg->function;

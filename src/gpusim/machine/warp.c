@@ -14,7 +14,7 @@ enum {
     PATIENCE = 32768, // and how long others wait for it at a join
 };
 
-void warp_set_mask(struct warp *warp, uint32_t mask)
+void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
 {
     warp->mask = mask;
     for (int i = 0; i < LANES; i++)
@@ -26,11 +26,11 @@ void warp_set_mask(struct warp *warp, uint32_t mask)
 // Names and paths may be long: what follows them must stay readable.
 enum { NAME_SHOWN = 160, PATH_SHOWN = 120 };
 
-static void describe_place(const struct warp *warp, const struct uop *op, int lane, char *out,
-                           size_t out_bytes)
+static void describe_place(const struct sim_warp *warp, const struct sim_uop *op, int lane,
+                           char *out, size_t out_bytes)
 {
-    const struct block *block = warp->block;
-    const struct code *code = warp->path->frame->code;
+    const struct sim_block *block = warp->block;
+    const struct sim_code *code = warp->path->frame->code;
     const char *name = block->launch->code->name;
     const struct ptx_loc *loc = op->instr ? op->instr->loc : NULL;
     const char *file = loc ? ptx_file_path(code->module, loc->file) : NULL;
@@ -50,22 +50,22 @@ static void describe_place(const struct warp *warp, const struct uop *op, int la
              warp->tid[2][lane]);
 }
 
-enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kind kind, int lane,
-                     const char *format, ...)
+enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
+                             enum sim_fault_kind kind, int lane, const char *format, ...)
 {
-    struct launch *launch = warp->block->launch;
+    struct sim_run *launch = warp->block->launch;
     char what[400], where[600];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     describe_place(warp, op, lane, where, sizeof(where));
-    pthread_mutex_lock(&launch->lock);
+    gpusim_lock(&launch->lock, GPUSIM_RANK_RUN);
     if (launch->fault.kind == SIM_FAULT_NONE) {
         launch->fault.kind = kind;
         snprintf(launch->fault.text, sizeof(launch->fault.text), "%s: %s", where, what);
     }
-    pthread_mutex_unlock(&launch->lock);
+    gpusim_unlock(&launch->lock, GPUSIM_RANK_RUN);
     atomic_store(&launch->stop, true);
     return STEP_STOP;
 }
@@ -73,7 +73,7 @@ enum step warp_fault(struct warp *warp, const struct uop *op, enum sim_fault_kin
 // --- Paths and joins -----------------------------------------------------------------------------
 
 // NULL: there is no memory, which cannot be where a path has just ended.
-static struct path *new_path(struct warp *warp)
+static struct sim_path *new_path(struct sim_warp *warp)
 {
     for (uint32_t i = 0; i < MOST_PATHS; i++) {
         if (i == FEW_PATHS && !warp->more) {
@@ -81,7 +81,7 @@ static struct path *new_path(struct warp *warp)
             if (!warp->more)
                 return NULL;
         }
-        struct path *path = warp_path(warp, i);
+        struct sim_path *path = warp_path(warp, i);
         if (path->state == PATH_FREE) {
             if (i >= warp->path_count)
                 warp->path_count = i + 1;
@@ -91,16 +91,16 @@ static struct path *new_path(struct warp *warp)
     abort(); // there are never more paths than lanes
 }
 
-static enum step no_memory(struct warp *warp, const struct uop *op)
+static enum sim_step no_memory(struct sim_warp *warp, const struct sim_uop *op)
 {
-    return warp_fault(warp, op, SIM_FAULT_NO_MEMORY, __builtin_ctz(warp->mask),
-                      "out of memory for diverging");
+    return sim_warp_fault(warp, op, SIM_FAULT_NO_MEMORY, __builtin_ctz(warp->mask),
+                          "out of memory for diverging");
 }
 
-static bool more_joins(struct warp *warp)
+static bool more_joins(struct sim_warp *warp)
 {
     int32_t room = warp->join_room ? 2 * warp->join_room : FEW_JOINS;
-    struct join *joins =
+    struct sim_join *joins =
         room > MOST_JOINS ? NULL : realloc(warp->joins, (size_t)room * sizeof(*joins));
     if (!joins)
         return false;
@@ -111,21 +111,21 @@ static bool more_joins(struct warp *warp)
     return true;
 }
 
-static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
-                        const struct uop *branch)
+static int32_t new_join(struct sim_warp *warp, const struct sim_path *path, uint32_t pc,
+                        const struct sim_uop *branch)
 {
     for (int32_t i = 0; i < warp->join_room || more_joins(warp); i++) {
-        struct join *join = &warp->joins[i];
+        struct sim_join *join = &warp->joins[i];
         if (join->used)
             continue;
-        *join = (struct join){.used = true,
-                              .branch = branch,
-                              .expected = path->mask,
-                              .pc = pc,
-                              .frame = path->frame,
-                              .rejoin = path->rejoin,
-                              .rejoin_frame = path->rejoin_frame,
-                              .join = path->join};
+        *join = (struct sim_join){.used = true,
+                                  .branch = branch,
+                                  .expected = path->mask,
+                                  .pc = pc,
+                                  .frame = path->frame,
+                                  .rejoin = path->rejoin,
+                                  .rejoin_frame = path->rejoin_frame,
+                                  .join = path->join};
         return i;
     }
     return -1;
@@ -133,15 +133,16 @@ static int32_t new_join(struct warp *warp, const struct path *path, uint32_t pc,
 
 // The join that the path will meet at pc in its frame: its own, or a new one. -1: too many are
 // open, or there is no memory for them.
-static int32_t join_at(struct warp *warp, struct path *path, uint32_t pc, const struct uop *branch)
+static int32_t join_at(struct sim_warp *warp, struct sim_path *path, uint32_t pc,
+                       const struct sim_uop *branch)
 {
     if (path->join >= 0 && path->rejoin == pc && path->rejoin_frame == path->frame)
         return path->join;
     return new_join(warp, path, pc, branch);
 }
 
-static void follow(struct path *path, uint32_t mask, uint32_t pc, int32_t join,
-                   const struct warp *warp)
+static void follow(struct sim_path *path, uint32_t mask, uint32_t pc, int32_t join,
+                   const struct sim_warp *warp)
 {
     path->mask = mask;
     path->pc = pc;
@@ -151,22 +152,22 @@ static void follow(struct path *path, uint32_t mask, uint32_t pc, int32_t join,
 }
 
 // Where all that a join waits for have come, or ended, it goes on as one path.
-static void settle(struct warp *warp, int32_t index)
+static void settle(struct sim_warp *warp, int32_t index)
 {
     while (index >= 0) {
-        struct join *join = &warp->joins[index];
+        struct sim_join *join = &warp->joins[index];
         if (join->arrived != join->expected)
             return;
         int32_t outer = join->join;
         if (join->expected) {
-            struct path *path = new_path(warp);
-            *path = (struct path){.state = PATH_READY,
-                                  .mask = join->arrived,
-                                  .pc = join->pc,
-                                  .frame = join->frame,
-                                  .rejoin = join->rejoin,
-                                  .rejoin_frame = join->rejoin_frame,
-                                  .join = outer};
+            struct sim_path *path = new_path(warp);
+            *path = (struct sim_path){.state = PATH_READY,
+                                      .mask = join->arrived,
+                                      .pc = join->pc,
+                                      .frame = join->frame,
+                                      .rejoin = join->rejoin,
+                                      .rejoin_frame = join->rejoin_frame,
+                                      .join = outer};
             join->used = false;
             return;
         }
@@ -175,16 +176,16 @@ static void settle(struct warp *warp, int32_t index)
     }
 }
 
-static void arrive(struct warp *warp, int32_t join, uint32_t lanes)
+static void arrive(struct sim_warp *warp, int32_t join, uint32_t lanes)
 {
     warp->joins[join].arrived |= lanes;
     settle(warp, join);
 }
 
-enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, uint32_t to,
-                      uint32_t next)
+enum sim_step sim_warp_branch(struct sim_warp *warp, const struct sim_uop *op, uint32_t taken,
+                              uint32_t to, uint32_t next)
 {
-    struct path *path = warp->path;
+    struct sim_path *path = warp->path;
     uint32_t rest = path->mask & ~taken;
     if (!taken || !rest) {
         path->pc = taken ? to : next;
@@ -192,7 +193,7 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
     }
     if (__atomic_load_n(&op->spins, __ATOMIC_RELAXED)) {
         // Whoever leaves here may be whom the others wait for: the ways part until further out.
-        struct path *other = new_path(warp);
+        struct sim_path *other = new_path(warp);
         if (!other)
             return no_memory(warp, op);
         *other = *path;
@@ -201,12 +202,13 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
         other->state = PATH_READY;
         path->mask = rest;
         path->pc = next;
-        warp_set_mask(warp, rest);
+        sim_warp_set_mask(warp, rest);
         return STEP_JUMP;
     }
     int32_t join = join_at(warp, path, op->rejoin, op);
     if (join < 0)
-        return warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken), "too deep divergence");
+        return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken),
+                              "too deep divergence");
     if (to == op->rejoin) {
         follow(path, rest, next, join, warp);
         warp->joins[join].arrived |= taken;
@@ -214,7 +216,7 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
         follow(path, taken, to, join, warp);
         warp->joins[join].arrived |= rest;
     } else {
-        struct path *other = new_path(warp);
+        struct sim_path *other = new_path(warp);
         if (!other)
             return no_memory(warp, op);
         *other = *path;
@@ -222,14 +224,14 @@ enum step warp_branch(struct warp *warp, const struct uop *op, uint32_t taken, u
         follow(other, taken, to, join, warp);
         other->state = PATH_READY;
     }
-    warp_set_mask(warp, path->mask);
+    sim_warp_set_mask(warp, path->mask);
     return STEP_JUMP;
 }
 
-enum step warp_arrive(struct warp *warp, const struct uop *op)
+enum sim_step sim_warp_arrive(struct sim_warp *warp, const struct sim_uop *op)
 {
     (void)op;
-    struct path *path = warp->path;
+    struct sim_path *path = warp->path;
     if (path->join < 0 || path->rejoin != path->pc || path->rejoin_frame != path->frame)
         return STEP_NEXT;
     path->state = PATH_FREE;
@@ -239,18 +241,18 @@ enum step warp_arrive(struct warp *warp, const struct uop *op)
 
 // Those that have come to a join go on without the others. False: there is no memory, and they wait
 // on.
-static bool leave_join(struct warp *warp, struct join *join)
+static bool leave_join(struct sim_warp *warp, struct sim_join *join)
 {
-    struct path *freed = new_path(warp);
+    struct sim_path *freed = new_path(warp);
     if (!freed)
         return false;
-    *freed = (struct path){.state = PATH_READY,
-                           .mask = join->arrived,
-                           .pc = join->pc,
-                           .frame = join->frame,
-                           .rejoin = join->rejoin,
-                           .rejoin_frame = join->rejoin_frame,
-                           .join = join->join};
+    *freed = (struct sim_path){.state = PATH_READY,
+                               .mask = join->arrived,
+                               .pc = join->pc,
+                               .frame = join->frame,
+                               .rejoin = join->rejoin,
+                               .rejoin_frame = join->rejoin_frame,
+                               .join = join->join};
     join->expected &= ~join->arrived;
     join->arrived = 0;
     return true;
@@ -258,20 +260,21 @@ static bool leave_join(struct warp *warp, struct join *join)
 
 // A path that has run for long may wait for lanes that wait for it where it would meet them: they
 // go on without it, and the branches that made them wait are remembered.
-static void let_go(struct warp *warp, const struct path *path)
+static void let_go(struct sim_warp *warp, const struct sim_path *path)
 {
     for (int32_t index = path->join; index >= 0; index = warp->joins[index].join) {
-        struct join *join = &warp->joins[index];
+        struct sim_join *join = &warp->joins[index];
         if (!join->arrived)
             continue;
         if (!leave_join(warp, join))
             return;
         if (join->branch)
-            __atomic_store_n(&((struct uop *)(uintptr_t)join->branch)->spins, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&((struct sim_uop *)(uintptr_t)join->branch)->spins, 1,
+                             __ATOMIC_RELAXED);
     }
 }
 
-static int32_t joins_around(const struct warp *warp, int32_t index)
+static int32_t joins_around(const struct sim_warp *warp, int32_t index)
 {
     int32_t count = 0;
     for (; index >= 0; index = warp->joins[index].join)
@@ -285,7 +288,7 @@ static int32_t joins_around(const struct warp *warp, int32_t index)
 // stand that returned early; lanes at inner joins stay together with those they wait for where the
 // end of these threads is enough. False: nobody stands at a join, or there is no memory, and the
 // launch is over.
-static bool leave_outermost_join(struct warp *warp)
+static bool leave_outermost_join(struct sim_warp *warp)
 {
     int32_t outermost = -1, least = INT32_MAX;
     for (int32_t i = 0; i < warp->join_room; i++) {
@@ -308,7 +311,7 @@ static bool leave_outermost_join(struct warp *warp)
 
 // --- The end of lanes ----------------------------------------------------------------------------
 
-static bool waits_beside(const struct path *path, const struct path *other)
+static bool waits_beside(const struct sim_path *path, const struct sim_path *other)
 {
     return other != path && other->state == PATH_TOGETHER && other->pc == path->pc &&
            other->frame == path->frame;
@@ -316,17 +319,17 @@ static bool waits_beside(const struct path *path, const struct path *other)
 
 // The lanes that execute the path's instruction of several lanes now: those of the path, and of
 // others that wait there, where all whom they wait for go along. 0: the path itself has to wait.
-static uint32_t gathered(struct warp *warp, const struct path *path)
+static uint32_t gathered(struct sim_warp *warp, const struct sim_path *path)
 {
     uint32_t here = path->taking_part, before;
     for (uint32_t i = 0; i < warp->path_count; i++) {
-        const struct path *other = warp_path(warp, i);
+        const struct sim_path *other = warp_path(warp, i);
         here |= waits_beside(path, other) ? other->taking_part : 0;
     }
     do {
         before = here;
         for (uint32_t i = 0; i < warp->path_count; i++) {
-            const struct path *other = warp_path(warp, i);
+            const struct sim_path *other = warp_path(warp, i);
             if (waits_beside(path, other) && (other->members & warp->live & ~here))
                 here &= ~other->taking_part;
         }
@@ -334,30 +337,30 @@ static uint32_t gathered(struct warp *warp, const struct path *path)
     return path->members & warp->live & ~here ? 0 : here;
 }
 
-enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
+enum sim_step sim_warp_exit_lanes(struct sim_warp *warp, uint32_t lanes)
 {
-    struct path *path = warp->path;
-    struct block *block = warp->block;
+    struct sim_path *path = warp->path;
+    struct sim_block *block = warp->block;
     warp->live &= ~lanes;
     block->live_threads -= (uint32_t)__builtin_popcount(lanes);
     for (int32_t join = path->join; join >= 0; join = warp->joins[join].join)
         warp->joins[join].expected &= ~lanes;
-    for (struct frame *frame = path->frame; frame; frame = frame->caller)
+    for (struct sim_frame *frame = path->frame; frame; frame = frame->caller)
         frame->lanes &= ~lanes;
     path->mask &= ~lanes;
     block->progressed = true;
     for (unsigned i = 0; i < BARRIERS; i++) {
         if (block->barriers[i].arrived)
-            warp_left_barrier(warp, i);
+            sim_warp_left_barrier(warp, i);
     }
     // Whoever waited for these lanes alone looks again.
     for (uint32_t i = 0; i < warp->path_count; i++) {
-        struct path *other = warp_path(warp, i);
+        struct sim_path *other = warp_path(warp, i);
         if (other->state == PATH_TOGETHER && gathered(warp, other))
             other->state = PATH_READY;
     }
     if (path->mask) {
-        warp_set_mask(warp, path->mask);
+        sim_warp_set_mask(warp, path->mask);
         return STEP_NEXT;
     }
     path->state = PATH_FREE;
@@ -367,12 +370,12 @@ enum step warp_exit_lanes(struct warp *warp, uint32_t lanes)
 
 // --- Calls and returns that part lanes -----------------------------------------------------------
 
-bool warp_part(struct warp *warp, const struct uop *op)
+bool sim_warp_part(struct sim_warp *warp, const struct sim_uop *op)
 {
-    struct path *path = warp->path;
+    struct sim_path *path = warp->path;
     if (warp->mask == path->mask)
         return true;
-    struct path *other = new_path(warp);
+    struct sim_path *other = new_path(warp);
     if (!other) {
         no_memory(warp, op);
         return false;
@@ -384,50 +387,50 @@ bool warp_part(struct warp *warp, const struct uop *op)
     return true;
 }
 
-enum step warp_call_some(struct warp *warp, const struct uop *op, uint32_t lanes, uint32_t others,
-                         const struct code *code)
+enum sim_step sim_warp_call_some(struct sim_warp *warp, const struct sim_uop *op, uint32_t lanes,
+                                 uint32_t others, const struct sim_code *code)
 {
-    const struct path *path = warp->path;
+    const struct sim_path *path = warp->path;
     if (lanes != path->mask &&
-        warp_branch(warp, op, path->mask & ~lanes, others, path->pc) == STEP_STOP)
+        sim_warp_branch(warp, op, path->mask & ~lanes, others, path->pc) == STEP_STOP)
         return STEP_STOP;
-    return frame_call(warp, op, code);
+    return sim_frame_call(warp, op, code);
 }
 
 // Lanes of the running path return from its function; the others, where there are any, go on.
-enum step warp_return(struct warp *warp)
+enum sim_step sim_warp_return(struct sim_warp *warp)
 {
-    struct path *path = warp->path;
-    struct frame *frame = path->frame;
+    struct sim_path *path = warp->path;
+    struct sim_frame *frame = path->frame;
     uint32_t lanes = warp->mask;
     if (!frame->caller)
-        return warp_exit_lanes(warp, lanes);
+        return sim_warp_exit_lanes(warp, lanes);
     bool together = path->join >= 0 && path->rejoin == PC_RETURN && path->rejoin_frame == frame;
     if (lanes != path->mask || together) {
         int32_t join = join_at(warp, path, PC_RETURN, NULL);
         if (join < 0)
-            return warp_fault(warp, &frame->code->ops[path->pc], SIM_FAULT_STACK,
-                              __builtin_ctz(lanes), "too deep divergence");
+            return sim_warp_fault(warp, &frame->code->ops[path->pc], SIM_FAULT_STACK,
+                                  __builtin_ctz(lanes), "too deep divergence");
         uint32_t rest = path->mask & ~lanes;
         if (rest) {
             follow(path, rest, path->pc + 1, join, warp);
             warp->joins[join].arrived |= lanes;
-            warp_set_mask(warp, rest);
+            sim_warp_set_mask(warp, rest);
             return STEP_JUMP;
         }
         path->state = PATH_FREE;
         arrive(warp, join, lanes);
         return STEP_STOP;
     }
-    frame_leave(warp);
+    sim_frame_leave(warp);
     return STEP_JUMP;
 }
 
 // --- Waiting for lanes of the warp ---------------------------------------------------------------
 
-bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
+bool sim_warp_together(struct sim_warp *warp, const struct sim_uop *op, uint32_t members)
 {
-    struct path *path = warp->path;
+    struct sim_path *path = warp->path;
     (void)op;
     members &= warp->live;
     if ((warp->mask & members) == members)
@@ -440,54 +443,54 @@ bool warp_together(struct warp *warp, const struct uop *op, uint32_t members)
         return false;
     }
     for (uint32_t i = 0; i < warp->path_count; i++) {
-        struct path *other = warp_path(warp, i);
+        struct sim_path *other = warp_path(warp, i);
         if (waits_beside(path, other) && (other->taking_part & here)) {
             other->state = PATH_READY;
             other->pc++;
         }
     }
-    warp_set_mask(warp, here);
+    sim_warp_set_mask(warp, here);
     return true;
 }
 
-enum step warp_apart(struct warp *warp)
+enum sim_step sim_warp_apart(struct sim_warp *warp)
 {
-    warp_set_mask(warp, warp->path->mask);
+    sim_warp_set_mask(warp, warp->path->mask);
     return STEP_NEXT;
 }
 
 // --- The dispatch loop ---------------------------------------------------------------------------
 
-static void enter(struct warp *warp, struct path *path)
+static void enter(struct sim_warp *warp, struct sim_path *path)
 {
     warp->path = path;
     warp->registers = path->frame->registers;
     warp->pool = path->frame->code->pool;
-    warp_set_mask(warp, path->mask);
+    sim_warp_set_mask(warp, path->mask);
 }
 
 // A path whose join is at the function's end returns as soon as it is whole.
-static bool must_return(const struct path *path)
+static bool must_return(const struct sim_path *path)
 {
     return path->pc == PC_RETURN;
 }
 
 // Runs one path; returns what is left of the budget.
-static uint64_t run_path(struct warp *warp, struct path *path, uint64_t budget)
+static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t budget)
 {
     enter(warp, path);
     if (must_return(path)) {
-        enum step step = warp_return(warp);
+        enum sim_step step = sim_warp_return(warp);
         if (step == STEP_STOP)
             return budget;
         enter(warp, path);
     }
-    const struct uop *ops = path->frame->code->ops;
+    const struct sim_uop *ops = path->frame->code->ops;
     uint32_t pc = path->pc;
     uint64_t left = budget;
     while (left--) {
-        const struct uop *op = &ops[pc];
-        enum step step;
+        const struct sim_uop *op = &ops[pc];
+        enum sim_step step;
         path->pc = pc;
         warp->warp_instructions++;
         if (!op->guard) {
@@ -504,10 +507,10 @@ static uint64_t run_path(struct warp *warp, struct path *path, uint64_t budget)
             if (mask == path->mask) {
                 step = op->run(warp, op);
             } else {
-                warp_set_mask(warp, mask);
+                sim_warp_set_mask(warp, mask);
                 step = op->run(warp, op);
                 if (step == STEP_NEXT)
-                    warp_set_mask(warp, path->mask);
+                    sim_warp_set_mask(warp, path->mask);
             }
         }
         if (step == STEP_NEXT) {
@@ -524,17 +527,17 @@ static uint64_t run_path(struct warp *warp, struct path *path, uint64_t budget)
     return 0;
 }
 
-bool warp_run(struct warp *warp, uint64_t budget)
+bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
 {
-    struct launch *launch = warp->block->launch;
+    struct sim_run *launch = warp->block->launch;
     uint32_t at = warp->next_path;
     while (budget) {
         uint32_t ready = 0;
-        struct path *chosen = NULL;
+        struct sim_path *chosen = NULL;
         uint32_t first = at;
         for (uint32_t i = 0; i < warp->path_count; i++) {
             uint32_t index = (first + i) % warp->path_count;
-            struct path *path = warp_path(warp, index);
+            struct sim_path *path = warp_path(warp, index);
             if (path->state != PATH_READY)
                 continue;
             ready++;
@@ -547,7 +550,7 @@ bool warp_run(struct warp *warp, uint64_t budget)
             break;
         if (!chosen)
             continue;
-        if (warp->packed && !warp_unpack(warp)) {
+        if (warp->packed && !sim_warp_unpack(warp)) {
             warp->path = chosen;
             no_memory(warp, &chosen->frame->code->ops[chosen->pc]);
             return false;
@@ -570,17 +573,17 @@ bool warp_run(struct warp *warp, uint64_t budget)
 
 // --- Start and end -------------------------------------------------------------------------------
 
-uint64_t warp_bytes(const struct launch *launch)
+uint64_t sim_warp_bytes(const struct sim_run *launch)
 {
-    return sizeof(struct warp) + sizeof(struct frame) + launch->code->register_bytes +
-           frame_room_bytes(launch->code) +
+    return sizeof(struct sim_warp) + sizeof(struct sim_frame) + launch->code->register_bytes +
+           sim_frame_room_bytes(launch->code) +
            (uint64_t)LANES * (launch->code->endless ? launch->request->kernel->info.local_bytes
                                                     : launch->local_bytes);
 }
 
-bool warp_init(struct warp *warp, struct block *block, uint32_t index)
+bool sim_warp_init(struct sim_warp *warp, struct sim_block *block, uint32_t index)
 {
-    const struct launch *launch = block->launch;
+    const struct sim_run *launch = block->launch;
     memset(warp, 0, sizeof(*warp));
     warp->block = block;
     warp->seen = block->worker->seen;
@@ -592,34 +595,34 @@ bool warp_init(struct warp *warp, struct block *block, uint32_t index)
     return warp->local || !launch->local_bytes;
 }
 
-bool warp_start(struct warp *warp)
+bool sim_warp_start(struct sim_warp *warp)
 {
-    const struct launch *launch = warp->block->launch;
+    const struct sim_run *launch = warp->block->launch;
     uint32_t left = launch->threads_per_block - warp->index * LANES;
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = 0;
     memset(warp->came, 0, sizeof(warp->came));
     warp->path_count = warp->next_path = 0;
-    struct frame *frame = frame_new(warp, launch->code, NULL);
+    struct sim_frame *frame = sim_frame_new(warp, launch->code, NULL);
     if (!frame)
         return false;
-    struct path *path = new_path(warp);
-    *path = (struct path){.state = PATH_READY, .mask = warp->live, .frame = frame, .join = -1};
+    struct sim_path *path = new_path(warp);
+    *path = (struct sim_path){.state = PATH_READY, .mask = warp->live, .frame = frame, .join = -1};
     return true;
 }
 
-void warp_stop(struct warp *warp)
+void sim_warp_stop(struct sim_warp *warp)
 {
     while (warp->frames)
-        frame_end(warp, warp->frames);
+        sim_frame_end(warp, warp->frames);
 }
 
-void warp_fini(struct warp *warp)
+void sim_warp_fini(struct sim_warp *warp)
 {
-    warp_stop(warp);
+    sim_warp_stop(warp);
     while (warp->spare) {
-        struct frame *next = warp->spare->next;
-        frame_free(warp->spare);
+        struct sim_frame *next = warp->spare->next;
+        sim_frame_free(warp->spare);
         warp->spare = next;
     }
     free(warp->local);

@@ -59,7 +59,7 @@ struct redirect_slot {
 };
 
 // What has been looked at; the loader's lock, which is held around both uses, protects it.
-struct object {
+struct loaded_object {
     const struct link_map *map;
     const void *dynamic;
 };
@@ -68,7 +68,7 @@ struct object {
 static struct {
     char folder[4096]; // ours, with a slash at its end
     const char *program;
-    struct object seen[MOST_OBJECTS];
+    struct loaded_object seen[MOST_OBJECTS];
     size_t seen_count;
     bool told_full, told_vendor;
 } state;
@@ -388,7 +388,7 @@ static void look_at_new_objects(void)
             state.told_full = true;
             return;
         }
-        state.seen[state.seen_count++] = (struct object){map, map->l_ld};
+        state.seen[state.seen_count++] = (struct loaded_object){map, map->l_ld};
         if (map == _r_debug.r_map) { // the program; started through the loader, it is not exe
             if (!look_at(map, "/proc/self/exe", state.program, true))
                 look_at(map, state.program, state.program, true);

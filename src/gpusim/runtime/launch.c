@@ -6,37 +6,24 @@
 
 // --- <<<...>>> ----------------------------------------------------------------------------------
 
-// What a launch statement pushes and the stub it calls pops; an argument of the launch may itself
-// launch, so there is a stack.
-struct configuration {
-    dim3 grid, block;
-    size_t shared_bytes;
-    struct CUstream_st *stream;
-};
-
-#define CONFIGURATIONS_MAX 64
-
-static _Thread_local struct {
-    unsigned depth;
-    struct configuration stack[CONFIGURATIONS_MAX];
-} pushed;
-
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
                                      struct CUstream_st *stream)
 {
-    if (pushed.depth == CONFIGURATIONS_MAX) {
+    if (runtime_thread.depth == RUNTIME_CONFIGURATIONS_MAX) {
         runtime_end(cudaErrorLaunchOutOfResources);
         return 1; // nonzero: the statement does not call the stub
     }
-    pushed.stack[pushed.depth++] = (struct configuration){grid, block, shared_bytes, stream};
+    runtime_thread.configurations[runtime_thread.depth++] =
+        (struct runtime_configuration){grid, block, shared_bytes, stream};
     return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, void *stream)
 {
-    if (pushed.depth == 0)
+    if (runtime_thread.depth == 0)
         return runtime_end(cudaErrorMissingConfiguration);
-    const struct configuration *top = &pushed.stack[--pushed.depth];
+    const struct runtime_configuration *top =
+        &runtime_thread.configurations[--runtime_thread.depth];
     *grid = top->grid;
     *block = top->block;
     *shared_bytes = top->shared_bytes;

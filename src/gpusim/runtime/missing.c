@@ -9,8 +9,7 @@
     cudaError_t missing_##name(void) __asm__(#name) __attribute__((visibility("default"))); \
     cudaError_t missing_##name(void)                                                        \
     {                                                                                       \
-        static atomic_bool told;                                                            \
-        return runtime_refuse(#name, &told);                                                \
+        return runtime_refuse(#name);                                                       \
     }
 
 // Other processes.

@@ -21,28 +21,19 @@ struct binary {
     cudaError_t error; // why there is no library, where tried
 };
 
-struct kernel {
+struct host_kernel {
     struct binary *binary;
     const void *host_function;
     const char *name;
     CUkernel handle; // NULL: not looked up yet
 };
 
-struct variable {
+struct host_variable {
     struct binary *binary;
     const char *name;
     size_t size_bytes;
     void **managed; // where the program keeps the address of managed storage; NULL: not managed
 };
-
-// All under lock.
-static struct {
-    pthread_mutex_t lock;
-    struct base_map functions; // host function -> struct kernel *
-    struct base_map variables; // host variable -> struct variable *
-    struct base_map handles;   // CUkernel -> host function, or the handle itself
-    bool exiting;              // the process ends: exit handlers run
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t key_of(const void *pointer)
 {
@@ -76,37 +67,37 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
 {
     (void)device_function, (void)thread_limit, (void)tid, (void)bid;
     (void)block, (void)grid, (void)warp_size;
-    struct kernel *kernel = handle ? malloc(sizeof *kernel) : NULL;
+    struct host_kernel *kernel = handle ? malloc(sizeof *kernel) : NULL;
     if (!kernel)
         return; // a launch will say that there is no such function
-    *kernel = (struct kernel){(struct binary *)handle, host_function, device_name, NULL};
-    pthread_mutex_lock(&registry.lock);
-    uint64_t *place = base_map_put(&registry.functions, key_of(host_function), NULL);
+    *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL};
+    pthread_mutex_lock(&runtime.registry_lock);
+    uint64_t *place = base_map_put(&runtime.functions, key_of(host_function), NULL);
     if (place) {
         free((void *)(uintptr_t)*place);
         *place = key_of(kernel);
     } else {
         free(kernel);
     }
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&runtime.registry_lock);
 }
 
-static void add_variable(void **handle, const void *host_variable, struct variable description)
+static void add_variable(void **handle, const void *host_variable, struct host_variable description)
 {
-    struct variable *variable = handle ? malloc(sizeof *variable) : NULL;
+    struct host_variable *variable = handle ? malloc(sizeof *variable) : NULL;
     if (!variable)
         return;
     *variable = description;
     variable->binary = (struct binary *)handle;
-    pthread_mutex_lock(&registry.lock);
-    uint64_t *place = base_map_put(&registry.variables, key_of(host_variable), NULL);
+    pthread_mutex_lock(&runtime.registry_lock);
+    uint64_t *place = base_map_put(&runtime.variables, key_of(host_variable), NULL);
     if (place) {
         free((void *)(uintptr_t)*place);
         *place = key_of(variable);
     } else {
         free(variable);
     }
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&runtime.registry_lock);
 }
 
 void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
@@ -115,7 +106,7 @@ void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
 {
     (void)device_address, (void)is_extern, (void)is_constant, (void)is_global;
     add_variable(handle, host_variable,
-                 (struct variable){.name = device_name, .size_bytes = size_bytes});
+                 (struct host_variable){.name = device_name, .size_bytes = size_bytes});
 }
 
 void __cudaRegisterManagedVar(void **handle, void **host_variable, char *device_address,
@@ -123,16 +114,16 @@ void __cudaRegisterManagedVar(void **handle, void **host_variable, char *device_
                               int is_constant, int is_global)
 {
     (void)device_address, (void)is_extern, (void)is_constant, (void)is_global;
-    add_variable(
-        handle, host_variable,
-        (struct variable){.name = device_name, .size_bytes = size_bytes, .managed = host_variable});
+    add_variable(handle, host_variable,
+                 (struct host_variable){
+                     .name = device_name, .size_bytes = size_bytes, .managed = host_variable});
 }
 
 void __cudaRegisterHostVar(void **handle, const char *device_name, char *host_variable,
                            size_t size_bytes)
 {
     add_variable(handle, host_variable,
-                 (struct variable){.name = device_name, .size_bytes = size_bytes});
+                 (struct host_variable){.name = device_name, .size_bytes = size_bytes});
 }
 
 void __cudaRegisterUnifiedTable(void **handle, void *table)
@@ -148,31 +139,31 @@ void __cudaUnregisterFatBinary(void **handle)
     struct binary *binary = (struct binary *)handle;
     if (!binary)
         return;
-    pthread_mutex_lock(&registry.lock);
-    for (size_t i = 0; i < registry.functions.count; i++) {
-        struct base_map_entry *entry = &registry.functions.entries[i];
-        struct kernel *kernel = (struct kernel *)(uintptr_t)entry->value;
+    pthread_mutex_lock(&runtime.registry_lock);
+    for (size_t i = 0; i < runtime.functions.count; i++) {
+        struct base_map_entry *entry = &runtime.functions.entries[i];
+        struct host_kernel *kernel = (struct host_kernel *)(uintptr_t)entry->value;
         if (entry->removed || kernel->binary != binary)
             continue;
         if (kernel->handle)
-            base_map_remove(&registry.handles, key_of(kernel->handle));
-        base_map_remove(&registry.functions, entry->key);
+            base_map_remove(&runtime.handles, key_of(kernel->handle));
+        base_map_remove(&runtime.functions, entry->key);
         free(kernel);
     }
-    for (size_t i = 0; i < registry.variables.count; i++) {
-        struct base_map_entry *entry = &registry.variables.entries[i];
-        struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+    for (size_t i = 0; i < runtime.variables.count; i++) {
+        struct base_map_entry *entry = &runtime.variables.entries[i];
+        struct host_variable *variable = (struct host_variable *)(uintptr_t)entry->value;
         if (entry->removed || variable->binary != binary)
             continue;
-        base_map_remove(&registry.variables, entry->key);
+        base_map_remove(&runtime.variables, entry->key);
         free(variable);
     }
-    struct base_map *maps[] = {&registry.functions, &registry.variables, &registry.handles};
+    struct base_map *maps[] = {&runtime.functions, &runtime.variables, &runtime.handles};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
         if (maps[i]->live == 0)
             base_map_fini(maps[i]); // libcudart itself may be about to be unloaded
-    bool unload = binary->library && !registry.exiting;
-    pthread_mutex_unlock(&registry.lock);
+    bool unload = binary->library && !runtime.exiting;
+    pthread_mutex_unlock(&runtime.registry_lock);
     if (unload)
         cuLibraryUnload(binary->library);
     free(binary);
@@ -182,9 +173,9 @@ void __cudaUnregisterFatBinary(void **handle)
 
 static void note_exit(void)
 {
-    pthread_mutex_lock(&registry.lock);
-    registry.exiting = true;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_lock(&runtime.registry_lock);
+    runtime.exiting = true;
+    pthread_mutex_unlock(&runtime.registry_lock);
 }
 
 // Under lock.
@@ -204,9 +195,9 @@ static cudaError_t load(struct binary *binary)
 // Gives the program the addresses of a binary's managed variables. Under lock, in a context.
 static cudaError_t place_managed(const struct binary *binary)
 {
-    for (size_t i = 0; i < registry.variables.count; i++) {
-        const struct base_map_entry *entry = &registry.variables.entries[i];
-        const struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+    for (size_t i = 0; i < runtime.variables.count; i++) {
+        const struct base_map_entry *entry = &runtime.variables.entries[i];
+        const struct host_variable *variable = (struct host_variable *)(uintptr_t)entry->value;
         if (entry->removed || variable->binary != binary || !variable->managed)
             continue;
         CUdeviceptr address;
@@ -234,9 +225,9 @@ static _Noreturn void refuse(const char *name, cudaError_t error)
 // A managed variable of the binary that has no address yet. Under lock.
 static const char *unplaced(const struct binary *binary)
 {
-    for (size_t i = 0; i < registry.variables.count; i++) {
-        const struct base_map_entry *entry = &registry.variables.entries[i];
-        const struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+    for (size_t i = 0; i < runtime.variables.count; i++) {
+        const struct base_map_entry *entry = &runtime.variables.entries[i];
+        const struct host_variable *variable = (struct host_variable *)(uintptr_t)entry->value;
         if (!entry->removed && variable->binary == binary && variable->managed &&
             !*variable->managed)
             return variable->name;
@@ -252,13 +243,13 @@ char __cudaInitModule(void **handle)
         return 0;
     }
     cudaError_t error = runtime_begin();
-    pthread_mutex_lock(&registry.lock);
+    pthread_mutex_lock(&runtime.registry_lock);
     if (!error)
         error = load(binary);
     if (!error)
         error = place_managed(binary);
     const char *missing = error ? unplaced(binary) : NULL;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&runtime.registry_lock);
     if (missing)
         refuse(missing, error);
     runtime_end(error);
@@ -268,7 +259,7 @@ char __cudaInitModule(void **handle)
 // --- Lookup -------------------------------------------------------------------------------------
 
 // Under lock.
-static cudaError_t find_handle(struct kernel *kernel)
+static cudaError_t find_handle(struct host_kernel *kernel)
 {
     if (kernel->handle)
         return cudaSuccess;
@@ -281,7 +272,7 @@ static cudaError_t find_handle(struct kernel *kernel)
         return cudaErrorInvalidDeviceFunction;
     if (result != CUDA_SUCCESS)
         return runtime_code(result);
-    uint64_t *place = base_map_put(&registry.handles, key_of(handle), NULL);
+    uint64_t *place = base_map_put(&runtime.handles, key_of(handle), NULL);
     if (!place)
         return cudaErrorMemoryAllocation;
     *place = key_of(kernel->host_function);
@@ -294,17 +285,17 @@ cudaError_t runtime_kernel(const void *host_function, CUkernel *handle)
     cudaError_t error = runtime_begin();
     if (error)
         return error;
-    pthread_mutex_lock(&registry.lock);
-    struct kernel *kernel = found(&registry.functions, host_function);
+    pthread_mutex_lock(&runtime.registry_lock);
+    struct host_kernel *kernel = found(&runtime.functions, host_function);
     if (kernel) {
         error = find_handle(kernel);
         *handle = kernel->handle;
-    } else if (base_map_get(&registry.handles, key_of(host_function))) {
+    } else if (base_map_get(&runtime.handles, key_of(host_function))) {
         *handle = (CUkernel)(uintptr_t)host_function;
     } else { // what is no host function is taken for a kernel's handle, and is not one
         error = host_function ? cudaErrorInvalidResourceHandle : cudaErrorInvalidDeviceFunction;
     }
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&runtime.registry_lock);
     return error;
 }
 
@@ -317,18 +308,18 @@ cudaError_t runtime_function(const void *host_function, CUfunction *function)
 
 void *runtime_host_function(CUfunction function)
 {
-    pthread_mutex_lock(&registry.lock);
-    void *host_function = found(&registry.handles, function);
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_lock(&runtime.registry_lock);
+    void *host_function = found(&runtime.handles, function);
+    pthread_mutex_unlock(&runtime.registry_lock);
     return host_function ? host_function : (void *)function;
 }
 
 // A managed variable's name means, in the program, its storage: found by what *managed holds.
-static const struct variable *find_managed(const void *storage)
+static const struct host_variable *find_managed(const void *storage)
 {
-    for (size_t i = 0; i < registry.variables.count; i++) {
-        const struct base_map_entry *entry = &registry.variables.entries[i];
-        const struct variable *variable = (struct variable *)(uintptr_t)entry->value;
+    for (size_t i = 0; i < runtime.variables.count; i++) {
+        const struct base_map_entry *entry = &runtime.variables.entries[i];
+        const struct host_variable *variable = (struct host_variable *)(uintptr_t)entry->value;
         if (!entry->removed && variable->managed && *variable->managed == storage)
             return variable;
     }
@@ -341,8 +332,8 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
     if (error)
         return error;
     CUresult result = CUDA_ERROR_NOT_FOUND;
-    pthread_mutex_lock(&registry.lock);
-    const struct variable *variable = found(&registry.variables, symbol);
+    pthread_mutex_lock(&runtime.registry_lock);
+    const struct host_variable *variable = found(&runtime.variables, symbol);
     if (!variable && symbol)
         variable = find_managed(symbol);
     if (variable)
@@ -350,7 +341,7 @@ cudaError_t runtime_symbol(const void *symbol, CUdeviceptr *address, size_t *siz
     if (variable && !error)
         result = (variable->managed ? cuLibraryGetManaged : cuLibraryGetGlobal)(
             address, size_bytes, variable->binary->library, variable->name);
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&runtime.registry_lock);
     if (error)
         return error;
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : runtime_code(result);
@@ -427,11 +418,11 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
 // Functions that take a host function take such a handle too, so it must be known.
 static cudaError_t remember(CUkernel kernel)
 {
-    pthread_mutex_lock(&registry.lock);
-    uint64_t *place = base_map_put(&registry.handles, key_of(kernel), NULL);
+    pthread_mutex_lock(&runtime.registry_lock);
+    uint64_t *place = base_map_put(&runtime.handles, key_of(kernel), NULL);
     if (place && !*place)
         *place = key_of(kernel);
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&runtime.registry_lock);
     return place ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 

@@ -7,12 +7,56 @@
 #ifndef GLINT_GPUSIM_RUNTIME_RUNTIME_H
 #define GLINT_GPUSIM_RUNTIME_RUNTIME_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
 #include "cudaabi/cudaabi.h"
+
+// --- State (state.c) -----------------------------------------------------------------------------
+
+enum { RUNTIME_DEVICES_MAX = 64, RUNTIME_CONFIGURATIONS_MAX = 64 };
+
+// All mutable state of the library, beside that of threads.
+struct runtime_process {
+    pthread_once_t once;
+    CUresult started; // what cuInit said; written under once
+    int device_count; // the same
+
+    pthread_mutex_t lock; // of the next two
+    struct {
+        _Atomic(CUcontext) handle;
+        _Atomic bool held; // retained, and not reset since
+    } primary[RUNTIME_DEVICES_MAX];
+    struct base_map reported; // missing functions that were named on stderr
+
+    pthread_mutex_t registry_lock; // of the rest, which register.c alone uses
+    struct base_map functions;     // host function -> struct host_kernel *
+    struct base_map variables;     // host variable -> struct host_variable *
+    struct base_map handles;       // CUkernel -> host function, or the handle itself
+    bool exiting;                  // the process ends: exit handlers run
+};
+extern struct runtime_process runtime;
+
+// What a launch statement pushes and the stub it calls pops.
+struct runtime_configuration {
+    dim3 grid, block;
+    size_t shared_bytes;
+    struct CUstream_st *stream;
+};
+
+// What each thread has of its own.
+struct runtime_thread {
+    int device;
+    cudaError_t last_error;
+    // An argument of a launch may itself launch, so there is a stack.
+    unsigned depth;
+    struct runtime_configuration configurations[RUNTIME_CONFIGURATIONS_MAX];
+};
+extern _Thread_local struct runtime_thread runtime_thread;
 
 // --- Calls and errors (state.c) ---------------------------------------------------------
 
@@ -61,17 +105,13 @@ static inline cudaError_t runtime_code(CUresult result)
             return runtime_end(runtime_tried_);    \
     } while (0)
 
-// For functions that are not there: names it on stderr, the first time, and returns (and records)
-// cudaErrorNotSupported. `told` is the function's own.
-cudaError_t runtime_missing(const char *name, atomic_bool *told);
-#define RUNTIME_MISSING()                  \
-    __extension__({                        \
-        static atomic_bool told_;          \
-        runtime_missing(__func__, &told_); \
-    })
+// What a function returns that the simulated GPU does not have: names the function on stderr, the
+// first time, and returns and records cudaErrorNotSupported.
+cudaError_t runtime_missing(const char *name);
+#define RUNTIME_MISSING() runtime_missing(__func__)
 
-// The same for a function that stands for itself, without one that tells the log around it.
-cudaError_t runtime_refuse(const char *name, atomic_bool *told);
+// The same for a function that calls.awk generates no wrapper for: it writes the log too.
+cudaError_t runtime_refuse(const char *name);
 
 // The calling thread's device; it need not have a context yet.
 int runtime_device(void);

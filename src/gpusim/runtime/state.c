@@ -4,36 +4,23 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gpusim/calls/calls.h"
 #include "runtime.h"
 
-#define DEVICES_MAX 64
-
-// The library's only mutable state beside the registry of register.c and the threads'.
-static struct {
-    pthread_once_t once;
-    CUresult started; // what cuInit said; written under once
-    int device_count;
-    pthread_mutex_t lock;
-    struct { // written under lock
-        _Atomic(CUcontext) handle;
-        _Atomic bool held; // retained, and not reset since
-    } primary[DEVICES_MAX];
-} runtime = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
-
-static _Thread_local struct {
-    int device;
-    cudaError_t last_error;
-} thread;
+struct runtime_process runtime = {.once = PTHREAD_ONCE_INIT,
+                                  .lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .registry_lock = PTHREAD_MUTEX_INITIALIZER};
+_Thread_local struct runtime_thread runtime_thread;
 
 static void start(void)
 {
     runtime.started = cuInit(0);
     if (runtime.started == CUDA_SUCCESS)
         runtime.started = cuDeviceGetCount(&runtime.device_count);
-    if (runtime.device_count > DEVICES_MAX)
-        runtime.device_count = DEVICES_MAX;
+    if (runtime.device_count > RUNTIME_DEVICES_MAX)
+        runtime.device_count = RUNTIME_DEVICES_MAX;
 }
 
 cudaError_t runtime_init(void)
@@ -74,10 +61,10 @@ cudaError_t runtime_begin(void)
     CUcontext context = NULL;
     error = runtime_code(cuCtxGetCurrent(&context));
     // The device's own may be current to the thread, and a reset by any thread have ended it.
-    if (error || (context && (context != runtime.primary[thread.device].handle ||
-                              runtime.primary[thread.device].held)))
+    if (error || (context && (context != runtime.primary[runtime_thread.device].handle ||
+                              runtime.primary[runtime_thread.device].held)))
         return error;
-    error = runtime_primary(thread.device, &context);
+    error = runtime_primary(runtime_thread.device, &context);
     return error ? error : runtime_code(cuCtxSetCurrent(context));
 }
 
@@ -88,7 +75,7 @@ int runtime_device(void)
     if (runtime_init() == cudaSuccess && cuCtxGetCurrent(&context) == CUDA_SUCCESS && context &&
         cuCtxGetDevice(&device) == CUDA_SUCCESS)
         return device;
-    return thread.device;
+    return runtime_thread.device;
 }
 
 // --- Errors -------------------------------------------------------------------------------------
@@ -98,38 +85,42 @@ int runtime_device(void)
 void runtime_record(cudaError_t error)
 {
     if (error && error != cudaErrorNotReady)
-        thread.last_error = error;
+        runtime_thread.last_error = error;
 }
 
 cudaError_t cudaGetLastError(void)
 {
-    cudaError_t error = thread.last_error;
-    thread.last_error = cudaSuccess;
+    cudaError_t error = runtime_thread.last_error;
+    runtime_thread.last_error = cudaSuccess;
     return error;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
-    return thread.last_error;
+    return runtime_thread.last_error;
 }
 
-cudaError_t runtime_missing(const char *name, atomic_bool *told)
+cudaError_t runtime_missing(const char *name)
 {
-    if (!atomic_exchange(told, true))
+    bool added = true;
+    pthread_mutex_lock(&runtime.lock);
+    base_map_put(&runtime.reported, base_hash(name, strlen(name)), &added);
+    pthread_mutex_unlock(&runtime.lock);
+    if (added)
         fprintf(stderr, "glint: simulated GPU: %s is not there yet\n", name);
     return runtime_end(cudaErrorNotSupported);
 }
 
-cudaError_t runtime_refuse(const char *name, atomic_bool *told)
+cudaError_t runtime_refuse(const char *name)
 {
-    const struct call_cancel cancel = call_hold_cancel();
-    struct call call = {.to = calls_to()};
+    const struct calls_cancel cancel = calls_hold_cancel();
+    struct calls_call call = {.to = calls_to()};
     if (call.to) {
-        call_begin(&call, name);
-        call_end(&call, cudaErrorNotSupported);
+        calls_begin(&call, name);
+        calls_end(&call, cudaErrorNotSupported);
     }
-    const cudaError_t result = runtime_missing(name, told);
-    call_let_cancel(cancel);
+    const cudaError_t result = runtime_missing(name);
+    calls_let_cancel(cancel);
     return result;
 }
 
@@ -160,7 +151,7 @@ cudaError_t cudaSetDevice(int device)
 {
     CUcontext context;
     RUNTIME_TRY(runtime_primary(device, &context));
-    thread.device = device;
+    runtime_thread.device = device;
     return runtime_end(runtime_code(cuCtxSetCurrent(context)));
 }
 
@@ -182,7 +173,7 @@ cudaError_t cudaSetValidDevices(int *device_arr, int len)
         if (device_arr[i] < 0 || device_arr[i] >= runtime.device_count)
             return runtime_end(cudaErrorInvalidDevice);
     if (len > 0)
-        thread.device = device_arr[0];
+        runtime_thread.device = device_arr[0];
     return cudaSuccess;
 }
 
@@ -202,7 +193,7 @@ cudaError_t cudaDeviceReset(void)
     int device = runtime_device();
     pthread_mutex_lock(&runtime.lock);
     CUresult result = CUDA_SUCCESS;
-    if (device < DEVICES_MAX && runtime.primary[device].held) {
+    if (device < RUNTIME_DEVICES_MAX && runtime.primary[device].held) {
         runtime.primary[device].held = false;
         result = cuDevicePrimaryCtxReset_v2(device);
     }

@@ -290,9 +290,8 @@ cudaError_t old_launch_multi(void *list, unsigned devices, unsigned flags)
     EXPORTED_AS("cudaLaunchCooperativeKernelMultiDevice");
 cudaError_t old_launch_multi(void *list, unsigned devices, unsigned flags)
 {
-    static atomic_bool told;
     (void)list, (void)devices, (void)flags;
-    return runtime_missing("cudaLaunchCooperativeKernelMultiDevice", &told);
+    return runtime_missing("cudaLaunchCooperativeKernelMultiDevice");
 }
 
 cudaError_t old_create_texture(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
@@ -317,8 +316,7 @@ cudaError_t old_texture_description(struct cudaTextureDesc *texture, cudaTexture
     cudaError_t refused_##name(void) DIRECTLY_AS(#name); \
     cudaError_t refused_##name(void)                     \
     {                                                    \
-        static atomic_bool told;                         \
-        return runtime_refuse(#name, &told);             \
+        return runtime_refuse(#name);                    \
     }
 
 REFUSED(cudaSignalExternalSemaphoresAsync_v2)

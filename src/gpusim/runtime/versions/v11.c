@@ -77,8 +77,7 @@ void v11_register_surface(void) {}
     cudaError_t refused_##name(void) DIRECTLY_AS(#name); \
     cudaError_t refused_##name(void)                     \
     {                                                    \
-        static atomic_bool told;                         \
-        return runtime_refuse(#name, &told);             \
+        return runtime_refuse(#name);                    \
     }
 
 REFUSED(cudaBindSurfaceToArray)

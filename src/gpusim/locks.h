@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of the locks of libcuda.so.1. A thread that holds a lock takes only locks of a higher
+// rank; builds with assertions check this. Not ranked are the lock of src/gpusim/calls, which is
+// taken before all others and held only while the log is opened, and those of libcudart.
+#ifndef GLINT_GPUSIM_LOCKS_H
+#define GLINT_GPUSIM_LOCKS_H
+
+#include <assert.h>
+#include <pthread.h>
+
+enum gpusim_rank {
+    GPUSIM_RANK_PRIMARY,  // driver.primary_lock
+    GPUSIM_RANK_DRIVER,   // driver.lock
+    GPUSIM_RANK_DEVICE,   // sim_device.lock
+    GPUSIM_RANK_RUN,      // sim_run.lock
+    GPUSIM_RANK_LOG,      // log_file.lock
+    GPUSIM_RANK_REPORTED, // driver.reported_lock
+};
+
+#ifndef NDEBUG
+// The ranks that the calling thread holds, a bit for each. A thread that waits for a condition
+// keeps the bit of the lock that the wait releases: it takes no other lock meanwhile.
+extern _Thread_local unsigned gpusim_held_ranks __attribute__((tls_model("initial-exec")));
+#endif
+
+static inline void gpusim_lock(pthread_mutex_t *lock, enum gpusim_rank rank)
+{
+#ifndef NDEBUG
+    assert(!(gpusim_held_ranks >> rank));
+#endif
+    pthread_mutex_lock(lock);
+#ifndef NDEBUG
+    gpusim_held_ranks |= 1u << rank;
+#endif
+    (void)rank;
+}
+
+static inline void gpusim_unlock(pthread_mutex_t *lock, enum gpusim_rank rank)
+{
+#ifndef NDEBUG
+    assert(gpusim_held_ranks >> rank & 1);
+    gpusim_held_ranks &= ~(1u << rank);
+#endif
+    pthread_mutex_unlock(lock);
+    (void)rank;
+}
+
+#endif
