@@ -58,7 +58,7 @@ expect 0 '^matrix/static +skip +no nvcc' --only '^matrix/static$'
 expect 0 '^probes/kernels +skip +no nvcc' --only '^probes/kernels$'
 
 GLINT=$work/nothing
-expect 1 'none of these runs here: .*/nothing' --only driver_api
+expect 1 'none of these can be run here: .*/nothing' --only driver_api
 
 # A glint that says more than the program, changes its exit status, loses profiles, or never ends.
 # fake COMMAND: makes one whose verbs do COMMAND.
