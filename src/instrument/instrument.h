@@ -35,12 +35,9 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "facts/facts.h"
 
-enum instrument_facts {
-    INSTRUMENT_OBJECTS = 1 << 0,
-    INSTRUMENT_ELEMENTS = 1 << 1,
-    INSTRUMENT_COUNTS = 1 << 2, // with ELEMENTS only
-};
+enum instrument_facts { FACTS_PROBE_FACTS(FACTS_VALUE, INSTRUMENT_) };
 
 #define INSTRUMENT_NONE UINT32_MAX
 

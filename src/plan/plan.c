@@ -5,10 +5,7 @@
 
 #include <string.h>
 
-static const char *const names[PLAN_REMEDIES] = {
-    [PLAN_DROP_SYNC] = "drop-sync", [PLAN_ASYNC_COPY] = "async-copy", [PLAN_POOL] = "pool",
-    [PLAN_BACK] = "back",           [PLAN_LAST_USE] = "last-use",
-};
+static const char *const names[PLAN_REMEDIES] = {FACTS_REMEDIES(FACTS_WORD, PLAN_)};
 
 static const unsigned char number_counts[PLAN_REMEDIES] = {[PLAN_BACK] = PLAN_NUMBERS};
 

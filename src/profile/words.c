@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words for kinds: the same for C and for the views, whose tables of words are filled from
-// here; and the names of functions as people write them.
+// The words of enumerations, for C and for the tables of words behind the views, which are filled
+// from here; and the names of API functions as programs write them.
 #include <string.h>
 
 #include "schema.h"
@@ -29,115 +29,26 @@ size_t profile_plain_length(const char *name)
     }
 }
 
-static const char *const call_kinds[] = {
-    [PROFILE_CALL_OTHER] = "other",
-    [PROFILE_CALL_ALLOC] = "alloc",
-    [PROFILE_CALL_FREE] = "free",
-    [PROFILE_CALL_COPY] = "copy",
-    [PROFILE_CALL_SET] = "set",
-    [PROFILE_CALL_LAUNCH] = "launch",
-    [PROFILE_CALL_GRAPH_LAUNCH] = "graph-launch",
-    [PROFILE_CALL_SYNC] = "sync",
-    [PROFILE_CALL_EVENT_RECORD] = "event-record",
-    [PROFILE_CALL_EVENT_WAIT] = "event-wait",
-    [PROFILE_CALL_HOST] = "host",
-    [PROFILE_CALL_STREAM] = "stream",
-    [PROFILE_CALL_CONTEXT] = "context",
-    [PROFILE_CALL_MODULE] = "module",
-    [PROFILE_CALL_MEMORY] = "memory",
-};
+#define WORDS(list, prefix)      \
+    {                            \
+        list(FACTS_WORD, prefix) \
+    }
 
-static const char *const object_kinds[] = {
-    [PROFILE_OBJECT_OTHER] = "other",       [PROFILE_OBJECT_DEVICE] = "device",
-    [PROFILE_OBJECT_PITCHED] = "pitched",   [PROFILE_OBJECT_ARRAY] = "array",
-    [PROFILE_OBJECT_MANAGED] = "managed",   [PROFILE_OBJECT_POOL] = "pool",
-    [PROFILE_OBJECT_MAPPING] = "mapping",   [PROFILE_OBJECT_GLOBAL] = "global",
-    [PROFILE_OBJECT_PINNED] = "pinned",     [PROFILE_OBJECT_REGISTERED] = "registered",
-    [PROFILE_OBJECT_IMPORTED] = "imported", [PROFILE_OBJECT_GRAPH] = "graph",
-    [PROFILE_OBJECT_PART] = "part",         [PROFILE_OBJECT_HEAP] = "heap",
-};
-
-static const char *const node_kinds[] = {
-    [PROFILE_NODE_KERNEL] = "kernel",
-    [PROFILE_NODE_COPY] = "copy",
-    [PROFILE_NODE_SET] = "set",
-    [PROFILE_NODE_ALLOC] = "alloc",
-    [PROFILE_NODE_FREE] = "free",
-    [PROFILE_NODE_EVENT_RECORD] = "event-record",
-    [PROFILE_NODE_EVENT_WAIT] = "event-wait",
-    [PROFILE_NODE_HOST] = "host",
-    [PROFILE_NODE_GRAPH] = "graph",
-    [PROFILE_NODE_EMPTY] = "empty",
-    [PROFILE_NODE_OTHER] = "other",
-};
-
-static const char *const memories[] = {
-    [PROFILE_MEMORY_PAGEABLE] = "pageable", [PROFILE_MEMORY_PINNED] = "pinned",
-    [PROFILE_MEMORY_DEVICE] = "device",     [PROFILE_MEMORY_MANAGED] = "managed",
-    [PROFILE_MEMORY_ARRAY] = "array",       [PROFILE_MEMORY_UNKNOWN] = "unknown",
-};
-
-static const char *const directions[] = {
-    [PROFILE_HOST_TO_DEVICE] = "host-to-device",     [PROFILE_DEVICE_TO_HOST] = "device-to-host",
-    [PROFILE_DEVICE_TO_DEVICE] = "device-to-device", [PROFILE_HOST_TO_HOST] = "host-to-host",
-    [PROFILE_PEER_TO_PEER] = "peer-to-peer",
-};
-
-static const char *const severities[] = {
-    [PROFILE_INFO] = "info",
-    [PROFILE_WARNING] = "warning",
-    [PROFILE_ERROR] = "error",
-};
-
-static const char *const name_sources[] = {
-    [PROFILE_NAME_PATH] = "path",
-    [PROFILE_NAME_PLACE] = "place",
-    [PROFILE_NAME_SOURCE] = "source",
-    [PROFILE_NAME_PROGRAM] = "program",
-};
-
-static const char *const endings[] = {
-    [PROFILE_RECORDER_LOST] = "recorder lost", [PROFILE_EXITED] = "exited",
-    [PROFILE_SIGNALLED] = "signalled",         [PROFILE_ENDED] = "ended",
-    [PROFILE_REPLACED] = "replaced",
-};
-
-static const char *const site_accesses[] = {
-    [PROFILE_SITE_LOAD] = "load",
-    [PROFILE_SITE_STORE] = "store",
-    [PROFILE_SITE_ATOMIC] = "atomic",
-};
-
-static const char *const map_kinds[] = {
-    [PROFILE_MAP_TOUCHED] = "touched",
-    [PROFILE_MAP_SHARED] = "shared",
-};
-
-static const char *const use_kinds[PROFILE_USE_KINDS] = {
-    [PROFILE_USE_READ] = "read",           [PROFILE_USE_WRITE] = "write",
-    [PROFILE_USE_SYSTEM] = "system",       [PROFILE_USE_UNKNOWN] = "unknown",
-    [PROFILE_USE_UNWATCHED] = "unwatched", [PROFILE_USE_CLOCK] = "clock",
-};
-
-static const char *const hosts[PROFILE_HOST_KINDS] = {
-    [PROFILE_HOST_PAGEABLE] = "pageable", [PROFILE_HOST_ALLOCATED] = "allocated",
-    [PROFILE_HOST_MAPPED] = "mapped",     [PROFILE_HOST_FILE] = "file",
-    [PROFILE_HOST_STACK] = "stack",       [PROFILE_HOST_STATIC] = "static",
-    [PROFILE_HOST_PINNED] = "pinned",     [PROFILE_HOST_REGISTERED] = "registered",
-    [PROFILE_HOST_MANAGED] = "managed",
-};
-
-static const char *const remedies[PROFILE_REMEDIES] = {
-    [PROFILE_REMEDY_DROP_SYNC] = "drop-sync", [PROFILE_REMEDY_ASYNC_COPY] = "async-copy",
-    [PROFILE_REMEDY_POOL] = "pool",           [PROFILE_REMEDY_BACK] = "back",
-    [PROFILE_REMEDY_LAST_USE] = "last-use",
-};
-
-static const char *const doubts[PROFILE_DOUBT_KINDS] = {
-    [PROFILE_DOUBT_POINTER] = "pointer", [PROFILE_DOUBT_LEFT] = "left",
-    [PROFILE_DOUBT_TEXTURE] = "texture", [PROFILE_DOUBT_WRAPPED] = "wrapped",
-    [PROFILE_DOUBT_WORK] = "work",       [PROFILE_DOUBT_UNTOLD] = "untold",
-};
+static const char *const call_kinds[] = WORDS(FACTS_CALL_KINDS, PROFILE_CALL_);
+static const char *const object_kinds[] = {[PROFILE_OBJECT_OTHER] = "other",
+                                           FACTS_OBJECT_KINDS(FACTS_WORD, PROFILE_OBJECT_)};
+static const char *const node_kinds[] = WORDS(FACTS_NODE_KINDS, PROFILE_NODE_);
+static const char *const memories[] = WORDS(FACTS_MEMORIES, PROFILE_MEMORY_);
+static const char *const directions[] = WORDS(FACTS_DIRECTIONS, PROFILE_);
+static const char *const severities[] = WORDS(FACTS_SEVERITIES, PROFILE_);
+static const char *const name_sources[] = WORDS(FACTS_NAME_SOURCES, PROFILE_NAME_);
+static const char *const endings[] = WORDS(FACTS_ENDINGS, PROFILE_);
+static const char *const site_accesses[] = WORDS(FACTS_SITE_ACCESSES, PROFILE_SITE_);
+static const char *const map_kinds[] = WORDS(FACTS_MAP_KINDS, PROFILE_MAP_);
+static const char *const use_kinds[] = WORDS(FACTS_USE_KINDS, PROFILE_USE_);
+static const char *const hosts[] = WORDS(FACTS_HOSTS, PROFILE_HOST_);
+static const char *const remedies[] = WORDS(FACTS_REMEDIES, PROFILE_REMEDY_);
+static const char *const doubts[] = WORDS(FACTS_DOUBTS, PROFILE_DOUBT_);
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 

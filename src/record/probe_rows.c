@@ -6,25 +6,13 @@
 
 #include "rows.h"
 
-// Values pass from records to rows as they are.
-#define SAME(event, profile) _Static_assert((event) == (profile), "values are the same")
-SAME((int)EVENT_PROBE_OBJECTS, (int)PROFILE_PROBE_OBJECTS);
-SAME((int)EVENT_PROBE_ELEMENTS, (int)PROFILE_PROBE_ELEMENTS);
-SAME((int)EVENT_PROBE_COUNTS, (int)PROFILE_PROBE_COUNTS);
-SAME((int)EVENT_COUNT_BINS, (int)PROFILE_COUNT_BINS);
-SAME((int)EVENT_HOT_RANGES, (int)PROFILE_HOT_RANGES);
-SAME((int)EVENT_MAP_SHARED, (int)PROFILE_MAP_SHARED);
-SAME(EVENT_UNKNOWN, PROFILE_UNKNOWN);
-SAME((int)EVENT_DOUBT_POINTER, (int)PROFILE_DOUBT_POINTER);
-SAME((int)EVENT_DOUBT_KINDS, (int)PROFILE_DOUBT_KINDS);
-
 bool record_probe(struct session *session, struct record_piece *piece)
 {
     enum { ALL = EVENT_PROBE_OBJECTS | EVENT_PROBE_ELEMENTS | EVENT_PROBE_COUNTS };
     struct event_probe event;
     if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.facts & ~ALL)
         return false;
-    const struct profile_probe probe = {event.kernel, event.facts, record_next_text(piece)};
+    const struct profile_probe probe = {.reason = record_next_text(piece), FACTS_PROBE(RECORD_AS)};
     profile_add_probe(session->writer, &probe, &session->error);
     return true;
 }
@@ -33,20 +21,9 @@ bool record_site(struct session *session, struct record_piece *piece)
 {
     struct event_site event;
     if (!record_take(piece, &event, sizeof(event)) || event.kernel == 0 || event.number == 0 ||
-        event.access > PROFILE_SITE_ATOMIC)
+        event.access > EVENT_SITE_ATOMIC)
         return false;
-    struct profile_kernel_site site = {.kernel = event.kernel,
-                                       .number = event.number,
-                                       .type_count = event.type_count,
-                                       .bytes = event.bytes,
-                                       .access = (enum profile_site_access)event.access,
-                                       .generic = event.generic,
-                                       .instruction = event.index,
-                                       .ptx_line = event.ptx_line,
-                                       .line = event.line,
-                                       .column = event.column,
-                                       .at_line = event.at_line,
-                                       .at_column = event.at_column};
+    struct profile_kernel_site site = {FACTS_SITE(RECORD_AS)};
     const char *function = record_next_text(piece);
     site.opcode = record_next_text(piece);
     site.type = record_next_text(piece);
@@ -82,18 +59,9 @@ bool record_access(struct session *session, struct record_piece *piece)
     if (!is_part(event.new_elements, event.elements) ||
         !is_part(event.shared_elements, event.elements))
         return false;
-    const struct profile_access access = {.call = event.call,
-                                          .object = event.object,
-                                          .node = event.node,
-                                          .read = flags & EVENT_ACCESS_READ,
+    const struct profile_access access = {.read = flags & EVENT_ACCESS_READ,
                                           .written = flags & EVENT_ACCESS_WRITTEN,
-                                          .bytes_read = event.read_bytes,
-                                          .bytes_written = event.written_bytes,
-                                          .elements = event.elements,
-                                          .new_elements = event.new_elements,
-                                          .shared_elements = event.shared_elements,
-                                          .element_bytes = event.element_bytes,
-                                          .named = event.named};
+                                          FACTS_ACCESS(RECORD_AS)};
     profile_add_access(session->writer, &access, &session->error);
     return true;
 }
@@ -124,19 +92,17 @@ void session_write_untold(struct session *session)
     }
 }
 
+static struct profile_hot_range hot_range_of(struct event_range event)
+{
+    return (struct profile_hot_range){FACTS_HOT_RANGE(RECORD_AS)};
+}
+
 bool record_counts(struct session *session, struct record_piece *piece)
 {
     struct event_counts event;
     if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.object == 0)
         return false;
-    struct profile_counts counts = {.call = event.call,
-                                    .object = event.object,
-                                    .node = event.node,
-                                    .most = event.most,
-                                    .most_at = event.most_at,
-                                    .sum = event.sum,
-                                    .squares_low = event.squares_low,
-                                    .squares_high = event.squares_high};
+    struct profile_counts counts = {FACTS_COUNTS(RECORD_AS)};
     uint64_t elements = 0;
     for (unsigned i = 0; i < EVENT_COUNT_BINS; i++) {
         if (__builtin_add_overflow(elements, event.bins[i], &elements))
@@ -146,8 +112,7 @@ bool record_counts(struct session *session, struct record_piece *piece)
     if (event.sum < elements) // each was touched
         return false;
     for (unsigned i = 0; i < EVENT_HOT_RANGES; i++)
-        counts.hottest[i] = (struct profile_hot_range){
-            event.hottest[i].first, event.hottest[i].count, event.hottest[i].sum};
+        counts.hottest[i] = hot_range_of(event.hottest[i]);
     profile_add_counts(session->writer, &counts, &session->error);
     return true;
 }
@@ -158,13 +123,9 @@ bool record_map(struct session *session, struct record_piece *piece)
     struct base_error error = {0};
     if (!record_take(piece, &event, sizeof(event)) || piece->length == 0)
         return false;
-    const struct profile_map map = {.object = event.object,
-                                    .kind = (enum profile_map_kind)event.kind,
-                                    .element_bytes = event.element_bytes,
-                                    .elements = event.elements,
-                                    .first = event.first,
-                                    .bits = (const unsigned char *)piece->bytes,
-                                    .bit_bytes = piece->length};
+    const struct profile_map map = {.bits = (const unsigned char *)piece->bytes,
+                                    .bit_bytes = piece->length,
+                                    FACTS_MAP(RECORD_AS)};
     enum base_code code = profile_add_map(session->writer, &map, &error);
     if (code != BASE_OK && code != BASE_INVALID)
         session->error = error;

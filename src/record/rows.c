@@ -9,20 +9,6 @@
 
 #include "rows.h"
 
-// Values pass from records to rows as they are.
-#define SAME(event, profile) _Static_assert((int)(event) == (int)(profile), "values are the same")
-SAME(EVENT_CALL_KINDS, PROFILE_CALL_KINDS);
-SAME(EVENT_CALL_MEMORY, PROFILE_CALL_MEMORY);
-SAME(EVENT_OBJECT_KINDS, PROFILE_OBJECT_KINDS);
-SAME(EVENT_OBJECT_HEAP, PROFILE_OBJECT_HEAP);
-SAME(EVENT_NODE_OTHER, PROFILE_NODE_OTHER);
-SAME(EVENT_MEMORY_UNKNOWN, PROFILE_MEMORY_UNKNOWN);
-SAME(EVENT_PEER_TO_PEER, PROFILE_PEER_TO_PEER);
-SAME(EVENT_STREAM_PER_THREAD, PROFILE_STREAM_PER_THREAD);
-SAME(EVENT_LAUNCH_COOPERATIVE, PROFILE_LAUNCH_COOPERATIVE);
-SAME(EVENT_LAUNCH_WATCHED, PROFILE_LAUNCH_WATCHED);
-SAME(EVENT_ERROR, PROFILE_ERROR);
-
 bool record_take(struct record_piece *piece, void *out, size_t bytes)
 {
     if (piece->length < bytes)
@@ -47,11 +33,6 @@ const char *record_next_text(struct record_piece *piece)
 static const char *rest_text(const struct record_piece *piece)
 {
     return piece->length ? piece->bytes : NULL;
-}
-
-static int64_t since_start(const struct session *session, uint64_t ns)
-{
-    return (int64_t)(ns - session->process.start_ns);
 }
 
 // --- Definitions ---------------------------------------------------------------------------------
@@ -109,9 +90,7 @@ static bool write_image(struct session *session, struct record_piece *piece)
     const struct profile_image image = {.number = (uint32_t)session->images.count,
                                         .path = *path,
                                         .build_id = event.build_id_bytes ? build_id : NULL,
-                                        .start = event.start,
-                                        .end = event.end,
-                                        .bias = event.bias};
+                                        FACTS_IMAGE(RECORD_AS)};
     profile_add_image(session->writer, &image, &session->error);
     return true;
 }
@@ -131,7 +110,7 @@ static bool write_thread(struct session *session, struct record_piece *piece)
     struct event_thread event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    const struct profile_thread thread = {event.number, event.tid, rest_text(piece)};
+    const struct profile_thread thread = {.name = rest_text(piece), FACTS_THREAD(RECORD_AS)};
     profile_add_thread(session->writer, &thread, &session->error);
     return true;
 }
@@ -147,13 +126,8 @@ static bool write_device(struct session *session, struct record_piece *piece)
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
              u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
              u[15]);
-    const struct profile_device device = {.number = event.number,
-                                          .major = event.major,
-                                          .minor = event.minor,
-                                          .multiprocessors = event.multiprocessors,
-                                          .memory_bytes = event.memory_bytes,
-                                          .name = rest_text(piece),
-                                          .uuid = uuid};
+    const struct profile_device device = {
+        .name = rest_text(piece), .uuid = uuid, FACTS_DEVICE(RECORD_AS)};
     profile_add_device(session->writer, &device, &session->error);
     return true;
 }
@@ -163,7 +137,7 @@ static bool write_context(struct session *session, struct record_piece *piece)
     struct event_context event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    const struct profile_context context = {event.number, event.device};
+    const struct profile_context context = {FACTS_CONTEXT(RECORD_AS)};
     profile_add_context(session->writer, &context, &session->error);
     return true;
 }
@@ -173,11 +147,7 @@ static bool write_stream(struct session *session, struct record_piece *piece)
     struct event_stream event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    const struct profile_stream stream = {.number = event.number,
-                                          .context = event.context,
-                                          .flags = event.flags,
-                                          .priority = event.priority,
-                                          .thread = event.thread};
+    const struct profile_stream stream = {FACTS_STREAM(RECORD_AS)};
     profile_add_stream(session->writer, &stream, &session->error);
     return true;
 }
@@ -187,12 +157,7 @@ static bool write_module(struct session *session, struct record_piece *piece)
     struct event_module event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    const struct profile_module module = {.number = event.number,
-                                          .context = event.context,
-                                          .name = rest_text(piece),
-                                          .bytes = event.bytes,
-                                          .hash = event.hash,
-                                          .has_ptx = event.has_ptx};
+    const struct profile_module module = {.name = rest_text(piece), FACTS_MODULE(RECORD_AS)};
     profile_add_module(session->writer, &module, &session->error);
     return true;
 }
@@ -204,13 +169,8 @@ static bool write_kernel(struct session *session, struct record_piece *piece)
         return false;
     const char *mangled = rest_text(piece);
     char *name = mangled ? record_demangle(mangled) : NULL;
-    const struct profile_kernel kernel = {.number = event.number,
-                                          .module = event.module,
-                                          .name = name,
-                                          .mangled = mangled,
-                                          .registers = event.registers,
-                                          .static_shared_bytes = event.static_shared_bytes,
-                                          .local_bytes = event.local_bytes};
+    const struct profile_kernel kernel = {
+        .name = name, .mangled = mangled, FACTS_KERNEL(RECORD_AS)};
     profile_add_kernel(session->writer, &kernel, &session->error);
     free(name);
     return true;
@@ -275,55 +235,30 @@ static bool write_stack(struct session *session, struct record_piece *piece)
 
 // --- Details -------------------------------------------------------------------------------------
 
-static struct profile_launch launch_of(const struct event_launch *event)
+static struct profile_launch launch_of(struct event_launch event)
 {
-    struct profile_launch launch = {.kernel = event->kernel,
-                                    .dynamic_shared_bytes = event->dynamic_shared_bytes,
-                                    .flags = event->flags};
-    memcpy(launch.grid, event->grid, sizeof(launch.grid));
-    memcpy(launch.block, event->block, sizeof(launch.block));
-    return launch;
+    return (struct profile_launch){FACTS_LAUNCH(RECORD_AS)};
 }
 
-static struct profile_copy copy_of(const struct event_copy *event)
+static struct profile_copy copy_of(struct event_copy event)
 {
-    return (struct profile_copy){
-        .bytes = event->bytes,
-        .from = event->from,
-        .to = event->to,
-        .from_object = event->from_object,
-        .to_object = event->to_object,
-        .from_pitch = event->from_pitch,
-        .to_pitch = event->to_pitch,
-        .width_bytes = event->width_bytes,
-        .height = event->height,
-        .depth = event->depth,
-        .from_memory = (enum profile_memory)event->from_memory,
-        .to_memory = (enum profile_memory)event->to_memory,
-        .direction = (enum profile_direction)event->direction,
-        .host = event->host < EVENT_HOST_KINDS ? (enum profile_host)event->host : PROFILE_HOST_NONE,
-        .block = event->block};
+    if (event.host >= EVENT_HOST_KINDS)
+        event.host = PROFILE_HOST_NONE;
+    return (struct profile_copy){FACTS_COPY(RECORD_AS)};
 }
 
-static struct profile_set set_of(const struct event_set *event)
+static struct profile_set set_of(struct event_set event)
 {
-    return (struct profile_set){.address = event->address,
-                                .object = event->object,
-                                .bytes = event->bytes,
-                                .pitch = event->pitch,
-                                .width_bytes = event->width_bytes,
-                                .height = event->height,
-                                .value = event->value,
-                                .value_bytes = event->value_bytes};
+    return (struct profile_set){FACTS_SET(RECORD_AS)};
 }
 
 static struct profile_node node_of(const struct event_node *event)
 {
     struct profile_node node = {.kind = (enum profile_node_kind)event->kind};
     switch (event->kind) {
-    case EVENT_NODE_KERNEL: node.launch = launch_of(&event->launch); break;
-    case EVENT_NODE_COPY: node.copy = copy_of(&event->copy); break;
-    case EVENT_NODE_SET: node.set = set_of(&event->set); break;
+    case EVENT_NODE_KERNEL: node.launch = launch_of(event->launch); break;
+    case EVENT_NODE_COPY: node.copy = copy_of(event->copy); break;
+    case EVENT_NODE_SET: node.set = set_of(event->set); break;
     case EVENT_NODE_ALLOC:
     case EVENT_NODE_FREE:
         node.range.object = event->memory.object;
@@ -372,14 +307,14 @@ static bool write_graph(struct session *session, struct record_piece *piece)
 
 static bool write_edges(struct session *session, struct record_piece *piece)
 {
-    struct event_edges event;
-    if (!record_take(piece, &event, sizeof(event)) ||
-        piece->length / sizeof(struct event_edge) < event.edge_count)
+    struct event_edges edges;
+    if (!record_take(piece, &edges, sizeof(edges)) ||
+        piece->length / sizeof(struct event_edge) < edges.edge_count)
         return false;
-    for (uint32_t i = 0; i < event.edge_count; i++) {
-        struct event_edge edge;
-        record_take(piece, &edge, sizeof(edge));
-        const struct profile_edge row = {event.number, edge.from, edge.to};
+    for (uint32_t i = 0; i < edges.edge_count; i++) {
+        struct event_edge event;
+        record_take(piece, &event, sizeof(event));
+        const struct profile_edge row = {.graph = edges.number, FACTS_EDGE(RECORD_AS)};
         profile_add_edge(session->writer, &row, &session->error);
     }
     return true;
@@ -392,7 +327,7 @@ static bool take_range(struct record_piece *piece, struct profile_range *range)
     struct event_alloc event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    *range = (struct profile_range){event.address, event.bytes, event.object};
+    *range = (struct profile_range){FACTS_RANGE(RECORD_AS)};
     return true;
 }
 
@@ -401,7 +336,7 @@ static bool take_sync(struct record_piece *piece, struct profile_sync *sync)
     struct event_sync event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    *sync = (struct profile_sync){event.event, event.stream, event.record};
+    *sync = (struct profile_sync){FACTS_SYNC(RECORD_AS)};
     return true;
 }
 
@@ -421,17 +356,17 @@ static bool take_detail(struct record_piece *piece, struct profile_call *call)
     case PROFILE_CALL_COPY:
         if (!record_take(piece, &copy, sizeof(copy)))
             return false;
-        call->copy = copy_of(&copy);
+        call->copy = copy_of(copy);
         return true;
     case PROFILE_CALL_SET:
         if (!record_take(piece, &set, sizeof(set)))
             return false;
-        call->set = set_of(&set);
+        call->set = set_of(set);
         return true;
     case PROFILE_CALL_LAUNCH:
         if (!record_take(piece, &launch, sizeof(launch)))
             return false;
-        call->launch = launch_of(&launch);
+        call->launch = launch_of(launch);
         return true;
     case PROFILE_CALL_GRAPH_LAUNCH:
         if (!record_take(piece, &graph, sizeof(graph)))
@@ -442,24 +377,12 @@ static bool take_detail(struct record_piece *piece, struct profile_call *call)
     }
 }
 
-static void add_object(struct session *session, const struct event_object *event)
+static void add_object(struct session *session, struct event_object event)
 {
-    const struct profile_object object = {.number = event->number,
-                                          .kind = (enum profile_object_kind)event->kind,
-                                          .address = event->address,
-                                          .bytes = event->bytes,
-                                          .call = event->call,
-                                          .parent = event->parent,
-                                          .pitch = event->pitch,
-                                          .width_bytes = event->width_bytes,
-                                          .height = event->height,
-                                          .depth = event->depth,
-                                          .context = event->context,
-                                          .device = event->device,
-                                          .stream = event->stream};
+    const struct profile_object object = {FACTS_OBJECT(RECORD_AS)};
     struct session_object *kept = base_array_push(&session->objects_made);
     if (kept)
-        *kept = (struct session_object){event->number, event->call, event->bytes, 0};
+        *kept = (struct session_object){event.number, event.call, event.bytes, 0};
     session->objects++;
     profile_add_object(session->writer, &object, &session->error);
 }
@@ -469,7 +392,7 @@ static bool write_object(struct session *session, struct record_piece *piece)
     struct event_object event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    add_object(session, &event);
+    add_object(session, event);
     return true;
 }
 
@@ -495,7 +418,7 @@ static void write_objects_of(struct session *session, const struct event_call *c
     if (!record_take(&piece, &alloc, sizeof(alloc)))
         return;
     if (event_begins(call, &alloc, &object))
-        add_object(session, &object);
+        add_object(session, object);
     if (event_ends(call, &alloc, &end))
         profile_end_object(session->writer, end.number, end.call, end.stream, &session->error);
 }
@@ -505,18 +428,7 @@ static bool write_call(struct session *session, struct record_piece *piece)
     struct event_call event;
     if (!record_take(piece, &event, sizeof(event)) || event.kind >= EVENT_CALL_KINDS)
         return false;
-    struct profile_call call = {.number = event.number,
-                                .start_ns = since_start(session, event.start_ns),
-                                .end_ns = since_start(session, event.end_ns),
-                                .function = event.function,
-                                .thread = event.thread,
-                                .context = event.context,
-                                .stream = event.stream,
-                                .path = event.stack,
-                                .result = event.result,
-                                .waited_ns = event.waited_ns,
-                                .kind = (enum profile_call_kind)event.kind,
-                                .flags = event.flags};
+    struct profile_call call = {FACTS_CALL(RECORD_AS)};
     const struct record_piece detail = *piece;
     if (!take_detail(piece, &call))
         return false;
@@ -562,9 +474,10 @@ static bool write_time(struct session *session, struct record_piece *piece)
     struct event_time event;
     if (!record_take(piece, &event, sizeof(event)))
         return false;
-    const struct profile_time time = {event.call, event.node, since_start(session, event.start_ns),
-                                      since_start(session, event.end_ns),
-                                      event.flags & EVENT_TIME_ESTIMATED};
+    const struct profile_time time = {.start_ns = record_since_start(session, event.start_ns),
+                                      .end_ns = record_since_start(session, event.end_ns),
+                                      .start_estimated = event.flags & EVENT_TIME_ESTIMATED,
+                                      FACTS_TIME(RECORD_AS)};
     profile_add_time(session->writer, &time, &session->error);
     // The GPU began it when what it waited for was done, and the call returned when it was done
     // itself: all before that was waiting. Both are durations, so the two clocks need not agree.
@@ -612,7 +525,7 @@ static bool write_finish(struct session *session, struct record_piece *piece)
     if (!record_take(piece, &event, sizeof(event)))
         return false;
     session->program.has_end = true;
-    session->program.end_ns = since_start(session, event.end_ns);
+    session->program.end_ns = record_since_start(session, event.end_ns);
     session->program.calls_made = event.calls;
     session->program.objects_made = event.objects;
     set_program(session);

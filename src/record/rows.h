@@ -11,6 +11,23 @@ struct record_piece {
     size_t length;
 };
 
+// Initializers of a row from the fields that a record shares with it (src/facts/fields.def). The
+// record is the variable `event`; fields with times need the variable `session` too.
+#define RECORD_AS_SAME(type, name)                     .name = event.name,
+#define RECORD_AS_TRIPLE(type, name)                   .name = {event.name[0], event.name[1], event.name[2]},
+#define RECORD_AS_KIND(list, name)                     .name = (enum profile_##list)event.name,
+#define RECORD_AS_WIDER(record_type, row_type, name)   .name = event.name,
+#define RECORD_AS_RENAMED(type, record_name, row_name) .row_name = event.record_name,
+#define RECORD_AS_TIME(record_name, row_name) \
+    .row_name = record_since_start(session, event.record_name),
+#define RECORD_AS_RECORD_ONLY(type, name)
+
+// Converts a CLOCK_MONOTONIC time of a record to a time of the profile.
+static inline int64_t record_since_start(const struct session *session, uint64_t time_ns)
+{
+    return (int64_t)(time_ns - session->process.start_ns);
+}
+
 // Copies the structure from the front of the record. False: it is too short.
 bool record_take(struct record_piece *piece, void *out, size_t bytes);
 // The next of the texts that NULs end, in the record; NULL: it is empty, or there is none.

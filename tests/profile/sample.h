@@ -55,11 +55,11 @@ static const struct profile_stream sample_streams[] = {
 };
 
 static const struct profile_module sample_modules[] = {
-    {1, 1, "vectors.cu", 20480, 0xfedcba9876543210, true}};
+    {1, 1, 20480, 0xfedcba9876543210, true, "vectors.cu"}};
 
 static const struct profile_kernel sample_kernels[] = {
-    {1, 1, "add(float*, float const*, int)", "_Z3addPfPKfi", 16, 0, 0},
-    {2, 1, "scale(float*, float, int)", "_Z5scalePffi", 12, 4096, 8},
+    {1, 1, 16, 0, 0, "add(float*, float const*, int)", "_Z3addPfPKfi"},
+    {2, 1, 12, 4096, 8, "scale(float*, float, int)", "_Z5scalePffi"},
 };
 
 static const struct profile_frame sample_frames_1[] = {
@@ -513,8 +513,8 @@ static const struct profile_correction sample_corrections[] = {
 };
 
 static const struct profile_map sample_maps[] = {
-    {1, PROFILE_MAP_TOUCHED, 4, 1000, 0, sample_bits, 125},
-    {1, PROFILE_MAP_SHARED, 4, 1000, 0, sample_bits, 125},
+    {1, 0, 1000, 4, PROFILE_MAP_TOUCHED, sample_bits, 125},
+    {1, 0, 1000, 4, PROFILE_MAP_SHARED, sample_bits, 125},
 };
 
 // --- Writing them --------------------------------------------------------------------------------

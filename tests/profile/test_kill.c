@@ -41,7 +41,7 @@ static void add_call(struct profile_writer *writer, uint64_t number, struct base
         _exit(1);
     const unsigned char bits[2] = {0xa5, (unsigned char)number};
     struct profile_map map = {
-        number / 512 + 1, PROFILE_MAP_TOUCHED, 4, 8192, number % 512 * 16, bits, 2};
+        number / 512 + 1, number % 512 * 16, 8192, 4, PROFILE_MAP_TOUCHED, bits, 2};
     if (number % 2 && profile_add_map(writer, &map, error) != BASE_OK)
         _exit(1);
 }

@@ -445,7 +445,7 @@ static void maps_are_joined_from_pieces(void **state)
     for (size_t i = 0; i < pieces; i++) {
         size_t at = i * 37 % pieces * PIECE_BYTES;
         size_t length = at + PIECE_BYTES < BYTES ? PIECE_BYTES : BYTES - at;
-        struct profile_map piece = {1, PROFILE_MAP_TOUCHED, 4, elements, at * 8, bits + at, length};
+        struct profile_map piece = {1, at * 8, elements, 4, PROFILE_MAP_TOUCHED, bits + at, length};
         if (at / PIECE_BYTES % 3)
             check_good(profile_add_map(writer, &piece, &error), &error);
         piece.kind = PROFILE_MAP_SHARED;
@@ -475,7 +475,7 @@ static void a_map_of_other_elements_begins_anew(void **state)
     struct base_error error = {0};
     struct profile_writer *writer = begin();
     const unsigned char ones[4] = {0xff, 0xff, 0xff, 0xff};
-    struct profile_map piece = {1, PROFILE_MAP_TOUCHED, 4, 32, 0, ones, 4};
+    struct profile_map piece = {1, 0, 32, 4, PROFILE_MAP_TOUCHED, ones, 4};
     check_good(profile_add_map(writer, &piece, &error), &error);
     piece.first = 8;
     piece.bit_bytes = 1;
@@ -497,7 +497,7 @@ static void pieces_outside_of_their_map_are_refused(void **state)
     struct base_error error = {0};
     struct profile_writer *writer = begin();
     const unsigned char ones[4] = {0xff, 0xff, 0xff, 0xff};
-    const struct profile_map good = {1, PROFILE_MAP_TOUCHED, 4, 25, 0, ones, 4};
+    const struct profile_map good = {1, 0, 25, 4, PROFILE_MAP_TOUCHED, ones, 4};
     struct profile_map bad[12];
     for (unsigned i = 0; i < SAMPLE_COUNT(bad); i++)
         bad[i] = good;
@@ -517,7 +517,7 @@ static void pieces_outside_of_their_map_are_refused(void **state)
         check_bad(profile_add_map(writer, &bad[i], &error), BASE_INVALID, &error, "outside");
     check_good(profile_add_map(writer, &good, &error), &error);
     // The largest there can be.
-    struct profile_map last = {2, PROFILE_MAP_TOUCHED, 4, UINT64_MAX, UINT64_MAX - 31, ones, 4};
+    struct profile_map last = {2, UINT64_MAX - 31, UINT64_MAX, 4, PROFILE_MAP_TOUCHED, ones, 4};
     check_good(profile_add_map(writer, &last, &error), &error);
     struct profile *profile = finish(writer);
     check_query(profile, "SELECT object FROM v_maps ORDER BY object", "1\n2\n");
